@@ -19,6 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!facts.ok()) return 0;
   const uint64_t rounds = facts->rounds.size();
   const auto run = audit::CheckFacts(*std::move(facts));
-  if (run.ok() && (run->charges() < rounds || run->complete_rounds() > rounds)) std::abort();
+  if (!run.ok()) return 0;
+  if (run->charges() == 0 || run->complete_rounds() > rounds) std::abort();
+  if (run->terms.size() != run->agreements.size()) std::abort();
   return 0;
 }

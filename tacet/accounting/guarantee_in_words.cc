@@ -111,7 +111,13 @@ std::vector<std::string> Limits(const FederationPrivacySpec& spec) {
 absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
                                               const Guarantees& guarantees,
                                               double false_positive_rate) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers, ObserveFederation(spec));
+  return StateTraining({&spec, 1}, guarantees, false_positive_rate);
+}
+
+absl::StatusOr<PrivacyStatement> StateTraining(TermsInTurn terms, const Guarantees& guarantees,
+                                               double false_positive_rate) {
+  const FederationPrivacySpec& spec = terms.back();
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers, ObserveTraining(terms));
   PrivacyStatement statement{
       .hidden = UnitPhrase(spec.privacy.unit),
       .neighbour = spec.privacy.neighbouring == Neighbouring::kReplaceOne

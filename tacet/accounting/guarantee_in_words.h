@@ -46,6 +46,9 @@ inline constexpr double kFalsePositiveRate = 0.01;
 absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
                                               const Guarantees& guarantees,
                                               double false_positive_rate = kFalsePositiveRate);
+// The same of a training whose terms changed: `guarantees` are those of GuaranteesOfTraining.
+absl::StatusOr<PrivacyStatement> StateTraining(TermsInTurn terms, const Guarantees& guarantees,
+                                               double false_positive_rate = kFalsePositiveRate);
 
 // Epsilon and delta in two sentences, for one statement.
 std::string MeaningOfEpsilonAndDelta(const PrivacyStatement& statement);

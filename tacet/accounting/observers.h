@@ -42,6 +42,11 @@ struct ObservedRounds {
   bool hypothetical = false;
   std::vector<WeightedEvent> round = {};  // empty when standing is kNone
   uint64_t releases = 0;
+  // The terms changed while it went on (terms_changes.h), and this observer sees that: `round`
+  // reveals at least as much as any of the rounds. `by_terms` has the rounds of each of the terms,
+  // as far as all of them are counted.
+  bool terms_changed = false;
+  std::vector<CountedEvent> by_terms = {};
   // Assumptions of the figure, an honest draw of the cohorts among them where it amplifies; for
   // kNone the reason.
   std::string note = {};

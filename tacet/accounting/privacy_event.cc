@@ -184,6 +184,35 @@ absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture) {
   return absl::OkStatus();
 }
 
+SamplingEvent WorstForm(const std::vector<WeightedEvent>& mixture) {
+  SamplingEvent worst = mixture.front().event;
+  for (const WeightedEvent& part : mixture) {
+    if (part.event.noise_stddev < worst.noise_stddev) {
+      worst.noise_stddev = part.event.noise_stddev;
+      worst.least = part.event.least;
+    }
+    worst.sampling_rate = std::max(worst.sampling_rate, part.event.sampling_rate);
+  }
+  return worst;
+}
+
+SamplingEvent WorstEvent(std::span<const CountedEvent> events) {
+  SamplingEvent worst = events.front().event;
+  bool alike = true;
+  for (const auto& [event, count] : events) {
+    alike = alike && event.sampling == worst.sampling && event.pool == worst.pool &&
+            event.least == worst.least;
+    worst.noise_stddev = std::min(worst.noise_stddev, event.noise_stddev);
+    worst.clip_norm = std::max(worst.clip_norm, event.clip_norm);
+    worst.sampling_rate = std::max(worst.sampling_rate, event.sampling_rate);
+  }
+  if (alike) return worst;
+  worst.sampling = Sampling::kNone;
+  worst.sampling_rate = 1;
+  worst.pool = worst.least = 0;
+  return worst;
+}
+
 std::vector<WeightedEvent> FixedSizeParts(const SamplingEvent& event) {
   if (event.sampling != Sampling::kPoissonKnownSize) return {{.probability = 1, .event = event}};
   const CountLaw law = BinomialLaw(event.pool, event.sampling_rate);

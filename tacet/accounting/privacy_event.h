@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +64,12 @@ struct SamplingEvent {
   bool operator==(const SamplingEvent&) const = default;
 };
 
+// Equal events, counted.
+struct CountedEvent {
+  SamplingEvent event;
+  uint64_t count = 0;
+};
+
 // InvalidArgument unless delta is in (0, 1).
 absl::Status CheckDelta(double delta);
 
@@ -84,6 +91,15 @@ struct WeightedEvent {
 
 // Weights >= 0 that add to 1 within 1e-9; every event valid; at least one.
 absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture);
+
+// One event that reveals at least as much as any form of the mixture: the least noise and the
+// highest rate among them.
+SamplingEvent WorstForm(const std::vector<WeightedEvent>& mixture);
+
+// One event that reveals at least as much as each of `events` (at least one, of one unit and one
+// neighbouring relation): the least noise, the largest clip norm and the highest rate among them
+// where they are sampled alike, and no sampling at all where they are not.
+SamplingEvent WorstEvent(std::span<const CountedEvent> events);
 
 inline constexpr size_t kUngroupedParts = 32;
 

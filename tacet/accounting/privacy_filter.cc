@@ -274,10 +274,14 @@ absl::StatusOr<EpsilonBounds> PrivacyFilter::Epsilon() const {
       row.note = "only if all events had been fixed beforehand";
     }
   }
-  spent.rows.push_back({.accountant = Accountant::kFixedOrderRdp,
-                        .epsilon = stream.empty() ? 0 : FixedOrderEpsilon(0, 0),
-                        .order = fixed_order()});
+  spent.rows.push_back(FixedOrderBound());
   return spent;
+}
+
+EpsilonBound PrivacyFilter::FixedOrderBound() const {
+  return {.accountant = Accountant::kFixedOrderRdp,
+          .epsilon = FixedOrderEpsilon(0, 0),
+          .order = fixed_order()};
 }
 
 }  // namespace tacet::accounting

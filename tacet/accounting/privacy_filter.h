@@ -39,11 +39,6 @@ struct SpendingTerms {
 // InvalidArgument names the field, its value and its range.
 absl::Status CheckSpendingTerms(const SpendingTerms& terms);
 
-// Equal events, counted.
-struct CountedEvent {
-  SamplingEvent event;
-  uint64_t count = 0;
-};
 bool SameEvent(const SamplingEvent& a, const SamplingEvent& b);
 // True when such a release has no guarantee: no noise, somebody is sampled.
 bool GuaranteesNothing(const SamplingEvent& event);
@@ -72,6 +67,10 @@ class PrivacyFilter {
   // events the fixed order's bound alone is proved: the others hold only if all events were fixed
   // before the first release. 0.1 s at the paper's setting.
   absl::StatusOr<EpsilonBounds> Epsilon() const;
+
+  // The fixed order's bound alone, of 0 when nothing was charged: proved, whatever the events and
+  // why they were chosen. Costs microseconds.
+  EpsilonBound FixedOrderBound() const;
 
   const SpendingTerms& terms() const { return terms_; }
   const std::vector<CountedEvent>& events() const { return events_; }

@@ -9,6 +9,7 @@
 
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/loss_rounds.h"
+#include "tacet/accounting/privacy_filter.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -57,11 +58,35 @@ void SetBound(const EpsilonBound& bound, PrivacyRow& row) {
   }
 }
 
-void AddImplementationTerms(const dp::MechanismPlan& plan, std::vector<PrivacyRow>& rows) {
+// Each plan's terms are for all attempts that it permits.
+void AddImplementationTerms(std::span<const dp::MechanismPlan* const> plans,
+                            std::vector<PrivacyRow>& rows) {
+  if (plans.empty()) return;
   for (PrivacyRow& row : rows) {
     if (row.standing != Standing::kGuarantee || !row.epsilon) continue;
-    row.implementation = plan.TermsAt(*row.epsilon, row.delta);
+    row.implementation.emplace();
+    for (const dp::MechanismPlan* plan : plans) {
+      const dp::ImplementationTerms terms = plan->TermsAt(*row.epsilon, row.delta);
+      row.implementation->epsilon += terms.epsilon;
+      row.implementation->delta = std::min(1.0, row.implementation->delta + terms.delta);
+    }
   }
+}
+
+// Under the terms of each round.
+absl::StatusOr<PrivacyRow> FixedOrderRow(const ObservedRounds& observed,
+                                         const FederationPrivacySpec& federation) {
+  TACET_ASSIGN_OR_RETURN(PrivacyFilter filter,
+                         PrivacyFilter::Create({.budget_epsilon = federation.privacy.budget_epsilon,
+                                                .delta = federation.privacy.delta,
+                                                .composition = Composition::kAnyEvents}));
+  for (const auto& [event, count] : observed.by_terms) {
+    TACET_RETURN_IF_ERROR(filter.Add(event, count));
+  }
+  PrivacyRow row = RowOf(observed, federation);
+  row.note += "; terms changed, and each attempt counts under its own";
+  SetBound(filter.FixedOrderBound(), row);
+  return row;
 }
 
 bool IsGuaranteed(const ObservedRounds& observed) {
@@ -77,6 +102,8 @@ bool IsDominated(const ObservedRounds& observed, const ObservedRounds& other) {
   if (observed.round.size() != 1 || other.round.size() != 1 || other.releases < observed.releases) {
     return false;
   }
+  // Bounds of a mixed kind: the worst rounds do not say which is larger.
+  if (!observed.by_terms.empty() || !other.by_terms.empty()) return false;
   const SamplingEvent& a = observed.round.front().event;
   const SamplingEvent& b = other.round.front().event;
   if (b.noise_stddev > a.noise_stddev || b.clip_norm < a.clip_norm) return false;
@@ -176,7 +203,14 @@ absl::StatusOr<std::vector<PrivacyRow>> RowsOfObserver(const ObservedRounds& obs
                          BoundEpsilon({{.round = observed.round, .count = observed.releases}},
                                       federation.privacy.delta, accountants, enough));
   for (const EpsilonBound& bound : bounds.rows) {
-    SetBound(bound, rows.emplace_back(RowOf(observed, federation)));
+    PrivacyRow& row = rows.emplace_back(RowOf(observed, federation));
+    if (observed.terms_changed) {
+      row.note += "; terms changed, and all attempts count under the worst of them";
+    }
+    SetBound(bound, row);
+  }
+  if (observed.standing == Standing::kGuarantee && !observed.by_terms.empty()) {
+    TACET_ASSIGN_OR_RETURN(rows.emplace_back(), FixedOrderRow(observed, federation));
   }
   return rows;
 }
@@ -204,13 +238,18 @@ const PrivacyRow* Guarantees::HeadlineOf(Observer observer) const {
 
 absl::StatusOr<Guarantees> GuaranteesOf(const FederationPrivacySpec& federation, Extent extent,
                                         const dp::MechanismPlan* plan) {
-  if (!federation.mechanism.makes_guarantee()) return Guarantees();
-  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> all_observed,
-                         ObserveFederation(federation));
+  return GuaranteesOfTraining({&federation, 1}, extent, {&plan, plan == nullptr ? 0u : 1u});
+}
+
+absl::StatusOr<Guarantees> GuaranteesOfTraining(TermsInTurn terms, Extent extent,
+                                                std::span<const dp::MechanismPlan* const> plans) {
+  const FederationPrivacySpec& present = terms.back();
+  if (!present.mechanism.makes_guarantee()) return Guarantees();
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> all_observed, ObserveTraining(terms));
   TACET_ASSIGN_OR_RETURN(Guarantees guarantees, extent == Extent::kAllRows
-                                                    ? AllRows(all_observed, federation)
-                                                    : HeadlineAmong(all_observed, federation));
-  if (plan != nullptr) AddImplementationTerms(*plan, guarantees.rows);
+                                                    ? AllRows(all_observed, present)
+                                                    : HeadlineAmong(all_observed, present));
+  AddImplementationTerms(plans, guarantees.rows);
   return guarantees;
 }
 

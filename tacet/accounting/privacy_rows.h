@@ -15,6 +15,7 @@
 #include "tacet/accounting/epsilon_bounds.h"
 #include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_event.h"
+#include "tacet/accounting/terms_changes.h"
 #include "tacet/dp/mechanism_plan.h"
 
 namespace tacet::accounting {
@@ -50,7 +51,10 @@ struct PrivacyRow {
 // Rows of one observer by the given accountants, in their order; none for an accountant that does
 // not apply, or that BoundEpsilon leaves out because of `enough`. An observer without a guarantee
 // has one row, which says why; a convention is the moments accountant's. Where an accountant has no
-// finite bound its row has standing kNone and a reason.
+// finite bound its row has standing kNone and a reason. Where terms changed, these bounds are of
+// the worst round in place of all; a last row has the rounds of each of the terms at the fixed
+// order of a privacy filter with the federation's budget, the way in which ledgers add up such
+// charges.
 absl::StatusOr<std::vector<PrivacyRow>> RowsOfObserver(
     const ObservedRounds& observed, const FederationPrivacySpec& federation,
     std::span<const Accountant> accountants = kAccountants, double enough = -1);
@@ -83,6 +87,10 @@ struct Guarantees {
 absl::StatusOr<Guarantees> GuaranteesOf(const FederationPrivacySpec& federation,
                                         Extent extent = Extent::kAllRows,
                                         const dp::MechanismPlan* plan = nullptr);
+// The same of a training whose terms changed, with the plan of each of the terms: their
+// implementation terms are added. Errors of ObserveTraining.
+absl::StatusOr<Guarantees> GuaranteesOfTraining(TermsInTurn terms, Extent extent,
+                                                std::span<const dp::MechanismPlan* const> plans);
 
 // Epsilon by which the mechanism plan multiplies its implementation terms: the largest headline up
 // to kLargestCarriedEpsilon over all observers; the smallest when all are beyond it.

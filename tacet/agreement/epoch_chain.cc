@@ -5,6 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "fmt/format.h"
+
+#include "tacet/accounting/terms_changes.h"
 #include "tacet/base/status.h"
 
 namespace tacet::agreement {
@@ -28,6 +31,17 @@ absl::Status CheckCommitteeKnowsModel(const EpochLink& before, const EpochLink& 
 }
 
 }  // namespace
+
+absl::Status CheckSameTraining(const ManifestSpec& before, const ManifestSpec& now) {
+  if (now.model != before.model || now.dimension != before.dimension ||
+      now.initial_model != before.initial_model || now.federated_part != before.federated_part ||
+      now.whole_dimension != before.whole_dimension) {
+    return base::FailedPrecondition(
+        "it trains another model than before: that is another training");
+  }
+  const absl::Status same = accounting::CheckSameGuarantee(PrivacyOf(before, 1), PrivacyOf(now, 1));
+  return same.ok() ? same : base::FailedPrecondition("{}", base::Message(same));
+}
 
 absl::Status CheckSuccessor(const EpochLink& before, const EpochLink& next) {
   if (next.agreed.federation != before.agreed.federation || next.name != before.name) {
@@ -60,13 +74,9 @@ absl::Status CheckSuccessor(const EpochLink& before, const EpochLink& next) {
         "with the training of epoch {}, or begins one",
         next.epoch, is.training, next.epoch, was.training);
   }
-  if (is.model != was.model || is.dimension != was.dimension ||
-      is.initial_model != was.initial_model || is.federated_part != was.federated_part ||
-      is.whole_dimension != was.whole_dimension) {
-    return base::FailedPrecondition(
-        "the manifest of epoch {} trains another model than epoch {}: that is another training",
-        next.epoch, before.epoch);
-  }
+  TACET_RETURN_IF_ERROR(base::Annotate(
+      CheckSameTraining(was, is),
+      fmt::format("the manifest of epoch {} goes on after epoch {}", next.epoch, before.epoch)));
   return CheckCommitteeKnowsModel(before, next);
 }
 

@@ -127,7 +127,7 @@ TEST_F(EpochChainTest, ATrainingGoesOnOrBegins) {
   EXPECT_EQ(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(1, true))), "");
   EXPECT_EQ(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(2))), "");
   EXPECT_THAT(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(1))),
-              HasSubstr("trains another model than epoch 1"));
+              HasSubstr("epoch 2 goes on after epoch 1: it trains another model"));
   EXPECT_THAT(Refusal(second, Sign(2, Hash(second), {1, 2, 3}, of(1, true))),
               HasSubstr("0 of the 3 committee members"));
   EXPECT_THAT(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(0))),

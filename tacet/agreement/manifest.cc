@@ -329,18 +329,8 @@ accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec) {
   const auto guarantees =
       accounting::GuaranteesOf(PrivacyOf(spec, AttemptBudget(spec)), accounting::Extent::kHeadline);
   if (!guarantees.ok()) return event;
-  bool first = true;
-  for (const accounting::WeightedEvent& part : guarantees->worst_observed.round) {
-    if (first) {
-      event = part.event;
-      first = false;
-      continue;
-    }
-    if (part.event.noise_stddev < event.noise_stddev) {
-      event.noise_stddev = part.event.noise_stddev;
-      event.least = part.event.least;
-    }
-    event.sampling_rate = std::max(event.sampling_rate, part.event.sampling_rate);
+  if (!guarantees->worst_observed.round.empty()) {
+    event = accounting::WorstForm(guarantees->worst_observed.round);
   }
   if (event.sampling == accounting::Sampling::kNone) {
     event.sampling = accounting::Sampling::kFixedSize;

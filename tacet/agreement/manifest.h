@@ -169,8 +169,7 @@ class Manifest {
 };
 
 // Guarantees after `attempts` >= 1 attempts, with the implementation terms of the agreement's own
-// plan. No rows and no headline without noise or without clipping. Console, summary, report, audit
-// and operators' pages all take their figures from here.
+// plan. Of attempts under one agreement; charged_terms.h has those of a training under several.
 absl::StatusOr<accounting::Guarantees> GuaranteesOf(
     const Manifest& manifest, uint64_t attempts,
     accounting::Extent extent = accounting::Extent::kAllRows);

@@ -13,9 +13,6 @@ namespace {
 
 constexpr std::string_view kRequestLabel = "tacet/1/enrolment request";
 constexpr crypto::PublicKey kNoOfficer = {};
-constexpr size_t kMaxTlsKeyBytes = 1024;
-constexpr size_t kMaxHosts = 100;
-constexpr size_t kMaxHostBytes = 253;
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #ifndef TACET_AGREEMENT_MEMBER_KEYS_H_
 #define TACET_AGREEMENT_MEMBER_KEYS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -39,6 +40,11 @@ struct MemberKeys {
 // docs/formats/keys.md, "Site identity": to be locked before it is stored.
 crypto::SecretBytes WriteSiteKeys(const MemberKeys& keys);
 absl::StatusOr<MemberKeys> ReadSiteKeys(const crypto::SecretBytes& bytes);
+
+// Most that requests and manifests have of a TLS key, of a server's hosts, and of a host or name.
+inline constexpr size_t kMaxTlsKeyBytes = 1024;
+inline constexpr size_t kMaxHosts = 100;
+inline constexpr size_t kMaxHostBytes = 253;
 
 // Names of sites and servers: 1 to 40 lower-case letters, digits and hyphens, a letter first.
 absl::Status CheckSiteName(std::string_view name);

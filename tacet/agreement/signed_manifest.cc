@@ -25,9 +25,6 @@ constexpr size_t kMaxCertificateBytes = 1 << 16;
 constexpr size_t kMaxManifestBytes = size_t{1} << 28;
 constexpr size_t kMaxModelBytes = (size_t{1} << 32) - 1;
 constexpr size_t kMaxNameBytes = 64;
-constexpr size_t kMaxTlsKeyBytes = 1024;
-constexpr size_t kMaxHosts = 100;
-constexpr size_t kMaxHostBytes = 253;
 constexpr uint32_t kMaxEarlierEpochs = 1 << 16;
 constexpr crypto::Digest kNone{};
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "tacet/agreement/epoch_chain.h"
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/ledger/attempt_cost.h"
@@ -20,6 +21,8 @@ using ledger::LedgerEntry;
 
 // Far above the members of any federation.
 constexpr uint64_t kMaxClients = uint64_t{1} << 22;
+// Each is planned and priced.
+constexpr size_t kMaxAgreements = 256;
 
 constexpr std::array<std::string_view, 5> kLabels = {"insecure-seed", "no-encryption", "no-noise",
                                                      "no-clip", "no-quantisation"};
@@ -47,23 +50,63 @@ absl::Status CheckLabels(const AuditFacts& facts, const ManifestSpec& agreed) {
   return check("no-clip", agreed.mechanism.without_clipping);
 }
 
-absl::StatusOr<ManifestSpec> ReadAgreement(const AuditFacts& facts) {
-  TACET_ASSIGN_OR_RETURN(ManifestSpec agreed, agreement::ReadAgreementBytes(facts.agreement));
+absl::StatusOr<AuditedAgreement> ReadAgreement(const base::Bytes& bytes) {
+  TACET_ASSIGN_OR_RETURN(ManifestSpec agreed, agreement::ReadAgreementBytes(bytes));
   if (!agreed.members.empty()) return base::DataLoss("member keys follow the agreement");
-  if (agreed.sampling.clients <= kMaxClients) return agreed;
-  return base::DataLoss("{} clients, expected at most {}", agreed.sampling.clients, kMaxClients);
+  if (agreed.sampling.clients > kMaxClients) {
+    return base::DataLoss("{} clients, expected at most {}", agreed.sampling.clients, kMaxClients);
+  }
+  AuditedAgreement agreement{.agreed = std::move(agreed), .digest = crypto::Sha256(bytes)};
+  agreement.event =
+      ledger::AttemptEvent(agreement.agreed, ledger::ChargingRule::kAnnouncedAttempts);
+  return agreement;
 }
 
-// The agreement can be planned, and its bytes are the whole of it. What costs most comes last: by
-// then it is the agreement that the ledger was charged for.
-absl::Status CheckPlan(AuditedRun& run) {
-  absl::StatusOr<agreement::Manifest> manifest =
-      agreement::Manifest::CreateWithoutMembers(run.agreed);
-  if (!manifest.ok()) return base::Annotate(manifest.status(), "it cannot be planned");
-  if (manifest->agreement() != run.agreement_digest) {
-    return base::DataLoss("its plan is another one than its bytes say");
+// All of one training: what a later epoch may not change is the same in all of them.
+absl::Status ReadAgreements(AuditedRun& run) {
+  const size_t count = run.facts.agreements.size();
+  if (count == 0 || count > kMaxAgreements) {
+    return base::DataLoss("the record has {} agreements, expected 1 to {}", count, kMaxAgreements);
   }
-  run.manifest = *std::move(manifest);
+  for (const base::Bytes& bytes : run.facts.agreements) {
+    absl::StatusOr<AuditedAgreement> read = ReadAgreement(bytes);
+    if (!read.ok()) return base::Annotate(read.status(), "the agreement");
+    if (std::ranges::find(run.agreements, read->digest, &AuditedAgreement::digest) !=
+        run.agreements.end()) {
+      return base::DataLoss("the agreement {} is there twice", Hex(read->digest));
+    }
+    run.agreements.push_back(*std::move(read));
+  }
+  const ManifestSpec& last = run.agreed();
+  for (const AuditedAgreement& one : run.agreements) {
+    if (one.agreed.federation != last.federation || one.agreed.training != last.training) {
+      return base::DataLoss("the agreement {} is of another federation or training than {}",
+                            Hex(one.digest), Hex(run.agreement_digest()));
+    }
+    const absl::Status same = agreement::CheckSameTraining(one.agreed, last);
+    if (same.ok()) continue;
+    return base::DataLoss("the agreements {} and {} are not of one training: {}", Hex(one.digest),
+                          Hex(run.agreement_digest()), base::Message(same));
+  }
+  return absl::OkStatus();
+}
+
+// The agreements can be planned, and their bytes are the whole of them. What costs most comes last:
+// by then they are the agreements that the ledger was charged for.
+absl::Status CheckPlan(AuditedRun& run) {
+  for (const AuditedAgreement& one : run.agreements) {
+    absl::StatusOr<agreement::Manifest> plan =
+        agreement::Manifest::CreateWithoutMembers(one.agreed);
+    if (!plan.ok()) return base::Annotate(plan.status(), "it cannot be planned");
+    if (plan->agreement() != one.digest) {
+      return base::DataLoss("its plan is another one than its bytes say");
+    }
+    const auto attempts = std::ranges::count_if(run.ledger.entries, [&](const LedgerEntry& entry) {
+      return run.AgreementUnder(entry.label.manifest_hash) == &one;
+    });
+    if (attempts == 0) return base::DataLoss("nothing was charged under {}", Hex(one.digest));
+    run.terms.push_back({.plan = *std::move(plan), .attempts = static_cast<uint64_t>(attempts)});
+  }
   return absl::OkStatus();
 }
 
@@ -80,60 +123,85 @@ absl::Status CheckResult(const AuditFacts& facts) {
 
 // A live federation's agreement has an annex, a simulation's has none. That of a query has one, but
 // no federation's identity in a simulation.
-absl::Status CheckKind(const AuditFacts& facts, const ManifestSpec& agreed) {
+absl::Status CheckKind(const AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
   const bool is_member = facts.kind == RunKind::kMember;
-  const crypto::Digest& telling =
-      agreed.model == agreement::kQueryModel ? agreed.federation : agreed.annex;
-  if (is_member != (telling != crypto::Digest{})) {
+  for (const auto& [agreed, digest, event] : run.agreements) {
+    const crypto::Digest& telling =
+        agreed.model == agreement::kQueryModel ? agreed.federation : agreed.annex;
+    if (is_member == (telling != crypto::Digest{})) continue;
     return base::DataLoss("the run is said to be a {}, but its agreement is that of a {}",
                           RunKindName(facts.kind), is_member ? "simulation" : "live federation");
   }
+  const uint64_t clients = run.agreed().sampling.clients;
   if (is_member != facts.member.has_value() ||
-      facts.member.value_or(0) >= std::max<uint64_t>(agreed.sampling.clients, 1)) {
-    return base::DataLoss("a run of the kind {} cannot be that of member {} of {}",
-                          RunKindName(facts.kind),
-                          facts.member.has_value() ? fmt::format("{}", *facts.member) : "(none)",
-                          agreed.sampling.clients);
+      facts.member.value_or(0) >= std::max<uint64_t>(clients, 1)) {
+    return base::DataLoss(
+        "a run of the kind {} cannot be that of member {} of {}", RunKindName(facts.kind),
+        facts.member.has_value() ? fmt::format("{}", *facts.member) : "(none)", clients);
   }
   if (facts.processes == 0 || (is_member && facts.processes != 1)) {
     return base::DataLoss("a run of the kind {} cannot have {} processes", RunKindName(facts.kind),
                           facts.processes);
   }
-  if (is_member || facts.attestations.empty()) return absl::OkStatus();
+  if (is_member) return absl::OkStatus();
+  if (facts.agreements.size() > 1) {
+    return base::DataLoss("a simulation has one agreement, the record has {}",
+                          facts.agreements.size());
+  }
+  if (facts.attestations.empty()) return absl::OkStatus();
   return base::DataLoss("a simulation has no members that could attest its models");
 }
 
-absl::Status CheckManifests(const AuditFacts& facts, const AuditedRun& run) {
-  for (const AuditedManifest& manifest : facts.manifests) {
-    if (!manifest.members.has_value()) continue;
-    if (manifest.members->size() != run.agreed.sampling.clients) {
-      return base::DataLoss("manifest {} has {} members, the agreement {}", Hex(manifest.hash),
-                            manifest.members->size(), run.agreed.sampling.clients);
-    }
-    crypto::Sha256Hasher hasher;
-    hasher.Update(facts.agreement);
-    hasher.Update(manifest.epoch);
-    for (const agreement::MemberIdentity& member : *manifest.members) {
-      hasher.Update(member.signing_key);
-      hasher.Update(member.exchange_key);
-    }
-    if (const crypto::Digest hash = hasher.Finish(); hash != manifest.hash) {
-      return base::DataLoss("the manifest hash is {} by the record, {} by its bytes",
-                            Hex(manifest.hash), Hex(hash));
-    }
+absl::Status CheckManifest(const AuditedRun& run, const AuditedManifest& manifest) {
+  const auto place =
+      std::ranges::find(run.agreements, manifest.agreement, &AuditedAgreement::digest);
+  if (place == run.agreements.end()) {
+    return base::DataLoss("manifest {} is of the agreement {}, which the record does not have",
+                          Hex(manifest.hash), Hex(manifest.agreement));
+  }
+  if (!manifest.members.has_value()) {
+    // Whatever agreement it is said to be of, nobody could tell.
+    if (run.facts.kind == RunKind::kSimulation) return absl::OkStatus();
+    return base::DataLoss("manifest {} is without its members' keys, which a member has",
+                          Hex(manifest.hash));
+  }
+  const uint64_t clients = place->agreed.sampling.clients;
+  if (manifest.members->size() != clients) {
+    return base::DataLoss("manifest {} has {} members, the agreement {}", Hex(manifest.hash),
+                          manifest.members->size(), clients);
+  }
+  crypto::Sha256Hasher hasher;
+  hasher.Update(run.facts.agreements[static_cast<size_t>(place - run.agreements.begin())]);
+  hasher.Update(manifest.epoch);
+  for (const agreement::MemberIdentity& member : *manifest.members) {
+    hasher.Update(member.signing_key);
+    hasher.Update(member.exchange_key);
+  }
+  if (const crypto::Digest hash = hasher.Finish(); hash != manifest.hash) {
+    return base::DataLoss("the manifest hash is {} by the record, {} by its bytes",
+                          Hex(manifest.hash), Hex(hash));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckCharge(const AuditedRun& run, const LedgerEntry& entry,
-                         const accounting::SamplingEvent& agreed) {
+absl::Status CheckManifests(const AuditedRun& run) {
+  std::set<crypto::Digest> hashes;
+  for (const AuditedManifest& manifest : run.facts.manifests) {
+    TACET_RETURN_IF_ERROR(CheckManifest(run, manifest));
+    if (hashes.insert(manifest.hash).second) continue;
+    return base::DataLoss("manifest {} is there twice", Hex(manifest.hash));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCharge(const AuditedRun& run, const LedgerEntry& entry) {
   if (entry.federation != run.federation()) {
     return base::DataLoss("is for the federation {}, the record has {}", Hex(entry.federation),
                           Hex(run.federation()));
   }
-  const auto& manifests = run.facts.manifests;
-  if (std::ranges::find(manifests, entry.label.manifest_hash, &AuditedManifest::hash) ==
-      manifests.end()) {
+  const AuditedAgreement* const agreement = run.AgreementUnder(entry.label.manifest_hash);
+  if (agreement == nullptr) {
     return base::DataLoss("is for the manifest {}, which the record does not have",
                           Hex(entry.label.manifest_hash));
   }
@@ -141,6 +209,7 @@ absl::Status CheckCharge(const AuditedRun& run, const LedgerEntry& entry,
     return base::DataLoss("was made by {}, a record holds announced-attempts",
                           ledger::ChargingRuleName(entry.rule));
   }
+  const accounting::SamplingEvent& agreed = agreement->event;
   if (!accounting::SameEvent(entry.event, agreed)) {
     return base::DataLoss(
         "has noise {}, rate {} and clip norm {}, by the agreement they are {}, {} and {}",
@@ -149,6 +218,29 @@ absl::Status CheckCharge(const AuditedRun& run, const LedgerEntry& entry,
   }
   if (entry.count == 1) return absl::OkStatus();
   return base::DataLoss("counts {} releases, an attempt is one", entry.count);
+}
+
+// An epoch has one manifest, and each of a live federation has one epoch: no charge can be moved to
+// milder terms by itself.
+absl::Status CheckEpochs(const AuditedRun& run) {
+  std::map<uint32_t, crypto::Digest> manifests;
+  std::map<crypto::Digest, uint32_t> epochs;
+  for (const LedgerEntry& entry : run.ledger.entries) {
+    const uint32_t epoch = entry.label.number.epoch;
+    const crypto::Digest& hash = entry.label.manifest_hash;
+    if (const auto& known = manifests.emplace(epoch, hash).first->second; known != hash) {
+      return base::DataLoss("epoch {} was charged under the manifests {} and {}", epoch, Hex(known),
+                            Hex(hash));
+    }
+  }
+  if (run.facts.kind == RunKind::kSimulation) return absl::OkStatus();
+  for (const auto& [epoch, hash] : manifests) {
+    const auto [known, is_new] = epochs.emplace(hash, epoch);
+    if (is_new) continue;
+    return base::DataLoss("manifest {} was charged in the epochs {} and {}", Hex(hash),
+                          known->second, epoch);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckLedger(const AuditFacts& facts, AuditedRun& run) {
@@ -162,27 +254,42 @@ absl::Status CheckLedger(const AuditFacts& facts, AuditedRun& run) {
         run.ledger.end.count, run.ledger.torn_bytes, facts.ledger_end.count);
   }
   const ledger::LedgerHeader& header = run.ledger.header;
-  if (header.unit != run.agreed.privacy.unit ||
-      header.neighbouring != run.agreed.privacy.neighbouring ||
-      header.spending.delta != run.agreed.privacy.delta) {
+  if (header.unit != run.agreed().privacy.unit ||
+      header.neighbouring != run.agreed().privacy.neighbouring ||
+      header.spending.delta != run.agreed().privacy.delta) {
     return base::DataLoss(
         "it counts unit {}, {} at delta {}, the agreement unit {}, {} at delta {}",
         accounting::UnitName(header.unit), accounting::NeighbouringName(header.neighbouring),
-        header.spending.delta, accounting::UnitName(run.agreed.privacy.unit),
-        accounting::NeighbouringName(run.agreed.privacy.neighbouring), run.agreed.privacy.delta);
+        header.spending.delta, accounting::UnitName(run.agreed().privacy.unit),
+        accounting::NeighbouringName(run.agreed().privacy.neighbouring),
+        run.agreed().privacy.delta);
+  }
+  // It fixes the order at which charges of several events are added.
+  if (header.spending.budget_epsilon != run.agreed().privacy.budget_epsilon) {
+    return base::DataLoss("its budget is {}, the agreement's is {}", header.spending.budget_epsilon,
+                          run.agreed().privacy.budget_epsilon);
   }
   if (run.ledger.entries.empty()) return base::DataLoss("nothing was charged to it");
-  const accounting::SamplingEvent event =
-      ledger::AttemptEvent(run.agreed, ledger::ChargingRule::kAnnouncedAttempts);
   for (size_t i = 0; i < run.ledger.entries.size(); ++i) {
-    const absl::Status charge = CheckCharge(run, run.ledger.entries[i], event);
+    const absl::Status charge = CheckCharge(run, run.ledger.entries[i]);
     if (!charge.ok()) return base::Annotate(charge, fmt::format("charge {}", i + 1));
   }
-  return absl::OkStatus();
+  const crypto::Digest& last = run.ledger.entries.back().label.manifest_hash;
+  if (run.AgreementUnder(last) != &run.agreements.back()) {
+    return base::DataLoss("the last charge is not under the last agreement");
+  }
+  return CheckEpochs(run);
 }
 
+// Those of the last attempt's agreement. An attempt that was not charged is found by CheckCharged.
 absl::Status CheckParticipants(const AuditedRun& run, const AuditedRound& round) {
-  const ManifestSpec& agreed = run.agreed;
+  const secagg::AttemptNumber number{.epoch = round.attempts.back().epoch,
+                                     .round = round.round,
+                                     .attempt = round.attempts.back().attempt};
+  const auto charge = std::ranges::find(
+      run.ledger.entries, number, [](const LedgerEntry& entry) { return entry.label.number; });
+  if (charge == run.ledger.entries.end()) return absl::OkStatus();
+  const ManifestSpec& agreed = run.AgreementUnder(charge->label.manifest_hash)->agreed;
   const uint32_t most = agreement::UploadRange(agreed).largest;
   // Who adds in the clear opens whatever arrived.
   const uint64_t least =
@@ -194,17 +301,17 @@ absl::Status CheckParticipants(const AuditedRun& run, const AuditedRound& round)
 
 absl::Status CheckQuery(const AuditedRun& run) {
   const AuditFacts& facts = run.facts;
-  const bool answered = run.agreed.model == agreement::kQueryModel && facts.finished &&
-                        run.complete_rounds() == run.agreed.rounds;
+  const bool answered = run.agreed().model == agreement::kQueryModel && facts.finished &&
+                        run.complete_rounds() == run.agreed().rounds;
   if (answered != facts.query.has_value()) {
     return base::DataLoss("the run answered {} query, but its answers are {}",
                           answered ? "a" : "no", answered ? "missing" : "there");
   }
   if (!answered) return absl::OkStatus();
   const crypto::Digest digest = crypto::Sha256(base::AsBytes(facts.query->agreed));
-  if (digest == run.agreed.annex) return absl::OkStatus();
+  if (digest == run.agreed().annex) return absl::OkStatus();
   return base::DataLoss("the query's text has the digest {}, agreed was {}: it was changed",
-                        Hex(digest), Hex(run.agreed.annex));
+                        Hex(digest), Hex(run.agreed().annex));
 }
 
 // The outcomes within a round: of a complete one the last attempt was decrypted, and no other one.
@@ -230,13 +337,33 @@ absl::Status CheckOutcomes(const AuditedRound& round) {
   return absl::OkStatus();
 }
 
+// A member has no attempt in rounds at which it was not there: before it came, or before it came
+// back in a later epoch. Within an epoch it catches up with every attempt.
+absl::Status CheckAbsence(const AuditedRun& run) {
+  int64_t last_epoch = run.agreed().training;
+  const AuditedRound* absent = nullptr;
+  for (const AuditedRound& round : run.facts.rounds) {
+    if (round.attempts.empty()) {
+      absent = &round;
+      continue;
+    }
+    if (absent != nullptr && round.attempts.front().epoch <= last_epoch) break;
+    absent = nullptr;
+    last_epoch = std::max<int64_t>(last_epoch, round.attempts.back().epoch);
+  }
+  if (absent == nullptr) return absl::OkStatus();
+  return base::DataLoss("round {} has no attempt", absent->round);
+}
+
 absl::Status CheckSchedule(const AuditedRun& run) {
   const AuditFacts& facts = run.facts;
   for (size_t i = 0; i < facts.rounds.size(); ++i) {
     const AuditedRound& round = facts.rounds[i];
     if (round.round > i) return base::DataLoss("round {} is missing", i);
     if (round.round < i) return base::DataLoss("round {} is there twice", round.round);
-    TACET_RETURN_IF_ERROR(CheckOutcomes(round));
+    const bool absent =
+        facts.kind == RunKind::kMember && round.sum_not_seen && round.attempts.empty();
+    if (!absent) TACET_RETURN_IF_ERROR(CheckOutcomes(round));
     if (round.sum_not_seen) {
       if (facts.kind != RunKind::kMember || round.participants > 0) {
         return base::DataLoss("round {} of a {} cannot be one whose sum was not seen", i,
@@ -248,13 +375,14 @@ absl::Status CheckSchedule(const AuditedRun& run) {
       return base::DataLoss("round {} is not complete, but round {} followed", i, i + 1);
     }
   }
+  TACET_RETURN_IF_ERROR(CheckAbsence(run));
   const uint32_t complete = run.complete_rounds();
-  if (complete > run.agreed.rounds) {
-    return base::DataLoss("{} rounds, the agreement plans {}", complete, run.agreed.rounds);
+  if (complete > run.agreed().rounds) {
+    return base::DataLoss("{} rounds, the agreement plans {}", complete, run.agreed().rounds);
   }
-  if (facts.finished && facts.stopped.empty() && complete != run.agreed.rounds) {
+  if (facts.finished && facts.stopped.empty() && complete != run.agreed().rounds) {
     return base::DataLoss("the run is said to be finished after {} rounds, the agreement plans {}",
-                          complete, run.agreed.rounds);
+                          complete, run.agreed().rounds);
   }
   return absl::OkStatus();
 }
@@ -346,7 +474,10 @@ absl::Status CheckCharged(const AuditedRun& run) {
       return base::DataLoss("round {} is missing: the ledger was charged for it", number.round);
     }
   }
-  const uint64_t allowed = uint64_t{run.agreed.rounds} + run.agreed.spare_attempts;
+  uint64_t allowed = 0;
+  for (const auto& [agreed, digest, event] : run.agreements) {
+    allowed = std::max(allowed, uint64_t{agreed.rounds} + agreed.spare_attempts);
+  }
   if (charged.size() > allowed) {
     return base::DataLoss("{} attempts were charged, the agreement allows {}", charged.size(),
                           allowed);
@@ -427,11 +558,24 @@ uint32_t AuditedRun::complete_rounds() const {
 }
 
 const crypto::Digest& AuditedRun::federation() const {
-  return agreed.federation == crypto::Digest{} ? agreement_digest : agreed.federation;
+  return agreed().federation == crypto::Digest{} ? agreement_digest() : agreed().federation;
+}
+
+const AuditedAgreement* AuditedRun::AgreementUnder(const crypto::Digest& manifest_hash) const {
+  const auto manifest = std::ranges::find(facts.manifests, manifest_hash, &AuditedManifest::hash);
+  if (manifest == facts.manifests.end()) return nullptr;
+  const auto found = std::ranges::find(agreements, manifest->agreement, &AuditedAgreement::digest);
+  return found == agreements.end() ? nullptr : &*found;
+}
+
+uint32_t AuditedRun::first_round() const {
+  const auto first = std::ranges::find_if(
+      facts.rounds, [](const AuditedRound& round) { return !round.attempts.empty(); });
+  return static_cast<uint32_t>(first - facts.rounds.begin());
 }
 
 std::optional<crypto::Digest> AuditedRun::ModelAfter(uint32_t rounds) const {
-  if (rounds == 0) return agreed.initial_model;
+  if (rounds == 0) return agreed().initial_model;
   if (rounds > facts.rounds.size()) return std::nullopt;
   return facts.rounds[rounds - 1].model;
 }
@@ -457,15 +601,14 @@ absl::StatusOr<RunKind> ParseRunKind(std::string_view name) {
 
 absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
   AuditedRun run;
-  absl::StatusOr<ManifestSpec> agreed = ReadAgreement(facts);
-  if (!agreed.ok()) return base::Annotate(agreed.status(), "the agreement");
-  run.agreed = *std::move(agreed);
-  run.agreement_digest = crypto::Sha256(facts.agreement);
   run.facts = std::move(facts);
-  TACET_RETURN_IF_ERROR(CheckLabels(run.facts, run.agreed));
+  TACET_RETURN_IF_ERROR(ReadAgreements(run));
+  for (const auto& [agreed, digest, event] : run.agreements) {
+    TACET_RETURN_IF_ERROR(CheckLabels(run.facts, agreed));
+  }
   TACET_RETURN_IF_ERROR(CheckResult(run.facts));
-  TACET_RETURN_IF_ERROR(CheckKind(run.facts, run.agreed));
-  TACET_RETURN_IF_ERROR(CheckManifests(run.facts, run));
+  TACET_RETURN_IF_ERROR(CheckKind(run));
+  TACET_RETURN_IF_ERROR(CheckManifests(run));
   TACET_RETURN_IF_ERROR(base::Annotate(CheckLedger(run.facts, run), "the ledger"));
   TACET_RETURN_IF_ERROR(CheckSchedule(run));
   TACET_RETURN_IF_ERROR(CheckCharged(run));

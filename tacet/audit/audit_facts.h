@@ -12,6 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/accounting/privacy_event.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
@@ -59,11 +61,12 @@ enum class RunKind { kSimulation, kMember };
 std::string_view RunKindName(RunKind kind);
 absl::StatusOr<RunKind> ParseRunKind(std::string_view name);
 
-// The agreement with the members' keys of one process.
+// An agreement with the members' keys of one process, or of one epoch of a live federation.
 struct AuditedManifest {
   crypto::Digest hash{};
-  crypto::Digest epoch{};  // ManifestSpec::epoch; zeros in a simulation
-  // By number; absent when the run did not keep them: then nobody can recompute the hash.
+  crypto::Digest epoch{};      // ManifestSpec::epoch; zeros in a simulation
+  crypto::Digest agreement{};  // digest of one of the record's agreements
+  // By number; absent when a simulation did not keep them: then nobody can recompute the hash.
   std::optional<std::vector<agreement::MemberIdentity>> members = {};
 };
 
@@ -107,7 +110,10 @@ struct AuditFacts {
   // Of a member: signed statements about the models of its rounds (federation/model_statement.h),
   // its own and those of others that it has.
   std::vector<base::Bytes> attestations = {};
-  base::Bytes agreement = {};                   // canonical bytes, without members
+  // Canonical bytes without members, of every agreement under which attempts were charged; the one
+  // of the last charge is the last. More than one where members or terms of a live federation
+  // changed while its training went on.
+  std::vector<base::Bytes> agreements = {};
   std::vector<AuditedManifest> manifests = {};  // of all processes, in the order of their charges
   std::vector<AuditedRound> rounds = {};        // 0, 1, ...; the last one may be incomplete
   base::Bytes ledger = {};                      // header and records
@@ -118,17 +124,30 @@ struct AuditFacts {
   std::vector<Dependency> dependencies = {};
 };
 
+// An agreement as its bytes say, without members.
+struct AuditedAgreement {
+  agreement::ManifestSpec agreed;
+  crypto::Digest digest{};
+  accounting::SamplingEvent event = {};  // of one attempt
+};
+
 // Facts that agree with each other.
 struct AuditedRun {
   AuditFacts facts;
-  agreement::ManifestSpec agreed;  // without members
-  crypto::Digest agreement_digest{};
+  std::vector<AuditedAgreement> agreements = {};  // in the order of the facts
   ledger::RecoveredLedger ledger;
-  // The agreement, planned again: what was charged and guaranteed follows from it. CheckFacts
-  // always sets it.
-  std::optional<agreement::Manifest> manifest = {};
+  // The agreements, planned again, in the same order, with the attempts charged under each: what is
+  // guaranteed follows from them. CheckFacts always sets them.
+  std::vector<agreement::ChargedTerms> terms = {};
   std::vector<protocol::Attestation> attestations = {};  // as read, in the order of the facts
 
+  // Of the last charge.
+  const agreement::ManifestSpec& agreed() const { return agreements.back().agreed; }
+  const crypto::Digest& agreement_digest() const { return agreements.back().digest; }
+  // The one that a manifest of the record is of; null when there is none.
+  const AuditedAgreement* AgreementUnder(const crypto::Digest& manifest_hash) const;
+  // The first round that was charged: a member that came later has earlier rounds without attempts.
+  uint32_t first_round() const;
   // Whose attempts were charged: as agreement::Manifest::federation().
   const crypto::Digest& federation() const;
   uint64_t charges() const { return ledger.entries.size(); }
@@ -139,16 +158,17 @@ struct AuditedRun {
   bool has_guarantee() const { return facts.labels.empty(); }
 };
 
-// DataLoss names the first thing that does not fit: an agreement that cannot be planned, a manifest
+// DataLoss names the first thing that does not fit: an agreement that cannot be planned, one under
+// which nothing was charged, one that cannot be of the same training as another, a manifest
 // whose hash is another, a ledger that does not end where it should or was charged for another
-// agreement, noise or rate, or for nothing, a round that is missing, an attempt that was not
-// charged, a charge without an attempt, a gap in the numbers of attempts or epochs, more or fewer
-// participants than the agreement allows, an unknown label; a result that is not rounded; a kind
-// that the agreement contradicts, a complete round without a model, a released model that is not
-// that of the last round, an attestation that is not signed, is about rounds that the facts lack,
-// or, of the member itself, about another model; a query's text that is not the agreement's annex,
-// answers to no query, or a query without them. Whether the answers follow from text and released
-// model is for a reader of query files to check.
+// manifest, noise or rate than the attempt's agreement says, or for nothing, a round that is
+// missing, an attempt that was not charged, a charge without an attempt, a gap in the numbers of
+// attempts or epochs, more or fewer participants than the agreement allows, an unknown label; a
+// result that is not rounded; a kind that the agreement contradicts, a complete round without a
+// model, a released model that is not that of the last round, an attestation that is not signed, is
+// about rounds that the facts lack, or, of the member itself, about another model; a query's text
+// that is not the agreement's annex, answers to no query, or a query without them. Whether the
+// answers follow from text and released model is for a reader of query files to check.
 absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts);
 
 }  // namespace tacet::audit

@@ -3,6 +3,7 @@
 #define TACET_AUDIT_AUDIT_FOR_TEST_H_
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,35 +56,48 @@ inline agreement::ManifestSpec RecordAgreement() {
   return spec;
 }
 
-// The header and the charges of all attempts in `facts.rounds`, one second apart, each as
-// `noise_factor` times the noise that was agreed.
-inline void WriteLedgerOf(const agreement::Manifest& manifest, AuditFacts& facts,
-                          double noise_factor = 1) {
-  const agreement::ManifestSpec& spec = manifest.spec();
+// The header and the charges of all attempts in `facts.rounds`, one second apart, each as `alter`
+// leaves it. `under` has the manifest of each epoch; the last one is that of later epochs, too.
+inline void WriteLedgerOf(const std::vector<agreement::Manifest>& under, AuditFacts& facts,
+                          const std::function<void(ledger::LedgerEntry&)>& alter = {}) {
+  const agreement::ManifestSpec& spec = under.front().spec();
   ledger::LedgerHeader header;
   header.data_set = "drawn";
   header.unit = spec.privacy.unit;
   header.neighbouring = spec.privacy.neighbouring;
   header.spending.delta = spec.privacy.delta;
+  if (under.size() > 1) header.spending.composition = accounting::Composition::kAnyEvents;
   header.created = 1'700'000'000;
   facts.ledger = ledger::WriteLedgerHeader(header);
   facts.ledger_end = {.genesis = ledger::LedgerGenesis(header)};
   facts.ledger_end.head = facts.ledger_end.genesis;
   for (const AuditedRound& round : facts.rounds) {
     for (const AuditedAttempt& attempt : round.attempts) {
+      const agreement::Manifest& manifest =
+          under[std::min<size_t>(attempt.epoch, under.size() - 1)];
       ledger::LedgerEntry entry;
       entry.federation = manifest.federation();
       entry.label = {
           .manifest_hash = manifest.hash(),
           .number = {.epoch = attempt.epoch, .round = round.round, .attempt = attempt.attempt}};
-      entry.event = agreement::ChargedEvent(spec);
-      entry.event.noise_stddev *= noise_factor;
+      entry.event = agreement::ChargedEvent(manifest.spec());
+      if (alter) alter(entry);
       entry.time = header.created + ++facts.ledger_end.count;
       const base::Bytes record = ledger::WriteLedgerRecord(entry, facts.ledger_end.head);
       facts.ledger_end.head = ledger::RecordHash(record);
       facts.ledger.insert(facts.ledger.end(), record.begin(), record.end());
     }
   }
+}
+inline void WriteLedgerOf(const agreement::Manifest& manifest, AuditFacts& facts) {
+  WriteLedgerOf(std::vector{manifest}, facts);
+}
+
+inline AuditedManifest AuditedManifestOf(const agreement::Manifest& manifest) {
+  return {.hash = manifest.hash(),
+          .epoch = manifest.spec().epoch,
+          .agreement = manifest.agreement(),
+          .members = manifest.spec().members};
 }
 
 // The model after so many rounds.
@@ -101,8 +115,8 @@ inline AuditFacts FactsForTest(const agreement::ManifestSpec& agreement = SmallA
   facts.audit_key = facts.signer;
   facts.finished = true;
   facts.result = {.accuracy = 0.5, .loss = 1.3, .samples = 40};
-  facts.agreement = agreement::AgreementBytes(manifest->spec());
-  facts.manifests = {{.hash = manifest->hash(), .members = manifest->spec().members}};
+  facts.agreements = {agreement::AgreementBytes(manifest->spec())};
+  facts.manifests = {AuditedManifestOf(*manifest)};
   facts.rounds = {
       {.round = 0,
        .participants = cohort,
@@ -138,12 +152,23 @@ inline base::Bytes AttestationForTest(const AuditFacts& facts, uint64_t member, 
       facts.manifests.front().hash, 0, KeyForTest(static_cast<uint8_t>(100 + member)));
 }
 
+// The agreement of a live federation whose members make new keys in each epoch.
+inline agreement::ManifestSpec LiveAgreement(uint8_t epoch, agreement::ManifestSpec spec) {
+  spec.annex = {1};
+  spec.federation = {9};
+  spec.epoch = {0xe0, epoch};
+  for (agreement::MemberIdentity& member : spec.members) member.exchange_key[1] = 1 + epoch;
+  return spec;
+}
+
 // The same rounds as member 2 of a live federation kept them: it did not see the second round's
 // sum.
 inline AuditFacts MemberFactsForTest() {
-  agreement::ManifestSpec agreement = SmallAgreement();
-  agreement.annex = {1};
-  AuditFacts facts = FactsForTest(agreement);
+  AuditFacts facts = FactsForTest(LiveAgreement(0, SmallAgreement()));
+  const auto second = agreement::Manifest::Create(LiveAgreement(1, SmallAgreement()));
+  EXPECT_TRUE(second.ok()) << second.status();
+  facts.manifests.push_back(AuditedManifestOf(*second));
+  WriteLedgerOf({*agreement::Manifest::Create(LiveAgreement(0, SmallAgreement())), *second}, facts);
   facts.kind = RunKind::kMember;
   facts.member = 2;
   facts.result.reset();
@@ -153,6 +178,50 @@ inline AuditFacts MemberFactsForTest() {
   facts.attestations = {AttestationForTest(facts, 2, 1, ModelForTest(1)),
                         AttestationForTest(facts, 2, 3, ModelForTest(3)),
                         AttestationForTest(facts, 7, 3, ModelForTest(3))};
+  return facts;
+}
+
+// So many sites, all of them in every round: another K and K_min, so another cost of an attempt.
+inline agreement::ManifestSpec SitesAgreement(uint8_t epoch, uint64_t sites) {
+  agreement::ManifestSpec spec = SmallAgreement();
+  spec.sampling.clients = spec.sampling.cohort = sites;
+  spec.members.resize(sites);
+  return LiveAgreement(epoch, std::move(spec));
+}
+
+// Five sites, then four, then five again.
+inline std::vector<agreement::Manifest> ChangedManifestsForTest() {
+  std::vector<agreement::Manifest> manifests;
+  for (const uint64_t sites : {5, 4, 5}) {
+    auto manifest =
+        agreement::Manifest::Create(SitesAgreement(static_cast<uint8_t>(manifests.size()), sites));
+    EXPECT_TRUE(manifest.ok()) << manifest.status();
+    manifests.push_back(*std::move(manifest));
+  }
+  return manifests;
+}
+
+// Member 2's part of a training under these manifests: a charge in each epoch, and one that gave
+// no sum.
+inline AuditFacts ChangedFactsForTest(
+    const std::vector<agreement::Manifest>& manifests = ChangedManifestsForTest()) {
+  AuditFacts facts = FactsForTest(manifests[0].spec());
+  facts.kind = RunKind::kMember;
+  facts.member = 2;
+  facts.result.reset();
+  facts.agreements = {agreement::AgreementBytes(manifests[1].spec()),
+                      agreement::AgreementBytes(manifests[2].spec())};
+  facts.manifests.clear();
+  for (const agreement::Manifest& manifest : manifests) {
+    facts.manifests.push_back(AuditedManifestOf(manifest));
+  }
+  facts.rounds[0].participants = 5;
+  facts.rounds[1].participants = 4;
+  facts.rounds[1].attempts[1] = {.epoch = 1, .attempt = 0, .outcome = AttemptOutcome::kDecrypted};
+  facts.rounds[2].participants = 5;
+  facts.rounds[2].attempts = {{.epoch = 2, .attempt = 0, .outcome = AttemptOutcome::kDecrypted}};
+  WriteLedgerOf(manifests, facts);
+  facts.attestations = {AttestationForTest(facts, 2, 3, ModelForTest(3))};
   return facts;
 }
 

@@ -46,11 +46,23 @@ JsonValue HexOrNull(const std::optional<crypto::Digest>& digest) {
 std::string KindStatement(const AuditedRun& run) {
   const AuditFacts& facts = run.facts;
   if (facts.kind == RunKind::kMember) {
-    return fmt::format(
+    std::string statement = fmt::format(
         "Member {} of {} of a live federation took part with its own data and kept this record. It "
         "shows what the member was told and what it charged to its own ledger, not what other "
         "members did.",
-        *facts.member, run.agreed.sampling.clients);
+        *facts.member, run.agreed().sampling.clients);
+    if (run.first_round() > 0) {
+      statement += fmt::format(
+          " It came after {} rounds: the figures are about its data, of which these rounds had "
+          "nothing.",
+          run.first_round());
+    }
+    if (run.agreements.size() > 1) {
+      statement +=
+          " Members or terms changed in between: the figures are over all its charges, under all "
+          "terms.";
+    }
+    return statement;
   }
   return fmt::format(
       "A simulation: {} played every member, the server and the committee, on data that one user "
@@ -80,12 +92,13 @@ JsonValue RunJson(const AuditedRun& run) {
       .Set("finished", facts.finished)
       .Set("stopped", OrNull(facts.stopped))
       .Set("rounds_complete", run.complete_rounds())
-      .Set("rounds_planned", run.agreed.rounds)
+      .Set("rounds_planned", run.agreed().rounds)
+      .Set("first_round", run.first_round())
       .Set("labels", List(facts.labels))
       .Set("data_set", header.data_set)
-      .Set("model", run.agreed.model)
-      .Set("parameters", run.agreed.dimension)
-      .Set("initial_model", base::ToHex(run.agreed.initial_model))
+      .Set("model", run.agreed().model)
+      .Set("parameters", run.agreed().dimension)
+      .Set("initial_model", base::ToHex(run.agreed().initial_model))
       .Set("released_model", HexOrNull(facts.released_model))
       .Set("first_charge", entries.front().time)
       .Set("last_charge", entries.back().time)
@@ -140,10 +153,8 @@ JsonValue UnitJson(const ManifestSpec& agreed) {
                     : " Compared is with no data in its place; its noise is sent all the same."));
 }
 
-JsonValue MechanismJson(const AuditedRun& run) {
-  const ManifestSpec& agreed = run.agreed;
-  const accounting::SamplingEvent event =
-      ledger::AttemptEvent(agreed, run.ledger.entries.front().rule);
+JsonValue MechanismJson(const AuditedAgreement& agreement) {
+  const auto& [agreed, digest, event] = agreement;
   JsonValue mechanism = JsonValue::MakeObject();
   mechanism.Set("name", "distributed Gaussian noise, Poisson quantisation")
       .Set("clip_norm", agreed.mechanism.clip_norm)
@@ -189,10 +200,10 @@ JsonValue EncryptionJson(const AuditedRun& run) {
   const bool encrypted = std::ranges::find(labels, "no-encryption") == labels.end();
   return JsonValue::MakeObject()
       .Set("encrypted", encrypted)
-      .Set("scheme", he::SchemeName(run.agreed.scheme))
-      .Set("committee", CommitteeJson(run.agreed))
+      .Set("scheme", he::SchemeName(run.agreed().scheme))
+      .Set("committee", CommitteeJson(run.agreed()))
       .Set("plaintext_bits",
-           run.agreed.plaintext_bits > 0 ? JsonValue(run.agreed.plaintext_bits) : JsonValue())
+           run.agreed().plaintext_bits > 0 ? JsonValue(run.agreed().plaintext_bits) : JsonValue())
       .Set("statement", encrypted
                             ? "Uploads are added without being decrypted; what is decrypted is the "
                               "sum of an attempt, and only when at least min_participants are in "
@@ -219,12 +230,18 @@ absl::StatusOr<JsonValue> PrivacyJson(const AuditedRun& run) {
   TACET_ASSIGN_OR_RETURN(JsonValue spent, SpentJson(run));
   const JsonValue privacy = report::GuaranteesJson(guarantees);
   return JsonValue::MakeObject()
-      .Set("delta", run.agreed.privacy.delta)
+      .Set("delta", run.agreed().privacy.delta)
       .Set("charged_attempts", run.charges())
       .Set("statement",
-           "Every attempt is charged, also one that gave no sum. A row says what one kind of "
-           "observer can learn; accountants are upper bounds, and the smallest of an observer "
-           "holds.")
+           std::string("Every attempt is charged, also one that gave no sum. A row says what one "
+                       "kind of observer can learn; accountants are upper bounds, and the smallest "
+                       "of an observer holds.") +
+               (run.terms.size() == 1
+                    ? ""
+                    : " Terms changed in mid-run, perhaps in view of a model. A row whose noise or "
+                      "rate changed counts all attempts at the least noise and the highest rate; "
+                      "the row fixed-order-rdp counts each under its own terms, at an order that "
+                      "was fixed beforehand."))
       .Set("worst", *privacy.Find("worst"))
       .Set("headlines", *privacy.Find("headlines"))
       .Set("accountants", *privacy.Find("accountants"))
@@ -266,6 +283,21 @@ JsonValue AttestationsJson(const AuditedRun& run) {
   return list;
 }
 
+// The terms under which attempts were charged before the present ones came.
+JsonValue EarlierTermsJson(const AuditedRun& run) {
+  JsonValue list = JsonValue::MakeArray();
+  for (size_t i = 0; i + 1 < run.terms.size(); ++i) {
+    const AuditedAgreement& earlier = run.agreements[i];
+    list.Append(JsonValue::MakeObject()
+                    .Set("agreement", base::ToHex(earlier.digest))
+                    .Set("charged_attempts", run.terms[i].attempts)
+                    .Set("members", earlier.agreed.sampling.clients)
+                    .Set("mechanism", MechanismJson(earlier))
+                    .Set("committee", CommitteeJson(earlier.agreed)));
+  }
+  return list;
+}
+
 // What was charged under each epoch's keys.
 JsonValue EpochsJson(const std::vector<LedgerEntry>& entries) {
   struct Epoch {
@@ -294,13 +326,21 @@ JsonValue AgreementJson(const AuditedRun& run) {
     manifests.Append(JsonValue::MakeObject()
                          .Set("hash", base::ToHex(manifest.hash))
                          .Set("epoch", base::ToHex(manifest.epoch))
+                         .Set("agreement", base::ToHex(manifest.agreement))
                          .Set("member_keys", manifest.members
                                                  ? JsonValue(JoinKeys(*manifest.members))
                                                  : JsonValue()));
   }
+  JsonValue earlier = JsonValue::MakeArray();
+  for (size_t i = 0; i + 1 < run.agreements.size(); ++i) {
+    earlier.Append(JsonValue::MakeObject()
+                       .Set("digest", base::ToHex(run.agreements[i].digest))
+                       .Set("bytes", base::ToHex(run.facts.agreements[i])));
+  }
   return JsonValue::MakeObject()
-      .Set("digest", base::ToHex(run.agreement_digest))
-      .Set("bytes", base::ToHex(run.facts.agreement))
+      .Set("digest", base::ToHex(run.agreement_digest()))
+      .Set("bytes", base::ToHex(run.facts.agreements.back()))
+      .Set("earlier", std::move(earlier))
       .Set("manifests", std::move(manifests));
 }
 
@@ -369,11 +409,10 @@ JsonValue AssumptionsJson() {
 }  // namespace
 
 absl::StatusOr<accounting::Guarantees> AuditedGuarantees(const AuditedRun& run) {
-  if (run.has_guarantee()) return agreement::GuaranteesOf(*run.manifest, run.charges());
-  const accounting::FederationPrivacySpec federation =
-      agreement::PrivacyOf(run.agreed, run.charges());
+  if (run.has_guarantee()) return agreement::GuaranteesOf(run.terms);
+  const std::vector<accounting::FederationPrivacySpec> terms = agreement::PrivacyOf(run.terms);
   TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> all_observed,
-                         accounting::ObserveFederation(federation));
+                         accounting::ObserveTraining(terms));
   accounting::Guarantees none{.worst = 0};  // the first observer stands for all: none has a bound
   for (accounting::ObservedRounds& observed : all_observed) {
     if (!none.rows.empty() && none.rows.back().observer == observed.observer) continue;
@@ -382,7 +421,7 @@ absl::StatusOr<accounting::Guarantees> AuditedGuarantees(const AuditedRun& run) 
     observed.note =
         fmt::format("no guarantee: the run is labelled {}", fmt::join(run.facts.labels, ", "));
     TACET_ASSIGN_OR_RETURN(const std::vector<accounting::PrivacyRow> rows,
-                           accounting::RowsOfObserver(observed, federation));
+                           accounting::RowsOfObserver(observed, terms.back()));
     none.rows.insert(none.rows.end(), rows.begin(), rows.end());
   }
   return none;
@@ -397,10 +436,11 @@ absl::StatusOr<JsonValue> AuditRecord(const AuditedRun& run) {
       .Set("created", facts.created)
       .Set("run", RunJson(run))
       .Set("query", QueryJson(facts))
-      .Set("privacy_unit", UnitJson(run.agreed))
+      .Set("privacy_unit", UnitJson(run.agreed()))
       .Set("privacy", std::move(privacy))
-      .Set("members", MembersJson(run.agreed))
-      .Set("mechanism", MechanismJson(run))
+      .Set("members", MembersJson(run.agreed()))
+      .Set("mechanism", MechanismJson(run.agreements.back()))
+      .Set("earlier_terms", EarlierTermsJson(run))
       .Set("encryption", EncryptionJson(run))
       .Set("assumptions", AssumptionsJson())
       .Set("retention", RetentionJson(facts.kind))

@@ -289,9 +289,8 @@ TEST(AuditTest, AttestationsRefuseACutRecord) {
                      .model = ModelForTest(3),
                      .attempts = {{.outcome = AttemptOutcome::kDecrypted}}};
   facts.stopped = "the budget";
-  agreement::ManifestSpec agreement = SmallAgreement();
-  agreement.annex = {1};
-  WriteLedgerOf(*agreement::Manifest::Create(agreement), facts);
+  facts.manifests.pop_back();
+  WriteLedgerOf(*agreement::Manifest::Create(LiveAgreement(0, SmallAgreement())), facts);
   EXPECT_EQ(Complaint(facts),
             "attestation 2: member 2 attests the model after 3 rounds, the record has 2");
   // Its own statements left out, it attests nothing.
@@ -420,7 +419,9 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
   louder.sampling.min_participants = 6;
   louder.mechanism.noise_stddev = 9;
   AuditFacts facts = FactsForTest();
-  facts.agreement = agreement::AgreementBytes(louder);
+  facts.agreements = {agreement::AgreementBytes(louder)};
+  EXPECT_THAT(Complaint(facts), HasSubstr("which the record does not have"));
+  facts.manifests.front().agreement = crypto::Sha256(facts.agreements.front());
   EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
   facts.manifests.front().members.reset();
   EXPECT_THAT(Complaint(facts), HasSubstr("the ledger: charge 1: is for the federation"));
@@ -428,15 +429,221 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
   facts.manifests.front().members->front().signing_key[0] ^= 1;
   EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
   facts = FactsForTest();
-  facts.agreement.pop_back();
+  facts.agreements.front().pop_back();
   EXPECT_THAT(Complaint(facts),
               StartsWith("the agreement: manifest: field `max participations` is cut short"));
   // Charged at a noise that was not agreed.
   facts = FactsForTest();
-  WriteLedgerOf(*agreement::Manifest::Create(SmallAgreement()), facts, 1.5);
+  WriteLedgerOf({*agreement::Manifest::Create(SmallAgreement())}, facts,
+                [](ledger::LedgerEntry& entry) { entry.event.noise_stddev *= 1.5; });
   EXPECT_EQ(Complaint(facts),
             "the ledger: charge 1: has noise 9, rate 1 and clip norm 1, by the agreement they are "
             "6, 1 and 1");
+}
+
+double WorstOf(const JsonValue& record) {
+  return *record.Find("privacy")->Find("worst")->Find("epsilon")->AsDouble();
+}
+
+TEST(AuditTest, ChangedTermsAreAllInTheRecord) {
+  const AuditFacts facts = ChangedFactsForTest();
+  const JsonValue record = RecordOf(facts);
+  EXPECT_EQ(RecordOf(*FactsOfRecord(record)).Dump(), record.Dump());
+  const auto file = ReadAuditFile(Resigned(record));
+  const auto verified = VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key()));
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_THAT(verified->notes,
+              ::testing::ElementsAre("the released model is attested by 1 of 5 members",
+                                     "members or terms changed in mid-run: attempts were charged "
+                                     "under 2 agreements"));
+  EXPECT_EQ(*record.Find("members")->Find("count")->AsUint(), 5u);
+  ASSERT_EQ(record.Find("earlier_terms")->items().size(), 1u);
+  const JsonValue& earlier = record.Find("earlier_terms")->items().front();
+  EXPECT_EQ(*earlier.Find("members")->AsUint(), 4u);
+  EXPECT_EQ(*earlier.Find("charged_attempts")->AsUint(), 1u);
+  EXPECT_EQ(*earlier.Find("mechanism")->Find("min_participants")->AsUint(), 4u);
+  EXPECT_EQ(record.Find("agreement")->Find("manifests")->items().size(), 3u);
+  // Above what all charges would cost among five, and at most what they would among four.
+  const std::vector<agreement::Manifest> manifests = ChangedManifestsForTest();
+  const uint64_t charges = verified->run.charges();
+  EXPECT_EQ(charges, 4u);
+  EXPECT_GT(WorstOf(record), agreement::GuaranteesOf(manifests[0], charges)->epsilon());
+  EXPECT_LE(WorstOf(record), agreement::GuaranteesOf(manifests[1], charges)->epsilon());
+  // The member tells the same while the training goes on.
+  EXPECT_EQ(WorstOf(record), *agreement::ChargedEpsilon(verified->run.terms));
+}
+
+// The holder of the key alters a record of changed terms, in favour of the milder ones.
+TEST(AuditTest, TheMilderTermsDoNotTakeTheOthersCharges) {
+  const std::vector<agreement::Manifest> manifests = ChangedManifestsForTest();
+  const AuditFacts honest = ChangedFactsForTest();
+  // The charge among four sites is moved to the manifest of five.
+  AuditFacts facts = honest;
+  WriteLedgerOf({manifests[0], manifests[0], manifests[2]}, facts);
+  facts.agreements.erase(facts.agreements.begin());
+  facts.manifests.erase(facts.manifests.begin() + 1);
+  facts.rounds[1].participants = 5;
+  EXPECT_THAT(Complaint(facts), AllOf(StartsWith("the ledger: manifest "),
+                                      HasSubstr("was charged in the epochs 0 and 1")));
+  // One of two charges among four.
+  const auto move_first = [&](ledger::LedgerEntry& entry) {
+    if (entry.label.number.epoch != 1 || entry.label.number.attempt != 0) return;
+    entry.label.manifest_hash = manifests[0].hash();
+    entry.event = agreement::ChargedEvent(manifests[0].spec());
+  };
+  facts = honest;
+  facts.rounds[1].attempts[0].epoch = 1;
+  facts.rounds[1].attempts[1].attempt = 1;
+  WriteLedgerOf(manifests, facts);
+  EXPECT_TRUE(CheckFacts(facts).ok());
+  WriteLedgerOf(manifests, facts, move_first);
+  EXPECT_THAT(Complaint(facts), HasSubstr("the ledger: epoch 1 was charged under the manifests "));
+  // It stays under its manifest, at the price among five.
+  facts = honest;
+  WriteLedgerOf(manifests, facts, [&](ledger::LedgerEntry& entry) {
+    entry.event = agreement::ChargedEvent(manifests[0].spec());
+  });
+  EXPECT_THAT(Complaint(facts), AllOf(StartsWith("the ledger: charge 3: has noise "),
+                                      HasSubstr("by the agreement they are")));
+  // The epoch among four had more noise, says the record.
+  facts = honest;
+  agreement::ManifestSpec louder = manifests[1].spec();
+  louder.mechanism.noise_stddev *= 1.1;
+  const auto milder = agreement::Manifest::Create(louder);
+  ASSERT_TRUE(milder.ok());
+  WriteLedgerOf({manifests[0], *milder, manifests[2]}, facts);
+  facts.manifests[1].hash = milder->hash();
+  EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
+  facts.manifests[1].agreement = milder->agreement();
+  EXPECT_THAT(Complaint(facts), AllOf(StartsWith("manifest "), HasSubstr("is of the agreement"),
+                                      HasSubstr("which the record does not have")));
+  // The agreement with more noise in place of the one that was signed.
+  facts = honest;
+  facts.agreements[0] = agreement::AgreementBytes(louder);
+  facts.manifests[1].agreement = milder->agreement();
+  EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
+  // Without the members' keys nobody could tell.
+  facts.manifests[1].members.reset();
+  EXPECT_THAT(Complaint(facts), HasSubstr("is without its members' keys, which a member has"));
+  // The manifest of four is said to be one of five.
+  facts = honest;
+  facts.manifests[1].agreement = manifests[0].agreement();
+  EXPECT_THAT(Complaint(facts), HasSubstr("has 4 members, the agreement 5"));
+}
+
+TEST(AuditTest, NoTermsAreLeftOutOrMadeUp) {
+  const std::vector<agreement::Manifest> manifests = ChangedManifestsForTest();
+  const AuditFacts honest = ChangedFactsForTest();
+  AuditFacts facts = honest;
+  facts.agreements.erase(facts.agreements.begin());
+  EXPECT_THAT(Complaint(facts), HasSubstr("which the record does not have"));
+  facts.manifests.erase(facts.manifests.begin() + 1);
+  EXPECT_THAT(Complaint(facts), AllOf(StartsWith("the ledger: charge 3: is for the manifest"),
+                                      HasSubstr("which the record does not have")));
+  facts = honest;
+  std::swap(facts.agreements[0], facts.agreements[1]);
+  EXPECT_EQ(Complaint(facts), "the ledger: the last charge is not under the last agreement");
+  facts = honest;
+  facts.agreements.insert(
+      facts.agreements.begin(),
+      agreement::AgreementBytes(agreement::Manifest::Create(SitesAgreement(0, 6))->spec()));
+  EXPECT_THAT(Complaint(facts), StartsWith("the agreement: nothing was charged under"));
+  facts = honest;
+  facts.agreements.insert(facts.agreements.begin(), facts.agreements[0]);
+  EXPECT_THAT(Complaint(facts), HasSubstr("is there twice"));
+  facts = honest;
+  facts.manifests.push_back(facts.manifests[0]);
+  EXPECT_THAT(Complaint(facts), HasSubstr("is there twice"));
+  facts = honest;
+  facts.agreements.clear();
+  EXPECT_EQ(Complaint(facts), "the record has 0 agreements, expected 1 to 256");
+  // A sum of five in an epoch of four.
+  facts = honest;
+  facts.rounds[1].participants = 5;
+  EXPECT_EQ(Complaint(facts), "round 1 has 5 participants, the agreement allows 4 to 4");
+}
+
+TEST(AuditTest, AllTermsAreOfOneTraining) {
+  const auto complaint = [](auto change) {
+    std::vector<agreement::Manifest> manifests = ChangedManifestsForTest();
+    agreement::ManifestSpec other = manifests[1].spec();
+    change(other);
+    auto planned = agreement::Manifest::Create(other);
+    EXPECT_TRUE(planned.ok()) << planned.status();
+    manifests[1] = *std::move(planned);
+    return Complaint(ChangedFactsForTest(manifests));
+  };
+  EXPECT_THAT(complaint([](auto& spec) { spec.federation = {8}; }),
+              HasSubstr("is of another federation or training than"));
+  EXPECT_THAT(complaint([](auto& spec) { spec.training = 1; }),
+              HasSubstr("is of another federation or training than"));
+  EXPECT_THAT(complaint([](auto& spec) { spec.dimension = 61; }),
+              HasSubstr("are not of one training: it trains another model than before"));
+  EXPECT_THAT(complaint([](auto& spec) { spec.privacy.delta = 1e-4; }),
+              HasSubstr("privacy.delta is 1e-05, and it was 0.0001 before"));
+  EXPECT_THAT(
+      complaint([](auto& spec) { spec.privacy.neighbouring = accounting::Neighbouring::kZeroOut; }),
+      HasSubstr("privacy.neighbouring is replace-one"));
+  // A simulation has one agreement, whatever it is said to be part of.
+  AuditFacts facts = ChangedFactsForTest();
+  facts.kind = RunKind::kSimulation;
+  facts.member.reset();
+  EXPECT_FALSE(CheckFacts(facts).ok());
+}
+
+TEST(AuditTest, FiguresOfChangedTermsAreComputedAgain) {
+  const JsonValue record = RecordOf(ChangedFactsForTest());
+  const std::string worst = fmt::format("\"epsilon\":{}", WorstOf(record));
+  const double milder = agreement::GuaranteesOf(ChangedManifestsForTest()[0], 4)->epsilon();
+  ASSERT_LT(milder, WorstOf(record));
+  EXPECT_THAT(Refusal(Resigned(Altered(record, worst, fmt::format("\"epsilon\":{}", milder)))),
+              HasSubstr("`epsilon`: the record says "));
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "\"charged_attempts\":1,\"members\":4",
+                                       "\"charged_attempts\":0,\"members\":4"))),
+              HasSubstr("`charged_attempts`: the record says 0, the events give 1"));
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "\"members\":4", "\"members\":5"))),
+              HasSubstr("the events give 4"));
+}
+
+// Its data were in none of the rounds before.
+TEST(AuditTest, AMemberThatCameLaterHasNoAttemptsBefore) {
+  const std::vector<agreement::Manifest> manifests = ChangedManifestsForTest();
+  AuditFacts facts = ChangedFactsForTest();
+  facts.rounds[0] = {.round = 0, .sum_not_seen = true};
+  facts.rounds[1].attempts.erase(facts.rounds[1].attempts.begin());
+  facts.manifests.erase(facts.manifests.begin());
+  WriteLedgerOf(manifests, facts);
+  facts.attestations = {AttestationForTest(facts, 2, 3, ModelForTest(3))};
+  const JsonValue record = RecordOf(facts);
+  EXPECT_EQ(*record.Find("run")->Find("first_round")->AsUint(), 1u);
+  EXPECT_THAT(*record.Find("run")->Find("statement")->AsString(),
+              HasSubstr("It came after 1 rounds"));
+  const auto file = ReadAuditFile(Resigned(record));
+  const auto verified = VerifyAudit(*file, "");
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_THAT(verified->notes, ::testing::Contains(HasSubstr("it came after 1 rounds")));
+
+  // Nobody comes later than the epoch with which a training begins, and within an epoch a member
+  // catches up.
+  facts = ChangedFactsForTest();
+  facts.rounds[0] = {.round = 0, .sum_not_seen = true};
+  WriteLedgerOf(manifests, facts);
+  EXPECT_EQ(Complaint(facts), "round 0 has no attempt");
+  facts = MemberFactsForTest();
+  facts.rounds[1].attempts.clear();
+  facts.rounds[2].attempts.erase(facts.rounds[2].attempts.begin() + 1);
+  facts.rounds[2].attempts[0].outcome = AttemptOutcome::kDecrypted;
+  EXPECT_EQ(Complaint(facts), "round 1 has no attempt");
+  facts = ChangedFactsForTest();
+  facts.rounds[2] = {.round = 2, .sum_not_seen = true};
+  EXPECT_EQ(Complaint(facts), "round 2 has no attempt");
+}
+
+TEST(AuditTest, TheLedgersBudgetIsTheAgreements) {
+  agreement::ManifestSpec agreement = SmallAgreement();
+  agreement.privacy.budget_epsilon = 9;
+  EXPECT_EQ(Complaint(FactsForTest(agreement)),
+            "the ledger: its budget is 0, the agreement's is 9");
 }
 
 TEST(AuditTest, ALabelledRunGuaranteesNothing) {

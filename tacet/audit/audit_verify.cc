@@ -48,7 +48,7 @@ std::vector<std::string> NotesOnAttestations(const AuditedRun& run) {
     }
   }
   notes.push_back(fmt::format("the released model is attested by {} of {} members", agree.size(),
-                              run.agreed.sampling.clients));
+                              run.agreed().sampling.clients));
   return notes;
 }
 
@@ -74,6 +74,16 @@ std::vector<std::string> NotesOn(const AuditedRun& run, std::string_view pinned)
     notes.push_back(
         "the run kept no member keys: its manifest hash could not be computed, only the "
         "agreement's digest");
+  }
+  if (run.agreements.size() > 1) {
+    notes.push_back(fmt::format(
+        "members or terms changed in mid-run: attempts were charged under {} agreements",
+        run.agreements.size()));
+  }
+  if (run.first_round() > 0) {
+    notes.push_back(
+        fmt::format("the member says that it came after {} rounds: its figures leave them out",
+                    run.first_round()));
   }
   if (!facts.finished) notes.push_back("the run was not finished when this was written");
   return notes;

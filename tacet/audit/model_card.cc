@@ -32,13 +32,13 @@ std::string Date(uint64_t seconds) {
 
 std::string State(const AuditedRun& run) {
   const uint32_t complete = run.complete_rounds();
-  const std::string of = fmt::format("{} of {} rounds", complete, run.agreed.rounds);
+  const std::string of = fmt::format("{} of {} rounds", complete, run.agreed().rounds);
   if (!run.facts.finished) return "**unfinished**, " + of + " when this was written";
   return run.facts.stopped.empty() ? of : of + "; stopped: " + Code(run.facts.stopped);
 }
 
 std::string WhatWasTrained(const AuditedRun& run) {
-  const agreement::ManifestSpec& agreed = run.agreed;
+  const agreement::ManifestSpec& agreed = run.agreed();
   std::string out = fmt::format(
       "## What was trained\n\n"
       "- Model: {}, {} parameters, by federated averaging of clipped, noised, encrypted updates\n"
@@ -48,6 +48,21 @@ std::string WhatWasTrained(const AuditedRun& run) {
       agreed.sampling.clients,
       agreed.privacy.unit == accounting::Unit::kClient ? "members" : "sites", State(run),
       agreed.sampling.cohort);
+  for (size_t i = 0; i + 1 < run.terms.size(); ++i) {
+    const agreement::ManifestSpec& earlier = run.agreements[i].agreed;
+    out += fmt::format(
+        "- Members or terms changed in mid-run: {} of the attempts were charged with {} members, "
+        "{} "
+        "a round, at least {} in a sum, noise {:.6g}\n",
+        run.terms[i].attempts, earlier.sampling.clients, earlier.sampling.cohort,
+        earlier.sampling.min_participants, earlier.mechanism.noise_stddev);
+  }
+  if (run.first_round() > 0) {
+    out += fmt::format(
+        "- This member came after {} rounds: the figures below are about its data, of which these "
+        "rounds had nothing\n",
+        run.first_round());
+  }
   out += fmt::format("- Between {} and {}\n", Date(run.ledger.entries.front().time),
                      Date(run.ledger.entries.back().time));
   if (run.facts.result.has_value()) {
@@ -91,7 +106,7 @@ std::string WorstSentence(const accounting::Guarantees& guarantees) {
 
 std::string GuaranteeSection(const AuditedRun& run, const accounting::Guarantees& guarantees,
                              std::string_view explanation) {
-  const agreement::ManifestSpec& agreed = run.agreed;
+  const agreement::ManifestSpec& agreed = run.agreed();
   std::string out = fmt::format(
       "## Privacy guarantee\n\n"
       "Protected is one {} ({} neighbours), at delta {}. {} attempts were charged.{}\n\n"
@@ -130,7 +145,7 @@ std::string Limits(const AuditedRun& run) {
       "epsilon.\n"
       "- The server together with a holder of the epoch key decrypts single updates; encryption is "
       "{}.\n\n",
-      kind, he::SchemeName(run.agreed.scheme));
+      kind, he::SchemeName(run.agreed().scheme));
 }
 
 }  // namespace
@@ -146,7 +161,7 @@ std::string ModelCard(const AuditedRun& run, const accounting::Guarantees& guara
       "`{}`;\n"
       "give it with `--signer` when you have it from elsewhere. Written by tacet {} (commit {}) on "
       "{}.\n",
-      Code(run.agreed.model), Warning(run), WhatWasTrained(run),
+      Code(run.agreed().model), Warning(run), WhatWasTrained(run),
       GuaranteeSection(run, guarantees, explanation), Limits(run), audit_name,
       crypto::KeyFingerprint(run.facts.signer), run.facts.version, run.facts.program_commit,
       Date(run.facts.created));

@@ -112,7 +112,12 @@ absl::StatusOr<std::vector<agreement::MemberIdentity>> SplitKeys(std::span<const
 
 absl::Status ReadAgreement(const JsonValue& value, AuditFacts& facts) {
   JsonMembers agreement(value);
-  agreement.Need("bytes", facts.agreement);
+  for (const JsonValue& item : agreement.Child("earlier").items()) {
+    JsonMembers earlier(item);
+    earlier.Need("bytes", facts.agreements.emplace_back());
+    TACET_RETURN_IF_ERROR(base::Annotate(earlier.status(), "earlier"));
+  }
+  agreement.Need("bytes", facts.agreements.emplace_back());
   TACET_RETURN_IF_ERROR(agreement.status());
   for (const JsonValue& item : agreement.Child("manifests").items()) {
     AuditedManifest& manifest = facts.manifests.emplace_back();
@@ -120,6 +125,7 @@ absl::Status ReadAgreement(const JsonValue& value, AuditFacts& facts) {
     JsonMembers members(item);
     members.Need("hash", manifest.hash);
     members.Need("epoch", manifest.epoch);
+    members.Need("agreement", manifest.agreement);
     members.Take("member_keys", keys);
     TACET_RETURN_IF_ERROR(base::Annotate(members.status(), "manifests"));
     if (!keys.has_value()) continue;

@@ -1,6 +1,10 @@
 #include "tacet/ledger/attempt_cost.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "tacet/agreement/manifest_bytes.h"
+#include "tacet/base/status.h"
 
 namespace tacet::ledger {
 namespace {
@@ -81,6 +85,41 @@ AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeade
     cost.budget = budget;
   }
   return cost;
+}
+
+absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOfCharges(
+    std::span<const LedgerEntry> charges,
+    const std::function<const agreement::ManifestSpec*(const crypto::Digest&)>& agreed_under) {
+  struct Charged {
+    base::Bytes agreement;
+    agreement::ManifestSpec agreed;
+    uint64_t attempts = 0;
+  };
+  std::vector<Charged> all;
+  for (const LedgerEntry& entry : charges) {
+    const agreement::ManifestSpec* agreed = agreed_under(entry.label.manifest_hash);
+    if (agreed == nullptr) {
+      return base::DataLoss("an attempt was charged under the manifest {}, which is missing",
+                            base::ToHex(entry.label.manifest_hash));
+    }
+    base::Bytes bytes = agreement::AgreementBytes(*agreed);
+    auto known = std::ranges::find(all, bytes, &Charged::agreement);
+    if (known == all.end()) {
+      all.push_back({.agreement = std::move(bytes), .agreed = *agreed});
+      known = all.end() - 1;
+      known->agreed.members.clear();
+    } else {
+      known = std::rotate(known, known + 1, all.end());
+    }
+    known->attempts += entry.count;
+  }
+  std::vector<agreement::ChargedTerms> terms;
+  for (Charged& one : all) {
+    TACET_ASSIGN_OR_RETURN(agreement::Manifest plan,
+                           agreement::Manifest::CreateWithoutMembers(std::move(one.agreed)));
+    terms.push_back({.plan = std::move(plan), .attempts = one.attempts});
+  }
+  return terms;
 }
 
 LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed) {

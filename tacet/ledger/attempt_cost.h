@@ -3,12 +3,16 @@
 #define TACET_LEDGER_ATTEMPT_COST_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/accounting/privacy_filter.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/crypto/hash.h"
@@ -63,6 +67,13 @@ accounting::SamplingEvent AttemptEventFor(const agreement::ManifestSpec& agreed,
 AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeader& header,
                           ChargingRule rule, uint32_t first_round = 0,
                           std::span<const agreement::EpochLink> earlier = {});
+
+// Agreements under which `charges` were made, each planned once, with the attempts of each, in the
+// order of their last charges. `agreed_under` gives a manifest's agreement, or null. DataLoss for a
+// charge whose manifest is unknown, errors of Manifest::CreateWithoutMembers.
+absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOfCharges(
+    std::span<const LedgerEntry> charges,
+    const std::function<const agreement::ManifestSpec*(const crypto::Digest&)>& agreed_under);
 
 // Header of a ledger that counts what the agreement costs, against its budget: all attempts of one
 // event. Name and digest of the data, and the time, are left to the caller.

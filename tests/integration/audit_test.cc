@@ -178,7 +178,7 @@ TEST_F(AuditTest, WhatWasAlteredIsNamed) {
               HasSubstr("charges are missing"));
   // sigma = 1.5 of the agreement becomes 3.5: 3ff8... becomes 400c..., little-endian.
   EXPECT_THAT(Refusal(Forged("000000000000f83f", "0000000000000c40")),
-              HasSubstr("the manifest hash is"));
+              AllOf(HasSubstr("is of the agreement"), HasSubstr("which the record does not have")));
 
   // Without the key the signature goes too.
   std::string text = Read("run/audit.json");

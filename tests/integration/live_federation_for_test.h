@@ -40,7 +40,7 @@ class LiveFederationTest : public FederationProgramTest {
   }
 
   void SetUpFolders() {
-    SetUpFederation(fmt::format(kAgreed, rounds_));
+    SetUpFederation(fmt::format(fmt::runtime(agreed_), rounds_));
     WriteConfig(
         "[data]\nhandwriting_writers = 3\nhandwriting_min_samples = 10\n"
         "handwriting_max_samples = 20\nhandwriting_classes = 4\n",
@@ -155,16 +155,8 @@ class LiveFederationTest : public FederationProgramTest {
   }
 
   const int rounds_;
-  std::vector<std::string> server_flags_ = {"--collecting-seconds", "5", "--unmasking-seconds",
-                                            "10"};
-  std::map<std::string, std::vector<std::string>> site_flags_;  // further ones
-  std::map<std::string, std::string> site_configs_;  // of sites with another than site.toml
-  std::string reached_at_;                           // where sites look for the server
-  std::map<std::string, pid_t> running_;
-  std::map<std::string, base::JsonValue> told_;  // by the sites that are done
-
- private:
-  static constexpr char kAgreed[] = R"(
+  // With {} for the number of rounds.
+  std::string agreed_ = R"(
 [data]
 classes = 4
 [model]
@@ -180,6 +172,13 @@ coordinate_bound = 0.1
 noise = 6
 scale = 1e-3
 )";
+  std::vector<std::string> server_flags_ = {"--collecting-seconds", "5", "--unmasking-seconds",
+                                            "10"};
+  std::map<std::string, std::vector<std::string>> site_flags_;  // further ones
+  std::map<std::string, std::string> site_configs_;  // of sites with another than site.toml
+  std::string reached_at_;                           // where sites look for the server
+  std::map<std::string, pid_t> running_;
+  std::map<std::string, base::JsonValue> told_;  // by the sites that are done
 };
 
 // Puts this process into namespaces of its own; false where the system lets nobody do that, with

@@ -187,7 +187,7 @@ TEST_F(SecondEpochTest, RoundsDecryptWithTheNewKeysAndTheOldOnesAreGone) {
 // waits for it in an open attempt, the others have the last round that is published.
 class ChangedMembersTest : public LiveFederationTest {
  protected:
-  ChangedMembersTest() : LiveFederationTest(9) {
+  explicit ChangedMembersTest(int rounds = 9) : LiveFederationTest(rounds) {
     site_configs_["east"] = "east.toml";
     server_flags_.insert(server_flags_.end(), {"--grace-seconds", "3"});
   }
@@ -260,13 +260,127 @@ TEST_F(ChangedMembersTest, RoundsGoOn) {
     EXPECT_EQ(told.Find("alarms")->Dump(), "[]") << ended.err;
     models.insert(Read(site + "/run/model.f32"));
     EXPECT_EQ(Tacet({"ledger", "verify", site + "/run/ledger"}).exit_code, 0);
-    const base::JsonValue summary = ReadJson(site + "/run/summary.json");
-    EXPECT_TRUE(summary.Find("privacy")->Find("epsilon")->is_null());
-    EXPECT_GT(Number(summary, "epsilon"), 0);
   }
   EXPECT_THAT(models, SizeIs(1));
-  EXPECT_THAT(Tacet({"audit", "north/run"}).err, HasSubstr("members or the terms"));
-  EXPECT_EQ(Tacet({"report", "north/run"}).exit_code, 0);
+}
+
+// K follows the number of members, and so the terms change with it.
+class ChangedTermsTest : public ChangedMembersTest {
+ protected:
+  explicit ChangedTermsTest(int rounds = 12) : ChangedMembersTest(rounds) {}
+
+  // North and south go on without west, which had two rounds or more.
+  void GoOnWithoutWest() {
+    AwaitRounds("north", 2);
+    StopAll("west", {"north", "south"});
+    for (const std::string site : {"north", "south"}) Renew(site);
+    ASSERT_EQ(Rotate({"--remove", "west"}).exit_code, 0);
+    BeginEpoch(1, {"north", "south"});
+  }
+  void AwaitEndOf(const std::vector<std::string>& sites) {
+    for (const std::string& site : sites) {
+      const Outcome ended = WaitFor(running_.at(site), site + "-");
+      running_.erase(site);
+      ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    }
+  }
+  static double WorstOf(const base::JsonValue& privacy) {
+    return Number(*privacy.Find("worst"), "epsilon");
+  }
+  // The record of a site's run, written and verified. Everything that states a figure about the run
+  // states the same one.
+  base::JsonValue AuditedRecordOf(const std::string& site) {
+    const std::string run = site + "/run";
+    const Outcome audited = Tacet({"audit", run});
+    EXPECT_EQ(audited.exit_code, 0) << audited.err;
+    const Outcome verified =
+        Tacet({"audit", "verify", run + "/audit.json", "--model", run + "/model.f32"});
+    EXPECT_EQ(verified.exit_code, 0) << verified.err;
+    const base::JsonValue record = *ReadJson(run + "/audit.json").Find("record");
+    const base::JsonValue& privacy = *record.Find("privacy");
+    const double worst = WorstOf(privacy);
+    EXPECT_GT(worst, 0);
+    EXPECT_THAT(Read(run + "/model-card.md"),
+                HasSubstr(fmt::format("**Epsilon is {:.3f}**", worst)));
+
+    const base::JsonValue summary = ReadJson(run + "/summary.json");
+    EXPECT_EQ(Number(summary, "epsilon"), worst);
+    EXPECT_EQ(WorstOf(*summary.Find("privacy")), worst);
+    const Outcome reported = Tacet({"report", run, "--json"});
+    EXPECT_EQ(reported.exit_code, 0) << reported.err;
+    const base::JsonValue report = *base::JsonValue::Parse(reported.out);
+    const base::JsonValue& told = report.Find("runs")->items().at(0);
+    EXPECT_EQ(told.Find("privacy")->Find("headlines")->Dump(), privacy.Find("headlines")->Dump());
+    EXPECT_EQ(WorstOf(*told.Find("privacy")), worst);
+    EXPECT_FALSE(told.Find("statement")->is_null());
+    EXPECT_THAT(Read(run + "/metrics.jsonl"), HasSubstr(fmt::format("\"epsilon\":{}", worst)));
+
+    const Outcome shown = Tacet({"ledger", "show", run + "/ledger", "--json"});
+    EXPECT_EQ(shown.exit_code, 0) << shown.err;
+    const base::JsonValue ledger = *base::JsonValue::Parse(shown.out);
+    EXPECT_EQ(Number(ledger, "epsilon"), Number(*privacy.Find("ledger"), "epsilon"));
+    EXPECT_EQ(Number(ledger, "charges"), Number(privacy, "charged_attempts"));
+    EXPECT_LE(worst, Number(ledger, "epsilon"));
+    return record;
+  }
+};
+
+TEST_F(ChangedTermsTest, ARecordCoversAllOfThem) {
+  GoOnWithoutWest();
+  AwaitRounds("north", RoundsOf("west") + 3);
+  StopAll("south", {"north"});
+  const long without_east = RoundsOf("north");
+  ASSERT_LT(without_east, rounds_);
+  Request("east");
+  Admit("east");
+  for (const std::string site : {"north", "south"}) Renew(site);
+  ASSERT_EQ(Rotate().exit_code, 0);
+  BeginEpoch(2, {"north", "south", "east"});
+  AwaitEndOf({"north", "south", "east"});
+
+  const base::JsonValue stayed = AuditedRecordOf("north"), came = AuditedRecordOf("east");
+  ASSERT_THAT(stayed.Find("earlier_terms")->items(), SizeIs(1));
+  const base::JsonValue& fewer = stayed.Find("earlier_terms")->items().front();
+  EXPECT_EQ(Number(fewer, "members"), 2);
+  EXPECT_EQ(Number(*fewer.Find("mechanism"), "cohort"), 2);
+  EXPECT_GE(Number(fewer, "charged_attempts"), 2);
+  EXPECT_EQ(Number(*stayed.Find("members"), "count"), 3);
+  EXPECT_THAT(stayed.Find("agreement")->Find("manifests")->items(), SizeIs(3));
+  EXPECT_EQ(Number(*stayed.Find("run"), "first_round"), 0);
+  // Its data were in the rounds from its epoch on.
+  EXPECT_THAT(came.Find("earlier_terms")->items(), SizeIs(0));
+  EXPECT_EQ(Number(*came.Find("run"), "first_round"), without_east);
+  EXPECT_EQ(came.Find("run")->Find("released_model")->Dump(),
+            stayed.Find("run")->Find("released_model")->Dump());
+  EXPECT_LT(WorstOf(*came.Find("privacy")), WorstOf(*stayed.Find("privacy")));
+  // The member that was removed has a record of what it was charged for.
+  const Outcome left = Tacet({"audit", "west/run"});
+  EXPECT_EQ(left.exit_code, 0) << left.err;
+}
+
+// K_min is all members: an attempt of two costs more than one of three.
+class DearerEpochTest : public ChangedTermsTest {
+ protected:
+  DearerEpochTest() : ChangedTermsTest(7) {
+    const std::string least = "min_participants = 2\n";
+    agreed_.erase(agreed_.find(least), least.size());
+  }
+};
+
+TEST_F(DearerEpochTest, EachAttemptCountsAtItsOwnPrice) {
+  GoOnWithoutWest();
+  AwaitEndOf({"north", "south"});
+  const base::JsonValue record = AuditedRecordOf("north");
+  const auto price = [](const base::JsonValue& mechanism) {
+    return Number(*mechanism.Find("charged_event"), "noise");
+  };
+  const base::JsonValue& earlier = record.Find("earlier_terms")->items().at(0);
+  EXPECT_GT(price(*earlier.Find("mechanism")), price(*record.Find("mechanism")));
+  bool by_terms = false;
+  for (const base::JsonValue& row : record.Find("privacy")->Find("accountants")->items()) {
+    by_terms = by_terms || *row.Find("name")->AsString() == "fixed-order-rdp";
+  }
+  EXPECT_TRUE(by_terms);
 }
 
 // Another server, with another key at another address, takes over in mid-run. The first one's

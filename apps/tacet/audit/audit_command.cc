@@ -118,9 +118,8 @@ class AuditCommand : public program::Command {
                            tacet::audit::AuditedGuarantees(run));
     std::string explanation;
     if (run.has_guarantee()) {
-      TACET_ASSIGN_OR_RETURN(
-          const accounting::PrivacyStatement statement,
-          accounting::StatePrivacy(agreement::PrivacyOf(run.agreed, run.charges()), guarantees));
+      TACET_ASSIGN_OR_RETURN(const accounting::PrivacyStatement statement,
+                             agreement::StatePrivacy(run.terms, guarantees));
       explanation = accounting::StatementText(statement);
     }
     return tacet::audit::ModelCard(run, guarantees, explanation, name);
@@ -151,7 +150,9 @@ class AuditCommand : public program::Command {
         .Set("labels", std::move(labels))
         .Set("rounds", run.complete_rounds())
         .Set("charged_attempts", run.charges())
-        .Set("agreement", base::ToHex(run.agreement_digest))
+        .Set("agreement", base::ToHex(run.agreement_digest()))
+        .Set("agreements", run.agreements.size())
+        .Set("first_round", run.first_round())
         .Set("kind", tacet::audit::RunKindName(run.facts.kind))
         .Set("released_model", run.facts.released_model
                                    ? JsonValue(base::ToHex(*run.facts.released_model))
@@ -163,8 +164,16 @@ class AuditCommand : public program::Command {
 
   static void PrintRun(const AuditedRun& run, const JsonValue& record) {
     fmt::print("run         {} of {} rounds{}, {} attempts charged\n", run.complete_rounds(),
-               run.agreed.rounds, run.facts.finished ? "" : " (unfinished)", run.charges());
+               run.agreed().rounds, run.facts.finished ? "" : " (unfinished)", run.charges());
     fmt::print("kind        {}\n", tacet::audit::RunKindName(run.facts.kind));
+    if (run.agreements.size() > 1) {
+      fmt::print("terms       {} agreements: members or terms changed in mid-run\n",
+                 run.agreements.size());
+    }
+    if (run.first_round() > 0) {
+      fmt::print("came        after {} rounds, which had none of this member's data\n",
+                 run.first_round());
+    }
     if (!run.facts.labels.empty()) {
       fmt::print("labelled    {}: no guarantee\n", fmt::join(run.facts.labels, ", "));
     }
@@ -236,7 +245,7 @@ class AuditCommand : public program::Command {
                                  const std::optional<base::Bytes>& model) {
     if (!audit.run.facts.query.has_value()) return absl::OkStatus();
     const tacet::audit::AuditedQuery& query = *audit.run.facts.query;
-    const auto loaded = statistics::AgreedQuery(query.agreed, audit.run.agreed);
+    const auto loaded = statistics::AgreedQuery(query.agreed, audit.run.agreed());
     if (!loaded.ok()) return base::Annotate(loaded.status(), "the query's text");
     const crypto::Digest text = crypto::Sha256(base::AsBytes(loaded->text));
     if (text != query.text) {
@@ -252,7 +261,7 @@ class AuditCommand : public program::Command {
       return absl::OkStatus();
     }
     return base::Annotate(
-        statistics::CheckAnswers(*loaded, *audit.run.manifest, *model, query.answers),
+        statistics::CheckAnswers(*loaded, audit.run.terms.back().plan, *model, query.answers),
         "the query's answers");
   }
 

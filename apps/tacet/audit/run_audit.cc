@@ -36,35 +36,44 @@ absl::StatusOr<crypto::Digest> FileDigest(const std::filesystem::path& path) {
   return crypto::Sha256(bytes);
 }
 
-// The manifests that charges were made under, in their order, and the agreement they share.
+// The manifests that charges were made under, in their order, and their agreements, in the order of
+// their last charges.
 absl::Status AddManifests(const run::RunRecord& run, AuditFacts& facts) {
+  std::map<crypto::Digest, base::Bytes> agreements;  // by manifest
   for (const LedgerEntry& entry : run.ledger->entries) {
     const crypto::Digest& hash = entry.label.manifest_hash;
-    if (std::ranges::find(facts.manifests, hash, &tacet::audit::AuditedManifest::hash) !=
-        facts.manifests.end()) {
-      continue;
-    }
-    tacet::audit::AuditedManifest& manifest = facts.manifests.emplace_back();
-    manifest.hash = hash;
     const auto kept = run.manifests.find(hash);
-    if (kept == run.manifests.end()) continue;
-    TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec,
-                           agreement::ReadManifestBytes(kept->second));
-    base::Bytes agreed = agreement::AgreementBytes(spec);
-    if (!facts.agreement.empty() && facts.agreement != agreed) {
-      return base::FailedPrecondition(
-          "the members or the terms of the federation changed while the run in {} went on: a "
-          "record "
-          "is about one agreement. `tacet ledger show` states what its attempts cost together",
-          run.path.string());
+    if (std::ranges::find(facts.manifests, hash, &tacet::audit::AuditedManifest::hash) ==
+        facts.manifests.end()) {
+      tacet::audit::AuditedManifest& manifest = facts.manifests.emplace_back();
+      manifest.hash = hash;
+      if (kept == run.manifests.end()) continue;
+      TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec,
+                             agreement::ReadManifestBytes(kept->second));
+      agreements[hash] = agreement::AgreementBytes(spec);
+      manifest.agreement = crypto::Sha256(agreements[hash]);
+      manifest.epoch = spec.epoch;
+      manifest.members = std::move(spec.members);
     }
-    facts.agreement = std::move(agreed);
-    manifest.epoch = spec.epoch;
-    manifest.members = std::move(spec.members);
+    if (kept == run.manifests.end()) continue;
+    std::erase(facts.agreements, agreements.at(hash));
+    facts.agreements.push_back(agreements.at(hash));
   }
-  if (!facts.agreement.empty()) return absl::OkStatus();
-  return base::FailedPrecondition("the run in {} did not keep the manifests of its charges",
-                                  run.path.string());
+  if (facts.agreements.empty()) {
+    return base::FailedPrecondition("the run in {} did not keep the manifests of its charges",
+                                    run.path.string());
+  }
+  for (tacet::audit::AuditedManifest& manifest : facts.manifests) {
+    if (manifest.members.has_value()) continue;
+    if (facts.kind == tacet::audit::RunKind::kMember) {
+      return base::FailedPrecondition(
+          "the run in {} did not keep the manifest {}: start `tacet client run` in its home again, "
+          "which writes it",
+          run.path.string(), run::ManifestFile(manifest.hash));
+    }
+    manifest.agreement = crypto::Sha256(facts.agreements.back());
+  }
+  return absl::OkStatus();
 }
 
 // One after the other all rounds that are complete or that the ledger was charged for.
@@ -126,10 +135,12 @@ absl::Status CheckNothingIsCut(const run::RunRecord& run) {
     if (!charged.contains(attempt)) return CutLedger(run::kRefusedFile, attempt);
   }
   for (const simulation::RoundRecord& round : run.rounds) {
-    if (in_round[round.round] < std::max(round.attempts, 1u)) {
+    // A member has no attempt of a round at which it was not there.
+    const uint32_t least = round.cohort_size == 0 ? round.attempts : std::max(round.attempts, 1u);
+    if (in_round[round.round] < least) {
       return base::DataLoss(
           "{} lists {} attempts of round {}, the ledger charges {}: charges were cut from it",
-          run::kMetricsFile, std::max(round.attempts, 1u), round.round, in_round[round.round]);
+          run::kMetricsFile, least, round.round, in_round[round.round]);
     }
     if (round.charged_attempts > charged.size()) {
       return base::DataLoss(
@@ -277,8 +288,9 @@ absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uin
   facts.finished = run.finished();
   TACET_RETURN_IF_ERROR(AddResult(run, facts));
   TACET_RETURN_IF_ERROR(AddManifests(run, facts));
-  TACET_ASSIGN_OR_RETURN(const ManifestSpec agreed, agreement::ReadAgreementBytes(facts.agreement));
-  TACET_RETURN_IF_ERROR(CheckCheckpoint(run, checkpoint, facts.agreement, agreed));
+  TACET_ASSIGN_OR_RETURN(const ManifestSpec agreed,
+                         agreement::ReadAgreementBytes(facts.agreements.back()));
+  TACET_RETURN_IF_ERROR(CheckCheckpoint(run, checkpoint, facts.agreements.back(), agreed));
   TACET_RETURN_IF_ERROR(AddReleasedModel(run, facts));
   AddAttestations(run, facts);
   TACET_ASSIGN_OR_RETURN(std::optional<statistics::RunAnswers> answered,

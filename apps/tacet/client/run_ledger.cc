@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tacet/accounting/privacy_filter.h"
-#include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/ledger/attempt_cost.h"
@@ -112,14 +111,9 @@ absl::Status CheckHasChargesOf(const std::filesystem::path& path, const crypto::
       copy->entries.size() - static_cast<size_t>(missing));
 }
 
-bool RunLedger::is_of_one_agreement() const {
-  std::set<crypto::Digest> others;
-  for (const LedgerEntry& entry : entries_) others.insert(entry.label.manifest_hash);
-  others.erase(manifest_.hash());
-  const base::Bytes now = agreement::AgreementBytes(manifest_.spec());
-  return std::ranges::all_of(others, [&](const crypto::Digest& hash) {
-    return agreement::AgreementBytes(AgreedUnder(hash)) == now;
-  });
+absl::StatusOr<std::vector<agreement::ChargedTerms>> RunLedger::Terms() const {
+  return ledger::TermsOfCharges(entries_,
+                                [this](const crypto::Digest& hash) { return &AgreedUnder(hash); });
 }
 
 const agreement::ManifestSpec& RunLedger::AgreedUnder(const crypto::Digest& manifest_hash) const {

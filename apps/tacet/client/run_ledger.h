@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/accounting/epsilon_bounds.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/crypto/hash.h"
@@ -42,8 +43,9 @@ class RunLedger {
   const std::vector<ledger::LedgerEntry>& entries() const { return entries_; }
   // What the attempts cost together.
   absl::StatusOr<accounting::EpsilonBounds> Epsilon() const;
-  // Whether all of them were made under the present agreement, so that its figures hold for them.
-  bool is_of_one_agreement() const;
+  // The agreements that they were made under; the last one is the present one where its attempts
+  // are the last.
+  absl::StatusOr<std::vector<agreement::ChargedTerms>> Terms() const;
 
  private:
   RunLedger(const agreement::Manifest& manifest, std::span<const agreement::EpochLink> earlier,

@@ -9,6 +9,7 @@
 
 #include "apps/tacet/run/directory_run.h"
 #include "apps/tacet/statistics/query_run.h"
+#include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/float_bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/ledger/data_digest.h"
@@ -66,6 +67,7 @@ absl::Status SiteRun::Begin(const member::MemberSession& session,
   TACET_RETURN_IF_ERROR(OpenRunLedger(ledger));
   TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
   TACET_RETURN_IF_ERROR(reporter_.Start(manifest_, session.next_round(), last_));
+  TACET_RETURN_IF_ERROR(KeepEarlierManifests());
   // A process may have ended between applying a round and writing it down.
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines,
                          directory_->ReadLines(run::kMetricsFile));
@@ -120,11 +122,21 @@ absl::Status SiteRun::Progress(const member::MemberSession& session,
 }
 
 absl::StatusOr<double> SiteRun::ChargedEpsilon() const {
-  if (ledger_->is_of_one_agreement()) {
-    return agreement::ChargedEpsilon(manifest_, ledger_->entries().size());
+  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ChargedTerms> terms, ledger_->Terms());
+  return agreement::ChargedEpsilon(terms);
+}
+
+// Of epochs in which this site was charged without having worked on the run.
+absl::Status SiteRun::KeepEarlierManifests() {
+  for (const agreement::EpochLink& epoch : earlier_) {
+    const bool charged = std::ranges::any_of(
+        ledger_->entries(),
+        [&](const ledger::LedgerEntry& entry) { return entry.label.manifest_hash == epoch.hash; });
+    if (!charged) continue;
+    TACET_RETURN_IF_ERROR(directory_->WriteFile(run::ManifestFile(epoch.hash),
+                                                agreement::ManifestBytes(epoch.agreed)));
   }
-  TACET_ASSIGN_OR_RETURN(const accounting::EpsilonBounds spent, ledger_->Epsilon());
-  return spent.epsilon();
+  return absl::OkStatus();
 }
 
 absl::Status SiteRun::Attest(const member::MemberSession& session) {
@@ -195,6 +207,7 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
     result.stopped = fmt::format("the server began no attempt after round {} of {}",
                                  session.next_round(), manifest_.spec().rounds);
   }
+  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ChargedTerms> terms, ledger_->Terms());
   const std::vector<std::string> no_labels;
   TACET_ASSIGN_OR_RETURN(
       const base::JsonValue summary,
@@ -206,7 +219,7 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
                         .most_frequent_class = last_ ? std::optional(tacet::audit::RoundedShare(
                                                            training_.most_frequent_class))
                                                      : std::nullopt,
-                        .several_agreements = !ledger_->is_of_one_agreement(),
+                        .terms = terms,
                         .seconds = since_start_.Seconds(),
                         .commit = reporter_.commit(),
                         .machine = run::MachineJson().Set("network", nullptr).Set("ranks", 1)}));

@@ -73,10 +73,11 @@ class SiteRun {
   absl::Status KeepOthersAttestations(const member::MemberSession& session);
   absl::Status Write(const member::MemberSession& session, uint32_t round);
 
-  const SiteTraining& training_;
-  // Of all attempts so far, each at the cost of its epoch.
+  // Of all attempts so far, under whichever terms.
   absl::StatusOr<double> ChargedEpsilon() const;
+  absl::Status KeepEarlierManifests();
 
+  const SiteTraining& training_;
   const agreement::Manifest& manifest_;
   const std::string& annex_;
   std::span<const agreement::EpochLink> earlier_;

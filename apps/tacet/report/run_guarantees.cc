@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "apps/tacet/run/run_output.h"
-#include "tacet/agreement/manifest.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 // A statement to make in words.
 struct Statement {
-  accounting::FederationPrivacySpec federation;
+  std::vector<agreement::ChargedTerms> terms;
   accounting::Guarantees guarantees;
   absl::StatusOr<accounting::PrivacyStatement> text{};
 };
@@ -30,25 +30,18 @@ struct Priced {
 
 absl::StatusOr<Priced> PriceOf(const run::RunRecord& run) {
   Priced priced;
-  if (run::HasSeveralAgreements(run)) {
-    priced.rows = run::SeveralAgreementsJson();
-    return priced;
-  }
-  const absl::StatusOr<agreement::Manifest> manifest = run::ManifestOf(run);
-  if (manifest.status().code() == absl::StatusCode::kFailedPrecondition) {
+  absl::StatusOr<std::vector<agreement::ChargedTerms>> terms = run::TermsOf(run);
+  if (terms.status().code() == absl::StatusCode::kFailedPrecondition) {
     priced.rows = base::JsonValue::MakeObject()
                       .Set("epsilon", base::JsonValue())
-                      .Set("reason", base::Message(manifest.status()));
+                      .Set("reason", base::Message(terms.status()));
     return priced;
   }
-  TACET_RETURN_IF_ERROR(manifest.status());
-  const uint64_t attempts = run::ChargedAttempts(run);
-  TACET_ASSIGN_OR_RETURN(accounting::Guarantees guarantees,
-                         agreement::GuaranteesOf(*manifest, attempts));
-  TACET_ASSIGN_OR_RETURN(priced.rows, run::PrivacyJson(*manifest, guarantees));
+  TACET_RETURN_IF_ERROR(terms.status());
+  TACET_ASSIGN_OR_RETURN(accounting::Guarantees guarantees, agreement::GuaranteesOf(*terms));
+  TACET_ASSIGN_OR_RETURN(priced.rows, run::PrivacyJson(terms->back().plan, guarantees));
   if (guarantees.headline() != nullptr) {
-    priced.statement = {.federation = agreement::PrivacyOf(manifest->spec(), attempts),
-                        .guarantees = std::move(guarantees)};
+    priced.statement = {.terms = *std::move(terms), .guarantees = std::move(guarantees)};
   }
   return priced;
 }
@@ -73,7 +66,7 @@ absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::Run
   std::atomic<size_t> next = 0;
   base::RunOnThreads(std::min(base::Processors(), waiting.size()), [&](size_t) {
     for (size_t i = next++; i < waiting.size(); i = next++) {
-      waiting[i]->text = accounting::StatePrivacy(waiting[i]->federation, waiting[i]->guarantees);
+      waiting[i]->text = agreement::StatePrivacy(waiting[i]->terms, waiting[i]->guarantees);
     }
   });
   for (size_t i = 0; i < runs.size(); ++i) {

@@ -108,13 +108,6 @@ absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
   return tacet::report::GuaranteesJson(guarantees).Set("warnings", privacy::WarningsJson(warnings));
 }
 
-base::JsonValue SeveralAgreementsJson() {
-  return base::JsonValue::MakeObject()
-      .Set("epsilon", base::JsonValue())
-      .Set("reason",
-           "members or terms changed in mid-run: the ledger states what all attempts cost");
-}
-
 absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
   const agreement::ManifestSpec& agreed = run.manifest.spec();
   const simulation::SimulationResult& result = run.result;
@@ -160,9 +153,10 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
                                   .Set("noise", charged.noise_stddev)
                                   .Set("clip_norm", charged.clip_norm));
   }
-  if (run.several_agreements) return summary.Set("privacy", SeveralAgreementsJson());
   TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
-                         agreement::GuaranteesOf(run.manifest, result.charged_attempts));
+                         run.terms.empty()
+                             ? agreement::GuaranteesOf(run.manifest, result.charged_attempts)
+                             : agreement::GuaranteesOf(run.terms));
   TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(run.manifest, guarantees));
   return summary.Set("privacy", std::move(privacy));
 }

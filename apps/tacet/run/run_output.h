@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/program/stop_signal.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/audit/audit_facts.h"
 #include "tacet/base/json.h"
 #include "tacet/simulation/simulation.h"
@@ -54,9 +56,6 @@ base::JsonValue MachineJson();
 absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
                                             const accounting::Guarantees& guarantees);
 
-// PrivacyJson of a run whose members or terms changed in mid-run: no rows, and the reason.
-base::JsonValue SeveralAgreementsJson();
-
 // Results at the end of a run.
 struct RunSummary {
   const std::vector<std::string>& labels;
@@ -66,7 +65,8 @@ struct RunSummary {
   const std::optional<trainer::Evaluation>& evaluation;
   const std::optional<trainer::Evaluation>& before;
   std::optional<double> most_frequent_class;  // accuracy of always answering it; likewise
-  bool several_agreements = false;  // members or terms changed in mid-run: there are no rows
+  // Agreements under which the attempts were charged; empty: all of them under `manifest`.
+  std::span<const agreement::ChargedTerms> terms = {};
   double seconds = 0;
   std::string commit;
   base::JsonValue machine;  // MachineJson and how it trained

@@ -11,6 +11,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/json_members.h"
 #include "tacet/base/status.h"
+#include "tacet/ledger/attempt_cost.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/run_directory.h"
@@ -204,6 +205,22 @@ absl::Status ReadRoundsAndLedger(RunRecord& run) {
                            metrics.string());
 }
 
+// Of a manifest that the run has kept.
+absl::StatusOr<agreement::ManifestSpec> AgreedUnder(const RunRecord& run,
+                                                    const crypto::Digest& manifest_hash) {
+  return agreement::ReadManifestBytes(run.manifests.at(manifest_hash));
+}
+
+// Of the last charge.
+absl::StatusOr<agreement::ManifestSpec> LastAgreed(const RunRecord& run) {
+  if (!run.ledger || run.ledger->entries.empty()) {
+    return base::FailedPrecondition("nothing was charged yet");
+  }
+  const crypto::Digest& hash = run.ledger->entries.back().label.manifest_hash;
+  if (run.manifests.contains(hash)) return AgreedUnder(run, hash);
+  return base::FailedPrecondition("the run did not keep the manifest {}", ManifestFile(hash));
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadText(const std::filesystem::path& path, uintmax_t most) {
@@ -245,28 +262,29 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path) {
 }
 
 absl::StatusOr<agreement::Manifest> ManifestOf(const RunRecord& run) {
-  if (!run.ledger || run.ledger->entries.empty()) {
-    return base::FailedPrecondition("nothing was charged yet");
-  }
-  const crypto::Digest& hash = run.ledger->entries.back().label.manifest_hash;
-  const auto kept = run.manifests.find(hash);
-  if (kept == run.manifests.end()) {
-    return base::FailedPrecondition("the run did not keep the manifest {}", ManifestFile(hash));
-  }
-  TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, agreement::ReadManifestBytes(kept->second));
+  TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, LastAgreed(run));
   return agreement::Manifest::Create(std::move(spec));
 }
 
-bool HasSeveralAgreements(const RunRecord& run) {
-  std::optional<base::Bytes> agreed;
-  for (const auto& [hash, bytes] : run.manifests) {
-    const auto spec = agreement::ReadManifestBytes(bytes);
-    if (!spec.ok()) continue;
-    base::Bytes own = agreement::AgreementBytes(*spec);
-    if (agreed.has_value() && *agreed != own) return true;
-    agreed = std::move(own);
+absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOf(const RunRecord& run) {
+  TACET_ASSIGN_OR_RETURN(const agreement::ManifestSpec last, LastAgreed(run));
+  std::map<crypto::Digest, agreement::ManifestSpec> agreed;
+  for (const ledger::LedgerEntry& entry : run.ledger->entries) {
+    const crypto::Digest& hash = entry.label.manifest_hash;
+    if (agreed.contains(hash)) continue;
+    if (run.manifests.contains(hash)) {
+      TACET_ASSIGN_OR_RETURN(agreed[hash], AgreedUnder(run, hash));
+    } else if (run.start && run.start->part.kind == tacet::audit::RunKind::kMember) {
+      return base::FailedPrecondition(
+          "the run did not keep the manifest {}: start `tacet client run` in its home again, which "
+          "writes it",
+          ManifestFile(hash));
+    } else {
+      agreed[hash] = last;
+    }
   }
-  return false;
+  return ledger::TermsOfCharges(run.ledger->entries,
+                                [&](const crypto::Digest& hash) { return &agreed.at(hash); });
 }
 
 uint64_t ChargedAttempts(const RunRecord& run) {

@@ -14,6 +14,7 @@
 
 #include "apps/tacet/run/run_config.h"
 #include "apps/tacet/run/run_output.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
@@ -74,9 +75,10 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path);
 // manifest's file is missing.
 absl::StatusOr<agreement::Manifest> ManifestOf(const RunRecord& run);
 
-// Whether attempts were charged under several agreements: members or terms changed in mid-run. Then
-// no figure for one agreement and all attempts is right; the ledger's is.
-bool HasSeveralAgreements(const RunRecord& run);
+// Every agreement that the run was charged for, planned, with the attempts under each; the one of
+// ManifestOf last. More than one where members or terms changed while the training went on. Errors
+// as above; a simulation's lost manifests are taken to be of the agreement that it has.
+absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOf(const RunRecord& run);
 
 // Attempts that the run charged for, by its ledger; by its rounds where it has none.
 uint64_t ChargedAttempts(const RunRecord& run);
