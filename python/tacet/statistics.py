@@ -53,6 +53,7 @@ __all__ = [
     "open_release",
     "quantiles",
     "query_text",
+    "regression",
     "survival",
     "total",
     "variance",
@@ -291,8 +292,7 @@ def variance(column: str, *, low: float, high: float, **common: Unpack[Common]) 
 
 def normalise(columns: Mapping[str, tuple[float, float]], **common: Unpack[Common]) -> Question:
     """Ask for the variance of several columns, given with their bounds, for scaling them."""
-    texts = [f"{column} {float(low)!r}..{float(high)!r}" for column, (low, high) in columns.items()]
-    return _question("normalise", {"columns": texts}, common)
+    return _question("normalise", {"columns": _bounded(columns)}, common)
 
 
 def histogram(column: str, cells: Cells, **common: Unpack[Common]) -> Question:
@@ -375,6 +375,29 @@ def evaluation(
     if threshold is not None:
         keys["threshold"] = float(threshold)
     return _question("evaluation", {**keys, **_groups(group, groups)}, common)
+
+
+def regression(
+    columns: Mapping[str, tuple[float, float]],
+    *,
+    label: str,
+    positive: Field,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for a logistic regression of a label: intercept, coefficients, odds ratios.
+
+    Args:
+        columns: 1 to 32 columns with the bounds to which their values are cut.
+        label: column with the outcome.
+        positive: its value for class 1.
+        **common: keys of every question (`Common`).
+    """
+    keys = {"columns": _bounded(columns), "label": label, "positive": positive}
+    return _question("regression", keys, common)
+
+
+def _bounded(columns: Mapping[str, tuple[float, float]]) -> list[str]:
+    return [f"{column} {float(low)!r}..{float(high)!r}" for column, (low, high) in columns.items()]
 
 
 def _groups(group: str | None, groups: Sequence[Field] | None) -> dict[str, Any]:

@@ -35,6 +35,9 @@ QUESTIONS = [
     statistics.evaluation(
         "risk", Cells(bins=10), label="disease", positive=1, name="risk", share=2.0
     ),
+    statistics.regression(
+        {"age": (20, 100), "cholesterol": (100, 400)}, label="disease", positive=1, name="odds"
+    ),
 ]
 
 

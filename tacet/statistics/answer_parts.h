@@ -23,6 +23,7 @@ Answer AnswerMoments(const Measurements& measured);  // sum, mean, variance, nor
 Answer AnswerQuantiles(const Measurements& measured);
 Answer AnswerSurvival(const Measurements& measured);
 Answer AnswerEvaluation(const Measurements& measured);
+Answer AnswerRegression(const Measurements& measured);
 
 }  // namespace tacet::statistics
 

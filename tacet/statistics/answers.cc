@@ -17,6 +17,8 @@ Answer AnswerOf(const Measurements& measured) {
       return AnswerSurvival(measured);
     case QuestionKind::kEvaluation:
       return AnswerEvaluation(measured);
+    case QuestionKind::kRegression:
+      return AnswerRegression(measured);
     default:
       return measured.plan.is_moments() ? AnswerMoments(measured) : AnswerCells(measured);
   }

@@ -232,6 +232,136 @@ TEST(AnswersTest, TheVariancesSamplingErrorIsThatOfTheColumn) {
               std::sqrt(2.0 / 400) / 12, 2e-3);
 }
 
+QuestionSpec RegressionOfIllness() {
+  return {.name = "r",
+          .kind = QuestionKind::kRegression,
+          .columns = {{"x", -4, 6}, {"z", -5, 5}},
+          .positive = {"ill", "1"}};
+}
+
+// x and z of normal classes: x around 1.5 for the ill and 0 for others, z around -0.5 and 0.5, with
+// variances 1 and 2.25 and covariance 0.6. The logit's slopes are 2.103 and -1.005, half are ill.
+struct NormalClasses {
+  static constexpr double kX = 3.975 / 1.89, kZ = -1.9 / 1.89;
+  std::vector<double> x, z;
+  Rows rows;
+
+  NormalClasses(size_t count, crypto::Random& random) {
+    for (size_t i = 0; i < count; ++i) {
+      const bool ill = random.Below(2) == 1;
+      const double g = Normal(random);
+      x.push_back((ill ? 1.5 : 0) + g);
+      z.push_back((ill ? -0.5 : 0.5) + 0.6 * g + std::sqrt(2.25 - 0.36) * Normal(random));
+      rows.push_back({std::to_string(x.back()), std::to_string(z.back()), ill ? "1" : "0"});
+    }
+  }
+};
+
+TEST(AnswersTest, ARegressionIsTheDiscriminantOfItsClasses) {
+  const auto query = Query::Create({.questions = {RegressionOfIllness()}, .max_units = 500});
+  ASSERT_TRUE(query.ok()) << query.status();
+  const auto shared = std::make_shared<const Query>(*query);
+  crypto::Random random = crypto::SeededRandom(11, "answers-test");
+  const NormalClasses data(497, random);
+  // Means of the classes, and the pooled covariance within them.
+  double n[2] = {}, x[2] = {}, z[2] = {}, xx = 0, xz = 0, zz = 0;
+  for (size_t i = 0; i < data.rows.size(); ++i) {
+    const int ill = data.rows[i][2] == "1" ? 1 : 0;
+    ++n[ill];
+    x[ill] += data.x[i];
+    z[ill] += data.z[i];
+  }
+  for (int ill = 0; ill < 2; ++ill) x[ill] /= n[ill], z[ill] /= n[ill];
+  for (size_t i = 0; i < data.rows.size(); ++i) {
+    const int ill = data.rows[i][2] == "1" ? 1 : 0;
+    xx += std::pow(data.x[i] - x[ill], 2) / 497;
+    xz += (data.x[i] - x[ill]) * (data.z[i] - z[ill]) / 497;
+    zz += std::pow(data.z[i] - z[ill], 2) / 497;
+  }
+  const double dx = x[1] - x[0], dz = z[1] - z[0], determinant = xx * zz - xz * xz;
+  const double of_x = (zz * dx - xz * dz) / determinant, of_z = (xx * dz - xz * dx) / determinant;
+  Rows rows = data.rows;
+  rows.push_back({"NA", "1", "1"});
+  rows.push_back({"1", "", "0"});
+  rows.push_back({"1", "1", "?"});
+  const std::vector<double> sum = SumOf(shared, {"x", "z", "ill"}, rows);
+  const Answer answer = Answers(*shared, sum, 0)[0];
+  EXPECT_NEAR(*Find(answer, "count").value, 497, 1e-3);
+  EXPECT_NEAR(*Find(answer, "positives").value, n[1], 1e-3);
+  const Estimate slope = Find(answer, "coefficient", "x");
+  EXPECT_NEAR(*slope.value, of_x, 5e-3);
+  EXPECT_NEAR(*Find(answer, "coefficient", "z").value, of_z, 5e-3);
+  EXPECT_NEAR(*Find(answer, "intercept").value,
+              std::log(n[1] / n[0]) - of_x * (x[0] + x[1]) / 2 - of_z * (z[0] + z[1]) / 2, 5e-3);
+  const Estimate odds = Find(answer, "odds ratio", "x");
+  EXPECT_NEAR(*odds.value, std::exp(*slope.value), 1e-9);
+  EXPECT_NEAR(odds.low, std::exp(slope.low), 1e-9);
+  EXPECT_NEAR(odds.high, std::exp(slope.high), 1e-9);
+  EXPECT_EQ(slope.noise_error, 0);
+  EXPECT_NEAR(slope.high - slope.low, 2 * 1.959964 * slope.standard_error, 1e-5);
+  // The noise's derivative: the same release, moved by a deviation in one value after the other.
+  double square = 0;
+  for (size_t i = 0; i < sum.size(); ++i) {
+    std::vector<double> moved = sum;
+    moved[i] += 0.01;
+    square +=
+        std::pow(*Find(Answers(*shared, moved, 0)[0], "coefficient", "x").value - *slope.value, 2);
+  }
+  EXPECT_NEAR(Find(Answers(*shared, sum, 0.01)[0], "coefficient", "x").noise_error,
+              std::sqrt(square), 1e-3 * std::sqrt(square));
+}
+
+// 400 samples: within 0.07 of 0.95 but for a probability below 1e-9.
+TEST(AnswersTest, IntervalsOfARegressionHoldThePopulations) {
+  const auto query = MakeQuery({RegressionOfIllness()});
+  for (const double noise : {0.1, 2.0}) {
+    crypto::Random random = crypto::SeededRandom(12, "answers-test");
+    constexpr int kReleases = 400;
+    double x = 0, z = 0, intercept = 0;
+    for (int release = 0; release < kReleases; ++release) {
+      std::vector<double> noised = SumOf(query, {"x", "z", "ill"}, NormalClasses(800, random).rows);
+      for (double& value : noised) value += noise * Normal(random);
+      const Answer answer = Answers(*query, noised, noise)[0];
+      const auto in = [&](const Estimate& estimate, double truth) {
+        return estimate.low <= truth && truth <= estimate.high ? 1.0 / kReleases : 0;
+      };
+      x += in(Find(answer, "coefficient", "x"), NormalClasses::kX);
+      z += in(Find(answer, "coefficient", "z"), NormalClasses::kZ);
+      intercept += in(Find(answer, "intercept"), -NormalClasses::kX * 0.75);
+    }
+    EXPECT_NEAR(x, 0.95, 0.07) << noise;
+    EXPECT_NEAR(z, 0.95, 0.07) << noise;
+    EXPECT_NEAR(intercept, 0.95, 0.07) << noise;
+  }
+}
+
+TEST(AnswersTest, ARegressionThatTheReleaseDoesNotDetermineIsSuppressed) {
+  crypto::Random random = crypto::SeededRandom(13, "answers-test");
+  const Rows rows = NormalClasses(300, random).rows;
+  const std::vector<std::string> columns = {"x", "z", "ill"};
+  const auto shown = [](const Query& query, const std::vector<double>& sum, double noise) {
+    const Answer answer = Answers(query, sum, noise)[0];
+    return Find(answer, "coefficient", "x").value.has_value();
+  };
+  const auto query = MakeQuery({RegressionOfIllness()});
+  EXPECT_TRUE(shown(*query, SumOf(query, columns, rows), 1));
+  // As much noise as a variance of x has, a floor above a class, no row of one class, none at all.
+  EXPECT_FALSE(shown(*query, SumOf(query, columns, rows), 20));
+  EXPECT_FALSE(shown(*MakeQuery({RegressionOfIllness()}, 200), SumOf(query, columns, rows), 1));
+  Rows all_ill = rows;
+  for (auto& row : all_ill) row[2] = "1";
+  EXPECT_FALSE(shown(*query, SumOf(query, columns, all_ill), 0));
+  EXPECT_FALSE(shown(*query, std::vector<double>(query->dimension()), 0));
+  EXPECT_FALSE(shown(*query, std::vector<double>(query->dimension()), 1));
+  // Two columns that are one, and a label that a column determines.
+  Rows twice = rows;
+  for (auto& row : twice) row[1] = row[0];
+  EXPECT_FALSE(shown(*query, SumOf(query, columns, twice), 0.1));
+  Rows known = rows;
+  for (auto& row : known) row[0] = row[2];
+  EXPECT_FALSE(shown(*query, SumOf(query, columns, known), 0.1));
+}
+
 // 2,000 releases of a hundred rows in two cells. Intervals of a share and of a median hold the
 // population's: within 0.03 of 0.95 but for a probability below 1e-9. The median lies in a nearly
 // empty cell between full ones, where quantiles are far from normal.

@@ -19,10 +19,12 @@ constexpr size_t kMaxOrderedCells = 1024;
 constexpr size_t kMaxQuestions = 64;
 constexpr uint64_t kMaxUnits = 10'000'000;
 constexpr uint64_t kMaxRowsPerUnit = 1'000'000;
+constexpr size_t kMaxColumns = 256;
+constexpr size_t kMaxRegressionColumns = 32;
 // Amplitudes leave room for the rounding of norms.
 constexpr double kRoom = 1 - 0x1p-30;
 
-constexpr std::array<std::pair<std::string_view, QuestionKind>, 10> kKinds = {{
+constexpr std::array<std::pair<std::string_view, QuestionKind>, 11> kKinds = {{
     {"count", QuestionKind::kCount},
     {"sum", QuestionKind::kSum},
     {"mean", QuestionKind::kMean},
@@ -33,12 +35,10 @@ constexpr std::array<std::pair<std::string_view, QuestionKind>, 10> kKinds = {{
     {"quantiles", QuestionKind::kQuantiles},
     {"survival", QuestionKind::kSurvival},
     {"evaluation", QuestionKind::kEvaluation},
+    {"regression", QuestionKind::kRegression},
 }};
 
-bool IsMoments(QuestionKind kind) { return MomentsOf(kind) > 0; }
-
-absl::Status CheckMoments(const QuestionSpec& spec) {
-  const size_t most = spec.kind == QuestionKind::kNormalise ? 256 : 1;
+absl::Status CheckMoments(const QuestionSpec& spec, size_t most) {
   if (spec.columns.empty() || spec.columns.size() > most) {
     return base::InvalidArgument("{} columns, expected from 1 to {}", spec.columns.size(), most);
   }
@@ -54,6 +54,24 @@ absl::Status CheckMoments(const QuestionSpec& spec) {
   return absl::OkStatus();
 }
 
+absl::Status CheckFieldEquals(std::string_view what, const FieldEquals& equals) {
+  if (!equals.column.empty() && !equals.value.empty()) return absl::OkStatus();
+  return base::InvalidArgument("the column and the value of the {} are needed", what);
+}
+
+absl::Status CheckRegression(const QuestionSpec& spec) {
+  TACET_RETURN_IF_ERROR(CheckMoments(spec, kMaxRegressionColumns));
+  TACET_RETURN_IF_ERROR(CheckFieldEquals("positive label", spec.positive));
+  std::set<std::string> names = {spec.positive.column};
+  for (const BoundedColumn& bounded : spec.columns) {
+    if (names.insert(bounded.column).second) continue;
+    return base::InvalidArgument(
+        "column \"{}\" is {}", bounded.column,
+        bounded.column == spec.positive.column ? "the label, too" : "given twice");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckOrdered(const ColumnCells& cells) {
   if (!cells.is_ordered()) {
     return base::InvalidArgument("column \"{}\" needs edges, not categories", cells.column());
@@ -63,11 +81,6 @@ absl::Status CheckOrdered(const ColumnCells& cells) {
                                  cells.size(), kMaxOrderedCells);
   }
   return absl::OkStatus();
-}
-
-absl::Status CheckFieldEquals(std::string_view what, const FieldEquals& equals) {
-  if (!equals.column.empty() && !equals.value.empty()) return absl::OkStatus();
-  return base::InvalidArgument("the column and the value of the {} are needed", what);
 }
 
 absl::Status CheckCells(const QuestionPlan& plan) {
@@ -105,6 +118,9 @@ absl::Status CheckCells(const QuestionPlan& plan) {
       return absl::OkStatus();
   }
 }
+
+// The largest multiple of `step` that is at most `value`.
+double RoundedDown(double value, double step) { return std::floor(value / step) * step; }
 
 // The largest power of two that is at most `value`.
 double PowerOfTwoBelow(double value) { return std::exp2(std::floor(std::log2(value))); }
@@ -151,100 +167,137 @@ std::vector<std::string> QuestionPlan::columns() const {
     if (of->has_value()) names.insert((*of)->column());
   }
   if (spec.kind == QuestionKind::kSurvival) names.insert(spec.event.column);
-  if (spec.kind == QuestionKind::kEvaluation) names.insert(spec.positive.column);
+  if (spec.kind == QuestionKind::kEvaluation || spec.kind == QuestionKind::kRegression) {
+    names.insert(spec.positive.column);
+  }
   return {names.begin(), names.end()};
+}
+
+bool Query::by_distance() const {
+  return spec_.neighbouring == Neighbouring::kReplaceOne && spec_.unit != Unit::kClient;
+}
+
+absl::Status Query::TooSmall() const {
+  return base::InvalidArgument(
+      "its share of the query is too small for sites of {} units: lower max_units, or ask fewer "
+      "questions",
+      spec_.max_units);
+}
+
+absl::Status Query::PlanMoments(double budget, QuestionPlan& plan) {
+  const QuestionSpec& spec = plan.spec;
+  TACET_RETURN_IF_ERROR(
+      CheckMoments(spec, spec.kind == QuestionKind::kNormalise ? kMaxColumns : 1));
+  const size_t values = MomentsOf(spec.kind);
+  plan.size = values * spec.columns.size();
+  // Distance and norm at a = 1 of one column, or of a sum.
+  double distance = values == 5 ? 2 * std::sqrt(1 + 2 * kMomentHigher * kMomentHigher) : 2;
+  double norm = 2;
+  if (spec.kind == QuestionKind::kSum) {
+    const double low = spec.columns[0].low, high = spec.columns[0].high;
+    const double largest = std::max(std::abs(low), std::abs(high));
+    distance = std::max(largest, high - low) / largest;
+    norm = 1;
+  }
+  // Each value of a unit is rounded to the nearest multiple of the grid: two units may come one
+  // step nearer or farther in each.
+  const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
+  const auto rows = static_cast<double>(spec_.rows_per_unit);
+  const double reach = rows * std::sqrt(static_cast<double>(spec.columns.size()));
+  plan.amplitude = (budget * kRoom - rounding) / (reach * (by_distance() ? distance : norm));
+  // Counts and values at a bound are multiples of the grid, which rounding leaves unchanged.
+  if (values > 1) plan.amplitude = 2 * grid_ * std::floor(plan.amplitude / (2 * grid_));
+  if (!(plan.amplitude > 2 * grid_)) return TooSmall();
+  plan.square = RoundedDown(kMomentSquare * plan.amplitude, grid_);
+  plan.higher = RoundedDown(kMomentHigher * plan.amplitude, grid_);
+  plan.replace_one = plan.amplitude * reach * distance + rounding;
+  plan.zero_out = plan.amplitude * reach * norm + rounding;
+  coordinate_bound_ = std::max(coordinate_bound_, kMomentCount * plan.amplitude * rows + grid_);
+  return absl::OkStatus();
+}
+
+absl::Status Query::PlanRegression(double budget, QuestionPlan& plan) {
+  TACET_RETURN_IF_ERROR(CheckRegression(plan.spec));
+  const size_t columns = plan.spec.columns.size();
+  const auto d = static_cast<double>(columns);
+  plan.size = 2 + 2 * columns + columns * (columns + 1) / 2;
+  const double distance_square = std::sqrt(2.0) * std::pow(d, 1.5) + 4 * d + 2 * std::sqrt(2 * d);
+  const double distance = std::sqrt(distance_square);
+  const double norm = std::sqrt(distance_square - std::sqrt(d / 2));
+  const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
+  const auto rows = static_cast<double>(spec_.rows_per_unit);
+  const double most = (budget * kRoom - rounding) / (rows * (by_distance() ? distance : norm));
+  plan.amplitude = RoundedDown(most, grid_);
+  plan.count = RoundedDown(most * distance / std::sqrt(2.0), grid_);
+  plan.label = RoundedDown(most * std::pow(d / 2, 0.25), grid_);
+  plan.square = RoundedDown(most * std::pow(2 * d, -0.25), grid_);
+  plan.cross = RoundedDown(most * std::pow(2 * d, -0.25) * std::sqrt(2.0), grid_);
+  if (!(std::min(plan.amplitude, plan.square) > 2 * grid_)) return TooSmall();
+  plan.replace_one = most * rows * distance + rounding;
+  plan.zero_out = most * rows * norm + rounding;
+  const double largest = std::max({plan.count, plan.label, plan.amplitude, plan.cross});
+  coordinate_bound_ = std::max(coordinate_bound_, largest * rows + grid_);
+  return absl::OkStatus();
+}
+
+absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
+  const QuestionSpec& spec = plan.spec;
+  const bool is_count = spec.kind == QuestionKind::kCount;
+  if (!is_count) {
+    TACET_ASSIGN_OR_RETURN(plan.cells, ColumnCells::Create(spec.cells));
+  }
+  size_t length = is_count ? 1 : plan.cells->size();
+  plan.segments = 1;
+  if (spec.kind == QuestionKind::kCrosstab) {
+    TACET_ASSIGN_OR_RETURN(plan.across, ColumnCells::Create(spec.across));
+    length *= plan.across->size();
+  }
+  Measured measured = Measured::kCells;
+  if (spec.kind == QuestionKind::kSurvival || spec.kind == QuestionKind::kEvaluation) {
+    if (!spec.groups.column.empty()) {
+      TACET_ASSIGN_OR_RETURN(plan.groups, ColumnCells::Create(spec.groups));
+    }
+    plan.segments = 2 * plan.group_count();
+    measured = Measured::kSuffixes;
+  }
+  if (spec.kind == QuestionKind::kSurvival) ++length;
+  if (spec.kind == QuestionKind::kQuantiles) measured = Measured::kSuffixes;
+  TACET_RETURN_IF_ERROR(CheckCells(plan));
+  if (length * plan.segments > kMaxDimension) {
+    return base::InvalidArgument("{} cells, expected at most {}", length * plan.segments,
+                                 kMaxDimension);
+  }
+  plan.size = length * plan.segments;
+  // The measurements of single rows are multiples of the grid, those of weighted rows are rounded.
+  const double rounding =
+      spec_.unit == Unit::kRecord ? 0 : grid_ * std::sqrt(static_cast<double>(plan.size));
+  // A single value is a or 0.
+  const double apart = plan.size == 1 ? 1 : std::sqrt(2.0);
+  const double root = by_distance() ? apart : 1;
+  const auto rows = static_cast<double>(spec_.rows_per_unit);
+  const double amplitude = (budget * kRoom - rounding) / (rows * root * UnitNorm(measured, length));
+  if (!(amplitude >= grid_)) return TooSmall();
+  plan.strategy.emplace(measured, length, amplitude, grid_);
+  plan.zero_out = rows * plan.strategy->norm() + rounding;
+  plan.replace_one = apart * rows * plan.strategy->norm() + rounding;
+  coordinate_bound_ = std::max(coordinate_bound_, plan.strategy->largest_entry() * rows + grid_);
+  return absl::OkStatus();
 }
 
 absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
   QuestionPlan plan{.spec = spec, .first = dimension_};
-  const auto rows = static_cast<double>(spec_.rows_per_unit);
-  const bool by_distance =
-      spec_.neighbouring == Neighbouring::kReplaceOne && spec_.unit != Unit::kClient;
-  const auto too_small = [this] {
-    return base::InvalidArgument(
-        "its share of the query is too small for sites of {} units: lower max_units, or ask fewer "
-        "questions",
-        spec_.max_units);
-  };
-  double largest_entry = 0;
-  if (IsMoments(spec.kind)) {
-    TACET_RETURN_IF_ERROR(CheckMoments(spec));
-    const size_t values = MomentsOf(spec.kind);
-    const auto columns = static_cast<double>(spec.columns.size());
-    plan.size = values * spec.columns.size();
-    // Distance and norm at a = 1 of one column, or of a sum.
-    double distance = values == 5 ? 2 * std::sqrt(1 + 2 * kMomentHigher * kMomentHigher) : 2;
-    double norm = 2;
-    if (spec.kind == QuestionKind::kSum) {
-      const double low = spec.columns[0].low, high = spec.columns[0].high;
-      const double largest = std::max(std::abs(low), std::abs(high));
-      distance = std::max(largest, high - low) / largest;
-      norm = 1;
-    }
-    // Each value of a unit is rounded to the nearest multiple of the grid: two units may come one
-    // step nearer or farther in each.
-    const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
-    const double reach = rows * std::sqrt(columns);
-    plan.amplitude = (budget * kRoom - rounding) / (reach * (by_distance ? distance : norm));
-    // Counts and values at a bound are multiples of the grid, which rounding leaves unchanged.
-    if (values > 1) plan.amplitude = 2 * grid_ * std::floor(plan.amplitude / (2 * grid_));
-    if (!(plan.amplitude > 2 * grid_)) return too_small();
-    const auto rounded = [&](double moment) {
-      return std::floor(moment * plan.amplitude / grid_) * grid_;
-    };
-    plan.square = rounded(kMomentSquare);
-    plan.higher = rounded(kMomentHigher);
-    plan.replace_one = plan.amplitude * reach * distance + rounding;
-    plan.zero_out = plan.amplitude * reach * norm + rounding;
-    largest_entry = kMomentCount * plan.amplitude * rows + grid_;
+  if (MomentsOf(spec.kind) > 0) {
+    TACET_RETURN_IF_ERROR(PlanMoments(budget, plan));
+  } else if (spec.kind == QuestionKind::kRegression) {
+    TACET_RETURN_IF_ERROR(PlanRegression(budget, plan));
   } else {
-    const bool is_count = spec.kind == QuestionKind::kCount;
-    if (!is_count) {
-      TACET_ASSIGN_OR_RETURN(plan.cells, ColumnCells::Create(spec.cells));
-    }
-    size_t length = is_count ? 1 : plan.cells->size();
-    plan.segments = 1;
-    if (spec.kind == QuestionKind::kCrosstab) {
-      TACET_ASSIGN_OR_RETURN(plan.across, ColumnCells::Create(spec.across));
-      length *= plan.across->size();
-    }
-    Measured measured = Measured::kCells;
-    if (spec.kind == QuestionKind::kSurvival || spec.kind == QuestionKind::kEvaluation) {
-      if (!spec.groups.column.empty()) {
-        TACET_ASSIGN_OR_RETURN(plan.groups, ColumnCells::Create(spec.groups));
-      }
-      plan.segments = 2 * plan.group_count();
-      measured = Measured::kSuffixes;
-    }
-    if (spec.kind == QuestionKind::kSurvival) ++length;
-    if (spec.kind == QuestionKind::kQuantiles) measured = Measured::kSuffixes;
-    TACET_RETURN_IF_ERROR(CheckCells(plan));
-    if (length * plan.segments > kMaxDimension) {
-      return base::InvalidArgument("{} cells, expected at most {}", length * plan.segments,
-                                   kMaxDimension);
-    }
-    plan.size = length * plan.segments;
-    // The measurements of single rows are multiples of the grid, those of weighted rows are
-    // rounded.
-    const double rounding =
-        spec_.unit == Unit::kRecord ? 0 : grid_ * std::sqrt(static_cast<double>(plan.size));
-    // A single value is a or 0.
-    const double apart = plan.size == 1 ? 1 : std::sqrt(2.0);
-    const double root = by_distance ? apart : 1;
-    const double amplitude =
-        (budget * kRoom - rounding) / (rows * root * UnitNorm(measured, length));
-    if (!(amplitude >= grid_)) return too_small();
-    plan.strategy.emplace(measured, length, amplitude, grid_);
-    plan.zero_out = rows * plan.strategy->norm() + rounding;
-    plan.replace_one = apart * rows * plan.strategy->norm() + rounding;
-    largest_entry = plan.strategy->largest_entry() * rows + grid_;
+    TACET_RETURN_IF_ERROR(PlanCells(budget, plan));
   }
   dimension_ += plan.size;
   if (dimension_ > kMaxDimension) {
     return base::InvalidArgument("the query has more than {} values so far: use fewer cells",
                                  kMaxDimension);
   }
-  coordinate_bound_ = std::max(coordinate_bound_, largest_entry);
   questions_.push_back(std::move(plan));
   return absl::OkStatus();
 }

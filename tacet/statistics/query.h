@@ -30,12 +30,14 @@ enum class QuestionKind {
   kQuantiles,   // of a column
   kSurvival,    // Kaplan-Meier, Nelson-Aalen; log-rank between groups
   kEvaluation,  // of scores against labels: accuracy, confusion, ROC, AUC, calibration, ...
+  kRegression,  // logistic, of a label on several bounded columns
 };
 
-// count, sum, mean, variance, normalise, histogram, crosstab, quantiles, survival, evaluation.
+// count, sum, mean, variance, normalise, histogram, crosstab, quantiles, survival, evaluation,
+// regression.
 std::string_view QuestionKindName(QuestionKind kind);
 absl::StatusOr<QuestionKind> ParseQuestionKind(std::string_view name);
-// Values that it measures of a column: 0 where it measures cells.
+// Values that it measures of a column on its own: 0 where it measures cells, or columns together.
 size_t MomentsOf(QuestionKind kind);
 // Whether its numbers are suppressed where their count is below the floor. A sum states no count.
 constexpr bool KeepsFloor(QuestionKind kind) { return kind != QuestionKind::kSum; }
@@ -65,14 +67,14 @@ struct QuestionSpec {
   double share = 1;                         // of the query's privacy, relative to the others'
   std::vector<RowCondition> where = {};     // all must hold
   std::vector<std::string> sites = {};      // whose rows count, by name; empty: all
-  std::vector<BoundedColumn> columns = {};  // sum, mean, variance: one; normalise: one or more
+  std::vector<BoundedColumn> columns = {};  // sum, mean, variance: one; normalise, regression: more
   // histogram: the column; crosstab: the rows; quantiles; survival: intervals of time from 0;
   // evaluation: scores, in [0, 1].
   ColumnCellsSpec cells = {};
   ColumnCellsSpec across = {};  // crosstab: the columns
   ColumnCellsSpec groups = {};  // survival, evaluation: subgroups; without column: none
   FieldEquals event = {};       // survival: the event happened, else the row is censored
-  FieldEquals positive = {};    // evaluation: the label
+  FieldEquals positive = {};    // evaluation, regression: the label
   double threshold = 0.5;       // evaluation: an edge of the scores
   std::vector<double> quantiles = {0.25, 0.5, 0.75};  // in (0, 1)
 
@@ -113,6 +115,12 @@ struct QuerySpec {
 // The constants make the distance of two rows, 2 a, the largest there is: a row and none are at
 // most 1.99 a apart. A mean costs no more for the square, which gives its sampling error. Powers
 // three and four give that of a variance: they cost 1 % of the noise, and hold less than 2 in it.
+// A regression on d columns measures, with y = 1 for the label and -1 without it,
+//   (count, label y, a t, a y t, square t_i^2, sqrt 2 square t_i t_j for i < j),
+//   square = a (2 d)^(-1/4), label = a (d/2)^(1/4), count = a R / sqrt 2,
+//   R^2 = sqrt 2 d^1.5 + 4 d + 2 sqrt(2 d)
+// each rounded down to the grid. Two rows, or a row and none, are at most a R apart: proof in
+// docs/security/statistics.md.
 struct QuestionPlan {
   QuestionSpec spec;
   std::optional<ColumnCells> cells = {};
@@ -123,9 +131,13 @@ struct QuestionPlan {
   size_t segments = 0;
   std::optional<PrefixStrategy> strategy = {};  // absent for moments
   double amplitude = 0;                         // a of moments, a multiple of two grid steps
-  // 0.83 a and 0.1 a, rounded down to the grid.
+  // Scales of other moments, rounded down to the grid. Of a column: 0.83 a and 0.1 a.
   double square = 0;
   double higher = 0;
+  // Of a regression, with `square`; `cross` of products of two columns.
+  double count = 0;
+  double label = 0;
+  double cross = 0;
   // How far one unit can move this part, rounding included.
   double zero_out = 0;
   double replace_one = 0;
@@ -170,7 +182,15 @@ class Query {
 
  private:
   Query() = default;
+  // Appends the plan of a question whose unit moves it by at most `budget`.
   absl::Status PlanQuestion(const QuestionSpec& spec, double budget);
+  absl::Status PlanMoments(double budget, QuestionPlan& plan);
+  absl::Status PlanRegression(double budget, QuestionPlan& plan);
+  absl::Status PlanCells(double budget, QuestionPlan& plan);
+  // Whether the distance of two units is what counts, not the norm of one.
+  bool by_distance() const;
+  // Error: the share of the query leaves less than a step of the grid.
+  absl::Status TooSmall() const;
 
   QuerySpec spec_;
   std::vector<QuestionPlan> questions_;

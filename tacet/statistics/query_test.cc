@@ -55,6 +55,17 @@ TEST(QueryTest, RefusalsNameTheQuestionAndTheValue) {
                          .cells = {.column = "p", .edges = EqualEdges(0, 1, 3)},
                          .positive = {"y", "1"}}}};
   EXPECT_THAT(Refusal(spec), HasSubstr("threshold 0.5 is not an edge"));
+  spec = {.questions = {{.name = "odds",
+                         .kind = QuestionKind::kRegression,
+                         .columns = {{"age", 0, 90}, {"age", 0, 99}}}}};
+  EXPECT_THAT(Refusal(spec), HasSubstr("the column and the value of the positive label"));
+  spec.questions[0].positive = {"ill", "1"};
+  EXPECT_THAT(Refusal(spec), HasSubstr("question \"odds\": column \"age\" is given twice"));
+  spec.questions[0].positive.column = "age";
+  EXPECT_THAT(Refusal(spec), HasSubstr("column \"age\" is the label, too"));
+  spec.questions[0].positive.column = "ill";
+  spec.questions[0].columns.assign(33, {"age", 0, 90});
+  EXPECT_THAT(Refusal(spec), HasSubstr("33 columns, expected from 1 to 32"));
 }
 
 // The chargeable sensitivity of k one-hot questions of equal shares does not depend on k: each gets

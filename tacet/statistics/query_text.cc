@@ -135,6 +135,17 @@ absl::StatusOr<BoundedColumn> ParseBounded(std::string_view text) {
   return base::InvalidArgument("\"{}\": expected COLUMN LOW..HIGH, as in \"age 0..120\"", text);
 }
 
+void TakeBounded(Table& table, std::vector<BoundedColumn>& columns) {
+  table.Read("columns", [&](const base::JsonValue& list) -> absl::Status {
+    std::vector<std::string> texts;
+    TACET_RETURN_IF_ERROR(Get(list, texts));
+    for (const std::string& text : texts) {
+      TACET_ASSIGN_OR_RETURN(columns.emplace_back(), ParseBounded(text));
+    }
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<QuestionSpec> ReadQuestion(const base::JsonValue& value, size_t place) {
   QuestionSpec spec;
   spec.name = fmt::format("question-{}", place + 1);
@@ -167,14 +178,7 @@ absl::StatusOr<QuestionSpec> ReadQuestion(const base::JsonValue& value, size_t p
       break;
     }
     case QuestionKind::kNormalise:
-      table.Read("columns", [&](const base::JsonValue& list) -> absl::Status {
-        std::vector<std::string> texts;
-        TACET_RETURN_IF_ERROR(Get(list, texts));
-        for (const std::string& text : texts) {
-          TACET_ASSIGN_OR_RETURN(spec.columns.emplace_back(), ParseBounded(text));
-        }
-        return absl::OkStatus();
-      });
+      TakeBounded(table, spec.columns);
       break;
     case QuestionKind::kHistogram:
       table.Take("column", spec.cells.column);
@@ -214,6 +218,11 @@ absl::StatusOr<QuestionSpec> ReadQuestion(const base::JsonValue& value, size_t p
       table.Take("threshold", spec.threshold);
       table.Take("group", spec.groups.column);
       table.TakeFields("groups", spec.groups.categories);
+      break;
+    case QuestionKind::kRegression:
+      TakeBounded(table, spec.columns);
+      table.Take("label", spec.positive.column);
+      table.TakeField("positive", spec.positive.value);
       break;
   }
   TACET_RETURN_IF_ERROR(table.Finish());

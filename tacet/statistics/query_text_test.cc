@@ -41,7 +41,9 @@ TEST(QueryTextTest, EveryKindIsRead) {
       {"name": "curve", "kind": "survival", "time": "days", "low": 0, "high": 1000, "bins": 10,
        "event": "status", "event_value": 2, "group": "sex", "groups": ["f", "m"]},
       {"name": "model", "kind": "evaluation", "score": "p", "bins": 20, "label": "y",
-       "positive": 1, "threshold": 0.5}]})");
+       "positive": 1, "threshold": 0.5},
+      {"name": "risk", "kind": "regression", "columns": ["age 20..90", "chol 100..400"],
+       "label": "ill", "positive": 1}]})");
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->site_column, "hospital");
   EXPECT_EQ(file->person_column, "patient");
@@ -50,7 +52,7 @@ TEST(QueryTextTest, EveryKindIsRead) {
   const QuerySpec& query = file->query;
   EXPECT_EQ(query.unit, accounting::Unit::kPerson);
   EXPECT_EQ(query.max_units, 500u);
-  ASSERT_EQ(query.questions.size(), 8u);
+  ASSERT_EQ(query.questions.size(), 9u);
   EXPECT_EQ(query.questions[0].name, "question-1");
   EXPECT_EQ(query.questions[0].where[1].Text(), "age >= 40");
   EXPECT_EQ(query.questions[0].sites, (std::vector<std::string>{"north"}));
@@ -58,6 +60,8 @@ TEST(QueryTextTest, EveryKindIsRead) {
   EXPECT_EQ(query.questions[3].cells.edges, (std::vector<double>{100, 200, 300, 400}));
   EXPECT_EQ(query.questions[4].cells.categories, (std::vector<std::string>{"1", "2"}));
   EXPECT_EQ(query.questions[6].event.value, "2");
+  EXPECT_EQ(query.questions[8].columns[1], (BoundedColumn{"chol", 100, 400}));
+  EXPECT_EQ(query.questions[8].positive, (FieldEquals{"ill", "1"}));
   EXPECT_TRUE(Query::Create(query).ok()) << Query::Create(query).status();
 }
 

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/crypto/seeded_random.h"
 #include "tacet/statistics/query.h"
 #include "tacet/statistics/site_units.h"
 
@@ -83,21 +85,29 @@ QuestionSpec Evaluation() {
           .cells = {.column = "score", .edges = EqualEdges(0, 1, 4)},
           .positive = {"dead", "1"}};
 }
+QuestionSpec Regression() {
+  return {.name = "regression",
+          .kind = QuestionKind::kRegression,
+          .columns = {{"age", 0, 100}, {"time", 0, 20}, {"score", 0, 1}},
+          .positive = {"dead", "1"}};
+}
 std::vector<std::vector<QuestionSpec>> AllQueries() {
-  return {{{.name = "count", .where = {{"age", Comparison::kAtLeast, "50"}}}},
-          {Sum(0, 100)},
-          {Sum(-1, 1)},
-          {Sum(40, 60)},
-          {Mean()},
-          {Variance()},
-          {Normalise()},
-          {Histogram()},
-          {Crosstab()},
-          {Quantiles()},
-          {Survival()},
-          {Evaluation()},
-          {{.name = "count"}, Mean(), Histogram(), Quantiles(), Survival(), Evaluation()},
-          {{.name = "little", .share = 0.001}, Variance()}};
+  return {
+      {{.name = "count", .where = {{"age", Comparison::kAtLeast, "50"}}}},
+      {Sum(0, 100)},
+      {Sum(-1, 1)},
+      {Sum(40, 60)},
+      {Mean()},
+      {Variance()},
+      {Normalise()},
+      {Histogram()},
+      {Crosstab()},
+      {Quantiles()},
+      {Survival()},
+      {Evaluation()},
+      {Regression()},
+      {{.name = "count"}, Mean(), Histogram(), Quantiles(), Survival(), Evaluation(), Regression()},
+      {{.name = "little", .share = 0.001}, Variance()}};
 }
 
 std::shared_ptr<const Query> QueryOf(QuerySpec spec) {
@@ -170,6 +180,52 @@ TEST(SensitivityTest, NoRecordMovesASiteFartherThanIsCharged) {
       for (const QuestionPlan& plan : query->questions()) {
         EXPECT_LE(plan.replace_one, replaced ? 2 : 2 * query->clip_norm());
       }
+    }
+  }
+}
+
+// The bound of a regression is one of all numbers of columns. Rows at the corners and in the middle
+// of the bounds come near it: opposite labels, and values whose inner product is 0.
+TEST(SensitivityTest, NoRowMovesARegressionFartherHoweverManyColumnsItHas) {
+  for (const size_t columns : {1, 2, 3, 4, 8, 16}) {
+    QuestionSpec question{.name = "r", .kind = QuestionKind::kRegression, .positive = {"ill", "1"}};
+    std::vector<std::string> names = {"ill"};
+    for (size_t i = 0; i < columns; ++i) {
+      names.push_back(fmt::format("x{}", i));
+      question.columns.push_back({names.back(), -1, 1});
+    }
+    for (const Neighbouring neighbouring : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
+      const auto query =
+          QueryOf({.questions = {question}, .neighbouring = neighbouring, .max_units = 100});
+      crypto::Random random = crypto::SeededRandom(columns, "sensitivity-test");
+      std::vector<std::vector<double>> vectors = {std::vector<double>(query->dimension())};
+      for (int row = 0; row < 300; ++row) {
+        std::vector<std::string> fields = {row % 2 == 0 ? "1" : "0"};
+        for (size_t i = 0; i < columns; ++i) {
+          const bool corner = row < 200 || random.Below(2) == 0;
+          const double t =
+              corner ? (random.Below(2) == 0 ? -1 : 1) : 2 * crypto::Uniform(random) - 1;
+          fields.push_back(std::to_string(t));
+        }
+        const auto site =
+            SiteUnits::Create(query, {.name = "site", .columns = names, .rows = {fields}});
+        ASSERT_TRUE(site.ok()) << site.status();
+        std::vector<float> sum(query->dimension());
+        site->SumUnits(std::vector<uint32_t>{0}, sum);
+        vectors.emplace_back(sum.begin(), sum.end());
+      }
+      const bool replaced = neighbouring == Neighbouring::kReplaceOne;
+      double farthest = 0;
+      for (const auto& a : vectors) {
+        for (const auto& b : std::span(vectors).first(replaced ? vectors.size() : 1)) {
+          double square = 0;
+          for (size_t i = 0; i < a.size(); ++i) square += (a[i] - b[i]) * (a[i] - b[i]);
+          farthest = std::max(farthest, std::sqrt(square));
+        }
+      }
+      const double bound = replaced ? 2 : 1;
+      EXPECT_LE(farthest, bound * query->clip_norm()) << columns;
+      EXPECT_GE(farthest, 0.9 * bound * query->clip_norm()) << columns;
     }
   }
 }

@@ -138,16 +138,25 @@ absl::StatusOr<SiteUnits> SiteUnits::Create(std::shared_ptr<const Query> query,
         if (place.has_value()) entries.push_back({.question = question, .place = *place});
         continue;
       }
-      const size_t values = plan.size / plan.spec.columns.size();
-      for (size_t i = 0; i < plan.spec.columns.size(); ++i) {
+      const bool together = plan.spec.kind == QuestionKind::kRegression;
+      std::vector<Entry> of_row;
+      if (together) {
+        const std::optional<bool> positive = fields.Equals(plan.spec.positive);
+        if (!positive.has_value()) continue;
+        of_row.push_back({.question = question, .value = *positive ? 1.0 : -1.0});
+      }
+      const auto values = static_cast<uint32_t>(MomentsOf(plan.spec.kind));
+      for (uint32_t i = 0; i < plan.spec.columns.size(); ++i) {
         const BoundedColumn& bounded = plan.spec.columns[i];
         const std::optional<std::string_view> field = fields.Of(bounded.column);
         const std::optional<double> value = field.has_value() ? NumberOf(*field) : std::nullopt;
         if (!value.has_value()) continue;
-        entries.push_back({.question = question,
-                           .place = static_cast<uint32_t>(i * values),
-                           .value = Scaled(plan.spec.kind, bounded, *value)});
+        of_row.push_back({.question = question,
+                          .place = i * values,
+                          .value = Scaled(plan.spec.kind, bounded, *value)});
       }
+      if (together && of_row.size() <= plan.spec.columns.size()) continue;
+      entries.insert(entries.end(), of_row.begin(), of_row.end());
     }
   }
   if (site.unit_rows_.size() > spec.max_units) {
@@ -171,29 +180,59 @@ uint64_t SiteUnits::UnitsBeyond(uint64_t rows) const {
       unit_rows_, [rows](const auto& of_unit) { return of_unit.size() > rows; }));
 }
 
+void SiteUnits::AddMoments(const QuestionPlan& plan, double t, double weight,
+                           std::span<double> moments) {
+  const double scale = plan.amplitude * weight;
+  if (plan.spec.kind == QuestionKind::kSum) {
+    moments[0] += scale * t;
+    return;
+  }
+  moments[0] += scale * kMomentCount;
+  moments[1] += scale * t;
+  const double even = 2 * t * t - 1;
+  moments[2] += weight * plan.square * even;
+  if (MomentsOf(plan.spec.kind) < 5) return;
+  moments[3] += weight * plan.higher * t * (2 * even - 1);
+  moments[4] += weight * plan.higher * (2 * even * even - 1);
+}
+
+void SiteUnits::AddRegressionRow(const QuestionPlan& plan, std::span<const Entry> row,
+                                 double weight, std::span<double> moments) {
+  const double y = row[0].value;
+  const std::span<const Entry> columns = row.subspan(1);
+  size_t place = 0;
+  moments[place++] += weight * plan.count;
+  moments[place++] += weight * plan.label * y;
+  for (const Entry& column : columns) moments[place++] += weight * plan.amplitude * column.value;
+  for (const Entry& column : columns) {
+    moments[place++] += weight * plan.amplitude * y * column.value;
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    moments[place++] += weight * plan.square * columns[i].value * columns[i].value;
+    for (size_t j = i + 1; j < columns.size(); ++j) {
+      moments[place++] += weight * plan.cross * columns[i].value * columns[j].value;
+    }
+  }
+}
+
 void SiteUnits::AddRows(uint32_t unit, double weight, std::span<double> histograms,
                         std::span<double> moments) const {
   for (const uint32_t row : unit_rows_[unit]) {
-    for (const Entry& entry : row_entries_[row]) {
-      const QuestionPlan& plan = query_->questions()[entry.question];
-      const size_t place = plan.first + entry.place;
+    const std::vector<Entry>& entries = row_entries_[row];
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const QuestionPlan& plan = query_->questions()[entries[i].question];
       if (!plan.is_moments()) {
-        histograms[place] += weight;
+        histograms[plan.first + entries[i].place] += weight;
         continue;
       }
-      const double scale = plan.amplitude * weight;
-      const double t = entry.value;
-      if (plan.spec.kind == QuestionKind::kSum) {
-        moments[place] += scale * t;
+      if (plan.spec.kind == QuestionKind::kRegression) {
+        const size_t columns = plan.spec.columns.size();
+        AddRegressionRow(plan, std::span(entries).subspan(i, columns + 1), weight,
+                         moments.subspan(plan.first, plan.size));
+        i += columns;
         continue;
       }
-      moments[place] += scale * kMomentCount;
-      moments[place + 1] += scale * t;
-      const double even = 2 * t * t - 1;
-      moments[place + 2] += weight * plan.square * even;
-      if (MomentsOf(plan.spec.kind) < 5) continue;
-      moments[place + 3] += weight * plan.higher * t * (2 * even - 1);
-      moments[place + 4] += weight * plan.higher * (2 * even * even - 1);
+      AddMoments(plan, entries[i].value, weight, moments.subspan(plan.first + entries[i].place));
     }
   }
 }

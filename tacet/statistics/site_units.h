@@ -43,13 +43,19 @@ class SiteUnits {
   struct Entry {
     uint32_t question = 0;
     uint32_t place = 0;  // of the cell in the histogram; of the first moment of the column
-    double value = 0;    // t of moments, or x / largest
+    // t of moments, or x / largest. A regression has as many entries as columns and one, in a row:
+    // y, then each t.
+    double value = 0;
   };
 
   explicit SiteUnits(std::shared_ptr<const Query> query) : query_(std::move(query)) {}
   // Adds the rows of a unit, each with `weight`, to its histograms and its moments.
   void AddRows(uint32_t unit, double weight, std::span<double> histograms,
                std::span<double> moments) const;
+  static void AddMoments(const QuestionPlan& plan, double t, double weight,
+                         std::span<double> moments);
+  static void AddRegressionRow(const QuestionPlan& plan, std::span<const Entry> row, double weight,
+                               std::span<double> moments);
   // Adds what the strategies measure of the histograms.
   void AddMeasurements(std::span<const double> histograms, std::span<double> sum) const;
 

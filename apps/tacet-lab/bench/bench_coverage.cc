@@ -60,7 +60,11 @@ std::vector<QuestionSpec> QuestionsOfEveryKind() {
            .kind = QuestionKind::kQuantiles,
            .cells = {.column = "age", .edges = EqualEdges(20, 100, 80)}},
           std::move(survival),
-          std::move(evaluation)};
+          std::move(evaluation),
+          {.name = "q",
+           .kind = QuestionKind::kRegression,
+           .columns = {{"age", 30, 85}, {"nodes", 0, 15}},
+           .positive = {"death", "1"}}};
 }
 
 // P(death) of a logistic curve in the number of nodes and the age: it need not be a good one.

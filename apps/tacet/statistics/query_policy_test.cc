@@ -91,6 +91,12 @@ positive = 1
 threshold = 0.5
 group = "sex"
 groups = ["f", "m"]
+[[question]]
+name = "odds"
+kind = "regression"
+columns = ["age 20..100"]
+label = "disease"
+positive = 1
 )";
 
 const std::set<std::string>& AllowedColumns() {
@@ -99,8 +105,8 @@ const std::set<std::string>& AllowedColumns() {
   return columns;
 }
 const std::set<std::string>& AllowedKinds() {
-  static const std::set<std::string> kinds = {"count",    "mean",     "normalise",
-                                              "crosstab", "survival", "evaluation"};
+  static const std::set<std::string> kinds = {"count",    "mean",       "normalise", "crosstab",
+                                              "survival", "evaluation", "regression"};
   return kinds;
 }
 

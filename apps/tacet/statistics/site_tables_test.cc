@@ -169,6 +169,9 @@ TEST_F(SiteTablesTest, ConditionsAndCellsReadNumbers) {
               ElementsAre("days"));
   EXPECT_THAT(problems("kind = 'normalise'\ncolumns = ['age 0..9', 'days 0..9', 'dose 0..9']"),
               ElementsAre("days", "dose"));
+  EXPECT_THAT(problems("kind = 'regression'\ncolumns = ['age 0..9', 'days 0..9']\nlabel = 'sex'\n"
+                       "positive = 'f'"),
+              ElementsAre("days"));
   EXPECT_THAT(problems("kind = 'survival'\ntime = 'days'\nedges = [0, 5]\nevent = 'sex'\n"
                        "event_value = 'f'\ngroup = 'group'\ngroups = ['A']"),
               ElementsAre("days"));

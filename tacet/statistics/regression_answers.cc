@@ -1,0 +1,306 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tacet/statistics/answer_parts.h"
+
+namespace tacet::statistics {
+namespace {
+
+constexpr double kAnyHigh = std::numeric_limits<double>::infinity();
+// What must be larger than 0 is refused below as many standard deviations of its noise.
+constexpr double kClear = 4;
+// Least share of the label's variance that the columns leave.
+constexpr double kLeastResidual = 0.05;
+
+using Vector = std::vector<double>;
+
+double Dot(const Vector& a, const Vector& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// Factor L of the symmetric matrix A = L L'.
+class Cholesky {
+ public:
+  // `matrix` has size^2 values, row by row, of which the lower triangle is read. Absent unless
+  // A - shift I is positive definite.
+  static std::optional<Cholesky> Of(const Vector& matrix, size_t size, double shift = 0) {
+    Cholesky result(size);
+    for (size_t i = 0; i < size; ++i) {
+      for (size_t j = 0; j <= i; ++j) {
+        double rest = matrix[i * size + j] - (i == j ? shift : 0);
+        for (size_t k = 0; k < j; ++k) rest -= result.At(i, k) * result.At(j, k);
+        if (i != j) {
+          result.At(i, j) = rest / result.At(j, j);
+        } else if (rest > 0) {
+          result.At(i, i) = std::sqrt(rest);
+        } else {
+          return std::nullopt;
+        }
+      }
+    }
+    return result;
+  }
+  // A^-1 x
+  Vector Solve(Vector x) const {
+    for (size_t i = 0; i < size_; ++i) {
+      for (size_t k = 0; k < i; ++k) x[i] -= At(i, k) * x[k];
+      x[i] /= At(i, i);
+    }
+    for (size_t i = size_; i-- > 0;) {
+      for (size_t k = i + 1; k < size_; ++k) x[i] -= At(k, i) * x[k];
+      x[i] /= At(i, i);
+    }
+    return x;
+  }
+
+ private:
+  explicit Cholesky(size_t size) : size_(size), factor_(size * size) {}
+  double& At(size_t i, size_t j) { return factor_[i * size_ + j]; }
+  double At(size_t i, size_t j) const { return factor_[i * size_ + j]; }
+
+  size_t size_;
+  Vector factor_;
+};
+
+// Of the rows: n, the share p of the label, means of t, their covariances, row by row, and those
+// of t with the label as 0 and 1.
+struct RowMoments {
+  double n = 0;
+  double p = 0;
+  Vector mean;
+  Vector covariance;
+  Vector with_label;
+
+  RowMoments(const QuestionPlan& plan, std::span<const double> values) {
+    const size_t d = plan.spec.columns.size();
+    const std::span<const double> sums = values.subspan(2);
+    n = values[0] / plan.count;
+    const double balance = values[1] / plan.label / n;  // mean of y
+    p = (1 + balance) / 2;
+    for (size_t i = 0; i < d; ++i) mean.push_back(sums[i] / plan.amplitude / n);
+    for (size_t i = 0; i < d; ++i) {
+      with_label.push_back((sums[d + i] / plan.amplitude / n - balance * mean[i]) / 2);
+    }
+    covariance.resize(d * d);
+    size_t place = 2 * d;
+    for (size_t i = 0; i < d; ++i) {
+      for (size_t j = i; j < d; ++j) {
+        const double scale = (i == j ? plan.square : plan.cross) * n;
+        covariance[i * d + j] = covariance[j * d + i] = sums[place++] / scale - mean[i] * mean[j];
+      }
+    }
+  }
+};
+
+// Discriminant estimator. Least squares of the label, as 0 and 1, on t has the slopes b and leaves
+// the variance s; those of the logistic curve are b / s (Haggstrom 1983).
+struct Fit {
+  Vector b;
+  double explained = 0;  // q, the variance of b't
+  double residual = 0;   // s
+  Vector centre;         // midpoint of the two classes' means of t
+  double offset = 0;     // logit at the centre
+
+  static std::optional<Fit> Of(const RowMoments& rows, const Cholesky& covariance) {
+    const double both = rows.p * (1 - rows.p);
+    if (!(both > 0)) return std::nullopt;
+    Fit fit;
+    fit.b = covariance.Solve(rows.with_label);
+    fit.explained = Dot(fit.b, rows.with_label);
+    fit.residual = both - fit.explained;
+    if (!(fit.residual > 0)) return std::nullopt;
+    for (size_t i = 0; i < rows.mean.size(); ++i) {
+      fit.centre.push_back(rows.mean[i] + (0.5 - rows.p) * rows.with_label[i] / both);
+    }
+    fit.offset = std::log(rows.p / (1 - rows.p));
+    return fit;
+  }
+  // Intercept at t = origin, then slopes of t.
+  Vector Coefficients(const Vector& origin) const {
+    Vector all = {offset};
+    for (size_t i = 0; i < b.size(); ++i) {
+      all.push_back(b[i] / residual);
+      all[0] -= all.back() * (centre[i] - origin[i]);
+    }
+    return all;
+  }
+};
+
+// Variances of the coefficients over samples of the rows, by their influence functions: for t
+// normal within each class, around the class's mean, with one covariance. With f = b'(t - mean),
+// the residual r = y - p - f, and e the part of cov^-1 (t - mean) that is uncorrelated with f,
+//   slopes     (b f / q + e) r / s - b (r^2 - s) / s^2,
+//   intercept  (y - p) / (p (1 - p)) - h'slopes - (f - E[f | y]) / (2 s P(y)), h = centre - origin.
+// e has the covariance cov^-1 - b b' / q and does not depend on f and y, which have one number
+// each.
+Vector SamplingVariances(const RowMoments& rows, const Fit& fit, const Cholesky& covariance,
+                         const Vector& origin) {
+  constexpr std::array<double, 3> kNodes = {-1.7320508075688772, 0, 1.7320508075688772};
+  constexpr std::array<double, 3> kWeights = {1.0 / 6, 2.0 / 3, 1.0 / 6};
+  const double p = rows.p, q = fit.explained, s = fit.residual, both = p * (1 - p);
+  Vector h = fit.centre;
+  for (size_t i = 0; i < h.size(); ++i) h[i] -= origin[i];
+  const double along = Dot(h, fit.b);
+  // Gauss and Hermite: exact, as the squares below are of degree four in f at most.
+  double mean_slope = 0, square_slope = 0, mean_intercept = 0, square_intercept = 0;
+  for (const double y : {0.0, 1.0}) {
+    const double of_class = y > 0 ? p : 1 - p;
+    const double shift = q / both * (y - p);
+    for (size_t i = 0; i < kNodes.size(); ++i) {
+      const double deviation = std::sqrt(std::max(q * (1 - q / both), 0.0)) * kNodes[i];
+      const double f = shift + deviation;
+      const double r = y - p - f;
+      const double weight = of_class * kWeights[i];
+      const double slope = (q > 0 ? f * r / (q * s) : 0) - (r * r - s) / (s * s);
+      const double intercept = (y - p) / both - along * slope - deviation / (2 * s * of_class);
+      mean_slope += weight * slope;
+      square_slope += weight * slope * slope;
+      mean_intercept += weight * intercept;
+      square_intercept += weight * intercept * intercept;
+    }
+  }
+  // Without the part of e.
+  const double of_slope = square_slope - mean_slope * mean_slope - (q > 0 ? 1 / (q * s) : 0);
+  const double of_intercept =
+      square_intercept - mean_intercept * mean_intercept - (q > 0 ? along * along / (q * s) : 0);
+  Vector variances = {(of_intercept + Dot(h, covariance.Solve(h)) / s) / rows.n};
+  for (size_t i = 0; i < fit.b.size(); ++i) {
+    Vector unit(fit.b.size());
+    unit[i] = 1;
+    const double inverse = covariance.Solve(unit)[i];
+    variances.push_back((inverse / s + fit.b[i] * fit.b[i] * of_slope) / rows.n);
+  }
+  for (double& variance : variances) variance = std::max(variance, 0.0);
+  return variances;
+}
+
+std::optional<Vector> CoefficientsOf(const QuestionPlan& plan, std::span<const double> values,
+                                     const Vector& origin) {
+  const RowMoments rows(plan, values);
+  const auto covariance = Cholesky::Of(rows.covariance, rows.mean.size());
+  if (!covariance.has_value()) return std::nullopt;
+  const std::optional<Fit> fit = Fit::Of(rows, *covariance);
+  if (!fit.has_value()) return std::nullopt;
+  return fit->Coefficients(origin);
+}
+
+// Variances that the noise alone gives the coefficients, by their derivatives.
+std::optional<Vector> NoiseVariances(const Measurements& measured, const Vector& origin) {
+  Vector variances(measured.plan.spec.columns.size() + 1);
+  Vector moved(measured.values.begin(), measured.values.end());
+  const double step = measured.noise_stddev / 1000;
+  if (!(step > 0)) return variances;
+  for (size_t i = 0; i < moved.size(); ++i) {
+    moved[i] = measured.values[i] + step;
+    const auto above = CoefficientsOf(measured.plan, moved, origin);
+    moved[i] = measured.values[i] - step;
+    const auto below = CoefficientsOf(measured.plan, moved, origin);
+    moved[i] = measured.values[i];
+    if (!above.has_value() || !below.has_value()) return std::nullopt;
+    for (size_t j = 0; j < variances.size(); ++j) {
+      const double per_deviation = ((*above)[j] - (*below)[j]) / 2 * 1000;
+      variances[j] += per_deviation * per_deviation;
+    }
+  }
+  return variances;
+}
+
+struct Coefficient {
+  double value = 0;
+  double noise_error = 0;
+  double standard_error = 0;
+};
+
+// Intercept and slopes in the units of the columns; absent where the noise leaves them undefined.
+std::optional<std::vector<Coefficient>> CoefficientsWithErrors(const Measurements& measured,
+                                                               const RowMoments& rows) {
+  const std::vector<BoundedColumn>& columns = measured.plan.spec.columns;
+  // A variance in any direction has this noise.
+  const double noise = measured.noise_stddev / measured.plan.square / rows.n;
+  if (!Cholesky::Of(rows.covariance, columns.size(), kClear * noise).has_value()) {
+    return std::nullopt;
+  }
+  const auto covariance = Cholesky::Of(rows.covariance, columns.size());
+  const std::optional<Fit> fit = Fit::Of(rows, *covariance);
+  if (!fit.has_value() || fit->residual < kLeastResidual * rows.p * (1 - rows.p)) {
+    return std::nullopt;
+  }
+  Vector origin;  // t of 0 in the column's units
+  for (const BoundedColumn& column : columns) {
+    origin.push_back(-(column.low + column.high) / (column.high - column.low));
+  }
+  const std::optional<Vector> noise_variances = NoiseVariances(measured, origin);
+  if (!noise_variances.has_value()) return std::nullopt;
+  const Vector values = fit->Coefficients(origin);
+  const Vector sampling = SamplingVariances(rows, *fit, *covariance, origin);
+  std::vector<Coefficient> coefficients;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double half = i == 0 ? 1 : (columns[i - 1].high - columns[i - 1].low) / 2;
+    coefficients.push_back(
+        {.value = values[i] / half,
+         .noise_error = std::sqrt((*noise_variances)[i]) / half,
+         .standard_error = std::sqrt((*noise_variances)[i] + sampling[i]) / half});
+  }
+  return coefficients;
+}
+
+}  // namespace
+
+Answer AnswerRegression(const Measurements& measured) {
+  const QuestionPlan& plan = measured.plan;
+  const RowMoments rows(plan, measured.values);
+  const double n_error = measured.noise_stddev / plan.count;
+  const double label_error = std::hypot(n_error, measured.noise_stddev / plan.label) / 2;
+  const double positives = rows.n * rows.p;
+  const bool enough = rows.n > 0 && rows.n >= measured.floor;
+  const double least = std::max(measured.floor, kClear * label_error);
+  std::optional<std::vector<Coefficient>> coefficients;
+  if (enough && positives > least && rows.n - positives > least) {
+    coefficients = CoefficientsWithErrors(measured, rows);
+  }
+  Answer answer;
+  answer.methods = {
+      "rows without a missing value; values cut to their bounds",
+      "logistic regression by the discriminant estimator (Haggstrom 1983): least squares on the "
+      "released moments, divided by the variance that is left",
+      "errors by the delta method; sampling errors as of columns that are normal in each class"};
+  const auto add_count = [&](std::string quantity, double value, double error, bool shown) {
+    const Estimate labels{.quantity = std::move(quantity)};
+    answer.estimates.push_back(
+        shown ? MakeEstimate(labels, value, error, error, measured.confidence, Range{0, kAnyHigh})
+              : labels);
+  };
+  add_count("count", rows.n, n_error, enough);
+  add_count("positives", positives, label_error, enough && positives >= measured.floor);
+  const double z = NormalDeviate(measured.confidence);
+  for (size_t i = 0; i <= plan.spec.columns.size(); ++i) {
+    const std::string column = i == 0 ? "" : plan.spec.columns[i - 1].column;
+    const Estimate slope{.quantity = i == 0 ? "intercept" : "coefficient", .group = column};
+    const Estimate odds{.quantity = "odds ratio", .group = column};
+    if (!coefficients.has_value()) {
+      answer.estimates.push_back(slope);
+      if (i > 0) answer.estimates.push_back(odds);
+      continue;
+    }
+    const Coefficient& found = (*coefficients)[i];
+    answer.estimates.push_back(MakeEstimate(slope, found.value, found.noise_error,
+                                            found.standard_error, measured.confidence));
+    if (i == 0) continue;
+    const double ratio = std::exp(found.value);
+    const double reach = z * found.standard_error;
+    answer.estimates.push_back(MakeEstimate(
+        odds, ratio, ratio * found.noise_error, ratio * found.standard_error,
+        {std::exp(found.value - reach), std::exp(found.value + reach)}, {0, kAnyHigh}));
+  }
+  return answer;
+}
+
+}  // namespace tacet::statistics
