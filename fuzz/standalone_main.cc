@@ -16,7 +16,7 @@ namespace {
 
 using Input = std::vector<uint8_t>;
 
-constexpr int kMutationsPerSeed = 500;
+constexpr int kMutationsPerSeed = 150;
 
 size_t Below(std::mt19937_64& generator, size_t bound) { return generator() % bound; }
 

@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include <gtest/gtest.h>
 
+#include "tacet/accounting/log_math.h"
 #include "tacet/accounting/planar_reference_for_test.h"
 
 namespace tacet::accounting {
@@ -63,8 +64,6 @@ TEST_F(CornerLossTest, ProfilesAreThoseOfThePlane) {
   }
 }
 
-double Tail(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2); }
-
 // P(L > t), line by line: u lies at 0, v at (moved, 0); lines run in the direction of the bisector,
 // so the set is a ray on each of them, whose end is found by halving.
 double FineAbove(const Setting& s) {
@@ -87,8 +86,8 @@ double FineAbove(const Setting& s) {
       const double b = s.t + log_ratio(v, x, y);
       (std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))) < 0 ? low : high) = x;
     }
-    total += s.q * std::exp(-0.5 * y * y) * Tail(-low) +
-             (1 - s.q) * std::exp(-0.5 * (y - w[1]) * (y - w[1])) * Tail(w[0] - low);
+    total += s.q * std::exp(-0.5 * y * y) * NormalTail(-low) +
+             (1 - s.q) * std::exp(-0.5 * (y - w[1]) * (y - w[1])) * NormalTail(w[0] - low);
   }
   return total * step / std::sqrt(2 * std::numbers::pi);
 }

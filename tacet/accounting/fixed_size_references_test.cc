@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tacet/accounting/log_math.h"
 #include "tacet/accounting/planar_reference_for_test.h"
 #include "tacet/accounting/pld_accountant.h"
 #include "tacet/accounting/privacy_event.h"
@@ -16,19 +17,17 @@
 namespace tacet::accounting {
 namespace {
 
-double Tail(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2); }
-
 // H_a of phi_c against phi_0.
 double GaussianProfile(double c, double a) {
   const double x = std::log(a) / c + c / 2;
-  return Tail(x - c) - a * Tail(x);
+  return NormalTail(x - c) - a * NormalTail(x);
 }
 
 // H_a of (1 - q) phi_0 + q phi_c against phi_0.
 double MixtureProfile(double q, double c, double a) {
   if (a <= 1 - q) return 1 - a;
   const double x = std::log((a - 1 + q) / q) / c + c / 2;
-  return (1 - q - a) * Tail(x) + q * Tail(x - c);
+  return (1 - q - a) * NormalTail(x) + q * NormalTail(x - c);
 }
 
 // H_a of (1 - q) phi_0 + q phi_c against (1 - q) phi_0 + q phi_-c, a >= 1: the ratio grows with x.
@@ -43,7 +42,8 @@ double OppositeProfile(double q, double c, double a) {
     const double middle = 0.5 * (low + high);
     (difference(middle) < 0 ? low : high) = middle;
   }
-  return (1 - q) * (1 - a) * Tail(low) + q * Tail(low - c) - a * q * Tail(low + c);
+  return (1 - q) * (1 - a) * NormalTail(low) + q * NormalTail(low - c) -
+         a * q * NormalTail(low + c);
 }
 
 // A sum over a line, for collinear triples in which the set is an interval.

@@ -8,11 +8,13 @@
 
 #include <boost/math/quadrature/gauss.hpp>
 
+#include "tacet/accounting/log_math.h"
+
 namespace tacet::accounting {
 namespace {
 
 // Beyond this distance from u, phi_u has less than 1e-32.
-constexpr double kReach = 12;
+constexpr double kPlaneReach = 12;
 constexpr double kTolerance = 1e-13;  // of one panel
 constexpr int kPanels = 12;
 constexpr int kMaxDepth = 24;
@@ -24,12 +26,6 @@ PlanePoint Times(double s, PlanePoint a) { return {s * a.x, s * a.y}; }
 PlanePoint UnitVector(PlanePoint a) {
   const double length = Length(a);
   return length > 0 ? Times(1 / length, a) : PlanePoint{};
-}
-
-// Mass of N(mean, 1) on [low, high].
-double NormalMass(double mean, double low, double high) {
-  return 0.5 * (std::erfc((low - mean) / std::numbers::sqrt2) -
-                std::erfc((high - mean) / std::numbers::sqrt2));
 }
 
 double NormalDensity(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); }
@@ -70,8 +66,8 @@ struct Interval {
 
 // Where F < 0, within the reach.
 Interval Negative(const LogSum& f) {
-  double low = -kReach;
-  double high = kReach;
+  double low = -kPlaneReach;
+  double high = kPlaneReach;
   double least = f.k1 >= 0 && f.k2 >= 0 ? low : high;
   if ((f.k1 < 0) != (f.k2 < 0)) {
     for (int turn = 0; turn < 60; ++turn) {
@@ -80,8 +76,8 @@ Interval Negative(const LogSum& f) {
     }
   }
   if (f.At(least) >= 0) return {};
-  return {.low = f.At(-kReach) < 0 ? -kReach : Root(f, -kReach),
-          .high = f.At(kReach) < 0 ? kReach : Root(f, kReach)};
+  return {.low = f.At(-kPlaneReach) < 0 ? -kPlaneReach : Root(f, -kPlaneReach),
+          .high = f.At(kPlaneReach) < 0 ? kPlaneReach : Root(f, kPlaneReach)};
 }
 
 double GaussRule(const std::function<double(double)>& f, double low, double high) {
@@ -117,14 +113,15 @@ double UpperHalf(double q, const PlaneTriple& triple, double a) {
     const Interval set = Negative(ratio);
     if (!(set.low < set.high)) return 0.0;
     const auto mass = [&](PlanePoint m) {
-      return NormalDensity(y - Dot(m, across)) * NormalMass(Dot(m, along), set.low, set.high);
+      return NormalDensity(y - Dot(m, across)) *
+             (NormalTail(set.low - Dot(m, along)) - NormalTail(set.high - Dot(m, along)));
     };
     return q * mass({}) - rest * mass(w) - a * q * mass(v);
   };
   double total = 0;
-  const double width = 2 * kReach / kPanels;
+  const double width = 2 * kPlaneReach / kPanels;
   for (int i = 0; i < kPanels; ++i) {
-    const double low = -kReach + i * width;
+    const double low = -kPlaneReach + i * width;
     total += Adaptive(line, low, low + width, GaussRule(line, low, low + width), kMaxDepth);
   }
   return std::max(0.0, total);

@@ -1,5 +1,5 @@
 // Hockey-stick profiles of triples of points by integration in the plane: a slow reference that
-// shares no code with the accountants.
+// shares no code with the accountants but the tail of the normal law.
 #ifndef TACET_ACCOUNTING_PLANAR_REFERENCE_FOR_TEST_H_
 #define TACET_ACCOUNTING_PLANAR_REFERENCE_FOR_TEST_H_
 
