@@ -78,6 +78,7 @@ class CondVar {
     changed_.wait_until(lock, time);
     lock.release();
   }
+  void SignalOne() { changed_.notify_one(); }
   void SignalAll() { changed_.notify_all(); }
 
  private:

@@ -17,21 +17,24 @@ absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifes
   if (kept.ok()) {
     TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> checkpoint, model.Read(*kept));
     if (checkpoint.has_value()) {
-      model.Take(*std::move(checkpoint));
+      const protocol::StateDigests digests = protocol::DigestsOf(*checkpoint);
+      model.Take(*std::move(checkpoint), digests);
       model.is_kept_ = true;
       return model;
     }
   } else if (kept.status().code() != absl::StatusCode::kNotFound) {
     return kept.status();
   }
-  if (initial.size() != spec.dimension || protocol::ModelDigest(initial) != spec.initial_model) {
+  protocol::Checkpoint beginning{.federation = manifest.federation(),
+                                 .training = spec.training,
+                                 .next_round = 0,
+                                 .model = std::vector<float>(initial.begin(), initial.end()),
+                                 .velocity = std::vector<float>(initial.size())};
+  const protocol::StateDigests digests = protocol::DigestsOf(beginning);
+  if (initial.size() != spec.dimension || digests.model != spec.initial_model) {
     return base::InvalidArgument("the initial model is not the agreed one");
   }
-  model.Take({.federation = manifest.federation(),
-              .training = spec.training,
-              .next_round = 0,
-              .model = std::vector<float>(initial.begin(), initial.end()),
-              .velocity = std::vector<float>(initial.size())});
+  model.Take(std::move(beginning), digests);
   return model;
 }
 
@@ -70,11 +73,13 @@ absl::Status MemberModel::Apply(const secagg::Aggregate& aggregate) {
 
 absl::Status MemberModel::Install(protocol::Checkpoint checkpoint) {
   if (!is_kept_) {  // so that there is an earlier one, of this training
-    TACET_RETURN_IF_ERROR(state_->SaveCheckpoint(protocol::WriteCheckpoint(*checkpoint_)));
+    TACET_RETURN_IF_ERROR(
+        state_->SaveCheckpoint(protocol::WriteCheckpoint(*checkpoint_, digests_)));
     is_kept_ = true;
   }
-  TACET_RETURN_IF_ERROR(state_->SaveCheckpoint(protocol::WriteCheckpoint(checkpoint)));
-  Take(std::move(checkpoint));
+  const protocol::StateDigests digests = protocol::DigestsOf(checkpoint);
+  TACET_RETURN_IF_ERROR(state_->SaveCheckpoint(protocol::WriteCheckpoint(checkpoint, digests)));
+  Take(std::move(checkpoint), digests);
   return absl::OkStatus();
 }
 
@@ -91,12 +96,13 @@ absl::Status MemberModel::StepBack() {
     return base::FailedPrecondition("the state before round {} is not kept", next_round());
   }
   TACET_RETURN_IF_ERROR(state_->StepBack());
-  Take(*std::move(earlier));
+  const protocol::StateDigests digests = protocol::DigestsOf(*earlier);
+  Take(*std::move(earlier), digests);
   return absl::OkStatus();
 }
 
-void MemberModel::Take(protocol::Checkpoint checkpoint) {
-  digest_ = protocol::ModelDigest(checkpoint.model);
+void MemberModel::Take(protocol::Checkpoint checkpoint, const protocol::StateDigests& digests) {
+  digests_ = digests;
   checkpoint_ = shared_ != nullptr
                     ? shared_->Share(std::move(checkpoint))
                     : std::make_shared<const protocol::Checkpoint>(std::move(checkpoint));

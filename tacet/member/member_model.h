@@ -11,7 +11,6 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/agreement/manifest.h"
-#include "tacet/crypto/hash.h"
 #include "tacet/member/member_state.h"
 #include "tacet/member/shared_checkpoints.h"
 #include "tacet/protocol/checkpoint.h"
@@ -31,7 +30,7 @@ class MemberModel {
 
   uint32_t next_round() const { return checkpoint_->next_round; }
   const protocol::Checkpoint& checkpoint() const { return *checkpoint_; }
-  const crypto::Digest& digest() const { return digest_; }  // of the model
+  const protocol::StateDigests& digests() const { return digests_; }  // of the checkpoint
 
   // Goes on to the next round by its aggregate. The new state is durable before anything else
   // sees it; an error changes nothing.
@@ -48,7 +47,7 @@ class MemberModel {
   MemberModel(const agreement::Manifest& manifest, MemberState& state, SharedCheckpoints* shared)
       : manifest_(&manifest), state_(&state), shared_(shared) {}
 
-  void Take(protocol::Checkpoint checkpoint);
+  void Take(protocol::Checkpoint checkpoint, const protocol::StateDigests& digests);
   // A kept state of this training; nothing for one of an earlier training.
   absl::StatusOr<std::optional<protocol::Checkpoint>> Read(const base::Bytes& kept) const;
 
@@ -57,7 +56,7 @@ class MemberModel {
   SharedCheckpoints* shared_;
   std::shared_ptr<const protocol::Checkpoint> checkpoint_;
   bool is_kept_ = false;  // not the initial model, which anybody has
-  crypto::Digest digest_{};
+  protocol::StateDigests digests_;
 };
 
 }  // namespace tacet::member

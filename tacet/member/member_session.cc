@@ -251,7 +251,7 @@ absl::StatusOr<bool> MemberSession::Enter(const protocol::Announcement& announce
   if (announcement.finished < round) return UndoLastRound(announcement.finished);
   // Another state than this member's, from which the announced rounds went on.
   const auto starts_elsewhere = [&](const secagg::Attempt& attempt) {
-    return attempt.number.round == round && attempt.model_digest != model_.digest();
+    return attempt.number.round == round && attempt.model_digest != model_.digests().model;
   };
   const bool is_other =
       (announcement.current.has_value() && starts_elsewhere(announcement.current->attempt)) ||
@@ -264,13 +264,13 @@ absl::Status MemberSession::AttestForOpening() {
   stated_.reset();
   const std::vector<uint64_t> attestors = AttestorsOf(parts_.manifest);
   if (std::ranges::find(attestors, parts_.member) == attestors.end()) return absl::OkStatus();
-  TACET_RETURN_IF_ERROR(PutAttestation(model_.checkpoint()));
+  TACET_RETURN_IF_ERROR(PutAttestation(model_.next_round(), model_.digests()));
   stated_ = model_.next_round();
   TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
   if (!earlier.has_value() || earlier->next_round + 1 != model_.next_round()) {
     return absl::OkStatus();
   }
-  return PutAttestation(*earlier);
+  return PutAttestation(earlier->next_round, protocol::DigestsOf(*earlier));
 }
 
 absl::StatusOr<bool> MemberSession::UndoLastRound(uint32_t round) {
@@ -280,11 +280,12 @@ absl::StatusOr<bool> MemberSession::UndoLastRound(uint32_t round) {
     needs_votes_ = true;
     return false;
   }
-  const auto is_attested = [&](const protocol::Checkpoint& state) {
-    return state.next_round == round && protocol::StateDigest(state) == attested->state_digest &&
-           protocol::ModelDigest(state.model) == attested->model_digest;
+  const auto is_attested = [&](uint32_t next_round, const protocol::StateDigests& state) {
+    return next_round == round && state.state == attested->state_digest &&
+           state.model == attested->model_digest;
   };
-  if (is_attested(model_.checkpoint())) return true;  // the server is wrong about it
+  if (is_attested(model_.next_round(), model_.digests()))
+    return true;  // the server is wrong about it
   TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
   if (!earlier.has_value() || round < earlier->next_round) {
     // This member helped to unmask a sum that starts from its state, or the others are further
@@ -299,7 +300,7 @@ absl::StatusOr<bool> MemberSession::UndoLastRound(uint32_t round) {
     return false;
   }
   const uint32_t first_undone = earlier->next_round;
-  if (is_attested(*earlier)) {
+  if (is_attested(earlier->next_round, protocol::DigestsOf(*earlier))) {
     TACET_RETURN_IF_ERROR(model_.StepBack());
   } else {
     TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> state,
@@ -348,7 +349,7 @@ absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
                         [](const secagg::Attempt& attempt) { return attempt.number.round; });
   if (kept == announcement.kept.end()) return KeptRound::kNotThere;
   const secagg::AttemptNumber number = kept->number;
-  if (kept->model_digest != model_.digest()) {
+  if (kept->model_digest != model_.digests().model) {
     TACET_RETURN_IF_ERROR(notes_.Violation(
         {violations::kFork, "a published round started from another model than this member's"},
         number));
@@ -372,7 +373,7 @@ absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
   }
   TACET_RETURN_IF_ERROR(model_.Apply(*sum));
   applied_.push_back(
-      {.round = number.round, .participants = sum->participants, .model = model_.digest()});
+      {.round = number.round, .participants = sum->participants, .model = model_.digests().model});
   reached_ = parts_.clock();
   TACET_RETURN_IF_ERROR(
       notes_.Applied("sum", number, fmt::format("of {} participants", sum->participants)));
@@ -383,7 +384,7 @@ absl::StatusOr<MemberSession::KeptRound> MemberSession::ApplyKept(
 
 absl::Status MemberSession::ActOnCurrent(const protocol::AnnouncedAttempt& current) {
   const secagg::AttemptNumber number = current.attempt.number;
-  if (!Distrusts(number) && current.attempt.model_digest != model_.digest()) {
+  if (!Distrusts(number) && current.attempt.model_digest != model_.digests().model) {
     TACET_RETURN_IF_ERROR(notes_.Violation(
         {violations::kFork, "the attempt starts from another model than this member's"}, number));
     TACET_RETURN_IF_ERROR(Distrust(number));
@@ -607,25 +608,29 @@ absl::Status MemberSession::StateModel() {
     const bool uploaded =
         memory_.has_value() && memory_->accepted && memory_->attempt.number.round + 1 == round;
     if (uploaded && stated_ != round) {
-      TACET_RETURN_IF_ERROR(PutAttestation(model_.checkpoint()));
+      TACET_RETURN_IF_ERROR(PutAttestation(model_.next_round(), model_.digests()));
       stated_ = round;
     }
     if (parts_.clock() < reached_ + kAttestorSeconds) return absl::OkStatus();
   }
-  if (stated_ != round) TACET_RETURN_IF_ERROR(PutAttestation(model_.checkpoint()));
+  if (stated_ != round)
+    TACET_RETURN_IF_ERROR(PutAttestation(model_.next_round(), model_.digests()));
   stated_ = round;
   if (round > 0) TACET_RETURN_IF_ERROR(PutCheckpoint());
   attested_ = round;
   return absl::OkStatus();
 }
 
-base::Bytes MemberSession::Attestation() const { return AttestationOf(model_.checkpoint()); }
+base::Bytes MemberSession::Attestation() const {
+  return AttestationOf(model_.next_round(), model_.digests());
+}
 
-base::Bytes MemberSession::AttestationOf(const protocol::Checkpoint& checkpoint) const {
+base::Bytes MemberSession::AttestationOf(uint32_t round,
+                                         const protocol::StateDigests& state) const {
   return protocol::WriteAttestation({.member = parts_.member,
-                                     .round = checkpoint.next_round,
-                                     .model_digest = protocol::ModelDigest(checkpoint.model),
-                                     .state_digest = protocol::StateDigest(checkpoint)},
+                                     .round = round,
+                                     .model_digest = state.model,
+                                     .state_digest = state.state},
                                     parts_.manifest, parts_.signing_key);
 }
 
@@ -641,10 +646,9 @@ absl::StatusOr<std::vector<base::Bytes>> MemberSession::FetchAttestations() cons
   return all;
 }
 
-absl::Status MemberSession::PutAttestation(const protocol::Checkpoint& checkpoint) {
-  const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(),
-                                   .round = checkpoint.next_round};
-  const base::Bytes attestation = AttestationOf(checkpoint);
+absl::Status MemberSession::PutAttestation(uint32_t round, const protocol::StateDigests& state) {
+  const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = round};
+  const base::Bytes attestation = AttestationOf(round, state);
   const absl::Status sent = parts_.server.PutAttestation(attestation);
   if (sent.ok()) return notes_.Sent("attestation", here, attestation);
   if (protocol::IsRetryable(sent)) return sent;
@@ -653,8 +657,8 @@ absl::Status MemberSession::PutAttestation(const protocol::Checkpoint& checkpoin
 
 absl::Status MemberSession::PutCheckpoint() {
   const agreement::Manifest& manifest = parts_.manifest.manifest();
-  const secagg::Attempt start =
-      protocol::RoundStart(manifest, parts_.manifest.epoch(), model_.next_round(), model_.digest());
+  const secagg::Attempt start = protocol::RoundStart(manifest, parts_.manifest.epoch(),
+                                                     model_.next_round(), model_.digests().model);
   // The same bytes until they are taken: over a line that breaks they go on where they stopped.
   if (!encrypted_checkpoint_.has_value() || encrypted_checkpoint_->round != start.number.round) {
     encrypted_checkpoint_.reset();

@@ -63,7 +63,7 @@ class MemberSession {
   // The first of the rounds that were undone, each time that this process did so, in order.
   const std::vector<uint32_t>& undone() const { return undone_; }
   const std::vector<float>& model() const { return model_.checkpoint().model; }
-  const crypto::Digest& model_digest() const { return model_.digest(); }
+  const crypto::Digest& model_digest() const { return model_.digests().model; }
   // This member's attestation of the state with which the next round begins
   // (attestation.h).
   base::Bytes Attestation() const;
@@ -133,8 +133,8 @@ class MemberSession {
 
   // Tells the server which state the next round begins with, when it is this member's turn.
   absl::Status StateModel();
-  base::Bytes AttestationOf(const protocol::Checkpoint& checkpoint) const;
-  absl::Status PutAttestation(const protocol::Checkpoint& checkpoint);
+  base::Bytes AttestationOf(uint32_t round, const protocol::StateDigests& state) const;
+  absl::Status PutAttestation(uint32_t round, const protocol::StateDigests& state);
   absl::Status PutCheckpoint();
 
   MemberParts parts_;

@@ -53,13 +53,6 @@ size_t StateQuorum(const agreement::Manifest& manifest) {
   return std::max<size_t>(spec.committee_members.size() / 2, spec.committee.corrupt) + 1;
 }
 
-crypto::Digest StateDigest(const Checkpoint& checkpoint) {
-  crypto::Sha256Hasher hasher;
-  hasher.Update(ModelDigest(checkpoint.model));
-  hasher.Update(base::FloatBytes(checkpoint.velocity));
-  return hasher.Finish();
-}
-
 base::Bytes WriteAttestation(const Attestation& attestation,
                              const agreement::SignedManifest& manifest,
                              const crypto::SigningKey& key) {

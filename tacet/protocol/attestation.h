@@ -19,8 +19,8 @@ namespace tacet::protocol {
 struct Attestation {
   uint64_t member = 0;
   uint32_t round = 0;             // that begins with this state
-  crypto::Digest model_digest{};  // ModelDigest of the parameters
-  crypto::Digest state_digest{};  // StateDigest of parameters and velocity
+  crypto::Digest model_digest{};  // StateDigests::model
+  crypto::Digest state_digest{};  // StateDigests::state
 
   friend bool operator==(const Attestation&, const Attestation&) = default;
 };
@@ -28,9 +28,6 @@ struct Attestation {
 // Seats that must attest one state before a member takes it for the federation's: a majority of the
 // committee, and more than its corrupt seats, so that an honest one is among them.
 size_t StateQuorum(const agreement::Manifest& manifest);
-
-// SHA-256 over model digest ‖ velocity as little-endian floats.
-crypto::Digest StateDigest(const Checkpoint& checkpoint);
 
 base::Bytes WriteAttestation(const Attestation& attestation,
                              const agreement::SignedManifest& manifest,

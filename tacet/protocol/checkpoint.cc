@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "tacet/base/float_bytes.h"
 #include "tacet/base/format_ids.h"
@@ -20,14 +21,60 @@ bool SameFloats(std::span<const float> a, std::span<const float> b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
-// Magic, federation and training.
-absl::Status ReadOwner(base::ByteReader& reader, Checkpoint& checkpoint) {
+// A whole checkpoint's fields, before its arrays are copied.
+struct Fields {
+  Checkpoint owner;  // without arrays
+  uint64_t parameters = 0;
+  std::span<const uint8_t> model;
+  std::span<const uint8_t> velocity;
+};
+
+// Of the fields before the arrays, and of what the arrays hold.
+crypto::Digest DigestOf(std::span<const uint8_t> head, const crypto::Digest& state) {
+  crypto::Sha256Hasher hasher;
+  hasher.Update(head);
+  hasher.Update(state);
+  return hasher.Finish();
+}
+
+StateDigests DigestsOf(std::span<const uint8_t> model, std::span<const uint8_t> velocity) {
+  StateDigests digests{.model = crypto::Sha256(model), .state = {}};
+  crypto::Sha256Hasher hasher;
+  hasher.Update(digests.model);
+  hasher.Update(velocity);
+  digests.state = hasher.Finish();
+  return digests;
+}
+
+std::vector<float> FloatsOf(std::span<const uint8_t> bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+// DataLoss when it is cut short, too long or damaged.
+absl::StatusOr<Fields> ReadFields(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, kCheckpoint);
+  Fields fields;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kCheckpoint, reader));
   TACET_ASSIGN_OR_RETURN(const auto federation,
-                         reader.ReadBytes(checkpoint.federation.size(), "federation"));
-  std::ranges::copy(federation, checkpoint.federation.begin());
-  TACET_ASSIGN_OR_RETURN(checkpoint.training, reader.ReadU32("training"));
-  return absl::OkStatus();
+                         reader.ReadBytes(fields.owner.federation.size(), "federation"));
+  std::ranges::copy(federation, fields.owner.federation.begin());
+  TACET_ASSIGN_OR_RETURN(fields.owner.training, reader.ReadU32("training"));
+  TACET_ASSIGN_OR_RETURN(fields.owner.next_round, reader.ReadU32("next round"));
+  TACET_ASSIGN_OR_RETURN(fields.parameters, reader.ReadU64("parameters"));
+  const auto head = bytes.first(bytes.size() - reader.remaining());
+  if (fields.parameters > reader.remaining() / (2 * sizeof(float))) {
+    return base::DataLoss("{}: {} bytes are too few for the {} parameters that it names",
+                          kCheckpoint, bytes.size(), fields.parameters);
+  }
+  const uint64_t array_bytes = sizeof(float) * fields.parameters;
+  TACET_ASSIGN_OR_RETURN(fields.model, reader.ReadBytes(array_bytes, "model"));
+  TACET_ASSIGN_OR_RETURN(fields.velocity, reader.ReadBytes(array_bytes, "velocity"));
+  const StateDigests digests = DigestsOf(fields.model, fields.velocity);
+  TACET_RETURN_IF_ERROR(reader.Expect(DigestOf(head, digests.state), "digest"));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  return fields;
 }
 
 absl::Status CheckFederation(const Checkpoint& checkpoint, const crypto::Digest& federation) {
@@ -45,7 +92,15 @@ bool SameCheckpoint::operator()(const Checkpoint& a, const Checkpoint& b) const 
          SameFloats(a.model, b.model) && SameFloats(a.velocity, b.velocity);
 }
 
-base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
+crypto::Digest ModelDigest(std::span<const float> model) {
+  return crypto::Sha256(base::FloatBytes(model));
+}
+
+StateDigests DigestsOf(const Checkpoint& checkpoint) {
+  return DigestsOf(base::FloatBytes(checkpoint.model), base::FloatBytes(checkpoint.velocity));
+}
+
+base::Bytes WriteCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests) {
   base::ByteWriter writer;
   writer.Reserve(CheckpointBytes(checkpoint.model.size()));
   base::WritePreamble(base::format::kCheckpoint, writer);
@@ -53,9 +108,10 @@ base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
   writer.U32(checkpoint.training);
   writer.U32(checkpoint.next_round);
   writer.U64(checkpoint.model.size());
+  const crypto::Digest digest = DigestOf(writer.bytes(), digests.state);
   writer.Raw(base::FloatBytes(checkpoint.model));
   writer.Raw(base::FloatBytes(checkpoint.velocity));
-  writer.Raw(crypto::Sha256(writer.bytes()));
+  writer.Raw(digest);
   return writer.Take();
 }
 
@@ -64,47 +120,28 @@ uint64_t CheckpointBytes(uint64_t dimension) { return kFixedBytes + 2 * sizeof(f
 absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
                                           const crypto::Digest& federation, uint32_t training,
                                           uint64_t dimension) {
-  base::ByteReader reader(bytes, kCheckpoint);
-  Checkpoint checkpoint;
-  TACET_RETURN_IF_ERROR(ReadOwner(reader, checkpoint));
-  TACET_ASSIGN_OR_RETURN(checkpoint.next_round, reader.ReadU32("next round"));
-  TACET_ASSIGN_OR_RETURN(const uint64_t parameters, reader.ReadU64("parameters"));
-  if (parameters != dimension) {
-    return base::DataLoss("{}: field `parameters` is {}, the model has {}", kCheckpoint, parameters,
-                          dimension);
+  TACET_ASSIGN_OR_RETURN(Fields fields, ReadFields(bytes));
+  if (fields.parameters != dimension) {
+    return base::DataLoss("{}: field `parameters` is {}, the model has {}", kCheckpoint,
+                          fields.parameters, dimension);
   }
-  TACET_ASSIGN_OR_RETURN(checkpoint.model, base::ReadFloats(reader, parameters, "model"));
-  TACET_ASSIGN_OR_RETURN(checkpoint.velocity, base::ReadFloats(reader, parameters, "velocity"));
-  const auto content = bytes.first(bytes.size() - reader.remaining());
-  TACET_RETURN_IF_ERROR(reader.Expect(crypto::Sha256(content), "digest"));
-  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  TACET_RETURN_IF_ERROR(CheckFederation(checkpoint, federation));
-  if (checkpoint.training == training) return checkpoint;
-  return base::FailedPrecondition(
-      "{} belongs to the training of epoch {}, expected that of epoch {}", kCheckpoint,
-      checkpoint.training, training);
+  TACET_RETURN_IF_ERROR(CheckFederation(fields.owner, federation));
+  if (fields.owner.training != training) {
+    return base::FailedPrecondition(
+        "{} belongs to the training of epoch {}, expected that of epoch {}", kCheckpoint,
+        fields.owner.training, training);
+  }
+  Checkpoint checkpoint = std::move(fields.owner);
+  checkpoint.model = FloatsOf(fields.model);
+  checkpoint.velocity = FloatsOf(fields.velocity);
+  return checkpoint;
 }
 
 absl::StatusOr<uint32_t> TrainingOfCheckpoint(std::span<const uint8_t> bytes,
                                               const crypto::Digest& federation) {
-  base::ByteReader reader(bytes, kCheckpoint);
-  Checkpoint checkpoint;
-  TACET_RETURN_IF_ERROR(ReadOwner(reader, checkpoint));
-  constexpr size_t kDigestBytes = sizeof(crypto::Digest);
-  if (bytes.size() < kFixedBytes) {
-    return base::DataLoss("{}: it has {} bytes, at least {} are expected", kCheckpoint,
-                          bytes.size(), kFixedBytes);
-  }
-  const crypto::Digest digest = crypto::Sha256(bytes.first(bytes.size() - kDigestBytes));
-  if (!std::ranges::equal(digest, bytes.last(kDigestBytes))) {
-    return base::DataLoss("{}: field `digest` does not fit the rest: it is damaged", kCheckpoint);
-  }
-  TACET_RETURN_IF_ERROR(CheckFederation(checkpoint, federation));
-  return checkpoint.training;
-}
-
-crypto::Digest ModelDigest(std::span<const float> model) {
-  return crypto::Sha256(base::FloatBytes(model));
+  TACET_ASSIGN_OR_RETURN(const Fields fields, ReadFields(bytes));
+  TACET_RETURN_IF_ERROR(CheckFederation(fields.owner, federation));
+  return fields.owner.training;
 }
 
 }  // namespace tacet::protocol

@@ -26,8 +26,23 @@ struct SameCheckpoint {
   bool operator()(const Checkpoint& a, const Checkpoint& b) const;
 };
 
-// docs/formats/checkpoint.md; a SHA-256 of everything stands at the end.
-base::Bytes WriteCheckpoint(const Checkpoint& checkpoint);
+// SHA-256 of the parameters as little-endian floats.
+crypto::Digest ModelDigest(std::span<const float> model);
+
+// Kept beside a state, so that its 8 d bytes are hashed once.
+struct StateDigests {
+  crypto::Digest model{};  // ModelDigest
+  crypto::Digest state{};  // SHA-256 of model digest ‖ velocity as little-endian floats
+
+  friend bool operator==(const StateDigests&, const StateDigests&) = default;
+};
+StateDigests DigestsOf(const Checkpoint& checkpoint);
+
+// docs/formats/checkpoint.md. `digests` are those of `checkpoint`: its reader refuses others.
+base::Bytes WriteCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests);
+inline base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
+  return WriteCheckpoint(checkpoint, DigestsOf(checkpoint));
+}
 // The length of every checkpoint of a model with `dimension` parameters.
 uint64_t CheckpointBytes(uint64_t dimension);
 
@@ -40,9 +55,6 @@ absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
 // is cut short or damaged; FailedPrecondition when it belongs to another federation.
 absl::StatusOr<uint32_t> TrainingOfCheckpoint(std::span<const uint8_t> bytes,
                                               const crypto::Digest& federation);
-
-// SHA-256 of the parameters as little-endian floats.
-crypto::Digest ModelDigest(std::span<const float> model);
 
 }  // namespace tacet::protocol
 

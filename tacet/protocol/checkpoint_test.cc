@@ -1,5 +1,7 @@
 #include "tacet/protocol/checkpoint.h"
 
+#include <algorithm>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -67,6 +69,24 @@ TEST(CheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
   base::Bytes longer = whole;
   longer.push_back(0);
   EXPECT_THAT(Refusal(longer), HasSubstr("1 bytes too many"));
+}
+
+TEST(CheckpointTest, RefusesACountThatItsLengthDoesNotHold) {
+  for (const uint64_t parameters : {uint64_t{8}, uint64_t{1} << 61, ~uint64_t{0}}) {
+    base::Bytes bytes = WriteCheckpoint(Sample());
+    base::ByteWriter field;
+    field.U64(parameters);
+    std::ranges::copy(field.bytes(), bytes.begin() + 46);
+    EXPECT_THAT(Refusal(bytes, parameters), HasSubstr("too few for the")) << parameters;
+    EXPECT_EQ(TrainingOfCheckpoint(bytes, Sample().federation).status().code(),
+              absl::StatusCode::kDataLoss);
+  }
+}
+
+TEST(CheckpointTest, RefusesTheDigestsOfAnotherState) {
+  Checkpoint other = Sample();
+  other.velocity[1] = 2;
+  EXPECT_THAT(Refusal(WriteCheckpoint(Sample(), DigestsOf(other))), HasSubstr("digest"));
 }
 
 TEST(CheckpointTest, NamesItsTraining) {

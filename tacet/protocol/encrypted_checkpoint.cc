@@ -38,16 +38,16 @@ uint64_t EncryptedCheckpointBytes(uint64_t dimension) {
 base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manifest& manifest,
                            uint32_t epoch, uint64_t writer, const crypto::SecretBytes& epoch_key,
                            crypto::Entropy& entropy) {
-  const secagg::Attempt start =
-      RoundStart(manifest, epoch, checkpoint.next_round, ModelDigest(checkpoint.model));
+  const StateDigests digests = DigestsOf(checkpoint);
+  const secagg::Attempt start = RoundStart(manifest, epoch, checkpoint.next_round, digests.model);
   base::ByteWriter message;
   message.Reserve(EncryptedCheckpointBytes(checkpoint.model.size()));
   base::WritePreamble(base::format::kEncryptedCheckpoint, message);
   secagg::WriteAttempt(start, message);
   message.U64(writer);
-  message.Raw(
-      crypto::AeadSeal(secagg::DeriveCheckpointKey(epoch_key, manifest.spec().scheme, start),
-                       WriteCheckpoint(checkpoint), AssociatedData(message.bytes()), entropy));
+  message.Raw(crypto::AeadSeal(
+      secagg::DeriveCheckpointKey(epoch_key, manifest.spec().scheme, start),
+      WriteCheckpoint(checkpoint, digests), AssociatedData(message.bytes()), entropy));
   return message.Take();
 }
 

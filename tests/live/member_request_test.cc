@@ -191,10 +191,10 @@ TEST(AttestationTest, TheStateIsModelAndVelocity) {
   const protocol::Checkpoint checkpoint{.model = {1, 2}, .velocity = {3, 4}};
   protocol::Checkpoint other = checkpoint;
   other.velocity[1] = 5;
-  EXPECT_NE(protocol::StateDigest(checkpoint), protocol::StateDigest(other));
+  EXPECT_NE(protocol::DigestsOf(checkpoint).state, protocol::DigestsOf(other).state);
   other = checkpoint;
   other.model[0] = 5;
-  EXPECT_NE(protocol::StateDigest(checkpoint), protocol::StateDigest(other));
+  EXPECT_NE(protocol::DigestsOf(checkpoint).state, protocol::DigestsOf(other).state);
 }
 
 struct Seen {

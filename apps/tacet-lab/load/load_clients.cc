@@ -1,7 +1,6 @@
 #include "apps/tacet-lab/load/load_clients.h"
 
 #include <memory>
-#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -12,7 +11,7 @@ namespace tacet::app::load {
 namespace {
 
 // Members that act at one time.
-constexpr ptrdiff_t kActing = 64;
+constexpr uint64_t kActing = 64;
 
 }  // namespace
 
@@ -24,7 +23,7 @@ absl::StatusOr<LoadResult> RunLoadClients(const LoadFederation& federation,
       .server = spec.server,
       .folder = spec.folder,
       .meter = meter,
-      .turns = std::counting_semaphore<>(kActing),
+      .turns = Turns(kActing),
       .initial_model = std::vector<float>(federation.manifest->manifest().spec().dimension),
       .checkpoints = {},
       .stored_checkpoints = {}};

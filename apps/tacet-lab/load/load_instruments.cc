@@ -27,13 +27,34 @@ std::string_view Spoils(const member::NodeEvent& event) {
 
 }  // namespace
 
+void Turns::Take() {
+  const base::MutexLock lock(mutex_);
+  while (free_ == 0) given_.Wait(mutex_);
+  --free_;
+}
+
+bool Turns::TryTake() {
+  const base::MutexLock lock(mutex_);
+  if (free_ == 0) return false;
+  --free_;
+  return true;
+}
+
+void Turns::Give() {
+  {
+    const base::MutexLock lock(mutex_);
+    ++free_;
+  }
+  given_.SignalOne();
+}
+
 void Turn::Take() {
-  if (!held_) turns_.acquire();
+  if (!held_) turns_.Take();
   held_ = true;
 }
 
 void Turn::Give() {
-  if (held_) turns_.release();
+  if (held_) turns_.Give();
   held_ = false;
 }
 

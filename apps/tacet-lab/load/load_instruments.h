@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <semaphore>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet-lab/load/load_meter.h"
+#include "tacet/base/mutex.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/member/member_state.h"
 #include "tacet/member/node_log.h"
@@ -21,11 +21,28 @@
 
 namespace tacet::app::load {
 
+// So many may act at one time; the others wait. A turn that becomes free wakes one of them: the
+// counting semaphore of libstdc++ 12 wakes all, which costs more than the round of 1000 members.
+class Turns {
+ public:
+  explicit Turns(uint64_t free) : free_(free) {}
+
+  void Take();
+  // False if none is free.
+  bool TryTake();
+  void Give();
+
+ private:
+  base::Mutex mutex_;
+  base::CondVar given_;
+  uint64_t free_ ABSL_GUARDED_BY(mutex_);
+};
+
 // A member's permission to act. A member that trains, seals, sends, fetches or applies holds
 // updates, uploads and sums in memory: only so many do at one time.
 class Turn {
  public:
-  explicit Turn(std::counting_semaphore<>& turns) : turns_(turns) {}
+  explicit Turn(Turns& turns) : turns_(turns) {}
   ~Turn() { Give(); }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -35,7 +52,7 @@ class Turn {
   void Give();
 
  private:
-  std::counting_semaphore<>& turns_;
+  Turns& turns_;
   bool held_ = false;
 };
 

@@ -91,17 +91,16 @@ TEST_F(InstrumentsTest, AMemberThatTakesALaterStateHasAllRoundsBefore) {
 // Answers with what is there, and notes whether the member's turn was free meanwhile.
 class RecordingWire final : public protocol::Wire {
  public:
-  explicit RecordingWire(std::counting_semaphore<>& turns, std::vector<bool>& free)
-      : turns_(turns), free_(free) {}
+  explicit RecordingWire(Turns& turns, std::vector<bool>& free) : turns_(turns), free_(free) {}
   absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request, uint32_t) override {
-    free_.push_back(turns_.try_acquire());
-    if (free_.back()) turns_.release();
+    free_.push_back(turns_.TryTake());
+    if (free_.back()) turns_.Give();
     return base::Bytes(request.begin(), request.end());
   }
   void Stop() override {}
 
  private:
-  std::counting_semaphore<>& turns_;
+  Turns& turns_;
   std::vector<bool>& free_;
 };
 
@@ -111,7 +110,7 @@ TEST_F(InstrumentsTest, WhoWaitsForAnAnnouncementLeavesTheTurnToOthers) {
     return protocol::WriteMemberRequest({.member = 0, .time = 0, .body = std::move(body)},
                                         members.manifest(), members.site(0).signing);
   };
-  std::counting_semaphore<> turns(1);
+  Turns turns(1);
   Turn turn(turns);
   turn.Take();
   std::vector<bool> free;

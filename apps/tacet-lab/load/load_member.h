@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <semaphore>
 #include <string>
 #include <vector>
 
@@ -33,7 +32,7 @@ struct LoadCommons {
   // Where each member has a folder for its state, ledger and log; empty: they are in memory.
   std::filesystem::path folder;
   LoadMeter& meter;
-  std::counting_semaphore<> turns;
+  Turns turns;
   std::vector<float> initial_model;
   // The members' copies of the same model are in memory once.
   member::SharedCheckpoints checkpoints;
