@@ -20,7 +20,10 @@ add_library(tacet::tacet ALIAS tacet_archive)
 # Symbols of the folders below stay inside. Before 1.0 a minor version may change the interface.
 add_library(tacet_shared SHARED $<TARGET_OBJECTS:tacet_api>)
 target_link_libraries(tacet_shared PRIVATE ${tacet_archives} ${tacet_needs})
-target_link_options(tacet_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
+target_link_options(tacet_shared PRIVATE -Wl,--exclude-libs,ALL)
+if(NOT TACET_SANITIZE)  # a sanitizer's functions come with the program that links the library
+  target_link_options(tacet_shared PRIVATE -Wl,--no-undefined)
+endif()
 set_target_properties(tacet_shared PROPERTIES EXPORT_NAME shared VERSION ${PROJECT_VERSION}
                       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 add_library(tacet::shared ALIAS tacet_shared)

@@ -58,7 +58,11 @@ double GaussianEpsilonOf(double mu, double delta) {
 // One round of a pair on a line: P = (1 - q) N(w) + q N(u), Q = (1 - q) N(w) + q N(v). For a >= 1
 // and u beyond v and w, P > a Q holds above a point that is found by halving.
 double LineLogDelta(const LinePair& pair, double epsilon) {
-  const auto [q, u, w, v] = pair;
+  // One by one: clang 14 captures no structured bindings.
+  const double q = pair.q;
+  const double u = pair.u;
+  const double w = pair.w;
+  const double v = pair.v;
   const double log_rest = q < 1 && epsilon > 0
                               ? std::log(std::expm1(std::min(epsilon, 500.0)) * (1 - q) / q)
                               : -std::numeric_limits<double>::infinity();

@@ -282,8 +282,8 @@ class ChangingFederation {
     }
     for (const auto& [round, record] : rounds) {
       std::vector<int> sites = EpochOf(record.attempt.number.epoch).sites;
-      std::erase_if(sites, [&](int id) {
-        return !sites_.contains(id) || !sites_.at(id)->sealed.contains(record.attempt.number);
+      std::erase_if(sites, [this, number = record.attempt.number](int id) {
+        return !sites_.contains(id) || !sites_.at(id)->sealed.contains(number);
       });
       EXPECT_EQ(sites.size(), record.participants) << "round " << round;
       for (size_t i = 0; i < model.size(); ++i) {
