@@ -1,5 +1,6 @@
 #include "apps/tacet/program/stop_signal.h"
 
+#include <atomic>
 #include <string_view>
 #include <thread>
 
@@ -8,17 +9,19 @@
 namespace tacet::app::program {
 namespace {
 
-volatile std::sig_atomic_t arrived = 0;
-volatile std::sig_atomic_t reload_arrived = 0;
+// Written by handlers, read by every thread.
+static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<bool> arrived = false;
+std::atomic<bool> reload_arrived = false;
 std::string_view stop_message;
 
 // Only what a signal handler may do.
 void Remember(int) {
-  arrived = 1;
+  arrived = true;
   [[maybe_unused]] const ssize_t written =
       ::write(STDERR_FILENO, stop_message.data(), stop_message.size());
 }
-void RememberReload(int) { reload_arrived = 1; }
+void RememberReload(int) { reload_arrived = true; }
 
 }  // namespace
 
@@ -36,7 +39,7 @@ StopSignal::~StopSignal() {
   ::sigaction(SIGTERM, &terminate_before_, nullptr);
 }
 
-bool StopSignal::Arrived() { return arrived != 0; }
+bool StopSignal::Arrived() { return arrived; }
 
 bool StopSignal::Wait(std::chrono::duration<double> time) {
   constexpr std::chrono::milliseconds kLook(50);
@@ -54,10 +57,6 @@ ReloadSignal::ReloadSignal() {
 
 ReloadSignal::~ReloadSignal() { ::sigaction(SIGHUP, &before_, nullptr); }
 
-bool ReloadSignal::Take() {
-  if (reload_arrived == 0) return false;
-  reload_arrived = 0;
-  return true;
-}
+bool ReloadSignal::Take() { return reload_arrived.exchange(false); }
 
 }  // namespace tacet::app::program
