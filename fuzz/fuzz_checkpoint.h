@@ -21,8 +21,8 @@ struct FuzzCheckpoint {
 
   base::Bytes Seal(const protocol::Checkpoint& checkpoint) const {
     crypto::InsecureSeededEntropy entropy(1, "fuzz checkpoint nonce");
-    return protocol::SealCheckpoint(checkpoint, manifest, start.number.epoch, 1, epoch_key,
-                                    entropy);
+    return protocol::SealCheckpoint(checkpoint, protocol::DigestsOf(checkpoint), manifest,
+                                    start.number.epoch, 1, epoch_key, entropy);
   }
 };
 

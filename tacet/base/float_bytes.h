@@ -14,6 +14,8 @@
 namespace tacet::base {
 
 std::span<const uint8_t> FloatBytes(std::span<const float> values);
+// Back again, from a multiple of four bytes.
+std::vector<float> FloatsOf(std::span<const uint8_t> bytes);
 
 // The next `count` values; DataLoss when they are cut short.
 absl::StatusOr<std::vector<float>> ReadFloats(base::ByteReader& reader, uint64_t count,

@@ -664,8 +664,9 @@ absl::Status MemberSession::PutCheckpoint() {
     encrypted_checkpoint_.reset();
     encrypted_checkpoint_ = {
         start.number.round,
-        protocol::SealCheckpoint(model_.checkpoint(), manifest, parts_.manifest.epoch(),
-                                 parts_.member, parts_.epoch_key, parts_.entropy)};
+        protocol::SealCheckpoint(model_.checkpoint(), model_.digests(), manifest,
+                                 parts_.manifest.epoch(), parts_.member, parts_.epoch_key,
+                                 parts_.entropy)};
   }
   const absl::Status sent = parts_.server.Put(
       {.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, encrypted_checkpoint_->bytes);

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "tacet/agreement/labelled_signature.h"
-#include "tacet/base/float_bytes.h"
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"

@@ -46,12 +46,6 @@ StateDigests DigestsOf(std::span<const uint8_t> model, std::span<const uint8_t> 
   return digests;
 }
 
-std::vector<float> FloatsOf(std::span<const uint8_t> bytes) {
-  std::vector<float> values(bytes.size() / sizeof(float));
-  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
 // DataLoss when it is cut short, too long or damaged.
 absl::StatusOr<Fields> ReadFields(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, kCheckpoint);
@@ -132,8 +126,8 @@ absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
         fields.owner.training, training);
   }
   Checkpoint checkpoint = std::move(fields.owner);
-  checkpoint.model = FloatsOf(fields.model);
-  checkpoint.velocity = FloatsOf(fields.velocity);
+  checkpoint.model = base::FloatsOf(fields.model);
+  checkpoint.velocity = base::FloatsOf(fields.velocity);
   return checkpoint;
 }
 

@@ -35,10 +35,9 @@ uint64_t EncryptedCheckpointBytes(uint64_t dimension) {
   return kHeaderBytes + crypto::kAeadOverheadBytes + CheckpointBytes(dimension);
 }
 
-base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manifest& manifest,
-                           uint32_t epoch, uint64_t writer, const crypto::SecretBytes& epoch_key,
-                           crypto::Entropy& entropy) {
-  const StateDigests digests = DigestsOf(checkpoint);
+base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests,
+                           const agreement::Manifest& manifest, uint32_t epoch, uint64_t writer,
+                           const crypto::SecretBytes& epoch_key, crypto::Entropy& entropy) {
   const secagg::Attempt start = RoundStart(manifest, epoch, checkpoint.next_round, digests.model);
   base::ByteWriter message;
   message.Reserve(EncryptedCheckpointBytes(checkpoint.model.size()));

@@ -26,10 +26,11 @@ secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, 
 uint64_t EncryptedCheckpointBytes(uint64_t dimension);
 
 // `checkpoint` under a key of the epoch and its round (XChaCha20-Poly1305, a fresh nonce), bound to
-// RoundStart and to `writer`, the member that makes it. docs/formats/checkpoint.md.
-base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const agreement::Manifest& manifest,
-                           uint32_t epoch, uint64_t writer, const crypto::SecretBytes& epoch_key,
-                           crypto::Entropy& entropy);
+// RoundStart and to `writer`, the member that makes it. `digests` are those of `checkpoint`.
+// docs/formats/checkpoint.md.
+base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests,
+                           const agreement::Manifest& manifest, uint32_t epoch, uint64_t writer,
+                           const crypto::SecretBytes& epoch_key, crypto::Entropy& entropy);
 
 // The state with which the round of `start` begins. FailedPrecondition when it is for another
 // manifest, epoch, round or model; DataLoss when it was altered, cut short, encrypted under another

@@ -43,7 +43,7 @@ crypto::SecretBytes EpochKey(std::string_view label = "epoch") {
 
 base::Bytes Seal(const Checkpoint& checkpoint, std::string_view nonce = "nonce") {
   crypto::InsecureSeededEntropy entropy(1, nonce);
-  return SealCheckpoint(checkpoint, Known(), kEpoch, 1, EpochKey(), entropy);
+  return SealCheckpoint(checkpoint, DigestsOf(checkpoint), Known(), kEpoch, 1, EpochKey(), entropy);
 }
 
 secagg::Attempt Start(uint32_t round = 7) {

@@ -556,8 +556,8 @@ class LyingServerAndLatecomersTest : public ::testing::Test {
                                             protocol::testing::kSmallDimension));
   }
   base::Bytes Sealed(const protocol::Checkpoint& state) {
-    return protocol::SealCheckpoint(state, manifest().manifest(), manifest().epoch(), 0,
-                                    live_.members.epoch_key(), entropy_);
+    return protocol::SealCheckpoint(state, protocol::DigestsOf(state), manifest().manifest(),
+                                    manifest().epoch(), 0, live_.members.epoch_key(), entropy_);
   }
   // The late member is given `sealed` in the place of each checkpoint for which `wanted`.
   void LieInCheckpoints(base::Bytes sealed,

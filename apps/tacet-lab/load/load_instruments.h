@@ -22,7 +22,7 @@
 namespace tacet::app::load {
 
 // So many may act at one time; the others wait. A turn that becomes free wakes one of them: the
-// counting semaphore of libstdc++ 12 wakes all, which costs more than the round of 1000 members.
+// counting semaphore of libstdc++ 12 wakes all.
 class Turns {
  public:
   explicit Turns(uint64_t free) : free_(free) {}
