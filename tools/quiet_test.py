@@ -40,6 +40,8 @@ class QuietTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.environment = {**os.environ, "TACET_LOGS": str(self.folder / "logs")}
         self.environment.pop("VERBOSE", None)
+        # The tests of a ctest end in their order.
+        self.environment["CTEST_PARALLEL_LEVEL"] = "1"
 
     def run_quiet(self, *arguments, stdout=subprocess.PIPE, **variables):
         return subprocess.run([QUIET, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True,
