@@ -9,8 +9,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 if(TACET_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  message(FATAL_ERROR "TACET_FUZZ needs clang, which brings libFuzzer; without it the fuzz targets "
-                      "are built with a driver of their own that runs the corpora")
+  message(FATAL_ERROR "TACET_FUZZ needs clang, which brings libFuzzer; without it "
+                      "TACET_FUZZ_SEEDS=ON builds the fuzz targets with a driver that runs the corpora")
 endif()
 
 add_library(tacet_flags INTERFACE)

@@ -1,6 +1,5 @@
 #include "tacet/transport/https/https_wire.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -145,13 +144,12 @@ TEST(HttpsWireTest, AnUploadThatWasCutGoesOnWhereItStopped) {
   });
   // A part that comes before the server gave up the one that was cut is refused for the moment.
   size_t too_early = 0;
-  for (put = member.remote.Put(name, upload); !put.ok() && !protocol::IsPermanent(put);
-       put = member.remote.Put(name, upload)) {
-    if (put.code() == absl::StatusCode::kResourceExhausted) {
-      ++too_early;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-  }
+  http::WaitUntil([&] {
+    put = member.remote.Put(name, upload);
+    const bool is_early = put.code() == absl::StatusCode::kResourceExhausted;
+    too_early += is_early ? 1 : 0;
+    return !is_early && put.code() != absl::StatusCode::kUnavailable;
+  });
   cuts_again.join();
   EXPECT_TRUE(put.ok()) << put;
   EXPECT_EQ(serving.rounds->Status().accepted, 1u);
