@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tacet/base/status.h"
 
@@ -39,12 +40,12 @@ void ServerOptimizer::Apply(uint32_t round, std::span<const double> average,
   }
 }
 
-absl::Status ServerOptimizer::RestoreVelocity(std::span<const float> velocity) {
+absl::Status ServerOptimizer::RestoreVelocity(std::vector<float> velocity) {
   if (velocity.size() != velocity_.size()) {
     return base::InvalidArgument("the optimiser's state has {} values, the model has {}",
                                  velocity.size(), velocity_.size());
   }
-  std::ranges::copy(velocity, velocity_.begin());
+  velocity_ = std::move(velocity);
   return absl::OkStatus();
 }
 

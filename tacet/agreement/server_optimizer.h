@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,8 +35,9 @@ class ServerOptimizer {
   double LearningRate(uint32_t round) const;
 
   // Content of a checkpoint besides the model: m.
-  std::span<const float> velocity() const { return velocity_; }
-  absl::Status RestoreVelocity(std::span<const float> velocity);
+  const std::vector<float>& velocity() const& { return velocity_; }
+  std::vector<float> velocity() && { return std::move(velocity_); }
+  absl::Status RestoreVelocity(std::vector<float> velocity);
 
  private:
   ServerOptimizer(const ServerOptimizerSpec& spec, uint64_t dimension)

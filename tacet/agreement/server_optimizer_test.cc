@@ -33,8 +33,7 @@ TEST(ServerOptimizerTest, MomentumAndSchedule) {
   optimizer.Apply(0, std::vector<double>{1}, model);  // m = 1, w = 4
   optimizer.Apply(1, std::vector<double>{1}, model);  // m = 1.5, w = 8.5
   EXPECT_THAT(model, ElementsAre(8.5f));
-  EXPECT_THAT(std::vector<float>(optimizer.velocity().begin(), optimizer.velocity().end()),
-              ElementsAre(1.5f));
+  EXPECT_THAT(optimizer.velocity(), ElementsAre(1.5f));
 }
 
 TEST(ServerOptimizerTest, RestoredStateGoesOnTheSame) {
@@ -44,8 +43,7 @@ TEST(ServerOptimizerTest, RestoredStateGoesOnTheSame) {
   std::vector<float> a = {1, 1}, b = {1, 1};
   for (uint32_t round = 0; round < 3; ++round) whole.Apply(round, average, a);
   for (uint32_t round = 0; round < 2; ++round) first.Apply(round, average, b);
-  const std::vector<float> saved(first.velocity().begin(), first.velocity().end());
-  ASSERT_TRUE(second.RestoreVelocity(saved).ok());
+  ASSERT_TRUE(second.RestoreVelocity(std::move(first).velocity()).ok());
   second.Apply(2, average, b);
   EXPECT_EQ(a, b);
   EXPECT_THAT(base::Message(second.RestoreVelocity(std::vector<float>(3))),

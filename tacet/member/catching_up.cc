@@ -1,5 +1,6 @@
 #include "tacet/member/catching_up.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -16,32 +17,6 @@ namespace {
 
 constexpr uint32_t kMaxCheckpoints = 64;  // a server is not asked for more of one round
 
-// Gives `take` one object after the other, at most `most_objects`, until it has enough: an error
-// of its own says what is wrong with one. True when it had enough.
-template <typename Take>
-absl::StatusOr<bool> FetchUntil(const MemberParts& parts, MemberNotes& notes,
-                                const protocol::BulkName& name, uint32_t most_objects,
-                                uint64_t most_bytes, std::string_view violation, Take take) {
-  for (uint32_t index = 0; index < most_objects; ++index) {
-    const absl::StatusOr<base::Bytes> object = parts.server.Fetch(name, index, most_bytes);
-    absl::Status judged = object.status();
-    if (object.ok()) {
-      absl::StatusOr<bool> enough = take(*object);
-      if (enough.ok() && *enough) return true;
-      judged = enough.status();
-    } else if (protocol::IsRetryable(judged)) {
-      return judged;
-    } else if (judged.code() != absl::StatusCode::kDataLoss) {
-      return false;  // there are no more
-    }
-    if (judged.ok()) continue;
-    TACET_RETURN_IF_ERROR(
-        notes.Violation({violation, fmt::format("number {}: {}", index, base::Message(judged))},
-                        name.attempt.number, index));
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
@@ -52,26 +27,40 @@ absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
       secagg::ClosedRoundBytes(terms.aggregation(), terms.max_participants()));
 }
 
-absl::StatusOr<std::vector<base::Bytes>> FetchUnmaskShares(const MemberParts& parts,
-                                                           MemberNotes& notes,
-                                                           const secagg::Attempt& attempt) {
+absl::StatusOr<std::vector<secagg::UnmaskShare>> FetchUnmaskShares(const MemberParts& parts,
+                                                                   MemberNotes& notes,
+                                                                   const secagg::Attempt& attempt) {
   const agreement::Manifest& manifest = parts.manifest.manifest();
   const he::KeySharing& sharing = manifest.terms().aggregation().sharing();
   const crypto::SecretBytes result_key =
       secagg::DeriveAttemptKeys(parts.epoch_key, manifest.spec().scheme, attempt).result_key;
-  std::vector<base::Bytes> shares;
-  const auto take = [&](const base::Bytes& share) -> absl::StatusOr<bool> {
-    TACET_RETURN_IF_ERROR(
-        secagg::ReadUnmaskShare(share, attempt, sharing, manifest.committee(), result_key)
-            .status());
-    shares.push_back(share);
-    return false;
+  const auto is_bad = [&](uint32_t index, const absl::Status& why) {
+    return notes.Violation(
+        {violations::kBadShare, fmt::format("number {}: {}", index, base::Message(why))},
+        attempt.number, index);
   };
-  TACET_RETURN_IF_ERROR(FetchUntil(parts, notes,
-                                   {.kind = protocol::BulkKind::kUnmaskShare, .attempt = attempt},
-                                   static_cast<uint32_t>(manifest.committee().size()),
-                                   secagg::UnmaskShareBytes(sharing), violations::kBadShare, take)
-                            .status());
+  std::vector<secagg::UnmaskShare> shares;
+  const size_t seats = manifest.committee().size(), share_bytes = secagg::UnmaskShareBytes(sharing);
+  const absl::StatusOr<base::Bytes> all = parts.server.Fetch(
+      {.kind = protocol::BulkKind::kUnmaskShare, .attempt = attempt}, 0, seats * share_bytes);
+  if (!all.ok()) {
+    if (protocol::IsRetryable(all.status())) return all.status();
+    const bool unreadable = all.status().code() == absl::StatusCode::kDataLoss;
+    if (unreadable) TACET_RETURN_IF_ERROR(is_bad(0, all.status()));
+    return shares;
+  }
+  for (std::span<const uint8_t> rest = *all; !rest.empty();) {
+    const auto bytes = rest.first(std::min(share_bytes, rest.size()));
+    const auto index = static_cast<uint32_t>((all->size() - rest.size()) / share_bytes);
+    rest = rest.subspan(bytes.size());
+    absl::StatusOr<secagg::UnmaskShare> share =
+        secagg::ReadUnmaskShare(bytes, attempt, sharing, manifest.committee(), result_key);
+    if (share.ok()) {
+      shares.push_back(*std::move(share));
+    } else {
+      TACET_RETURN_IF_ERROR(is_bad(index, share.status()));
+    }
+  }
   return shares;
 }
 
@@ -92,12 +81,12 @@ absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberPart
   if (!closed.ok()) return missing("closed round", closed.status());
   const absl::StatusOr<std::vector<base::Bytes>> votes = parts.server.FetchVotes(attempt);
   if (!votes.ok()) return missing("votes", votes.status());
-  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> shares,
+  TACET_ASSIGN_OR_RETURN(const std::vector<secagg::UnmaskShare> shares,
                          FetchUnmaskShares(parts, notes, attempt));
   absl::StatusOr<secagg::DecryptedRound> decrypted = secagg::DecryptRound(
       manifest.terms(), manifest.committee(), attempt,
-      secagg::DeriveAttemptKeys(parts.epoch_key, manifest.spec().scheme, attempt),
-      {.closed_round = *closed, .votes = *votes, .unmask_shares = shares});
+      secagg::DeriveAttemptKeys(parts.epoch_key, manifest.spec().scheme, attempt), *closed, *votes,
+      shares);
   if (decrypted.status().code() == absl::StatusCode::kUnavailable) {
     TACET_RETURN_IF_ERROR(notes.Note("no-aggregate", number, base::Message(decrypted.status())));
     return std::nullopt;
@@ -138,23 +127,34 @@ absl::StatusOr<std::optional<protocol::Checkpoint>> FetchAttestedState(const Mem
   if (!attested.has_value()) return std::nullopt;
   const secagg::Attempt start =
       protocol::RoundStart(manifest, parts.manifest.epoch(), round, attested->model_digest);
-  std::optional<protocol::Checkpoint> found;
-  const auto take = [&](const base::Bytes& sealed) -> absl::StatusOr<bool> {
+  const auto read = [&](const base::Bytes& sealed) -> absl::StatusOr<protocol::Checkpoint> {
     TACET_ASSIGN_OR_RETURN(protocol::Checkpoint checkpoint,
                            protocol::DecryptCheckpoint(sealed, manifest, start, parts.epoch_key));
     if (protocol::DigestsOf(checkpoint).state != attested->state_digest) {
       return base::DataLoss(
           "the optimiser's state is not the one that a majority of the attestors attests");
     }
-    found = std::move(checkpoint);
-    return true;
+    return checkpoint;
   };
-  TACET_RETURN_IF_ERROR(
-      FetchUntil(parts, notes, {.kind = protocol::BulkKind::kCheckpoint, .attempt = start},
-                 kMaxCheckpoints, protocol::EncryptedCheckpointBytes(manifest.spec().dimension),
-                 violations::kBadCheckpoint, take)
-          .status());
-  return found;
+  for (uint32_t index = 0; index < kMaxCheckpoints; ++index) {
+    const absl::StatusOr<base::Bytes> sealed =
+        parts.server.Fetch({.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, index,
+                           protocol::EncryptedCheckpointBytes(manifest.spec().dimension));
+    absl::Status judged = sealed.status();
+    if (sealed.ok()) {
+      absl::StatusOr<protocol::Checkpoint> checkpoint = read(*sealed);
+      if (checkpoint.ok()) return *std::move(checkpoint);
+      judged = checkpoint.status();
+    } else if (protocol::IsRetryable(judged)) {
+      return judged;
+    } else if (judged.code() != absl::StatusCode::kDataLoss) {
+      return std::nullopt;  // there are no more
+    }
+    TACET_RETURN_IF_ERROR(notes.Violation(
+        {violations::kBadCheckpoint, fmt::format("number {}: {}", index, base::Message(judged))},
+        start.number, index));
+  }
+  return std::nullopt;
 }
 
 }  // namespace tacet::member

@@ -16,6 +16,7 @@
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/secagg/aggregate.h"
 #include "tacet/secagg/attempt.h"
+#include "tacet/secagg/unmask_share.h"
 
 namespace tacet::member {
 
@@ -29,9 +30,9 @@ absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
 
 // The unmask shares that the server has, as many as there are seats at most. One that is not signed
 // by its seat, or is another attempt's, is a protocol violation and left out.
-absl::StatusOr<std::vector<base::Bytes>> FetchUnmaskShares(const MemberParts& parts,
-                                                           MemberNotes& notes,
-                                                           const secagg::Attempt& attempt);
+absl::StatusOr<std::vector<secagg::UnmaskShare>> FetchUnmaskShares(const MemberParts& parts,
+                                                                   MemberNotes& notes,
+                                                                   const secagg::Attempt& attempt);
 
 // The aggregate of a published attempt, which this member decrypts itself; nothing when it cannot
 // (yet).

@@ -60,21 +60,21 @@ absl::Status MemberModel::Apply(const secagg::Aggregate& aggregate) {
   const agreement::ManifestSpec& spec = manifest_->spec();
   TACET_ASSIGN_OR_RETURN(agreement::ServerOptimizer optimizer,
                          agreement::ServerOptimizer::Create(spec.optimizer, spec.dimension));
-  TACET_RETURN_IF_ERROR(optimizer.RestoreVelocity(checkpoint_->velocity));
-  protocol::Checkpoint next{.federation = checkpoint_->federation,
-                            .training = checkpoint_->training,
-                            .next_round = checkpoint_->next_round + 1,
-                            .model = checkpoint_->model,
+  TACET_RETURN_IF_ERROR(optimizer.RestoreVelocity(checkpoint().velocity));
+  protocol::Checkpoint next{.federation = checkpoint().federation,
+                            .training = checkpoint().training,
+                            .next_round = next_round() + 1,
+                            .model = checkpoint().model,
                             .velocity = {}};
-  optimizer.Apply(checkpoint_->next_round, agreement::AverageOf(*manifest_, aggregate), next.model);
-  next.velocity.assign(optimizer.velocity().begin(), optimizer.velocity().end());
+  optimizer.Apply(next_round(), agreement::AverageOf(*manifest_, aggregate), next.model);
+  next.velocity = std::move(optimizer).velocity();
   return Install(std::move(next));
 }
 
 absl::Status MemberModel::Install(protocol::Checkpoint checkpoint) {
   if (!is_kept_) {  // so that there is an earlier one, of this training
     TACET_RETURN_IF_ERROR(
-        state_->SaveCheckpoint(protocol::WriteCheckpoint(*checkpoint_, digests_)));
+        state_->SaveCheckpoint(protocol::WriteCheckpoint(this->checkpoint(), digests())));
     is_kept_ = true;
   }
   const protocol::StateDigests digests = protocol::DigestsOf(checkpoint);
@@ -102,10 +102,9 @@ absl::Status MemberModel::StepBack() {
 }
 
 void MemberModel::Take(protocol::Checkpoint checkpoint, const protocol::StateDigests& digests) {
-  digests_ = digests;
-  checkpoint_ = shared_ != nullptr
-                    ? shared_->Share(std::move(checkpoint))
-                    : std::make_shared<const protocol::Checkpoint>(std::move(checkpoint));
+  DigestedState state{.checkpoint = std::move(checkpoint), .digests = digests};
+  current_ = shared_ != nullptr ? shared_->Share(std::move(state))
+                                : std::make_shared<const DigestedState>(std::move(state));
 }
 
 }  // namespace tacet::member

@@ -28,9 +28,9 @@ class MemberModel {
                                           std::span<const float> initial, MemberState& state,
                                           SharedCheckpoints* shared = nullptr);
 
-  uint32_t next_round() const { return checkpoint_->next_round; }
-  const protocol::Checkpoint& checkpoint() const { return *checkpoint_; }
-  const protocol::StateDigests& digests() const { return digests_; }  // of the checkpoint
+  uint32_t next_round() const { return checkpoint().next_round; }
+  const protocol::Checkpoint& checkpoint() const { return current_->checkpoint; }
+  const protocol::StateDigests& digests() const { return current_->digests; }  // of the checkpoint
 
   // Goes on to the next round by its aggregate. The new state is durable before anything else
   // sees it; an error changes nothing.
@@ -54,9 +54,8 @@ class MemberModel {
   const agreement::Manifest* manifest_;
   MemberState* state_;
   SharedCheckpoints* shared_;
-  std::shared_ptr<const protocol::Checkpoint> checkpoint_;
+  std::shared_ptr<const DigestedState> current_;
   bool is_kept_ = false;  // not the initial model, which anybody has
-  protocol::StateDigests digests_;
 };
 
 }  // namespace tacet::member

@@ -62,9 +62,14 @@ absl::Status MemberNotes::Note(std::string_view what, const secagg::AttemptNumbe
 
 absl::Status MemberNotes::Sent(std::string_view what, const secagg::AttemptNumber& at,
                                std::span<const uint8_t> bytes) {
+  return Sent(what, at, bytes, crypto::Sha256(bytes));
+}
+
+absl::Status MemberNotes::Sent(std::string_view what, const secagg::AttemptNumber& at,
+                               std::span<const uint8_t> bytes, const crypto::Digest& digest) {
   NodeEvent event = EventOf(NodeEventKind::kSent, what, at);
   event.bytes = bytes.size();
-  event.digest = crypto::Sha256(bytes);
+  event.digest = digest;
   return log_.Write(event);
 }
 

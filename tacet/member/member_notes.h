@@ -59,9 +59,11 @@ class MemberNotes {
   absl::Status Asked(std::string_view what, const secagg::AttemptNumber& at);
   absl::Status Note(std::string_view what, const secagg::AttemptNumber& at, std::string_view text);
 
-  // Every time.
+  // Every time. `digest` is the SHA-256 of `bytes`: large ones are not hashed again.
   absl::Status Sent(std::string_view what, const secagg::AttemptNumber& at,
                     std::span<const uint8_t> bytes);
+  absl::Status Sent(std::string_view what, const secagg::AttemptNumber& at,
+                    std::span<const uint8_t> bytes, const crypto::Digest& digest);
   absl::Status Applied(std::string_view what, const secagg::AttemptNumber& at,
                        std::string_view text);
 

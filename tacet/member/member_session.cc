@@ -468,13 +468,14 @@ absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
   TACET_RETURN_IF_ERROR(notes_.Asked("upload", number));
   TACET_ASSIGN_OR_RETURN(const std::optional<base::Bytes> upload, SealedUpload(attempt));
   if (!upload.has_value()) return absl::OkStatus();
+  const crypto::Digest digest = crypto::Sha256(*upload);
   const absl::Status sent =
-      parts_.server.Put({.kind = protocol::BulkKind::kUpload, .attempt = attempt}, *upload);
+      parts_.server.Put({.kind = protocol::BulkKind::kUpload, .attempt = attempt}, *upload, digest);
   if (sent.ok()) {
     MemberMemory next = *memory_;
     next.accepted = true;
     TACET_RETURN_IF_ERROR(Keep(std::move(next)));
-    return notes_.Sent("upload", number, *upload);
+    return notes_.Sent("upload", number, *upload, digest);
   }
   if (protocol::IsRetryable(sent)) return sent;
   ++refusals_;
@@ -659,21 +660,29 @@ absl::Status MemberSession::PutCheckpoint() {
   const agreement::Manifest& manifest = parts_.manifest.manifest();
   const secagg::Attempt start = protocol::RoundStart(manifest, parts_.manifest.epoch(),
                                                      model_.next_round(), model_.digests().model);
+  const protocol::BulkName name{.kind = protocol::BulkKind::kCheckpoint, .attempt = start};
   // The same bytes until they are taken: over a line that breaks they go on where they stopped.
   if (!encrypted_checkpoint_.has_value() || encrypted_checkpoint_->round != start.number.round) {
     encrypted_checkpoint_.reset();
+    // The server takes as many as the committee has seats. If it lies it could as well drop this.
+    const auto last_taken = static_cast<uint32_t>(manifest.committee().size() - 1);
+    TACET_ASSIGN_OR_RETURN(
+        const bool enough,
+        parts_.server.Keeps(name, last_taken,
+                            protocol::EncryptedCheckpointBytes(manifest.spec().dimension)));
+    if (enough) return absl::OkStatus();
     encrypted_checkpoint_ = {
         start.number.round,
         protocol::SealCheckpoint(model_.checkpoint(), model_.digests(), manifest,
                                  parts_.manifest.epoch(), parts_.member, parts_.epoch_key,
                                  parts_.entropy)};
   }
-  const absl::Status sent = parts_.server.Put(
-      {.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, encrypted_checkpoint_->bytes);
+  const crypto::Digest digest = crypto::Sha256(encrypted_checkpoint_->bytes);
+  const absl::Status sent = parts_.server.Put(name, encrypted_checkpoint_->bytes, digest);
   if (protocol::IsRetryable(sent)) return sent;
   const base::Bytes sealed = std::move(encrypted_checkpoint_->bytes);
   encrypted_checkpoint_.reset();
-  if (sent.ok()) return notes_.Sent("checkpoint", start.number, sealed);
+  if (sent.ok()) return notes_.Sent("checkpoint", start.number, sealed, digest);
   if (sent.code() == absl::StatusCode::kAlreadyExists) return absl::OkStatus();  // before a restart
   return notes_.Note("checkpoint-not-taken", start.number, base::Message(sent));
 }

@@ -27,7 +27,7 @@ class MemberState : public secagg::Journal {
  public:
   // The state with which the next round begins (checkpoint.h). The one that was kept until then
   // becomes the earlier one. An error keeps the last one, and may lose the earlier one.
-  virtual absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) = 0;
+  virtual absl::Status SaveCheckpoint(base::Bytes checkpoint) = 0;
   virtual absl::StatusOr<base::Bytes> LoadCheckpoint() const = 0;
   // The one before the last, until it is forgotten.
   virtual absl::StatusOr<base::Bytes> LoadEarlierCheckpoint() const = 0;

@@ -164,11 +164,10 @@ absl::StatusOr<MemberUnmasking::Outcome> MemberUnmasking::Unmask() {
 absl::StatusOr<MemberUnmasking::Outcome> MemberUnmasking::Confirm() {
   const agreement::Manifest& manifest = parts_.manifest.manifest();
   const secagg::AttemptNumber number = attempt_->number;
-  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> shares,
+  TACET_ASSIGN_OR_RETURN(const std::vector<secagg::UnmaskShare> shares,
                          FetchUnmaskShares(parts_, notes_, *attempt_));
   const absl::StatusOr<secagg::DecryptedRound> decrypted = secagg::DecryptRound(
-      manifest.terms(), manifest.committee(), *attempt_, keys_,
-      {.closed_round = closed_round_, .votes = votes_, .unmask_shares = shares});
+      manifest.terms(), manifest.committee(), *attempt_, keys_, closed_round_, votes_, shares);
   // More shares than recover a sum do not fit, or the sum is wrong: a participant's fault, or a
   // seat's. The server can find participants with wrong shares.
   const he::KeySharing& sharing = manifest.terms().aggregation().sharing();

@@ -27,11 +27,10 @@ class MemoryMemberState : public MemberState {
   // `shared` must outlive it; null: this state has a copy of its own.
   explicit MemoryMemberState(Checkpoints* shared = nullptr) : shared_(shared) {}
 
-  absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override {
-    base::Bytes bytes(checkpoint.begin(), checkpoint.end());
+  absl::Status SaveCheckpoint(base::Bytes checkpoint) override {
     earlier_ = std::move(checkpoint_);
-    checkpoint_ = shared_ != nullptr ? shared_->Share(std::move(bytes))
-                                     : std::make_shared<const base::Bytes>(std::move(bytes));
+    checkpoint_ = shared_ != nullptr ? shared_->Share(std::move(checkpoint))
+                                     : std::make_shared<const base::Bytes>(std::move(checkpoint));
     return absl::OkStatus();
   }
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override {

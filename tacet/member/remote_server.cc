@@ -17,13 +17,9 @@ constexpr uint32_t kCallSeconds = 300;
 constexpr int kMaxLost = 3;
 
 // An empty part: the answer says how much of the object has arrived.
-protocol::PutPartRequest AskingWhatArrived(const protocol::BulkName& name,
-                                           std::span<const uint8_t> bytes) {
-  return {.name = name,
-          .total = bytes.size(),
-          .digest = crypto::Sha256(bytes),
-          .offset = 0,
-          .part = {}};
+protocol::PutPartRequest AskingWhatArrived(const protocol::BulkName& name, uint64_t total,
+                                           const crypto::Digest& digest) {
+  return {.name = name, .total = total, .digest = digest, .offset = 0, .part = {}};
 }
 
 }  // namespace
@@ -61,14 +57,20 @@ absl::StatusOr<protocol::Announcement> RemoteServer::Await(
 
 absl::StatusOr<bool> RemoteServer::Has(const protocol::BulkName& name,
                                        std::span<const uint8_t> bytes) const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(AskingWhatArrived(name, bytes)));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes answer,
+                         Call(AskingWhatArrived(name, bytes.size(), crypto::Sha256(bytes))));
   TACET_ASSIGN_OR_RETURN(const uint64_t arrived, protocol::ReadArrived(answer));
   return arrived == bytes.size();
 }
 
 absl::Status RemoteServer::Put(const protocol::BulkName& name,
                                std::span<const uint8_t> bytes) const {
-  protocol::PutPartRequest request = AskingWhatArrived(name, bytes);
+  return Put(name, bytes, crypto::Sha256(bytes));
+}
+
+absl::Status RemoteServer::Put(const protocol::BulkName& name, std::span<const uint8_t> bytes,
+                               const crypto::Digest& digest) const {
+  protocol::PutPartRequest request = AskingWhatArrived(name, bytes.size(), digest);
   std::span<const uint8_t> part;
   int lost = 0;
   while (true) {  // first an empty part, which asks where to begin
@@ -82,7 +84,7 @@ absl::Status RemoteServer::Put(const protocol::BulkName& name,
     TACET_ASSIGN_OR_RETURN(const uint64_t arrived, protocol::ReadArrived(*answer));
     if (arrived == bytes.size()) return absl::OkStatus();
     // A part arrives wholly or not at all. A server that acknowledges less of it would be sent the
-    // rest again, 1 MiB for every byte.
+    // rest again, 2 MiB for every byte.
     if (arrived > bytes.size() || arrived < request.offset + part.size()) {
       return base::DataLoss("{}: the server says that {} of {} bytes have arrived, {} were sent",
                             protocol::BulkKindName(name.kind), arrived, bytes.size(),
@@ -111,9 +113,18 @@ absl::StatusOr<base::Bytes> RemoteServer::Fetch(const protocol::BulkName& name, 
                             protocol::BulkKindName(name.kind), fetched.part.size(), whole.size(),
                             fetched.total, most_bytes);
     }
+    whole.reserve(fetched.total);
     whole.insert(whole.end(), fetched.part.begin(), fetched.part.end());
     if (whole.size() == fetched.total) return whole;
   }
+}
+
+absl::StatusOr<bool> RemoteServer::Keeps(const protocol::BulkName& name, uint32_t index,
+                                         uint64_t bytes) const {
+  const absl::StatusOr<base::Bytes> answer =
+      Call(protocol::FetchPartRequest{.name = name, .index = index, .offset = bytes});
+  if (!answer.ok() && protocol::IsRetryable(answer.status())) return answer.status();
+  return answer.ok();
 }
 
 absl::Status RemoteServer::PutVote(const secagg::Attempt& attempt,

@@ -38,12 +38,17 @@ class RemoteServer {
 
   // Whether all of it has arrived. Sends none of it.
   absl::StatusOr<bool> Has(const protocol::BulkName& name, std::span<const uint8_t> bytes) const;
-  // Sends what has not arrived of it; OK when all has.
+  // Sends what has not arrived of it; OK when all has. `digest` is its SHA-256.
   absl::Status Put(const protocol::BulkName& name, std::span<const uint8_t> bytes) const;
+  absl::Status Put(const protocol::BulkName& name, std::span<const uint8_t> bytes,
+                   const crypto::Digest& digest) const;
   // The object whole; OutOfRange when there are not more than `index`; DataLoss for more than
   // `most_bytes`.
   absl::StatusOr<base::Bytes> Fetch(const protocol::BulkName& name, uint32_t index,
                                     uint64_t most_bytes) const;
+  // Whether the server says that it has an object with this index, and at least `bytes` of it.
+  // Fetches none of them.
+  absl::StatusOr<bool> Keeps(const protocol::BulkName& name, uint32_t index, uint64_t bytes) const;
 
   absl::Status PutVote(const secagg::Attempt& attempt, std::span<const uint8_t> vote) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const secagg::Attempt& attempt) const;

@@ -1,7 +1,6 @@
 #include "tacet/protocol/checkpoint.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -14,12 +13,6 @@ namespace {
 
 constexpr std::string_view kCheckpoint = "checkpoint";
 constexpr uint64_t kFixedBytes = 4 + 2 + 32 + 4 + 4 + 8 + 32;
-
-// Numbers that are equal may differ in their bytes: 0 and -0.
-bool SameFloats(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() &&
-         (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
-}
 
 // A whole checkpoint's fields, before its arrays are copied.
 struct Fields {
@@ -80,11 +73,6 @@ absl::Status CheckFederation(const Checkpoint& checkpoint, const crypto::Digest&
 }
 
 }  // namespace
-
-bool SameCheckpoint::operator()(const Checkpoint& a, const Checkpoint& b) const {
-  return a.federation == b.federation && a.training == b.training && a.next_round == b.next_round &&
-         SameFloats(a.model, b.model) && SameFloats(a.velocity, b.velocity);
-}
 
 crypto::Digest ModelDigest(std::span<const float> model) {
   return crypto::Sha256(base::FloatBytes(model));

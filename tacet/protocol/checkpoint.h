@@ -21,11 +21,6 @@ struct Checkpoint {
   std::vector<float> velocity;  // d values of the server optimiser
 };
 
-// True when WriteCheckpoint gives the same bytes for both.
-struct SameCheckpoint {
-  bool operator()(const Checkpoint& a, const Checkpoint& b) const;
-};
-
 // SHA-256 of the parameters as little-endian floats.
 crypto::Digest ModelDigest(std::span<const float> model);
 

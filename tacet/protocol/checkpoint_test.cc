@@ -38,8 +38,6 @@ TEST(CheckpointTest, RoundTrip) {
 }
 
 TEST(CheckpointTest, AnyOtherByteMakesAnotherCheckpoint) {
-  const SameCheckpoint same;
-  EXPECT_TRUE(same(Sample(), Sample()));
   std::vector<Checkpoint> others(8, Sample());
   others[0].federation[31] ^= 1;
   others[1].next_round = 8;
@@ -50,8 +48,6 @@ TEST(CheckpointTest, AnyOtherByteMakesAnotherCheckpoint) {
   others[6].velocity[0] = -0.0F;  // equal as a number
   others[7].training = 0;
   for (const Checkpoint& other : others) {
-    EXPECT_FALSE(same(Sample(), other));
-    EXPECT_FALSE(same(other, Sample()));
     EXPECT_NE(WriteCheckpoint(other), WriteCheckpoint(Sample()));
   }
 }

@@ -194,6 +194,15 @@ std::string_view RequestKindIn(std::span<const uint8_t> request) {
   return kind >= 1 && kind <= kRequestKinds ? kNames[kind - 1] : "unreadable";
 }
 
+namespace {
+
+// A part that is the whole object has the object's digest, which was computed before.
+crypto::Digest ContentDigest(const PutPartRequest& put, std::span<const uint8_t> content) {
+  return content.size() == put.total ? put.digest : crypto::Sha256(content);
+}
+
+}  // namespace
+
 base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8_t> content,
                              const agreement::SignedManifest& manifest,
                              const crypto::SigningKey& key) {
@@ -205,9 +214,9 @@ base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8
   writer.U64(request.member);
   writer.U64(request.time);
   std::visit(BodyWriter{writer}, request.body);
-  if (std::holds_alternative<PutPartRequest>(request.body)) {
+  if (const auto* const put = std::get_if<PutPartRequest>(&request.body); put != nullptr) {
     writer.U32(static_cast<uint32_t>(content.size()));
-    writer.Raw(crypto::Sha256(content));
+    writer.Raw(ContentDigest(*put, content));
   }
   agreement::AppendSignature(kRequestLabel, key, writer);
   return writer.Take();
@@ -301,7 +310,7 @@ absl::StatusOr<FetchedPart> ReadFetchedPart(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "fetched part");
   FetchedPart fetched;
   TACET_ASSIGN_OR_RETURN(fetched.total, reader.ReadU64("total"));
-  TACET_ASSIGN_OR_RETURN(fetched.part, ReadBytesBlob(reader, kMaxPartBytes, "part"));
+  TACET_ASSIGN_OR_RETURN(fetched.part, reader.ReadBlob(kMaxPartBytes, "part"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return fetched;
 }

@@ -39,7 +39,7 @@ struct BulkName {
   friend bool operator==(const BulkName&, const BulkName&) = default;
 };
 
-inline constexpr size_t kMaxPartBytes = size_t{1} << 20;
+inline constexpr size_t kMaxPartBytes = size_t{2} << 20;
 
 // The requests; each is answered by what its comment says. The order of the alternatives of
 // RequestBody is that of the kinds in the format, from 1.
@@ -57,7 +57,7 @@ struct PutPartRequest {  // u64: how many bytes have arrived; an empty part only
 };
 struct FetchPartRequest {  // u64 total, then at most kMaxPartBytes from `offset` on
   BulkName name;
-  uint32_t index = 0;  // of unmask shares and checkpoints, of which there are several
+  uint32_t index = 0;  // of checkpoints, of which there are several
   uint64_t offset = 0;
 };
 struct PutVoteRequest {  // nothing
@@ -102,7 +102,8 @@ inline constexpr uint64_t kMaxClockDifference = 600;
 base::Bytes WriteMemberRequest(const MemberRequest& request,
                                const agreement::SignedManifest& manifest,
                                const crypto::SigningKey& key);
-// The head alone, for `content` in place of the part in `request`.
+// The head alone, for `content` in place of the part in `request`. A part that is the whole object
+// is taken to have its digest.
 base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8_t> content,
                              const agreement::SignedManifest& manifest,
                              const crypto::SigningKey& key);
@@ -136,7 +137,7 @@ absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
 // Answers.
 struct FetchedPart {
   uint64_t total = 0;
-  base::Bytes part = {};
+  std::span<const uint8_t> part;  // of the bytes that were read
 };
 base::Bytes WriteFetchedPart(uint64_t total, std::span<const uint8_t> part);
 // What stands before the part.

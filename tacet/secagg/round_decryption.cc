@@ -21,21 +21,15 @@ struct KeySum {
   size_t answers = 0;
 };
 absl::StatusOr<KeySum> RecoverKeySum(const he::AggregationParams& params,
-                                     const Committee& committee, const Attempt& attempt,
-                                     const AttemptKeys& keys, const ClosedRound& round,
+                                     const Committee& committee, const ClosedRound& round,
                                      const crypto::Digest& hash,
-                                     std::span<const base::Bytes> messages) {
+                                     std::span<const UnmaskShare> shares) {
   const he::KeySharing& sharing = params.sharing();
-  std::vector<UnmaskShare> shares;
-  for (const base::Bytes& bytes : messages) {
-    absl::StatusOr<UnmaskShare> share =
-        ReadUnmaskShare(bytes, attempt, sharing, committee, keys.result_key);
-    if (!share.ok() || share->round_hash != hash) continue;
-    if (std::ranges::find(shares, share->seat, &UnmaskShare::seat) != shares.end()) continue;
-    shares.push_back(*std::move(share));
-  }
   std::vector<he::KeySharing::Answer> answers;
   for (const UnmaskShare& share : shares) {
+    const bool again =
+        std::ranges::find(answers, share.seat, &he::KeySharing::Answer::seat) != answers.end();
+    if (share.round_hash != hash || again) continue;
     answers.push_back({.seat = share.seat, .mask_sums = share.mask_sums.Expose()});
   }
   absl::StatusOr<he::KeySharing::Recovery> recovery =
@@ -53,20 +47,33 @@ absl::StatusOr<KeySum> RecoverKeySum(const he::AggregationParams& params,
 absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
                                             const Attempt& attempt, const AttemptKeys& keys,
                                             const RoundMessages& messages) {
+  std::vector<UnmaskShare> shares;
+  for (const base::Bytes& message : messages.unmask_shares) {
+    absl::StatusOr<UnmaskShare> share = ReadUnmaskShare(
+        message, attempt, terms.aggregation().sharing(), committee, keys.result_key);
+    if (share.ok()) shares.push_back(*std::move(share));
+  }
+  return DecryptRound(terms, committee, attempt, keys, messages.closed_round, messages.votes,
+                      shares);
+}
+
+absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
+                                            const Attempt& attempt, const AttemptKeys& keys,
+                                            std::span<const uint8_t> closed_round,
+                                            std::span<const base::Bytes> votes,
+                                            std::span<const UnmaskShare> unmask_shares) {
   const he::AggregationParams& params = terms.aggregation();
-  TACET_ASSIGN_OR_RETURN(
-      const ClosedRound round,
-      ReadClosedRound(messages.closed_round, attempt, params, terms.min_participants()));
+  TACET_ASSIGN_OR_RETURN(const ClosedRound round,
+                         ReadClosedRound(closed_round, attempt, params, terms.min_participants()));
   const auto participants = static_cast<uint32_t>(round.nonces.size());
   DecryptedRound result;
   std::unique_ptr<he::Decryptor> decryptor;
   bool could_be_a_seat = false;  // a wrong answer would not have been noticed
   if (params.scheme() == he::Scheme::kCompact) {
     const crypto::Digest hash = ClosedRoundHash(round);
-    TACET_RETURN_IF_ERROR(
-        CheckVotes(messages.votes, hash, attempt, committee, params.sharing().votes()));
-    TACET_ASSIGN_OR_RETURN(KeySum key_sum, RecoverKeySum(params, committee, attempt, keys, round,
-                                                         hash, messages.unmask_shares));
+    TACET_RETURN_IF_ERROR(CheckVotes(votes, hash, attempt, committee, params.sharing().votes()));
+    TACET_ASSIGN_OR_RETURN(KeySum key_sum,
+                           RecoverKeySum(params, committee, round, hash, unmask_shares));
     could_be_a_seat =
         key_sum.answers == params.sharing().threshold() && key_sum.answers < committee.size();
     result.wrong_seats = std::move(key_sum.recovery.wrong_seats);

@@ -14,6 +14,7 @@
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/committee.h"
 #include "tacet/secagg/terms.h"
+#include "tacet/secagg/unmask_share.h"
 
 namespace tacet::secagg {
 
@@ -37,6 +38,12 @@ struct DecryptedRound {
 absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
                                             const Attempt& attempt, const AttemptKeys& keys,
                                             const RoundMessages& messages);
+// The same with unmask shares that the caller has read: each has a signature to check.
+absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
+                                            const Attempt& attempt, const AttemptKeys& keys,
+                                            std::span<const uint8_t> closed_round,
+                                            std::span<const base::Bytes> votes,
+                                            std::span<const UnmaskShare> unmask_shares);
 
 }  // namespace tacet::secagg
 

@@ -50,6 +50,37 @@ absl::Status CheckLength(const protocol::PutPartRequest& request, uint64_t agree
                                   protocol::BulkKindName(request.name.kind), request.total, agreed);
 }
 
+// Objects that are read as one, in memory.
+class JoinedObjects : public BlobReader {
+ public:
+  explicit JoinedObjects(base::Bytes bytes) : bytes_(std::move(bytes)) {}
+
+  uint64_t size() const override { return bytes_.size(); }
+  absl::Status Read(uint64_t offset, std::span<uint8_t> out) override {
+    if (offset > bytes_.size() || out.size() > bytes_.size() - offset) {
+      return base::OutOfRange("{} bytes from byte {} of {}", out.size(), offset, bytes_.size());
+    }
+    std::ranges::copy(std::span(bytes_).subspan(offset, out.size()), out.begin());
+    return absl::OkStatus();
+  }
+
+ private:
+  base::Bytes bytes_;
+};
+
+absl::StatusOr<std::unique_ptr<BlobReader>> OpenAll(const BlobStore& blobs,
+                                                    std::span<const BlobKey> keys) {
+  if (keys.size() == 1) return blobs.Open(keys.front());
+  base::Bytes all;
+  for (const BlobKey& key : keys) {
+    TACET_ASSIGN_OR_RETURN(const std::unique_ptr<BlobReader> one, blobs.Open(key));
+    const size_t before = all.size();
+    all.resize(before + one->size());
+    TACET_RETURN_IF_ERROR(one->Read(0, std::span(all).subspan(before)));
+  }
+  return std::make_unique<JoinedObjects>(std::move(all));
+}
+
 std::vector<base::Bytes> BytesOf(const Submissions& submissions) {
   std::vector<base::Bytes> all;
   for (const Submission& submission : submissions) all.push_back(submission.bytes);
@@ -850,8 +881,8 @@ const KeptRound* RoundServer::FindKept(const secagg::Attempt& attempt) const {
   return kept == state_->kept().end() ? nullptr : &*kept;
 }
 
-absl::StatusOr<BlobKey> RoundServer::FindObject(uint64_t member,
-                                                const protocol::FetchPartRequest& request) const {
+absl::StatusOr<std::vector<BlobKey>> RoundServer::FindObject(
+    uint64_t member, const protocol::FetchPartRequest& request) const {
   const protocol::BulkName& name = request.name;
   const Submissions* submissions = nullptr;
   switch (name.kind) {
@@ -865,7 +896,7 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(uint64_t member,
       if (FindKept(name.attempt) == nullptr) {
         TACET_RETURN_IF_ERROR(CheckOpen(name.attempt, protocol::AttemptPhase::kUnmasking));
       }
-      return BlobKey{.name = name};
+      return std::vector<BlobKey>{{.name = name}};
     case protocol::BulkKind::kRoster:
       TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
       TACET_RETURN_IF_ERROR(CheckUnmaskable(name.attempt));
@@ -873,7 +904,7 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(uint64_t member,
         return base::FailedPrecondition("round {} is final: its roster is not kept",
                                         name.attempt.number.round);
       }
-      return BlobKey{.name = name};
+      return std::vector<BlobKey>{{.name = name}};
     case protocol::BulkKind::kUnmaskShare:
       if (const KeptRound* kept = FindKept(name.attempt); kept != nullptr) {
         submissions = &kept->unmask_shares;
@@ -899,22 +930,30 @@ absl::StatusOr<BlobKey> RoundServer::FindObject(uint64_t member,
       break;
     }
   }
-  if (request.index >= submissions->size()) {
-    return base::OutOfRange("round {}: there are {} of kind {}", name.attempt.number.round,
-                            submissions->size(), protocol::BulkKindName(name.kind));
+  // Unmask shares are small and all of them are wanted: together they are one object.
+  const bool together = name.kind == protocol::BulkKind::kUnmaskShare && !submissions->empty();
+  const size_t objects = together ? 1 : submissions->size();
+  if (request.index >= objects) {
+    return base::OutOfRange("round {}: there are {} of kind {}", name.attempt.number.round, objects,
+                            protocol::BulkKindName(name.kind));
   }
-  return BlobKeyOf(name, (*submissions)[request.index].member);
+  std::vector<BlobKey> keys;
+  for (const Submission& submission : *submissions) {
+    keys.push_back(BlobKeyOf(name, submission.member));
+  }
+  if (together) return keys;
+  return std::vector<BlobKey>{keys[request.index]};
 }
 
 absl::StatusOr<ObjectPart> RoundServer::OpenPart(uint64_t member,
                                                  const protocol::FetchPartRequest& request) const {
-  BlobKey key;
+  std::vector<BlobKey> keys;
   {
     const base::MutexLock lock(mutex_);
-    TACET_ASSIGN_OR_RETURN(key, FindObject(member, request));
+    TACET_ASSIGN_OR_RETURN(keys, FindObject(member, request));
   }
   ObjectPart part{.object = nullptr, .offset = request.offset};
-  TACET_ASSIGN_OR_RETURN(part.object, blobs_.Open(key));
+  TACET_ASSIGN_OR_RETURN(part.object, OpenAll(blobs_, keys));
   const uint64_t size = part.object->size();
   if (request.offset > size) {
     return base::OutOfRange("byte {} of an object of {} bytes", request.offset, size);

@@ -237,8 +237,9 @@ class RoundServer {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Accept(uint64_t member, const protocol::PutPartRequest& request,
                       std::span<const uint8_t> whole) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<BlobKey> FindObject(uint64_t member,
-                                     const protocol::FetchPartRequest& request) const
+  // The object that is asked for: all unmask shares together, or one of any other kind.
+  absl::StatusOr<std::vector<BlobKey>> FindObject(uint64_t member,
+                                                  const protocol::FetchPartRequest& request) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Status TickLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

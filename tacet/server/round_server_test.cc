@@ -486,7 +486,7 @@ TEST_F(RoundServerTest, ARestartChangesNothingAtAnyStep) {
     const base::Bytes share = seats[seat]->Unmask(votes);
     ASSERT_TRUE(Give(MemberOn(seat), protocol::BulkKind::kUnmaskShare, share).ok());
     Restart();
-    EXPECT_EQ(Fetch(protocol::BulkKind::kUnmaskShare, attempt, static_cast<uint32_t>(seat)), share);
+    EXPECT_EQ(Shares(attempt).at(seat), share);
   }
   // A refusal is remembered, too.
   ASSERT_TRUE(Refuse(4, attempt).ok());
@@ -699,10 +699,11 @@ TEST_F(RoundServerTest, ALateUnmaskShareIsTakenAndServed) {
   ASSERT_TRUE(Give(MemberOn(4), protocol::BulkKind::kUnmaskShare, share).ok());
   EXPECT_TRUE(server_->IsNews({.known_revision = revision, .unmasking = true}));
   ASSERT_TRUE(Give(MemberOn(4), protocol::BulkKind::kUnmaskShare, share).ok());
-  EXPECT_EQ(Fetch(protocol::BulkKind::kUnmaskShare, attempt, 4), share);
+  EXPECT_EQ(Shares(attempt).at(4), share);
   Restart();
-  EXPECT_EQ(Fetch(protocol::BulkKind::kUnmaskShare, attempt, 4), share);
-  EXPECT_EQ(FetchAs(0, protocol::BulkKind::kUnmaskShare, attempt, 5).status().code(),
+  EXPECT_EQ(Shares(attempt).at(4), share);
+  EXPECT_THAT(Shares(attempt), SizeIs(5));
+  EXPECT_EQ(FetchAs(0, protocol::BulkKind::kUnmaskShare, attempt, 1).status().code(),
             absl::StatusCode::kOutOfRange);
   // Another one of the same seat is refused, and a seat outside the round's quorum changes nothing.
   base::Bytes other = share;
@@ -764,7 +765,7 @@ TEST_F(RoundServerTest, ASeatVotesAndUnmasksOnce) {
   const secagg::Attempt attempt = Current();
   Unmask(4);
   const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
-  const base::Bytes share = Fetch(protocol::BulkKind::kUnmaskShare, attempt, 0);
+  const base::Bytes share = Shares(attempt).front();
   EXPECT_TRUE(server_->TakeVote(MemberOn(0), attempt, votes[0]).ok());
   EXPECT_TRUE(Give(MemberOn(0), protocol::BulkKind::kUnmaskShare, share).ok());
   EXPECT_EQ(server_->TakeVote(MemberOn(0), attempt, votes[1]).code(),
@@ -774,7 +775,7 @@ TEST_F(RoundServerTest, ASeatVotesAndUnmasksOnce) {
   EXPECT_EQ(Give(MemberOn(0), protocol::BulkKind::kUnmaskShare, other).code(),
             absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(ValueOf(server_->Votes(attempt)), votes);
-  EXPECT_EQ(Fetch(protocol::BulkKind::kUnmaskShare, attempt, 0), share);
+  EXPECT_EQ(Shares(attempt).front(), share);
   other.push_back(0);
   const absl::Status longer = Give(MemberOn(4), protocol::BulkKind::kUnmaskShare, other);
   EXPECT_EQ(longer.code(), absl::StatusCode::kFailedPrecondition);
@@ -954,7 +955,7 @@ TEST_F(OutsideTheCommitteeTest, NobodyVotesUnmasksConfirmsOrSeesTheRoster) {
   const secagg::Attempt attempt = Current();
   Unmask(3);
   const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
-  const base::Bytes share = Fetch(protocol::BulkKind::kUnmaskShare, attempt);
+  const base::Bytes share = Shares(attempt).front();
   ExpectRefused(server_->TakeVote(kOutside, attempt, votes[0]));
   ExpectRefused(Give(kOutside, protocol::BulkKind::kUnmaskShare, share));
   ExpectRefused(server_->TakeVerdict(kOutside, attempt, true));

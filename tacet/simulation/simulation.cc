@@ -320,13 +320,12 @@ absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObse
     if (record.evaluation.has_value()) evaluation = *record.evaluation;
     TACET_RETURN_IF_ERROR(observer.OnRound(record));
     ++state.round;
-    const std::span<const float> velocity = state.optimizer.velocity();
-    TACET_RETURN_IF_ERROR(store.SaveCheckpoint(protocol::WriteCheckpoint(
-        {.federation = manifest_.federation(),
-         .training = manifest_.spec().training,
-         .next_round = state.round,
-         .model = state.model,
-         .velocity = std::vector<float>(velocity.begin(), velocity.end())})));
+    TACET_RETURN_IF_ERROR(
+        store.SaveCheckpoint(protocol::WriteCheckpoint({.federation = manifest_.federation(),
+                                                        .training = manifest_.spec().training,
+                                                        .next_round = state.round,
+                                                        .model = state.model,
+                                                        .velocity = state.optimizer.velocity()})));
     if (state.round < manifest_.spec().rounds && observer.StopRequested()) {
       TACET_RETURN_IF_ERROR(leader_.End());
       return absl::CancelledError(

@@ -192,9 +192,11 @@ class LyingProxy final : transport::http::Service {
     Note(*answer);
     if (const auto* fetch = std::get_if<protocol::FetchPartRequest>(&request.body)) {
       if (const Lie* lie = LieAbout(fetch->name.attempt); lie != nullptr && lie->object) {
-        TACET_ASSIGN_OR_RETURN(protocol::FetchedPart fetched, protocol::ReadFetchedPart(*answer));
-        lie->object(request.member, *fetch, fetched.part);
-        return protocol::WriteFetchedPart(fetched.part.size(), fetched.part);
+        TACET_ASSIGN_OR_RETURN(const protocol::FetchedPart fetched,
+                               protocol::ReadFetchedPart(*answer));
+        base::Bytes object(fetched.part.begin(), fetched.part.end());
+        lie->object(request.member, *fetch, object);
+        return protocol::WriteFetchedPart(object.size(), object);
       }
     } else if (std::holds_alternative<protocol::AwaitRequest>(request.body)) {
       TACET_ASSIGN_OR_RETURN(protocol::Announcement announcement,

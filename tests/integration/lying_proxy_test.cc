@@ -140,10 +140,14 @@ class EachLieTest : public LyingProxyTest {
     proxy_->LieAbout(round, InClosedRounds(std::move(lie)));
   }
   void LieInFirstShare(Round round, const std::string& site, std::function<void(Bytes&)> lie) {
-    proxy_->LieAbout(round, {.object = [lie = std::move(lie), victim = number_.at(site)](
+    proxy_->LieAbout(round, {.object = [this, lie = std::move(lie), victim = number_.at(site)](
                                            uint64_t member, const auto& fetch, Bytes& object) {
                        if (fetch.name.kind != BulkKind::kUnmaskShare) return;
-                       if (member == victim && fetch.index == 0) lie(object);
+                       if (member != victim) return;
+                       const size_t share_bytes = rounds_seen_.FirstShare().size();
+                       Bytes first(object.begin(), object.begin() + share_bytes);
+                       lie(first);
+                       std::ranges::copy(first, object.begin());
                      }});
   }
   Lie OldAnnouncementAndAlteredCheckpoint() {

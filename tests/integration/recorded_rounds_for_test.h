@@ -57,7 +57,8 @@ class RecordedRounds {
       confirmed_[number].insert(request.member);
     } else if (const auto* fetch = std::get_if<protocol::FetchPartRequest>(&request.body)) {
       if (!answer.ok() || fetch->name.kind != protocol::BulkKind::kClosedRound) return;
-      closed_[number] = protocol::ReadFetchedPart(*answer)->part;
+      const auto closed = protocol::ReadFetchedPart(*answer)->part;
+      closed_[number].assign(closed.begin(), closed.end());
     }
   }
 

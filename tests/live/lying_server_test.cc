@@ -64,9 +64,10 @@ class LyingServerTest : public ::testing::Test {
     site.wire.lie = [kind, lie](const protocol::RequestBody& body, Answered answer) -> Answered {
       const auto* fetch = std::get_if<protocol::FetchPartRequest>(&body);
       if (fetch == nullptr || fetch->name.kind != kind || !answer.ok()) return answer;
-      base::Bytes part = ValueOf(protocol::ReadFetchedPart(*answer)).part;
-      lie(*fetch, part);
-      return protocol::WriteFetchedPart(part.size(), part);
+      const std::span<const uint8_t> part = ValueOf(protocol::ReadFetchedPart(*answer)).part;
+      base::Bytes object(part.begin(), part.end());
+      lie(*fetch, object);
+      return protocol::WriteFetchedPart(object.size(), object);
     };
   }
 
@@ -98,6 +99,9 @@ class LyingServerTest : public ::testing::Test {
   void Begin() {
     live_.Tick(0);
     ASSERT_TRUE(live_.IsAt(protocol::AttemptPhase::kCollecting));
+  }
+  size_t ShareBytes() const {
+    return secagg::UnmaskShareBytes(live_.members.terms().aggregation().sharing());
   }
   // Where the payload of a closed round is altered, above the noise.
   size_t PayloadByte(const base::Bytes& closed_round) const {
@@ -462,8 +466,10 @@ TEST_F(LyingServerTest, FewerParticipantsThanAgreedAreNamed) {
 TEST_F(LyingServerTest, AlteredUnmaskSharesAreNamedAndDecryptNothing) {
   Site& site = live_.site(2);
   LieInObjects(site, protocol::BulkKind::kUnmaskShare,
-               [](const protocol::FetchPartRequest&, base::Bytes& object) {
-                 object[object.size() / 2] ^= 1;
+               [this](const protocol::FetchPartRequest&, base::Bytes& object) {
+                 for (size_t at = ShareBytes() / 2; at < object.size(); at += ShareBytes()) {
+                   object[at] ^= 1;
+                 }
                });
   live_.RunUntil([&] { return live_.site(0).session->next_round() >= 1; }, 1);
   live_.Turn();
@@ -474,8 +480,8 @@ TEST_F(LyingServerTest, AlteredUnmaskSharesAreNamedAndDecryptNothing) {
 TEST_F(LyingServerTest, OneAlteredUnmaskShareDoesNotHideTheOthers) {
   Site& site = live_.site(2);
   LieInObjects(site, protocol::BulkKind::kUnmaskShare,
-               [](const protocol::FetchPartRequest& fetch, base::Bytes& object) {
-                 if (fetch.index == 0) object[object.size() / 2] ^= 1;
+               [this](const protocol::FetchPartRequest&, base::Bytes& object) {
+                 object[ShareBytes() / 2] ^= 1;
                });
   live_.Run();
   live_.ExpectModels(3, {0, 1, 2, 3, 4});
@@ -483,15 +489,40 @@ TEST_F(LyingServerTest, OneAlteredUnmaskShareDoesNotHideTheOthers) {
   EXPECT_EQ(live_.server->Status().attempts, 3u);
 }
 
+// What is behind the last whole share is named, and costs none of the whole ones.
+TEST_F(LyingServerTest, UnmaskSharesThatAreCutShortDoNotHideTheOthers) {
+  Site& site = live_.site(2);
+  LieInObjects(site, protocol::BulkKind::kUnmaskShare,
+               [this](const protocol::FetchPartRequest&, base::Bytes& object) {
+                 if (object.size() == 5 * ShareBytes()) object.pop_back();
+               });
+  live_.Run();
+  live_.ExpectModels(3, {0, 1, 2, 3, 4});
+  EXPECT_THAT(ViolationsOf(site), Contains("bad-share"));
+  EXPECT_EQ(live_.server->Status().attempts, 3u);
+}
+
+TEST_F(LyingServerTest, MoreUnmaskSharesThanSeatsAreNamedAndNotTaken) {
+  Site& site = live_.site(2);
+  LieInObjects(site, protocol::BulkKind::kUnmaskShare,
+               [this](const protocol::FetchPartRequest&, base::Bytes& object) {
+                 object.resize(5 * ShareBytes() + 1);
+               });
+  live_.RunUntil([&] { return live_.site(0).session->next_round() >= 1; }, 1);
+  live_.Turn();
+  EXPECT_THAT(ViolationsOf(site), Contains("bad-share"));
+  EXPECT_EQ(site.log.Count(member::NodeEventKind::kApplied, "sum"), 0u);
+}
+
 TEST_F(LyingServerTest, AnotherRoundsUnmaskSharesAreNamed) {
   Site& site = live_.site(2);
-  std::map<uint32_t, base::Bytes> first;
+  base::Bytes first;
   LieInObjects(site, protocol::BulkKind::kUnmaskShare,
                [&](const protocol::FetchPartRequest& fetch, base::Bytes& object) {
                  if (fetch.name.attempt.number.round == 0)
-                   first[fetch.index] = object;
+                   first = object;
                  else
-                   object = first[fetch.index];
+                   object = first;
                });
   live_.RunUntil([&] { return live_.site(0).session->next_round() == 2; }, 1);
   live_.Turn();

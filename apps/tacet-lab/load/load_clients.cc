@@ -1,5 +1,6 @@
 #include "apps/tacet-lab/load/load_clients.h"
 
+#include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -33,10 +34,14 @@ absl::StatusOr<LoadResult> RunLoadClients(const LoadFederation& federation,
     members.push_back(std::move(member));
   }
   {
+    // A round is measured from members that have started, as those of a federation have.
+    std::latch joined(static_cast<ptrdiff_t>(members.size()));
     std::vector<std::jthread> threads;
     for (uint64_t number = 0; number < members.size(); ++number) {
       threads.emplace_back([&, number] {
-        const absl::Status ended = members[number]->Run();
+        absl::Status ended = members[number]->Join();
+        joined.arrive_and_wait();
+        if (ended.ok()) ended = members[number]->Run();
         if (ended.ok()) return;
         meter.Fail(base::Annotate(ended, federation.manifest->members()[number].name));
         for (const auto& member : members) member->Stop();

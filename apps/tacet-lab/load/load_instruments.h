@@ -99,8 +99,8 @@ class MeasuredState final : public member::MemberState {
   MeasuredState(std::unique_ptr<member::MemberState> state, MemberTimes& times)
       : state_(std::move(state)), times_(times) {}
 
-  absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override {
-    return state_->SaveCheckpoint(checkpoint);
+  absl::Status SaveCheckpoint(base::Bytes checkpoint) override {
+    return state_->SaveCheckpoint(std::move(checkpoint));
   }
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override { return state_->LoadCheckpoint(); }
   absl::StatusOr<base::Bytes> LoadEarlierCheckpoint() const override {

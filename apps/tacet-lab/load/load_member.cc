@@ -82,31 +82,36 @@ bool LoadMember::Wait(double seconds) {
   return commons_.meter.Wait(seconds);
 }
 
-absl::Status LoadMember::Run() {
+absl::Status LoadMember::Join() {
   turn_.Take();
   TACET_ASSIGN_OR_RETURN(
       policy::Permission permission,
       policy::Permission::WithoutPolicy(std::nullopt, *commons_.federation.manifest));
   TACET_ASSIGN_OR_RETURN(
-      const auto session,
-      member::MemberSession::Create(
-          {.manifest = *commons_.federation.manifest,
-           .member = number_,
-           .signing_key = key(),
-           .exchange_key = commons_.federation.exchange_keys[number_],
-           .epoch_key = commons_.federation.epoch_key,
-           .server = server_,
-           .state = state_,
-           .updates = updates_,
-           .log = log_,
-           .ledger = *ledger_,
-           .permission = std::move(permission),
-           .entropy = entropy_,
-           .rule = ledger::DefaultRule(commons_.federation.manifest->manifest().spec()),
-           .checkpoints = &commons_.checkpoints},
-          commons_.initial_model));
+      session_, member::MemberSession::Create(
+                    {.manifest = *commons_.federation.manifest,
+                     .member = number_,
+                     .signing_key = key(),
+                     .exchange_key = commons_.federation.exchange_keys[number_],
+                     .epoch_key = commons_.federation.epoch_key,
+                     .server = server_,
+                     .state = state_,
+                     .updates = updates_,
+                     .log = log_,
+                     .ledger = *ledger_,
+                     .permission = std::move(permission),
+                     .entropy = entropy_,
+                     .rule = ledger::DefaultRule(commons_.federation.manifest->manifest().spec()),
+                     .checkpoints = &commons_.checkpoints},
+                    commons_.initial_model));
+  turn_.Give();
+  return absl::OkStatus();
+}
+
+absl::Status LoadMember::Run() {
+  turn_.Take();
   const absl::Status ended =
-      member::RunMember(*session, {}, entropy_,
+      member::RunMember(*session_, {}, entropy_,
                         {.wait = [this](double seconds) { return Wait(seconds); },
                          .on_trouble = {},
                          .on_progress = {}});

@@ -18,6 +18,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/ledger/privacy_ledger.h"
 #include "tacet/member/backoff.h"
+#include "tacet/member/member_session.h"
 #include "tacet/member/member_state.h"
 #include "tacet/member/memory_member_state.h"
 #include "tacet/member/remote_server.h"
@@ -48,7 +49,10 @@ class LoadMember {
   LoadMember(const LoadMember&) = delete;
   LoadMember& operator=(const LoadMember&) = delete;
 
-  // Until the federation is done (OK), a member has failed (Cancelled), or this one does.
+  // Starts it: checks the model and opens what it stores. Nothing is asked of the server.
+  absl::Status Join();
+  // Once it has joined: until the federation is done (OK), a member has failed (Cancelled), or this
+  // one does.
   absl::Status Run();
   // Ends the call that Run waits for; from any thread.
   void Stop() { wire_.Stop(); }
@@ -80,6 +84,7 @@ class LoadMember {
   TurnWire wire_;
   member::RetryPolicy retry_policy_;
   member::RemoteServer server_;
+  std::unique_ptr<member::MemberSession> session_;
 };
 
 }  // namespace tacet::app::load

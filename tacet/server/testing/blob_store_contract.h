@@ -41,11 +41,15 @@ class BlobStoreContract : public ::testing::Test {
     return blobs().Append(key, crypto::Sha256(object), begin,
                           std::span(object).subspan(begin, end - begin));
   }
-  // At most `most` bytes from `offset` on, with the object's length.
-  absl::StatusOr<protocol::FetchedPart> ReadPart(const BlobKey& key, uint64_t offset, size_t most) {
+  struct ReadBytes {
+    uint64_t total = 0;  // of the object
+    base::Bytes part;
+  };
+  // At most `most` bytes from `offset` on.
+  absl::StatusOr<ReadBytes> ReadPart(const BlobKey& key, uint64_t offset, size_t most) {
     TACET_ASSIGN_OR_RETURN(const std::unique_ptr<BlobReader> object, blobs().Open(key));
     const uint64_t rest = object->size() - std::min(offset, object->size());
-    protocol::FetchedPart fetched{.total = object->size(), .part = {}};
+    ReadBytes fetched{.total = object->size(), .part = {}};
     fetched.part.resize(static_cast<size_t>(std::min<uint64_t>(most, rest)));
     TACET_RETURN_IF_ERROR(object->Read(offset, fetched.part));
     return fetched;

@@ -93,6 +93,23 @@ class RoundServerFixture : public ::testing::Test {
     return protocol::testing::ValueOf(FetchAs(MemberOn(0), kind, attempt, index));
   }
 
+  // The unmask shares that have arrived, which come together.
+  absl::StatusOr<std::vector<base::Bytes>> SharesAs(uint64_t member,
+                                                    const secagg::Attempt& attempt) {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes all,
+                           FetchAs(member, protocol::BulkKind::kUnmaskShare, attempt));
+    const auto each =
+        static_cast<ptrdiff_t>(secagg::UnmaskShareBytes(members_.terms().aggregation().sharing()));
+    std::vector<base::Bytes> shares;
+    for (auto share = all.begin(); share < all.end(); share += each) {
+      shares.emplace_back(share, share + each);
+    }
+    return shares;
+  }
+  std::vector<base::Bytes> Shares(const secagg::Attempt& attempt) {
+    return protocol::testing::ValueOf(SharesAs(MemberOn(0), attempt));
+  }
+
   uint64_t MemberOn(size_t seat) const { return members_.committee()[seat].member; }
   // v, and the seats whose confirmations publish an aggregate.
   size_t Quorum() const { return members_.terms().aggregation().sharing().votes(); }
@@ -154,12 +171,7 @@ class RoundServerFixture : public ::testing::Test {
     TACET_ASSIGN_OR_RETURN(const base::Bytes closed,
                            FetchAs(member, protocol::BulkKind::kClosedRound, attempt));
     TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> votes, server_->Votes(attempt));
-    std::vector<base::Bytes> shares;
-    for (uint32_t index = 0; index < members_.committee().size(); ++index) {
-      absl::StatusOr<base::Bytes> share =
-          FetchAs(member, protocol::BulkKind::kUnmaskShare, attempt, index);
-      if (share.ok()) shares.push_back(*std::move(share));
-    }
+    TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> shares, SharesAs(member, attempt));
     return secagg::DecryptRound(members_.terms(), members_.committee(), attempt,
                                 members_.KeysOf(attempt),
                                 {.closed_round = closed, .votes = votes, .unmask_shares = shares});

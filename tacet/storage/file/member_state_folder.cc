@@ -84,7 +84,7 @@ absl::StatusOr<base::Bytes> MemberStateFolder::Load(std::string_view name) const
   return ReadFile(path_ / name);
 }
 
-absl::Status MemberStateFolder::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
+absl::Status MemberStateFolder::SaveCheckpoint(base::Bytes checkpoint) {
   return ReplaceFileKeeping(path_ / kStateCheckpoint, path_ / kEarlier, checkpoint, disk_,
                             kOwnerOnly);
 }

@@ -27,7 +27,7 @@ class MemberStateFolder final : public member::MemberState {
   static absl::StatusOr<std::unique_ptr<MemberStateFolder>> Open(
       const std::filesystem::path& path, DiskCalls& disk = DiskCalls::System());
 
-  absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override;
+  absl::Status SaveCheckpoint(base::Bytes checkpoint) override;
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override;
   absl::StatusOr<base::Bytes> LoadEarlierCheckpoint() const override;
   absl::Status ForgetEarlierCheckpoint() override;

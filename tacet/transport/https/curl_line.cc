@@ -23,7 +23,7 @@
 namespace tacet::transport::https {
 namespace {
 
-// Longest body of an answer; a part of an object is 1 MiB.
+// Longest body of an answer; a part of an object is 2 MiB.
 constexpr size_t kMaxAnswerBytes = size_t{8} << 20;
 // Heads of an answer, those of a proxy among them.
 constexpr size_t kMaxHeaderBytes = 64 << 10;

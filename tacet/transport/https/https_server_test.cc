@@ -120,7 +120,7 @@ TEST_F(HttpsServerTest, BehindABalancerSignaturesSayWhoItIs) {
 
 TEST_F(HttpsServerTest, AnUploadInPartsArrives) {
   agreement::ManifestSpec large = protocol::testing::SmallAgreement();
-  large.dimension = 800'000;
+  large.dimension = 1'600'000;
   large.initial_model = protocol::ModelDigest(std::vector<float>(large.dimension));
   ServingForTest serving(large);
   serving.Begin();

@@ -116,7 +116,7 @@ TEST(HttpsWireTest, AProxyThatRefusesIsAskedNoMore) {
 
 TEST(HttpsWireTest, AnUploadThatWasCutGoesOnWhereItStopped) {
   agreement::ManifestSpec large = protocol::testing::SmallAgreement();
-  large.dimension = 4'000'000;
+  large.dimension = 8'000'000;
   large.initial_model = protocol::ModelDigest(std::vector<float>(large.dimension));
   ServingForTest serving(large);
   serving.Begin();
