@@ -12,7 +12,7 @@ namespace tacet::app::load {
 namespace {
 
 // Members that act at one time.
-constexpr uint64_t kActing = 64;
+constexpr uint64_t kActing = 16;
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace tacet::app::load {
 
@@ -32,11 +33,11 @@ void LoadMeter::Applied(uint32_t round) {
   Progress& progress = progress_[round];
   if (++progress.applied < members_) return;
   const double cores = std::max(1U, std::thread::hardware_concurrency());
-  result_.rounds.push_back(
-      {.round = round,
-       .participants = progress.uploads,
-       .seconds = std::chrono::duration<double>(Clock::now() - progress.begun).count(),
-       .sealing_seconds = progress.sealing_cpu_seconds / cores});
+  const Clock::time_point begun = std::max(progress.begun, std::exchange(ended_, Clock::now()));
+  result_.rounds.push_back({.round = round,
+                            .participants = progress.uploads,
+                            .seconds = std::chrono::duration<double>(ended_ - begun).count(),
+                            .sealing_seconds = progress.sealing_cpu_seconds / cores});
   on_round_(result_.rounds.back());
 }
 

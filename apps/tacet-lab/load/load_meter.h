@@ -19,8 +19,10 @@ namespace tacet::app::load {
 
 struct LoadRound {
   uint32_t round = 0;
-  uint32_t participants = 0;   // uploads that the server accepted
-  double seconds = 0;          // from the first member that trains to the last that has the model
+  uint32_t participants = 0;  // uploads that the server accepted
+  // From the first member that trains, or from the end of the round before when that is later, to
+  // the last member that has the model: the seconds of all rounds are those of the run.
+  double seconds = 0;
   double sealing_seconds = 0;  // of all members, processor time spread over the cores
 };
 
@@ -72,6 +74,7 @@ class LoadMeter {
   base::CondVar failed_;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   std::map<uint32_t, Progress> progress_ ABSL_GUARDED_BY(mutex_);  // by round
+  Clock::time_point ended_ ABSL_GUARDED_BY(mutex_);                // the last round that did
   LoadResult result_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -61,6 +61,19 @@ TEST_F(LoadMeterTest, RoundsAreMeasuredApart) {
   EXPECT_EQ(result->upload_bytes, 10u);
 }
 
+// Members that were fast begin a round while others still apply the one before.
+TEST_F(LoadMeterTest, RoundsThatOverlapAreNotCountedTwice) {
+  const base::Stopwatch watch;
+  meter_.Begun(0);
+  meter_.Begun(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (uint32_t round = 0; round < 2; ++round) {
+    for (int member = 0; member < 3; ++member) meter_.Applied(round);
+  }
+  EXPECT_GE(heard_[0].seconds, 0.02);
+  EXPECT_LE(heard_[0].seconds + heard_[1].seconds, watch.Seconds());
+}
+
 TEST_F(LoadMeterTest, AFailureEndsEveryWait) {
   EXPECT_TRUE(meter_.Wait(0));
   const base::Stopwatch watch;
