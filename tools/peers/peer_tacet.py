@@ -8,6 +8,7 @@ from peer_measure import BOUND, SCALE, report, seconds, updates
 from tacet import secagg
 
 SEATS, CORRUPT = 5, 2
+WAITING = 32  # uploads that a server adds at once
 
 
 class Memory:
@@ -34,17 +35,23 @@ def main(dimension: int, clients: int, held: int) -> None:
     attempt = secagg.AttemptId(
         0, model_digest=secagg.model_digest(np.zeros(dimension, np.float32)))
     party = secagg.Client(agreement, 0, keys[0], epoch_key)
-    protect_s, _ = seconds(lambda: party.seal(attempt, own[0]), 4)
+    protect_s, _ = seconds(lambda: party.seal(attempt, own[0]), 20)
     server = secagg.Aggregator(agreement, attempt)
     add_s, truth, nonces = 0.0, np.zeros(dimension), []
-    # Every upload is made and added; only adding is timed.
+    waiting: list[tuple[int, bytes]] = []
+    # Every upload is made and added, with those that wait; only adding is timed.
     for member, key in enumerate(keys):
         update = own[member % held]
         truth += update
         sealed = secagg.Client(agreement, member, key, epoch_key).seal(attempt, update)
         nonces.append(sealed.nonce)
-        own_s, _ = seconds(lambda m=member, u=sealed.upload: server.submit(m, u))
+        waiting.append((member, sealed.upload))
+        if len(waiting) < WAITING and member + 1 < clients:
+            continue
+        own_s, refusals = seconds(lambda: server.submit_each(waiting))
+        assert refusals == [None] * len(waiting), refusals
         add_s += own_s
+        waiting.clear()
     close_s, (closed, roster) = seconds(server.close)
     add_s += close_s
     seats = [secagg.Client(agreement, i, keys[i], epoch_key)
