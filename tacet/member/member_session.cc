@@ -11,6 +11,7 @@
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/committee.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/secagg/upload.h"
 
@@ -562,6 +563,8 @@ absl::StatusOr<base::Bytes> MemberSession::Seal(const secagg::Attempt& attempt, 
 }
 
 absl::Status MemberSession::Unmask(const protocol::AnnouncedAttempt& current) {
+  const secagg::Committee& committee = parts_.manifest.manifest().committee();
+  if (!secagg::SeatOf(committee, parts_.member).has_value()) return absl::OkStatus();
   secagg::OwnUpload own;
   const absl::StatusOr<base::Bytes> upload = parts_.state.LoadUpload(current.attempt);
   if (!upload.ok() && upload.status().code() != absl::StatusCode::kNotFound) {
