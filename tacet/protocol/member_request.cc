@@ -154,6 +154,11 @@ absl::Status ReadContentFields(base::ByteReader& reader, RequestHead& head) {
   return absl::OkStatus();
 }
 
+// A part that is the whole object has the object's digest, which was computed before.
+crypto::Digest ContentDigest(const PutPartRequest& put, std::span<const uint8_t> content) {
+  return content.size() == put.total ? put.digest : crypto::Sha256(content);
+}
+
 absl::Status CheckTime(uint64_t sent, uint64_t now) {
   const uint64_t difference = std::max(sent, now) - std::min(sent, now);
   if (difference <= kMaxClockDifference) return absl::OkStatus();
@@ -193,15 +198,6 @@ std::string_view RequestKindIn(std::span<const uint8_t> request) {
   const uint8_t kind = reader.ReadU8("kind").value_or(0);
   return kind >= 1 && kind <= kRequestKinds ? kNames[kind - 1] : "unreadable";
 }
-
-namespace {
-
-// A part that is the whole object has the object's digest, which was computed before.
-crypto::Digest ContentDigest(const PutPartRequest& put, std::span<const uint8_t> content) {
-  return content.size() == put.total ? put.digest : crypto::Sha256(content);
-}
-
-}  // namespace
 
 base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8_t> content,
                              const agreement::SignedManifest& manifest,

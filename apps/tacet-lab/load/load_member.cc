@@ -82,29 +82,34 @@ bool LoadMember::Wait(double seconds) {
   return commons_.meter.Wait(seconds);
 }
 
-absl::Status LoadMember::Join() {
-  turn_.Take();
+absl::StatusOr<std::unique_ptr<member::MemberSession>> LoadMember::NewSession() {
   TACET_ASSIGN_OR_RETURN(
       policy::Permission permission,
       policy::Permission::WithoutPolicy(std::nullopt, *commons_.federation.manifest));
-  TACET_ASSIGN_OR_RETURN(
-      session_, member::MemberSession::Create(
-                    {.manifest = *commons_.federation.manifest,
-                     .member = number_,
-                     .signing_key = key(),
-                     .exchange_key = commons_.federation.exchange_keys[number_],
-                     .epoch_key = commons_.federation.epoch_key,
-                     .server = server_,
-                     .state = state_,
-                     .updates = updates_,
-                     .log = log_,
-                     .ledger = *ledger_,
-                     .permission = std::move(permission),
-                     .entropy = entropy_,
-                     .rule = ledger::DefaultRule(commons_.federation.manifest->manifest().spec()),
-                     .checkpoints = &commons_.checkpoints},
-                    commons_.initial_model));
+  return member::MemberSession::Create(
+      {.manifest = *commons_.federation.manifest,
+       .member = number_,
+       .signing_key = key(),
+       .exchange_key = commons_.federation.exchange_keys[number_],
+       .epoch_key = commons_.federation.epoch_key,
+       .server = server_,
+       .state = state_,
+       .updates = updates_,
+       .log = log_,
+       .ledger = *ledger_,
+       .permission = std::move(permission),
+       .entropy = entropy_,
+       .rule = ledger::DefaultRule(commons_.federation.manifest->manifest().spec()),
+       .checkpoints = &commons_.checkpoints},
+      commons_.initial_model);
+}
+
+// An error gives the turn back, too: the others wait for it before they hear of the error.
+absl::Status LoadMember::Join() {
+  turn_.Take();
+  absl::StatusOr<std::unique_ptr<member::MemberSession>> session = NewSession();
   turn_.Give();
+  TACET_ASSIGN_OR_RETURN(session_, std::move(session));
   return absl::OkStatus();
 }
 

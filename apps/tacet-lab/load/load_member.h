@@ -69,6 +69,7 @@ class LoadMember {
   LoadMember(LoadCommons& commons, uint64_t number, Storage storage,
              std::unique_ptr<protocol::Wire> wire);
 
+  absl::StatusOr<std::unique_ptr<member::MemberSession>> NewSession();
   bool Wait(double seconds);
   const crypto::SigningKey& key() const { return commons_.federation.sites[number_].signing; }
 
