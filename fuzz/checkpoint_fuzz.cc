@@ -13,8 +13,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const uint8_t> bytes(data + 1, size - 1);
   if (data[0] % 2 == 0) {
-    const auto read = protocol::ReadCheckpoint(bytes, crypto::Digest{}, 0, 3);
-    if (read.ok() && !std::ranges::equal(protocol::WriteCheckpoint(*read), bytes)) std::abort();
+    for (const uint64_t velocity : {0, 3}) {
+      const auto read = protocol::ReadCheckpoint(bytes, crypto::Digest{}, 0,
+                                                 {.parameters = 3, .velocity = velocity});
+      if (read.ok() && !std::ranges::equal(protocol::WriteCheckpoint(*read), bytes)) std::abort();
+    }
     return 0;
   }
   static const fuzz::FuzzCheckpoint& known = *new fuzz::FuzzCheckpoint;

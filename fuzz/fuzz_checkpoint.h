@@ -9,8 +9,13 @@
 namespace tacet::fuzz {
 
 struct FuzzCheckpoint {
-  agreement::Manifest manifest =
-      ValueOrDie(agreement::Manifest::Create(FuzzFederation::Agreement()));
+  static agreement::ManifestSpec Agreement() {
+    agreement::ManifestSpec spec = FuzzFederation::Agreement();
+    spec.optimizer.momentum = 0.5;
+    return spec;
+  }
+
+  agreement::Manifest manifest = ValueOrDie(agreement::Manifest::Create(Agreement()));
   protocol::Checkpoint state{.federation = manifest.federation(),
                              .next_round = 2,
                              .model = {1, 2, 3, 4},

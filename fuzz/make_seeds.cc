@@ -313,6 +313,9 @@ void WriteCheckpointSeeds(const std::filesystem::path& folder) {
   Write(folder / "version", Tagged(0, WithByte(small, 4, 9)));
   Write(folder / "cut", Tagged(0, {small.begin(), small.end() - 40}));
   Write(folder / "damaged", Tagged(0, WithByte(small, -40, 0xaa)));
+  protocol::Checkpoint without_velocity = checkpoint;
+  without_velocity.velocity = {};
+  Write(folder / "without_velocity", Tagged(0, protocol::WriteCheckpoint(without_velocity)));
   checkpoint.federation[0] = 1;
   Write(folder / "other_run", Tagged(0, protocol::WriteCheckpoint(checkpoint)));
   checkpoint.model.push_back(4);

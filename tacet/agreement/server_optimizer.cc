@@ -33,6 +33,12 @@ double ServerOptimizer::LearningRate(uint32_t round) const {
 void ServerOptimizer::Apply(uint32_t round, std::span<const double> average,
                             std::span<float> model) {
   const double rate = LearningRate(round);
+  if (velocity_.empty()) {
+    for (size_t i = 0; i < model.size(); ++i) {
+      model[i] = static_cast<float>(model[i] + rate * average[i]);
+    }
+    return;
+  }
   for (size_t i = 0; i < model.size(); ++i) {
     const double velocity = spec_.momentum * velocity_[i] + average[i];
     velocity_[i] = static_cast<float>(velocity);
@@ -42,7 +48,7 @@ void ServerOptimizer::Apply(uint32_t round, std::span<const double> average,
 
 absl::Status ServerOptimizer::RestoreVelocity(std::vector<float> velocity) {
   if (velocity.size() != velocity_.size()) {
-    return base::InvalidArgument("the optimiser's state has {} values, the model has {}",
+    return base::InvalidArgument("the optimiser's state has {} values, it must have {}",
                                  velocity.size(), velocity_.size());
   }
   velocity_ = std::move(velocity);

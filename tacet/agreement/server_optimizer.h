@@ -18,6 +18,9 @@ struct ServerOptimizerSpec {
   double learning_rate_final = 1;  // s_{T-1} > 0, reached linearly
   double momentum = 0;             // beta in [0, 1)
   uint32_t rounds = 1;             // T
+
+  // Values of m that the next round needs: without momentum it needs none.
+  uint64_t VelocityValues(uint64_t dimension) const { return momentum > 0 ? dimension : 0; }
 };
 
 // Federated averaging with momentum: m <- beta m + average, w <- w + s_t m, where s_t goes linearly
@@ -34,14 +37,14 @@ class ServerOptimizer {
 
   double LearningRate(uint32_t round) const;
 
-  // Content of a checkpoint besides the model: m.
+  // Content of a checkpoint besides the model: m, `VelocityValues` of them.
   const std::vector<float>& velocity() const& { return velocity_; }
   std::vector<float> velocity() && { return std::move(velocity_); }
   absl::Status RestoreVelocity(std::vector<float> velocity);
 
  private:
   ServerOptimizer(const ServerOptimizerSpec& spec, uint64_t dimension)
-      : spec_(spec), velocity_(dimension) {}
+      : spec_(spec), velocity_(spec.VelocityValues(dimension)) {}
 
   ServerOptimizerSpec spec_;
   std::vector<float> velocity_;

@@ -21,6 +21,7 @@ TEST(ServerOptimizerTest, DefaultsAreFederatedAveraging) {
   optimizer.Apply(0, std::vector<double>{0.5, -1}, model);
   optimizer.Apply(1, std::vector<double>{0.25, 0}, model);
   EXPECT_THAT(model, ElementsAre(1.75f, 1.0f));
+  EXPECT_TRUE(optimizer.velocity().empty());  // without momentum nothing is kept
 }
 
 TEST(ServerOptimizerTest, MomentumAndSchedule) {
@@ -47,7 +48,8 @@ TEST(ServerOptimizerTest, RestoredStateGoesOnTheSame) {
   second.Apply(2, average, b);
   EXPECT_EQ(a, b);
   EXPECT_THAT(base::Message(second.RestoreVelocity(std::vector<float>(3))),
-              HasSubstr("has 3 values, the model has 2"));
+              HasSubstr("has 3 values, it must have 2"));
+  EXPECT_FALSE(Make({}).RestoreVelocity(std::vector<float>(2)).ok());
 }
 
 TEST(ServerOptimizerTest, RefusesBadSettings) {

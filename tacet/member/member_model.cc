@@ -25,11 +25,12 @@ absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifes
   } else if (kept.status().code() != absl::StatusCode::kNotFound) {
     return kept.status();
   }
-  protocol::Checkpoint beginning{.federation = manifest.federation(),
-                                 .training = spec.training,
-                                 .next_round = 0,
-                                 .model = std::vector<float>(initial.begin(), initial.end()),
-                                 .velocity = std::vector<float>(initial.size())};
+  protocol::Checkpoint beginning{
+      .federation = manifest.federation(),
+      .training = spec.training,
+      .next_round = 0,
+      .model = std::vector<float>(initial.begin(), initial.end()),
+      .velocity = std::vector<float>(protocol::StateSizeOf(spec).velocity)};
   const protocol::StateDigests digests = protocol::DigestsOf(beginning);
   if (initial.size() != spec.dimension || digests.model != spec.initial_model) {
     return base::InvalidArgument("the initial model is not the agreed one");
@@ -50,9 +51,9 @@ absl::StatusOr<std::optional<protocol::Checkpoint>> MemberModel::Read(
         "training of epoch {}, which has ended: join the latest epoch with its invitation",
         training, spec.training);
   }
-  TACET_ASSIGN_OR_RETURN(
-      protocol::Checkpoint checkpoint,
-      protocol::ReadCheckpoint(kept, manifest_->federation(), spec.training, spec.dimension));
+  TACET_ASSIGN_OR_RETURN(protocol::Checkpoint checkpoint,
+                         protocol::ReadCheckpoint(kept, manifest_->federation(), spec.training,
+                                                  protocol::StateSizeOf(spec)));
   return checkpoint;
 }
 

@@ -19,7 +19,7 @@ struct Fields {
   Checkpoint owner;  // without arrays
   uint64_t parameters = 0;
   std::span<const uint8_t> model;
-  std::span<const uint8_t> velocity;
+  std::span<const uint8_t> velocity;  // of as many bytes as `model`, or none
 };
 
 // Of the fields before the arrays, and of what the arrays hold.
@@ -51,13 +51,15 @@ absl::StatusOr<Fields> ReadFields(std::span<const uint8_t> bytes) {
   TACET_ASSIGN_OR_RETURN(fields.owner.next_round, reader.ReadU32("next round"));
   TACET_ASSIGN_OR_RETURN(fields.parameters, reader.ReadU64("parameters"));
   const auto head = bytes.first(bytes.size() - reader.remaining());
-  if (fields.parameters > reader.remaining() / (2 * sizeof(float))) {
+  if (fields.parameters > reader.remaining() / sizeof(float)) {
     return base::DataLoss("{}: {} bytes are too few for the {} parameters that it names",
                           kCheckpoint, bytes.size(), fields.parameters);
   }
   const uint64_t array_bytes = sizeof(float) * fields.parameters;
   TACET_ASSIGN_OR_RETURN(fields.model, reader.ReadBytes(array_bytes, "model"));
-  TACET_ASSIGN_OR_RETURN(fields.velocity, reader.ReadBytes(array_bytes, "velocity"));
+  if (reader.remaining() > sizeof(crypto::Digest)) {
+    TACET_ASSIGN_OR_RETURN(fields.velocity, reader.ReadBytes(array_bytes, "velocity"));
+  }
   const StateDigests digests = DigestsOf(fields.model, fields.velocity);
   TACET_RETURN_IF_ERROR(reader.Expect(DigestOf(head, digests.state), "digest"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
@@ -84,7 +86,8 @@ StateDigests DigestsOf(const Checkpoint& checkpoint) {
 
 base::Bytes WriteCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests) {
   base::ByteWriter writer;
-  writer.Reserve(CheckpointBytes(checkpoint.model.size()));
+  writer.Reserve(CheckpointBytes(
+      {.parameters = checkpoint.model.size(), .velocity = checkpoint.velocity.size()}));
   base::WritePreamble(base::format::kCheckpoint, writer);
   writer.Raw(checkpoint.federation);
   writer.U32(checkpoint.training);
@@ -97,15 +100,21 @@ base::Bytes WriteCheckpoint(const Checkpoint& checkpoint, const StateDigests& di
   return writer.Take();
 }
 
-uint64_t CheckpointBytes(uint64_t dimension) { return kFixedBytes + 2 * sizeof(float) * dimension; }
+uint64_t CheckpointBytes(const StateSize& size) {
+  return kFixedBytes + sizeof(float) * (size.parameters + size.velocity);
+}
 
 absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
                                           const crypto::Digest& federation, uint32_t training,
-                                          uint64_t dimension) {
+                                          const StateSize& size) {
   TACET_ASSIGN_OR_RETURN(Fields fields, ReadFields(bytes));
-  if (fields.parameters != dimension) {
+  if (fields.parameters != size.parameters) {
     return base::DataLoss("{}: field `parameters` is {}, the model has {}", kCheckpoint,
-                          fields.parameters, dimension);
+                          fields.parameters, size.parameters);
+  }
+  if (fields.velocity.size() != sizeof(float) * size.velocity) {
+    return base::DataLoss("{}: its velocity has {} values, the agreed optimiser's has {}",
+                          kCheckpoint, fields.velocity.size() / sizeof(float), size.velocity);
   }
   TACET_RETURN_IF_ERROR(CheckFederation(fields.owner, federation));
   if (fields.owner.training != training) {

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
 
@@ -18,13 +19,22 @@ struct Checkpoint {
   uint32_t training = 0;        // ManifestSpec::training: which one
   uint32_t next_round = 0;      // rounds that are done
   std::vector<float> model;     // d parameters
-  std::vector<float> velocity;  // d values of the server optimiser
+  std::vector<float> velocity;  // of the server optimiser: d values, none without momentum
 };
+
+// Values in a state.
+struct StateSize {
+  uint64_t parameters = 0;
+  uint64_t velocity = 0;  // `parameters` or 0
+};
+inline StateSize StateSizeOf(const agreement::ManifestSpec& spec) {
+  return {.parameters = spec.dimension, .velocity = spec.optimizer.VelocityValues(spec.dimension)};
+}
 
 // SHA-256 of the parameters as little-endian floats.
 crypto::Digest ModelDigest(std::span<const float> model);
 
-// Kept beside a state, so that its 8 d bytes are hashed once.
+// Kept beside a state, so that it is hashed once.
 struct StateDigests {
   crypto::Digest model{};  // ModelDigest
   crypto::Digest state{};  // SHA-256 of model digest ‖ velocity as little-endian floats
@@ -38,15 +48,15 @@ base::Bytes WriteCheckpoint(const Checkpoint& checkpoint, const StateDigests& di
 inline base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
   return WriteCheckpoint(checkpoint, DigestsOf(checkpoint));
 }
-// The length of every checkpoint of a model with `dimension` parameters.
-uint64_t CheckpointBytes(uint64_t dimension);
+// The length of every checkpoint with so many values.
+uint64_t CheckpointBytes(const StateSize& size);
 
-// DataLoss when cut short, damaged or not of `dimension` parameters; FailedPrecondition when it
+// DataLoss when cut short, damaged or of another size than `size`; FailedPrecondition when it
 // belongs to another federation, or to another training of it.
 absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
                                           const crypto::Digest& federation, uint32_t training,
-                                          uint64_t dimension);
-// The training of a whole checkpoint of this federation, whatever its dimension. DataLoss when it
+                                          const StateSize& size);
+// The training of a whole checkpoint of this federation, whatever its size. DataLoss when it
 // is cut short or damaged; FailedPrecondition when it belongs to another federation.
 absl::StatusOr<uint32_t> TrainingOfCheckpoint(std::span<const uint8_t> bytes,
                                               const crypto::Digest& federation);

@@ -22,19 +22,49 @@ Checkpoint Sample() {
   return checkpoint;
 }
 
-std::string Refusal(const base::Bytes& bytes, uint64_t dimension = 3) {
-  const auto read = ReadCheckpoint(bytes, Sample().federation, Sample().training, dimension);
+// As the agreed optimiser has no momentum.
+Checkpoint WithoutVelocity() {
+  Checkpoint checkpoint = Sample();
+  checkpoint.velocity = {};
+  return checkpoint;
+}
+
+constexpr StateSize kSize{.parameters = 3, .velocity = 3};
+constexpr StateSize kSizeWithoutVelocity{.parameters = 3, .velocity = 0};
+
+std::string Refusal(const base::Bytes& bytes, const StateSize& size = kSize) {
+  const auto read = ReadCheckpoint(bytes, Sample().federation, Sample().training, size);
   EXPECT_FALSE(read.ok());
   return base::Message(read.status());
 }
 
 TEST(CheckpointTest, RoundTrip) {
-  const auto read =
-      ReadCheckpoint(WriteCheckpoint(Sample()), Sample().federation, Sample().training, 3);
+  const base::Bytes whole = WriteCheckpoint(Sample());
+  EXPECT_EQ(whole.size(), CheckpointBytes(kSize));
+  const auto read = ReadCheckpoint(whole, Sample().federation, Sample().training, kSize);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->next_round, 7u);
   EXPECT_EQ(read->model, Sample().model);
   EXPECT_EQ(read->velocity, Sample().velocity);
+}
+
+TEST(CheckpointTest, HoldsAVelocityOnlyWhereTheOptimiserHasMomentum) {
+  const base::Bytes whole = WriteCheckpoint(WithoutVelocity());
+  EXPECT_EQ(whole.size(), CheckpointBytes(kSizeWithoutVelocity));
+  const auto read =
+      ReadCheckpoint(whole, Sample().federation, Sample().training, kSizeWithoutVelocity);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->model, Sample().model);
+  EXPECT_TRUE(read->velocity.empty());
+  EXPECT_EQ(*TrainingOfCheckpoint(whole, Sample().federation), 5u);
+  EXPECT_THAT(Refusal(whole), HasSubstr("velocity has 0 values, the agreed optimiser's has 3"));
+  EXPECT_THAT(Refusal(WriteCheckpoint(Sample()), kSizeWithoutVelocity),
+              HasSubstr("velocity has 3 values, the agreed optimiser's has 0"));
+
+  agreement::ManifestSpec spec{.dimension = 3};
+  EXPECT_EQ(StateSizeOf(spec).velocity, 0u);
+  spec.optimizer.momentum = 0.5;
+  EXPECT_EQ(StateSizeOf(spec).velocity, 3u);
 }
 
 TEST(CheckpointTest, AnyOtherByteMakesAnotherCheckpoint) {
@@ -53,27 +83,31 @@ TEST(CheckpointTest, AnyOtherByteMakesAnotherCheckpoint) {
 }
 
 TEST(CheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
-  const base::Bytes whole = WriteCheckpoint(Sample());
-  for (size_t i = 0; i < whole.size(); ++i) {
-    base::Bytes bytes = whole;
-    bytes[i] ^= 1;
-    EXPECT_FALSE(ReadCheckpoint(bytes, Sample().federation, Sample().training, 3).ok()) << i;
+  for (const StateSize& size : {kSize, kSizeWithoutVelocity}) {
+    const base::Bytes whole = WriteCheckpoint(size.velocity == 0 ? WithoutVelocity() : Sample());
+    for (size_t i = 0; i < whole.size(); ++i) {
+      base::Bytes bytes = whole;
+      bytes[i] ^= 1;
+      EXPECT_FALSE(ReadCheckpoint(bytes, Sample().federation, Sample().training, size).ok()) << i;
+      Refusal(base::Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(i)), size);
+    }
+    base::Bytes longer = whole;
+    longer.push_back(0);
+    Refusal(longer, size);
   }
-  for (size_t size = 0; size < whole.size(); ++size) {
-    Refusal(base::Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)));
-  }
-  base::Bytes longer = whole;
+  base::Bytes longer = WriteCheckpoint(Sample());
   longer.push_back(0);
   EXPECT_THAT(Refusal(longer), HasSubstr("1 bytes too many"));
 }
 
 TEST(CheckpointTest, RefusesACountThatItsLengthDoesNotHold) {
-  for (const uint64_t parameters : {uint64_t{8}, uint64_t{1} << 61, ~uint64_t{0}}) {
+  for (const uint64_t parameters : {uint64_t{15}, uint64_t{1} << 61, ~uint64_t{0}}) {
     base::Bytes bytes = WriteCheckpoint(Sample());
     base::ByteWriter field;
     field.U64(parameters);
     std::ranges::copy(field.bytes(), bytes.begin() + 46);
-    EXPECT_THAT(Refusal(bytes, parameters), HasSubstr("too few for the")) << parameters;
+    EXPECT_THAT(Refusal(bytes, {.parameters = parameters}), HasSubstr("too few for the"))
+        << parameters;
     EXPECT_EQ(TrainingOfCheckpoint(bytes, Sample().federation).status().code(),
               absl::StatusCode::kDataLoss);
   }
@@ -88,7 +122,7 @@ TEST(CheckpointTest, RefusesTheDigestsOfAnotherState) {
 TEST(CheckpointTest, NamesItsTraining) {
   const base::Bytes whole = WriteCheckpoint(Sample());
   EXPECT_EQ(*TrainingOfCheckpoint(whole, Sample().federation), 5u);
-  const auto another = ReadCheckpoint(whole, Sample().federation, 4, 3);
+  const auto another = ReadCheckpoint(whole, Sample().federation, 4, kSize);
   EXPECT_EQ(another.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(another.status()),
               HasSubstr("belongs to the training of epoch 5, expected that of epoch 4"));
@@ -107,7 +141,7 @@ TEST(CheckpointTest, NamesItsTraining) {
 }
 
 TEST(CheckpointTest, RefusesAnotherModelAndAnotherRun) {
-  EXPECT_THAT(Refusal(WriteCheckpoint(Sample()), 4),
+  EXPECT_THAT(Refusal(WriteCheckpoint(Sample()), {.parameters = 4, .velocity = 4}),
               HasSubstr("field `parameters` is 3, the model has 4"));
   Checkpoint other = Sample();
   other.federation.fill(4);

@@ -31,8 +31,8 @@ secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, 
           .model_digest = model_digest};
 }
 
-uint64_t EncryptedCheckpointBytes(uint64_t dimension) {
-  return kHeaderBytes + crypto::kAeadOverheadBytes + CheckpointBytes(dimension);
+uint64_t EncryptedCheckpointBytes(const StateSize& size) {
+  return kHeaderBytes + crypto::kAeadOverheadBytes + CheckpointBytes(size);
 }
 
 base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests,
@@ -40,7 +40,7 @@ base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const StateDigests& dig
                            const crypto::SecretBytes& epoch_key, crypto::Entropy& entropy) {
   const secagg::Attempt start = RoundStart(manifest, epoch, checkpoint.next_round, digests.model);
   base::ByteWriter message;
-  message.Reserve(EncryptedCheckpointBytes(checkpoint.model.size()));
+  message.Reserve(EncryptedCheckpointBytes(StateSizeOf(manifest.spec())));
   base::WritePreamble(base::format::kEncryptedCheckpoint, message);
   secagg::WriteAttempt(start, message);
   message.U64(writer);
@@ -54,10 +54,12 @@ absl::StatusOr<Checkpoint> DecryptCheckpoint(std::span<const uint8_t> bytes,
                                              const agreement::Manifest& manifest,
                                              const secagg::Attempt& start,
                                              const crypto::SecretBytes& epoch_key) {
-  const uint64_t dimension = manifest.spec().dimension;
-  if (bytes.size() != EncryptedCheckpointBytes(dimension)) {
-    return base::DataLoss("{}: it has {} bytes, one of {} parameters has {}", kEncryptedCheckpoint,
-                          bytes.size(), dimension, EncryptedCheckpointBytes(dimension));
+  const StateSize size = StateSizeOf(manifest.spec());
+  if (bytes.size() != EncryptedCheckpointBytes(size)) {
+    return base::DataLoss(
+        "{}: it has {} bytes, one of {} parameters and {} values of velocity has {}",
+        kEncryptedCheckpoint, bytes.size(), size.parameters, size.velocity,
+        EncryptedCheckpointBytes(size));
   }
   base::ByteReader reader(bytes, kEncryptedCheckpoint);
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEncryptedCheckpoint, reader));
@@ -67,9 +69,9 @@ absl::StatusOr<Checkpoint> DecryptCheckpoint(std::span<const uint8_t> bytes,
       crypto::AeadOpen(secagg::DeriveCheckpointKey(epoch_key, manifest.spec().scheme, start),
                        bytes.subspan(kHeaderBytes), AssociatedData(bytes.first(kHeaderBytes)));
   if (!content.ok()) return base::Annotate(content.status(), kEncryptedCheckpoint);
-  TACET_ASSIGN_OR_RETURN(Checkpoint checkpoint,
-                         ReadCheckpoint(content->Expose(), manifest.federation(),
-                                        manifest.spec().training, dimension));
+  TACET_ASSIGN_OR_RETURN(
+      Checkpoint checkpoint,
+      ReadCheckpoint(content->Expose(), manifest.federation(), manifest.spec().training, size));
   if (checkpoint.next_round != start.number.round ||
       ModelDigest(checkpoint.model) != start.model_digest) {
     return base::DataLoss("{}: it names round {} and another state than it holds",

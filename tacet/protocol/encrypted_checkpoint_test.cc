@@ -12,13 +12,14 @@ using ::testing::HasSubstr;
 
 constexpr uint32_t kEpoch = 4;
 
-agreement::Manifest Agreed(uint32_t rounds = 9) {
+agreement::Manifest Agreed(uint32_t rounds = 9, double momentum = 0.5) {
   agreement::ManifestSpec spec;
   spec.model = "logistic";
   spec.dimension = 3;
   spec.sampling.clients = 2;
   spec.sampling.cohort = 2;
   spec.rounds = rounds;
+  spec.optimizer.momentum = momentum;
   spec.mechanism.scale = 1e-2;
   spec.mechanism.noise_stddev = 3;
   spec.members.resize(2);
@@ -59,7 +60,7 @@ std::string EncryptedRefusal(const base::Bytes& bytes, const secagg::Attempt& st
 
 TEST(EncryptedCheckpointTest, IsOpenedAsItWasSealed) {
   const base::Bytes sealed = Seal(EncryptedSample());
-  EXPECT_EQ(sealed.size(), EncryptedCheckpointBytes(3));
+  EXPECT_EQ(sealed.size(), EncryptedCheckpointBytes({.parameters = 3, .velocity = 3}));
   const auto opened = DecryptCheckpoint(sealed, Known(), Start(), EpochKey());
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->next_round, 7u);
@@ -78,7 +79,8 @@ TEST(EncryptedCheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
   }
   base::Bytes longer = whole;
   longer.push_back(0);
-  EXPECT_THAT(EncryptedRefusal(longer), HasSubstr("one of 3 parameters has"));
+  EXPECT_THAT(EncryptedRefusal(longer),
+              HasSubstr("one of 3 parameters and 3 values of velocity has"));
 }
 
 TEST(EncryptedCheckpointTest, RefusesWhatIsOfAnotherPlace) {
@@ -92,6 +94,24 @@ TEST(EncryptedCheckpointTest, RefusesWhatIsOfAnotherPlace) {
   const agreement::Manifest changed = Agreed(10);
   EXPECT_THAT(EncryptedRefusal(Seal(EncryptedSample()), RoundStart(changed, kEpoch, 7), changed),
               HasSubstr("manifest"));
+}
+
+TEST(EncryptedCheckpointTest, WithoutMomentumHoldsNoVelocity) {
+  const agreement::Manifest plain = Agreed(9, 0);
+  const auto sealed = [&plain](Checkpoint state) {
+    state.federation = plain.federation();
+    crypto::InsecureSeededEntropy entropy(1, "nonce");
+    return SealCheckpoint(state, DigestsOf(state), plain, kEpoch, 1, EpochKey(), entropy);
+  };
+  const secagg::Attempt start = RoundStart(plain, kEpoch, 7, ModelDigest(EncryptedSample().model));
+  Checkpoint without = EncryptedSample();
+  without.velocity = {};
+  const auto opened = DecryptCheckpoint(sealed(without), plain, start, EpochKey());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(opened->model, without.model);
+  EXPECT_TRUE(opened->velocity.empty());
+  EXPECT_THAT(EncryptedRefusal(sealed(EncryptedSample()), start, plain),
+              HasSubstr("one of 3 parameters and 0 values of velocity has"));
 }
 
 TEST(EncryptedCheckpointTest, RefusesAnotherKey) {

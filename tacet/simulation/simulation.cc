@@ -216,7 +216,7 @@ absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
     TACET_ASSIGN_OR_RETURN(
         protocol::Checkpoint checkpoint,
         protocol::ReadCheckpoint(*saved, manifest_.federation(), manifest_.spec().training,
-                                 manifest_.spec().dimension));
+                                 protocol::StateSizeOf(manifest_.spec())));
     state.round = checkpoint.next_round;
     state.model = std::move(checkpoint.model);
     TACET_RETURN_IF_ERROR(state.optimizer.RestoreVelocity(checkpoint.velocity));

@@ -579,12 +579,18 @@ class LyingServerAndLatecomersTest : public ::testing::Test {
     live_.RestartServer();
   }
 
+  // So that a state has a velocity.
+  static agreement::ManifestSpec WithMomentum() {
+    agreement::ManifestSpec spec = ExactAgreement();
+    spec.optimizer.momentum = 0.5;
+    return spec;
+  }
   const agreement::SignedManifest& manifest() const { return live_.members.manifest(); }
   // What member 0 has come to.
   protocol::Checkpoint State() {
     return ValueOf(protocol::ReadCheckpoint(ValueOf(live_.site(0).state.LoadCheckpoint()),
                                             manifest().manifest().federation(), 0,
-                                            protocol::testing::kSmallDimension));
+                                            protocol::StateSizeOf(manifest().manifest().spec())));
   }
   base::Bytes Sealed(const protocol::Checkpoint& state) {
     return protocol::SealCheckpoint(state, protocol::DigestsOf(state), manifest().manifest(),
@@ -608,7 +614,7 @@ class LyingServerAndLatecomersTest : public ::testing::Test {
     for (int turn = 0; turn < 5; ++turn) live_.Turn();
   }
 
-  LiveFederation live_{ExactAgreement(), 1};
+  LiveFederation live_{WithMomentum(), 1};
   LiveFederation::Site& late_ = live_.site(4);
   crypto::InsecureSeededEntropy entropy_{1, "latecomers"};
 };

@@ -122,7 +122,7 @@ TEST(MemberSessionTest, AMemberWithAnotherStateSharesNothing) {
   protocol::Checkpoint forged{.federation = live.members.manifest().manifest().federation(),
                               .next_round = 0,
                               .model = std::vector<float>(kSmallDimension, 1),
-                              .velocity = std::vector<float>(kSmallDimension)};
+                              .velocity = {}};
   ASSERT_TRUE(live.site(4).state.SaveCheckpoint(protocol::WriteCheckpoint(forged)).ok());
   live.checkpoints = &checkpoints;
   for (auto& site : live.sites) live.Restart(*site);

@@ -238,7 +238,7 @@ TEST(SecondTrainingTest, MessagesOfTheFirstAreWorthNothing) {
   for (const base::Bytes& request : requests) EXPECT_FALSE(all.Answer(request).ok());
   EXPECT_FALSE(protocol::ReadAttestation(said[0], second.manifest).ok());
   EXPECT_EQ(protocol::ReadCheckpoint(kept, first.manifest.manifest().federation(), 1,
-                                     protocol::testing::kSmallDimension)
+                                     protocol::StateSizeOf(first.manifest.manifest().spec()))
                 .status()
                 .code(),
             absl::StatusCode::kFailedPrecondition);

@@ -182,6 +182,8 @@ class RecipeTest(unittest.TestCase):
             refused = self.run_lab("--row", "t20", "--data", "drawn")
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn("--start names the model.f32", refused.stderr)
+            refused = self.run_lab("--row", "random-start", "--data", "drawn", "--start", "any")
+            self.assertIn("leave --start out", refused.stderr)
             refused = self.run_lab("--data", "drawn")
             self.assertIn("public-start trains one row", refused.stderr)
             made = self.run_lab("--row", "pretrain", "--data", "drawn")
@@ -189,7 +191,13 @@ class RecipeTest(unittest.TestCase):
             made = self.run_lab("--row", "t20", "--data", "drawn", "--start",
                                 "out/pretrain/model.f32")
             self.assertEqual(made.returncode, 0, made.stderr)
+            # The same settings from another start are a row of their own.
+            made = self.run_lab("--row", "short-start", "--data", "drawn", "--start",
+                                "out/pretrain/model.f32")
+            self.assertEqual(made.returncode, 0, made.stderr)
             start = json.loads((self.folder / "out/pretrain.json").read_text())
+            other = json.loads((self.folder / "out/short-start.json").read_text())
+            self.assertIn("--row short-start", other["command"])
             record = json.loads((self.folder / "out/t20.json").read_text())
             self.assertIsNone(start["start_sha256"])
             self.assertEqual(len(record["start_sha256"]), 64)

@@ -38,7 +38,7 @@ absl::Status TrainRows(const RowTable& table, const ReproduceFlags& flags,
                          ConfigFolder(flags, fmt::format("configs/{}", table.name)));
   size_t found = 0;
   for (const Row& row : rows) {
-    const std::filesystem::path path = configs / fmt::format("{}.toml", row.name);
+    const std::filesystem::path path = configs / fmt::format("{}.toml", row.ConfigurationName());
     std::error_code error;
     if (!std::filesystem::exists(path, error)) continue;
     ++found;

@@ -13,9 +13,14 @@
 namespace tacet::app::reproduce {
 
 struct Row {
-  std::string_view name;  // of its configuration and its records
+  std::string_view name;  // of its records, and of its configuration unless `configuration` has one
   std::string_view title;
   std::optional<double> published;  // accuracy in the paper, in [0, 1]
+  std::string_view configuration = {};
+
+  std::string_view ConfigurationName() const {
+    return configuration.empty() ? name : configuration;
+  }
 };
 
 struct RowTable {

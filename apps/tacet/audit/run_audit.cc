@@ -171,7 +171,7 @@ absl::Status CheckCheckpoint(const run::RunRecord& run, const std::optional<base
       protocol::ReadCheckpoint(
           *bytes,
           agreed.federation == crypto::Digest{} ? crypto::Sha256(agreement) : agreed.federation,
-          agreed.training, agreed.dimension));
+          agreed.training, protocol::StateSizeOf(agreed)));
   const uint32_t rounds = checkpoint.next_round;
   if (rounds > run.rounds.size()) {
     return base::DataLoss("{} counts {} rounds, {} has {}: rounds were cut from it", file, rounds,

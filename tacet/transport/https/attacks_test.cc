@@ -240,8 +240,8 @@ TEST_F(SlowAttacksTest, SlowWriters) {
     protocol::PutPartRequest checkpoint{
         .name = {BulkKind::kCheckpoint,
                  {.manifest_hash = serving_.members.manifest().manifest().hash(), .number = {}}},
-        .total = protocol::EncryptedCheckpointBytes(LargeAgreement().dimension),
-        .part = base::Bytes(protocol::kMaxPartBytes)};
+        .total = protocol::EncryptedCheckpointBytes(protocol::StateSizeOf(LargeAgreement())),
+        .part = base::Bytes(size_t{1} << 20)};
     checkpoint.digest[0] = static_cast<uint8_t>(i);
     writers.push_back(Connect(MemberName(MemberOf(i))));
     writers.back()->Write(Call(MemberOf(i), checkpoint).substr(0, 20'000));
@@ -362,7 +362,7 @@ TEST_F(OneThreadTest, TinyRecords) {
       protocol::PutPartRequest{
           .name = {BulkKind::kCheckpoint,
                    {.manifest_hash = serving_.members.manifest().manifest().hash(), .number = {}}},
-          .total = protocol::EncryptedCheckpointBytes(LargeAgreement().dimension),
+          .total = protocol::EncryptedCheckpointBytes(protocol::StateSizeOf(LargeAgreement())),
           .part = base::Bytes(400'000)});
   const auto flood = Connect("site-1");
   const std::string records = flood->Encrypted(call, 1);
