@@ -2,6 +2,9 @@
 #ifndef TACET_APPS_TACET_LAB_BASELINES_BASELINE_TRAINING_H_
 #define TACET_APPS_TACET_LAB_BASELINES_BASELINE_TRAINING_H_
 
+#include <cstddef>
+#include <functional>
+
 #include "absl/status/statusor.h"
 
 #include "apps/tacet-lab/baselines/baseline_plan.h"
@@ -15,6 +18,8 @@ struct BaselineTrainingSpec {
   uint32_t rounds = 0;  // T
   uint64_t cohort = 0;  // K, drawn again for each round
   agreement::ServerOptimizerSpec optimizer;
+  size_t threads = 1;
+  std::function<void(uint32_t done)> on_round = [](uint32_t) {};  // after each round
 };
 
 // Accuracy on held-out samples after T rounds: each participant's update is encoded by the plan,
@@ -22,7 +27,7 @@ struct BaselineTrainingSpec {
 absl::StatusOr<trainer::Evaluation> TrainWithBaseline(const BaselinePlan& plan,
                                                       const trainer::Learner& learner,
                                                       const BaselineTrainingSpec& spec,
-                                                      crypto::Random& random);
+                                                      crypto::Entropy& entropy);
 
 }  // namespace tacet::app::baselines
 

@@ -1,6 +1,5 @@
 #include "apps/tacet-lab/baselines/baselines_command.h"
 
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +13,9 @@
 #include "apps/tacet/program/commit.h"
 #include "apps/tacet/program/options.h"
 #include "apps/tacet/run/run_config.h"
+#include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/json.h"
+#include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
 #include "tacet/training/learner.h"
@@ -41,6 +42,8 @@ class BaselinesCommand : public program::Command {
     options.AddUint("dimension", "d, values of an update, when nothing is trained", &dimension_);
     options.AddUint("clients", "M, number of clients, when nothing is trained", &clients_);
     options.AddFlag("train", "train with each mechanism at the configuration's scale", &train_);
+    options.AddUint("threads", "worker threads of --train; when not given, one a processor",
+                    &threads_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
@@ -50,8 +53,14 @@ class BaselinesCommand : public program::Command {
           "--config names the setting to compare, for example "
           "configs/table1/noise.toml");
     }
-    if (!(epsilon_ > 0 && std::isfinite(epsilon_))) {
-      return base::InvalidArgument("--epsilon is {}, it must be above 0 and finite", epsilon_);
+    if (!(epsilon_ > 0 && epsilon_ <= accounting::kLargestCarriedEpsilon)) {
+      return base::InvalidArgument(
+          "--epsilon is {}, it must be above 0 and at most {}: beyond, the program's arithmetic "
+          "carries no bound",
+          epsilon_, accounting::kLargestCarriedEpsilon);
+    }
+    if (threads_.has_value() && (*threads_ < 1 || *threads_ > 1024)) {
+      return base::InvalidArgument("--threads is {}, it must be between 1 and 1024", *threads_);
     }
     TACET_ASSIGN_OR_RETURN(run::RunConfig config, run::LoadRunConfig(*config_));
     if (data_.has_value()) config.data.path = *data_;
@@ -136,13 +145,18 @@ class BaselinesCommand : public program::Command {
     std::string accuracy = "-";
     if (learner != nullptr) {
       crypto::SystemEntropy entropy;
-      crypto::Random random = crypto::Random::FromEntropy(entropy);
       BaselineTrainingSpec training{.rounds = config.agreement.rounds,
                                     .cohort = cohort,
-                                    .optimizer = config.agreement.optimizer};
+                                    .optimizer = config.agreement.optimizer,
+                                    .threads = threads_.value_or(base::Processors()),
+                                    .on_round = [&](uint32_t done) {
+                                      fmt::print(stderr, "{}: round {}/{}\n",
+                                                 BaselineName(baseline), done,
+                                                 config.agreement.rounds);
+                                    }};
       training.optimizer.rounds = training.rounds;
       TACET_ASSIGN_OR_RETURN(const trainer::Evaluation evaluation,
-                             TrainWithBaseline(plan, *learner, training, random));
+                             TrainWithBaseline(plan, *learner, training, entropy));
       row.Set("accuracy", evaluation.accuracy);
       accuracy = fmt::format("{:.2f}", 100 * evaluation.accuracy);
     }
@@ -158,6 +172,7 @@ class BaselinesCommand : public program::Command {
   double epsilon_ = 5.306;
   uint64_t dimension_ = 486'654;
   uint64_t clients_ = 3596;
+  std::optional<uint64_t> threads_;
   bool train_ = false;
   bool json_ = false;
 };
