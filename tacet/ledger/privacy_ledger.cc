@@ -41,18 +41,6 @@ std::string NameOf(const secagg::AttemptNumber& number) {
   return fmt::format("round {} attempt {} of epoch {}", number.round, number.attempt, number.epoch);
 }
 
-// The turn ends with the object.
-class Turn {
- public:
-  explicit Turn(LedgerStore& store) : store_(store) {}
-  ~Turn() { store_.EndTurn(); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  LedgerStore& store_;
-};
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PrivacyLedger>> PrivacyLedger::Create(
@@ -166,15 +154,17 @@ absl::Status PrivacyLedger::CheckUsable() const {
 absl::Status PrivacyLedger::InTurn(const std::function<absl::Status()>& act) {
   TACET_RETURN_IF_ERROR(CheckUsable());
   const absl::StatusOr<std::vector<LedgerRecord>> others = store_->BeginTurn();
-  if (!others.ok()) {
-    if (others.status().code() != absl::StatusCode::kUnavailable) failure_ = others.status();
-    return others.status();
-  }
-  const Turn turn(*store_);
+  if (!others.ok()) return Failed(others.status());
+  const LedgerTurn turn(*store_);
   for (const LedgerRecord& record : *others) {
     if (failure_ = Remember(record); !failure_.ok()) return failure_;
   }
   return act();
+}
+
+absl::Status PrivacyLedger::Failed(const absl::Status& status) {
+  if (status.code() != absl::StatusCode::kUnavailable) failure_ = status;
+  return status;
 }
 
 uint64_t PrivacyLedger::Now() const { return std::max(clock_(), store_->known().last_time); }
@@ -198,7 +188,9 @@ absl::Status PrivacyLedger::Append(LedgerRecord record) {
   const KnownEnd after{
       .end = {.genesis = end.genesis, .count = end.count + 1, .head = RecordHash(bytes)},
       .last_time = now};
-  if (failure_ = store_->Append(bytes, after); !failure_.ok()) return failure_;
+  if (const absl::Status appended = store_->Append(bytes, after); !appended.ok()) {
+    return Failed(appended);
+  }
   return Remember(record);
 }
 

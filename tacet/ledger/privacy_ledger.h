@@ -63,8 +63,8 @@ class PrivacyLedger {
   // was charged or another manifest of it, a ledger that failed before. ResourceExhausted: the
   // budget of the data set, of the year or of the training would be exceeded, now or when it was
   // asked before; a refused attempt is never charged. Unavailable: another process keeps the
-  // ledger, the same call may succeed later; or the store failed, as with DataLoss: the ledger
-  // refuses everything from then on.
+  // ledger, or its disk fails; nothing was acknowledged, and the same call may succeed later.
+  // DataLoss: the ledger is damaged or another one, and refuses everything from then on.
   absl::Status ChargeForSealing(const AttemptCost& cost, const secagg::AttemptNumber& now,
                                 std::span<const secagg::AttemptNumber> announced = {});
 
@@ -105,6 +105,8 @@ class PrivacyLedger {
   // Charges go on under the federation's last epoch or a later one, and under one manifest an
   // epoch.
   absl::Status CheckEpoch(const LedgerEntry& entry) const;
+  // An error of the store. One that may pass leaves the next turn to find out what is there.
+  absl::Status Failed(const absl::Status& status);
   // Does `act` while no other process charges, knowing all charges.
   absl::Status InTurn(const std::function<absl::Status()>& act);
   absl::Status ChargeInTurn(const AttemptCost& cost, const LedgerEntry& entry,
@@ -141,7 +143,7 @@ class PrivacyLedger {
   LedgerHeader header_;
   std::unique_ptr<LedgerStore> store_;
   base::UnixClock clock_;
-  absl::Status failure_;  // of the store
+  absl::Status failure_;  // of the store, for good
 
   std::vector<LedgerEntry> entries_;
   std::vector<LedgerRefusal> refusals_;

@@ -367,14 +367,30 @@ TEST(PrivacyLedgerTest, WithoutNoiseOnlyWithoutABudget) {
   EXPECT_TRUE(limited.ledger->entries().empty());  // nothing was caught up on either
 }
 
-TEST(PrivacyLedgerTest, AfterAFailedWriteEverythingIsRefused) {
+TEST(PrivacyLedgerTest, AFullDiskChargesNothingAndIsTriedAgain) {
   Fixture f(Header(0));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
-  f.memory.broken = true;
-  const absl::Status failed = f.ledger->ChargeForSealing(Paper(), {0, 1, 0});
-  EXPECT_EQ(failed.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(base::Message(failed), HasSubstr("the disk is full"));
-  f.memory.broken = false;
+  f.memory.full = true;
+  for (int time = 0; time < 2; ++time) {
+    const absl::Status failed = f.ledger->ChargeForSealing(Paper(), {0, 1, 0});
+    EXPECT_EQ(failed.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(base::Message(failed), HasSubstr("the disk is full"));
+    EXPECT_EQ(f.ledger->entries().size(), 1u);
+  }
+  f.memory.full = false;
+  EXPECT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 1, 0}).ok());
+  EXPECT_EQ(f.ledger->entries().size(), 2u);
+  f.Reopen();
+  EXPECT_EQ(f.ledger->entries().size(), 2u);
+}
+
+TEST(PrivacyLedgerTest, AfterDamageEverythingIsRefused) {
+  Fixture f(Header(0));
+  ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());
+  const base::Bytes anchor = f.memory.anchor;
+  f.memory.anchor[0] ^= 1;
+  EXPECT_EQ(f.ledger->ChargeForSealing(Paper(), {0, 1, 0}).code(), absl::StatusCode::kDataLoss);
+  f.memory.anchor = anchor;
   for (const uint32_t round : {0u, 1u, 2u}) {
     const absl::Status refused = f.ledger->ChargeForSealing(Paper(), {0, round, 0});
     EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "fmt/core.h"
 #include <gmock/gmock.h>
@@ -142,6 +144,24 @@ TEST_F(FullDiskTest, IsSaidAndNothingIsLost) {
   for (const std::string& site : sites_) {
     EXPECT_EQ(std::ranges::count(Read(site + "/run/metrics.jsonl"), '\n'), rounds_) << site;
   }
+}
+
+// At any moment: also while a charge, or its copy in the run's folder, is half written.
+TEST_F(FullDiskTest, ASiteGoesOnWheneverItWasFull) {
+  std::mt19937_64 random(11);
+  const auto wait = [&](int from, int to) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(from + random() % (to - from)));
+  };
+  AwaitMiddleOfRound();
+  for (int time = 0; time < 60; ++time) {
+    {
+      const Ballast full(path_ / "north/ballast");
+      wait(1, 40);
+    }
+    wait(5, 60);
+  }
+  ExpectNothingLost();
+  EXPECT_THAT(Read("north-stderr"), HasSubstr(kNoSpace));
 }
 
 }  // namespace

@@ -16,15 +16,15 @@ using ledger::LedgerEntry;
 absl::StatusOr<std::unique_ptr<RunLedger>> RunLedger::Open(
     const std::filesystem::path& path, const agreement::Manifest& manifest,
     std::span<const agreement::EpochLink> earlier, std::string_view data_set,
-    const crypto::Digest& data_digest) {
-  absl::StatusOr<ledger::OpenedLedger> opened = storage::file::LedgerFile::Open(path);
+    const crypto::Digest& data_digest, storage::file::DiskCalls& disk) {
+  absl::StatusOr<ledger::OpenedLedger> opened = storage::file::LedgerFile::Open(path, disk);
   if (opened.status().code() == absl::StatusCode::kNotFound) {
     ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest.spec());
     header.spending.composition = accounting::Composition::kAnyEvents;  // members may change
     header.data_set = data_set;
     header.data_digest = data_digest;
     header.created = base::SystemUnixSeconds();
-    opened = storage::file::LedgerFile::OpenOrCreate(path, header);
+    opened = storage::file::LedgerFile::OpenOrCreate(path, header, disk);
   }
   TACET_RETURN_IF_ERROR(opened.status());
   return std::unique_ptr<RunLedger>(new RunLedger(manifest, earlier, *std::move(opened)));
@@ -32,14 +32,21 @@ absl::StatusOr<std::unique_ptr<RunLedger>> RunLedger::Open(
 
 RunLedger::RunLedger(const agreement::Manifest& manifest,
                      std::span<const agreement::EpochLink> earlier, ledger::OpenedLedger opened)
-    : manifest_(manifest),
-      earlier_(earlier),
-      store_(std::move(opened.store)),
-      entries_(std::move(opened.found.entries)) {
-  for (const LedgerEntry& entry : entries_) labels_.insert(entry.label);
+    : manifest_(manifest), earlier_(earlier), store_(std::move(opened.store)) {
+  for (LedgerEntry& entry : opened.found.entries) Remember(std::move(entry));
+}
+
+void RunLedger::Remember(LedgerEntry entry) {
+  labels_.insert(entry.label);
+  entries_.push_back(std::move(entry));
 }
 
 absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
+  TACET_ASSIGN_OR_RETURN(std::vector<ledger::LedgerRecord> behind, store_->BeginTurn());
+  const ledger::LedgerTurn turn(*store_);
+  for (ledger::LedgerRecord& record : behind) {  // of an append that failed half-way
+    if (auto* entry = std::get_if<LedgerEntry>(&record)) Remember(std::move(*entry));
+  }
   std::vector<LedgerEntry> missing;
   size_t known = 0;
   const auto see = [&](const auto& record, ledger::ChargeKind kind, ledger::ChargingRule rule) {
@@ -122,18 +129,14 @@ const agreement::ManifestSpec& RunLedger::AgreedUnder(const crypto::Digest& mani
 }
 
 absl::Status RunLedger::Append(LedgerEntry entry) {
-  TACET_RETURN_IF_ERROR(store_->BeginTurn().status());
   const ledger::KnownEnd& known = store_->known();
   entry.time = std::max(entry.time, known.last_time);
   const base::Bytes record = ledger::WriteLedgerRecord(entry, known.end.head);
-  const absl::Status appended = store_->Append(record, {.end = {.genesis = known.end.genesis,
-                                                                .count = known.end.count + 1,
-                                                                .head = ledger::RecordHash(record)},
-                                                        .last_time = entry.time});
-  store_->EndTurn();
-  TACET_RETURN_IF_ERROR(appended);
-  labels_.insert(entry.label);
-  entries_.push_back(std::move(entry));
+  TACET_RETURN_IF_ERROR(store_->Append(record, {.end = {.genesis = known.end.genesis,
+                                                        .count = known.end.count + 1,
+                                                        .head = ledger::RecordHash(record)},
+                                                .last_time = entry.time}));
+  Remember(std::move(entry));
   return absl::OkStatus();
 }
 

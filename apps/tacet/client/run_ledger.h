@@ -21,6 +21,7 @@
 #include "tacet/crypto/hash.h"
 #include "tacet/ledger/ledger_store.h"
 #include "tacet/ledger/privacy_ledger.h"
+#include "tacet/storage/file/posix_file.h"
 
 namespace tacet::app::client {
 
@@ -34,10 +35,11 @@ class RunLedger {
   static absl::StatusOr<std::unique_ptr<RunLedger>> Open(
       const std::filesystem::path& path, const agreement::Manifest& manifest,
       std::span<const agreement::EpochLink> earlier, std::string_view data_set,
-      const crypto::Digest& data_digest);
+      const crypto::Digest& data_digest,
+      storage::file::DiskCalls& disk = storage::file::DiskCalls::System());
 
-  // Adds what `ledger` has charged since. DataLoss when the copy has attempts that the ledger
-  // lacks: it is an older one.
+  // Adds what `ledger` has charged since. Unavailable when the disk fails: the next call goes on.
+  // DataLoss when the copy has attempts that the ledger lacks: it is an older one.
   absl::Status Update(const ledger::PrivacyLedger& ledger);
 
   const std::vector<ledger::LedgerEntry>& entries() const { return entries_; }
@@ -51,6 +53,7 @@ class RunLedger {
   RunLedger(const agreement::Manifest& manifest, std::span<const agreement::EpochLink> earlier,
             ledger::OpenedLedger opened);
 
+  void Remember(ledger::LedgerEntry entry);
   absl::Status Append(ledger::LedgerEntry entry);
   // A charge or a refusal.
   template <typename Record>

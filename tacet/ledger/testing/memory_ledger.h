@@ -17,8 +17,8 @@ namespace tacet::ledger::testing {
 struct MemoryLedger {
   base::Bytes ledger;
   base::Bytes anchor;
-  bool broken = false;  // appends fail
-  bool held = false;    // by somebody who does not end his turn
+  bool full = false;  // appends fail
+  bool held = false;  // by somebody who does not end his turn
 };
 
 class MemoryLedgerStore final : public LedgerStore {
@@ -37,7 +37,7 @@ class MemoryLedgerStore final : public LedgerStore {
     return std::move(tail.records);
   }
   absl::Status Append(std::span<const uint8_t> record, const KnownEnd& end) override {
-    if (memory_.broken) return base::Unavailable("the disk is full");
+    if (memory_.full) return base::Unavailable("the disk is full");
     memory_.ledger.insert(memory_.ledger.end(), record.begin(), record.end());
     memory_.anchor = WriteLedgerAnchor(end.end);
     known_ = end;

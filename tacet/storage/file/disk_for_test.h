@@ -35,10 +35,14 @@ class FailingDisk : public DiskCalls {
   }
 
   int calls = 0;
-  int fail_at = -1;  // counted from 0
+  int fail_at = -1;  // the first call that fails, counted from 0
+  int fails = 1;     // so many, one after the other
 
  private:
-  bool Fails() { return calls++ == fail_at; }
+  bool Fails() {
+    const int call = calls++;
+    return fail_at >= 0 && call >= fail_at && call < fail_at + fails;
+  }
 };
 
 // Ends the process before, in the middle of, or after its n-th call.

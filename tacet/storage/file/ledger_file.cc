@@ -242,18 +242,9 @@ absl::StatusOr<RecoveredLedger> LedgerFile::Read(const fs::path& path) {
 }
 
 absl::StatusOr<std::vector<LedgerRecord>> LedgerFile::BeginTurn() {
-  if (failed_) {
-    return base::FailedPrecondition("the ledger {} failed before: it has to be opened again",
-                                    place_.path.string());
-  }
   if (!LockFile(file_, place_.max_wait_seconds)) return InUse(place_.path);
-  failed_ = true;  // until everything is done
   absl::StatusOr<std::vector<LedgerRecord>> others = ReadOthers();
-  if (!others.ok()) {
-    EndTurn();
-    return others;
-  }
-  failed_ = false;
+  if (!others.ok()) EndTurn();
   return others;
 }
 
@@ -274,13 +265,13 @@ absl::StatusOr<std::vector<LedgerRecord>> LedgerFile::ReadOthers() {
   TACET_RETURN_IF_ERROR(anchor.status());
   absl::StatusOr<ledger::LedgerTail> tail = ledger::RecoverTail(header_, known_, behind, *anchor);
   if (!tail.ok()) return base::Annotate(tail.status(), path.string());
-  const bool grown = !tail->records.empty();
-  known_ = tail->known;
-  if (tail->torn_bytes > 0 || known_.end.count > tail->anchored) {
-    TACET_RETURN_IF_ERROR(Repair(path, file_, known_bytes(), tail->torn_bytes,
-                                 known_.end.count > tail->anchored, known_.end, disk_));
+  const LedgerAnchor& end = tail->known.end;
+  if (tail->torn_bytes > 0 || end.count > tail->anchored) {
+    TACET_RETURN_IF_ERROR(Repair(path, file_, BytesOf(end), tail->torn_bytes,
+                                 end.count > tail->anchored, end, disk_));
   }
-  if (grown) TACET_RETURN_IF_ERROR(RenewMoreAnchors(place_, known_.end, disk_));
+  if (!tail->records.empty()) TACET_RETURN_IF_ERROR(RenewMoreAnchors(place_, end, disk_));
+  known_ = tail->known;  // once nothing can fail: the caller gets each record once
   return std::move(tail->records);
 }
 
@@ -293,18 +284,6 @@ absl::Status LedgerFile::CheckStillThere() const {
 void LedgerFile::EndTurn() { UnlockFile(file_); }
 
 absl::Status LedgerFile::Append(std::span<const uint8_t> record, const KnownEnd& end) {
-  if (failed_) {
-    return base::FailedPrecondition("the ledger {} failed before: it has to be opened again",
-                                    place_.path.string());
-  }
-  failed_ = true;  // until everything is done
-  TACET_RETURN_IF_ERROR(TryAppend(record, end.end));
-  known_ = end;
-  failed_ = false;
-  return absl::OkStatus();
-}
-
-absl::Status LedgerFile::TryAppend(std::span<const uint8_t> record, const LedgerAnchor& end) {
   const fs::path& path = place_.path;
   struct stat info {};
   if (::fstat(file_.get(), &info) != 0) return SystemError("read", path);
@@ -313,10 +292,18 @@ absl::Status LedgerFile::TryAppend(std::span<const uint8_t> record, const Ledger
         "the ledger {} was changed from {} to {} bytes by somebody else while it was locked",
         path.string(), known_bytes(), static_cast<uint64_t>(info.st_size));
   }
-  if (!file_.WriteAll(record, disk_)) return SystemError("append to", path);
-  if (disk_.Synchronise(file_.get()) != 0) return SystemError("synchronise", path);
-  TACET_RETURN_IF_ERROR(ReplaceFile(AnchorPath(path), ledger::WriteLedgerAnchor(end), disk_));
-  return RenewMoreAnchors(place_, end, disk_);
+  const bool written = file_.WriteAll(record, disk_);
+  if (!written || disk_.Synchronise(file_.get()) != 0) {
+    const absl::Status failed = SystemError(written ? "synchronise" : "append to", path);
+    // What one call could not synchronise the next one may believe to be on disk. Where this fails,
+    // too, the next turn finds the record, and counts it.
+    (void)disk_.Truncate(file_.get(), static_cast<off_t>(known_bytes()));
+    return failed;
+  }
+  TACET_RETURN_IF_ERROR(ReplaceFile(AnchorPath(path), ledger::WriteLedgerAnchor(end.end), disk_));
+  TACET_RETURN_IF_ERROR(RenewMoreAnchors(place_, end.end, disk_));
+  known_ = end;
+  return absl::OkStatus();
 }
 
 }  // namespace tacet::storage::file

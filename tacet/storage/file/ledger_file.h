@@ -70,18 +70,17 @@ class LedgerFile final : public ledger::LedgerStore {
                                                    const ledger::LedgerHeader& header,
                                                    DiskCalls& disk);
   absl::StatusOr<std::vector<ledger::LedgerRecord>> ReadOthers();
-  absl::Status TryAppend(std::span<const uint8_t> record, const ledger::LedgerAnchor& end);
   absl::Status CheckStillThere() const;
-  uint64_t known_bytes() const {
-    return ledger::kLedgerHeaderBytes + known_.end.count * ledger::kLedgerRecordBytes;
+  static uint64_t BytesOf(const ledger::LedgerAnchor& end) {
+    return ledger::kLedgerHeaderBytes + end.count * ledger::kLedgerRecordBytes;
   }
+  uint64_t known_bytes() const { return BytesOf(known_.end); }
 
   LedgerPlace place_;
   File file_;
   ledger::LedgerHeader header_;
   ledger::KnownEnd known_;
   DiskCalls& disk_;
-  bool failed_ = false;
 };
 
 // PATH.anchor

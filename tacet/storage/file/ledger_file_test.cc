@@ -277,42 +277,71 @@ TEST_F(LedgerFileTest, ARemovedFileTakesNoCharge) {
               HasSubstr("removed or replaced"));
 }
 
-// Every call of making a ledger and charging it fails once. What was acknowledged is there, the
-// object charges nothing more, and opening it again goes on.
+// Every call of making a ledger and charging it fails, alone and with those after it. What was
+// acknowledged is there; the same object goes on when the disk does, and so does another one.
 TEST_F(LedgerFileTest, EveryDiskCallMayFail) {
+  for (const int fails : {1, 2, 7}) {
+    for (int fail_at = 0;; ++fail_at) {
+      SCOPED_TRACE(testing::Message() << fails << " from " << fail_at);
+      std::filesystem::remove_all(folder_);
+      std::filesystem::create_directories(folder_);
+      FailingDisk disk;
+      disk.fail_at = fail_at;
+      disk.fails = fails;
+      auto ledger = Open(disk);
+      for (int again = 0; !ledger.ok() && again < fails; ++again) {
+        EXPECT_EQ(ledger.status().code(), absl::StatusCode::kUnavailable) << ledger.status();
+        ledger = Open(disk);
+      }
+      ASSERT_TRUE(ledger.ok()) << ledger.status();
+      int failures = 0;
+      for (uint32_t round = 0; round < 3;) {
+        const absl::Status charged = (*ledger)->ChargeForSealing(Cost(), {0, round, 0});
+        if (charged.ok()) {
+          ++round;
+        } else {
+          ASSERT_LE(++failures, fails);
+          EXPECT_EQ(charged.code(), absl::StatusCode::kUnavailable) << charged;
+          EXPECT_GE(LedgerFile::Read(path_)->entries.size(), round);
+        }
+      }
+      EXPECT_EQ((*ledger)->entries().size(), 3u);
+      EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 3u);
+      auto other = Open();
+      ASSERT_TRUE(other.ok()) << other.status();
+      ASSERT_TRUE((*other)->ChargeForSealing(Cost(), {0, 3, 0}).ok());
+      EXPECT_EQ((*other)->entries().size(), 4u);
+      if (disk.calls <= fail_at) {
+        EXPECT_GT(fail_at, 30);
+        break;
+      }
+    }
+  }
+}
+
+// Two processes: what the other one charged is known after a turn that failed.
+TEST_F(LedgerFileTest, AFailedTurnForgetsNoChargeOfOthers) {
+  const LedgerPlace place(path_, {folder_ / "elsewhere.anchor"});
   for (int fail_at = 0;; ++fail_at) {
+    SCOPED_TRACE(fail_at);
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     FailingDisk disk;
-    disk.fail_at = fail_at;
-    uint32_t acknowledged = 0;
-    if (auto ledger = Open(disk); ledger.ok()) {
-      absl::Status status;
-      while (acknowledged < 3 &&
-             (status = (*ledger)->ChargeForSealing(Cost(), {0, acknowledged, 0})).ok()) {
-        ++acknowledged;
-      }
-      if (!status.ok()) {
-        EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-        EXPECT_EQ((*ledger)->ChargeForSealing(Cost(), {0, acknowledged, 0}).code(),
-                  absl::StatusCode::kFailedPrecondition);
-        EXPECT_EQ((*ledger)->ChargeForSealing(Cost(), {0, 0, 0}).code(),
-                  absl::StatusCode::kFailedPrecondition);
-      }
-    } else {
-      EXPECT_EQ(ledger.status().code(), absl::StatusCode::kUnavailable) << ledger.status();
-    }
-    const bool failed = disk.calls > fail_at;
-    EXPECT_EQ(failed, acknowledged < 3) << fail_at;
-    auto again = Open();
-    ASSERT_TRUE(again.ok()) << fail_at << again.status();
-    EXPECT_GE((*again)->entries().size(), acknowledged) << fail_at;
-    EXPECT_LE((*again)->entries().size(), acknowledged + 1) << fail_at;
-    ASSERT_TRUE((*again)->ChargeForSealing(Cost(), {0, 3, 0}).ok());
-    if (!failed) {
-      EXPECT_GT(fail_at, 30);
+    auto opened = LedgerFile::OpenOrCreate(place, Header(), disk);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    const auto ledger = *PrivacyLedger::Create(*std::move(opened));
+    ChargeRounds(0, 1);  // by the other one
+    disk.fail_at = disk.calls + fail_at;
+    const absl::Status first = ledger->ChargeForSealing(Cost(), {0, 1, 0});
+    EXPECT_EQ(first.ok(), disk.calls <= disk.fail_at);
+    if (first.ok()) {
+      EXPECT_GT(fail_at, 10);
       break;
     }
+    EXPECT_EQ(first.code(), absl::StatusCode::kUnavailable) << first;
+    ASSERT_TRUE(ledger->ChargeForSealing(Cost(), {0, 1, 0}).ok());
+    EXPECT_EQ(ledger->entries().size(), 2u);
+    EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 2u);  // round 0 was not charged once more
   }
 }
 
