@@ -254,7 +254,7 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
   // the state that was there, unless rounds went on from the backup.
   void RunServerFromBackup() {
     PutBack("hub", ".backup");
-    expected_violations_ = "[\"rollback\"]";
+    server_was_older_ = true;
     StartServer(server_flags_);
     Wait(Draw(10, 2000));
     Kill(sites_.size());
@@ -301,7 +301,7 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
   std::vector<Fault> coming_;
   std::array<int, kFaultNames.size()> caused_{};
   std::optional<KeptDatabase> database_;
-  std::string expected_violations_ = "[]";
+  bool server_was_older_ = false;
   std::unique_ptr<LyingProxy> proxy_;
   RecordedRounds seen_;  // changes while something passes
   std::mt19937 random_{static_cast<uint32_t>(Faults())};
@@ -317,8 +317,10 @@ TEST_P(RandomFaultsTest, LoseNothingAndRepeatNothing) {
   ASSERT_FALSE(HasFailure());
   proxy_->Watch(nullptr);
   for (const auto& [site, told] : told_) {
-    // A server that was older for a while, and nothing else.
-    EXPECT_THAT(told.Find("alarms")->Dump(), ::testing::AnyOf("[]", expected_violations_)) << site;
+    // A server that was older for a while, perhaps more than once, and nothing else.
+    for (const base::JsonValue& alarm : told.Find("alarms")->items()) {
+      EXPECT_TRUE(server_was_older_ && *alarm.AsString() == "rollback") << site << alarm.Dump();
+    }
   }
   ExpectOneModelAndNothingSaidTwice();
   seen_.ExpectNothingSealedTwice();

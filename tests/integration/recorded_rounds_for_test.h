@@ -17,6 +17,7 @@
 #include "tacet/base/float_bytes.h"
 #include "tacet/member/member_model.h"
 #include "tacet/member/memory_member_state.h"
+#include "tacet/protocol/wire.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
@@ -52,9 +53,14 @@ class RecordedRounds {
         shares_[number].push_back(part->part);
       }
     } else if (const auto* verdict = std::get_if<protocol::PutVerdictRequest>(&request.body)) {
-      if (!answer.ok() || !verdict->confirmed) return;
-      published_[attempt->number.round] = *attempt;
-      confirmed_[number].insert(request.member);
+      const bool taken = answer.ok() || protocol::IsRetryable(answer.status());
+      if (!taken || !verdict->confirmed) return;
+      // No other attempt begins once one was published.
+      const auto [published, is_new] = published_.emplace(attempt->number.round, *attempt);
+      if (!is_new && published->second.number.attempt < attempt->number.attempt) {
+        published->second = *attempt;
+      }
+      if (answer.ok()) confirmed_[number].insert(request.member);
     } else if (const auto* fetch = std::get_if<protocol::FetchPartRequest>(&request.body)) {
       if (!answer.ok() || fetch->name.kind != protocol::BulkKind::kClosedRound) return;
       const auto closed = protocol::ReadFetchedPart(*answer)->part;
@@ -163,7 +169,7 @@ class RecordedRounds {
   std::map<Number, base::Bytes> closed_;
   std::map<Number, std::vector<base::Bytes>> votes_, shares_;
   std::map<Number, std::set<uint64_t>> confirmed_;  // by members, acknowledged
-  std::map<uint32_t, secagg::Attempt> published_;   // by round
+  std::map<uint32_t, secagg::Attempt> published_;   // by round; perhaps not acknowledged
 };
 
 }  // namespace tacet::app
