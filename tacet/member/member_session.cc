@@ -139,8 +139,9 @@ absl::StatusOr<protocol::Announcement> MemberSession::Await() {
       parts_.server.Await({.known_revision = known_revision_.value_or(0),
                            .listed_from = listed_.size(),
                            .unmasking = needs_votes_});
-  if (announcement.ok() || protocol::IsRetryable(announcement.status()) ||
-      protocol::IsPermanent(announcement.status())) {
+  const bool is_of_other_time = announcement.status().code() == absl::StatusCode::kAborted;
+  if (announcement.ok() || protocol::IsPermanent(announcement.status()) ||
+      (protocol::IsRetryable(announcement.status()) && !is_of_other_time)) {
     return announcement;
   }
   const std::string why = base::Message(announcement.status());

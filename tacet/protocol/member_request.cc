@@ -162,10 +162,10 @@ crypto::Digest ContentDigest(const PutPartRequest& put, std::span<const uint8_t>
 absl::Status CheckTime(uint64_t sent, uint64_t now) {
   const uint64_t difference = std::max(sent, now) - std::min(sent, now);
   if (difference <= kMaxClockDifference) return absl::OkStatus();
-  return base::FailedPrecondition(
+  return absl::AbortedError(fmt::format(
       "request: made at {} by the sender's clock, it is {} here (seconds since 1970): the two may "
       "differ by {} s",
-      sent, now, kMaxClockDifference);
+      sent, now, kMaxClockDifference));
 }
 
 }  // namespace

@@ -121,8 +121,9 @@ struct RequestHead {
 };
 
 // Of a request's first bytes, all of them or at least kMaxHeadBytes. DataLoss when cut short;
-// FailedPrecondition when it is for another manifest or epoch, or was made at another time (both
-// clocks are told); PermissionDenied when the member does not exist or did not sign it.
+// FailedPrecondition when it is for another manifest or epoch; Aborted when it was made at another
+// time (both clocks are told): made once the clocks agree, the same request may be right;
+// PermissionDenied when the member does not exist or did not sign it.
 absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
                                             const agreement::SignedManifest& manifest,
                                             uint64_t now);

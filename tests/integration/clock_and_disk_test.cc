@@ -80,7 +80,7 @@ TEST_F(ClockJumpTest, RequestsOfAnotherTimeAreRefusedAndNothingIsLost) {
       SCOPED_TRACE(fmt::format("{} by {} s", who, seconds));
       AwaitMiddleOfRound();
       Shift(who, seconds);
-      AwaitMore("tacet_requests_total{kind=\"unreadable\",status=\"failed_precondition\"}");
+      AwaitMore("tacet_requests_total{kind=\"unreadable\",status=\"aborted\"}");
       Shift(who, 0);
       ASSERT_FALSE(HasFailure());
     }

@@ -548,6 +548,25 @@ TEST_F(LyingServerTest, AnotherRoundsSumIsNotApplied) {
 
 // The votes of a quorum are shown to nobody but the seats: what the others cannot check they do not
 // apply.
+// A clock that was wrong for a while refuses whatever came meanwhile, of everybody: a vote that was
+// dropped then left the attempt without an end.
+TEST_F(LyingServerTest, WhatWasRefusedForTheClockIsSentAgain) {
+  std::map<std::pair<uint64_t, size_t>, int> refused;
+  for (auto& site : live_.sites) {
+    site->wire.lie = [&refused, number = site->number](const protocol::RequestBody& body,
+                                                       Answered answer) -> Answered {
+      if (std::holds_alternative<protocol::AwaitRequest>(body)) return answer;
+      // What a server answers that takes nothing.
+      return ++refused[{number, body.index()}] % 25 == 1
+                 ? absl::AbortedError("request: made at 1 by the sender's clock, it is 1000 here")
+                 : std::move(answer);
+    };
+  }
+  live_.Run();
+  live_.ExpectModels(3, {0, 1, 2, 3, 4});
+  live_.ExpectNoViolations();
+}
+
 TEST_F(LyingServerTest, WithoutVotesNothingIsApplied) {
   Site& site = live_.site(2);
   live_.RunUntil([&] { return live_.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);

@@ -150,7 +150,7 @@ TEST(MemberRequestTest, ClocksMayDifferByTenMinutes) {
   }
   for (const uint64_t now : {kNow - 601, kNow + 601, uint64_t{0}, ~uint64_t{0}}) {
     const auto read = protocol::ReadMemberRequest(bytes, Members().manifest(), now);
-    EXPECT_EQ(read.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kAborted);  // it may be right later
     EXPECT_THAT(base::Message(read.status()), HasSubstr(fmt::format("it is {} here", now)));
   }
 }

@@ -36,7 +36,7 @@ std::optional<uint64_t> ServerClock(const absl::Status& refusal) {
   constexpr std::string_view kBefore = "by the sender's clock, it is ";
   const std::string text = base::Message(refusal);
   const size_t at = text.find(kBefore);
-  if (refusal.code() != absl::StatusCode::kFailedPrecondition || at == std::string::npos) {
+  if (refusal.code() != absl::StatusCode::kAborted || at == std::string::npos) {
     return std::nullopt;
   }
   uint64_t clock = 0;
