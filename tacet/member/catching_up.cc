@@ -137,9 +137,9 @@ absl::StatusOr<std::optional<protocol::Checkpoint>> FetchAttestedState(const Mem
     return checkpoint;
   };
   for (uint32_t index = 0; index < kMaxCheckpoints; ++index) {
-    const absl::StatusOr<base::Bytes> sealed = parts.server.Fetch(
-        {.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, index,
-        protocol::EncryptedCheckpointBytes(protocol::StateSizeOf(manifest.spec())));
+    const absl::StatusOr<base::Bytes> sealed =
+        parts.server.Fetch({.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, index,
+                           protocol::EncryptedCheckpointBytes(manifest.spec()));
     absl::Status judged = sealed.status();
     if (sealed.ok()) {
       absl::StatusOr<protocol::Checkpoint> checkpoint = read(*sealed);

@@ -670,10 +670,9 @@ absl::Status MemberSession::PutCheckpoint() {
     encrypted_checkpoint_.reset();
     // The server takes as many as the committee has seats. If it lies it could as well drop this.
     const auto last_taken = static_cast<uint32_t>(manifest.committee().size() - 1);
-    TACET_ASSIGN_OR_RETURN(const bool enough,
-                           parts_.server.Keeps(name, last_taken,
-                                               protocol::EncryptedCheckpointBytes(
-                                                   protocol::StateSizeOf(manifest.spec()))));
+    TACET_ASSIGN_OR_RETURN(
+        const bool enough,
+        parts_.server.Keeps(name, last_taken, protocol::EncryptedCheckpointBytes(manifest.spec())));
     if (enough) return absl::OkStatus();
     encrypted_checkpoint_ = {
         start.number.round,

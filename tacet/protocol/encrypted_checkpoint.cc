@@ -31,8 +31,8 @@ secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, 
           .model_digest = model_digest};
 }
 
-uint64_t EncryptedCheckpointBytes(const StateSize& size) {
-  return kHeaderBytes + crypto::kAeadOverheadBytes + CheckpointBytes(size);
+uint64_t EncryptedCheckpointBytes(const agreement::ManifestSpec& spec) {
+  return kHeaderBytes + crypto::kAeadOverheadBytes + CheckpointBytes(StateSizeOf(spec));
 }
 
 base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests,
@@ -40,7 +40,7 @@ base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const StateDigests& dig
                            const crypto::SecretBytes& epoch_key, crypto::Entropy& entropy) {
   const secagg::Attempt start = RoundStart(manifest, epoch, checkpoint.next_round, digests.model);
   base::ByteWriter message;
-  message.Reserve(EncryptedCheckpointBytes(StateSizeOf(manifest.spec())));
+  message.Reserve(EncryptedCheckpointBytes(manifest.spec()));
   base::WritePreamble(base::format::kEncryptedCheckpoint, message);
   secagg::WriteAttempt(start, message);
   message.U64(writer);
@@ -55,11 +55,11 @@ absl::StatusOr<Checkpoint> DecryptCheckpoint(std::span<const uint8_t> bytes,
                                              const secagg::Attempt& start,
                                              const crypto::SecretBytes& epoch_key) {
   const StateSize size = StateSizeOf(manifest.spec());
-  if (bytes.size() != EncryptedCheckpointBytes(size)) {
+  if (bytes.size() != EncryptedCheckpointBytes(manifest.spec())) {
     return base::DataLoss(
         "{}: it has {} bytes, one of {} parameters and {} values of velocity has {}",
         kEncryptedCheckpoint, bytes.size(), size.parameters, size.velocity,
-        EncryptedCheckpointBytes(size));
+        EncryptedCheckpointBytes(manifest.spec()));
   }
   base::ByteReader reader(bytes, kEncryptedCheckpoint);
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEncryptedCheckpoint, reader));

@@ -22,8 +22,8 @@ namespace tacet::protocol {
 secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, uint32_t round,
                            const crypto::Digest& model_digest = {});
 
-// The length of every encrypted checkpoint with so many values.
-uint64_t EncryptedCheckpointBytes(const StateSize& size);
+// The length of every encrypted checkpoint of a federation that agreed on `spec`.
+uint64_t EncryptedCheckpointBytes(const agreement::ManifestSpec& spec);
 
 // `checkpoint` under a key of the epoch and its round (XChaCha20-Poly1305, a fresh nonce), bound to
 // RoundStart and to `writer`, the member that makes it. `digests` are those of `checkpoint`.

@@ -60,7 +60,7 @@ std::string EncryptedRefusal(const base::Bytes& bytes, const secagg::Attempt& st
 
 TEST(EncryptedCheckpointTest, IsOpenedAsItWasSealed) {
   const base::Bytes sealed = Seal(EncryptedSample());
-  EXPECT_EQ(sealed.size(), EncryptedCheckpointBytes({.parameters = 3, .velocity = 3}));
+  EXPECT_EQ(sealed.size(), EncryptedCheckpointBytes(Known().spec()));
   const auto opened = DecryptCheckpoint(sealed, Known(), Start(), EpochKey());
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->next_round, 7u);

@@ -118,7 +118,7 @@ absl::Status RoundServer::CheckCheckpoint(const protocol::PutPartRequest& reques
         request.name.attempt.number.round, request.name.attempt.number.epoch, beginning.round,
         beginning.epoch);
   }
-  return CheckLength(request, protocol::EncryptedCheckpointBytes(protocol::StateSizeOf(spec())));
+  return CheckLength(request, protocol::EncryptedCheckpointBytes(spec()));
 }
 
 absl::StatusOr<std::optional<uint64_t>> RoundServer::CheckOffer(
@@ -227,8 +227,7 @@ size_t RoundServer::LargestPart(uint64_t member) const {
   const Submissions& checkpoints = state_->SubmissionsOf(ItemKind::kCheckpoint);
   if (checkpoints.size() < committee_size() ||
       state_->Find(ItemKind::kCheckpoint, member) != nullptr) {
-    largest = std::max<uint64_t>(largest,
-                                 protocol::EncryptedCheckpointBytes(protocol::StateSizeOf(spec())));
+    largest = std::max<uint64_t>(largest, protocol::EncryptedCheckpointBytes(spec()));
   }
   return static_cast<size_t>(std::min<uint64_t>(largest, protocol::kMaxPartBytes));
 }

@@ -980,8 +980,8 @@ TEST_F(OutsideTheCommitteeTest, NoUnmaskShareIsExpected) {
   Collect();
   Publish();
   const size_t share = secagg::UnmaskShareBytes(members_.terms().aggregation().sharing());
-  const size_t checkpoint = protocol::EncryptedCheckpointBytes(
-      protocol::StateSizeOf(members_.manifest().manifest().spec()));
+  const size_t checkpoint =
+      protocol::EncryptedCheckpointBytes(members_.manifest().manifest().spec());
   ASSERT_GT(share, checkpoint);
   EXPECT_EQ(server_->LargestPart(kOutside), checkpoint);
   for (size_t seat = 0; seat < 4; ++seat) EXPECT_EQ(server_->LargestPart(MemberOn(seat)), share);
@@ -1002,9 +1002,8 @@ TEST_F(OutsideTheCommitteeTest, CheckpointsOfTheRoundThatComesNext) {
   secagg::Attempt name{.manifest_hash = members_.manifest().manifest().hash(),
                        .number = {.round = 1}};
   name.model_digest.fill(10);
-  const base::Bytes checkpoint(protocol::EncryptedCheckpointBytes(
-                                   protocol::StateSizeOf(members_.manifest().manifest().spec())),
-                               9);
+  const base::Bytes checkpoint(
+      protocol::EncryptedCheckpointBytes(members_.manifest().manifest().spec()), 9);
   const auto put = [&](uint64_t member, const secagg::Attempt& attempt) {
     return testing::TakePart(*server_, member,
                              Part(protocol::BulkKind::kCheckpoint, attempt, checkpoint))

@@ -172,7 +172,9 @@ TEST_F(ReproduceTest, WrongUseIsNamed) {
   EXPECT_THAT(Table1({"--row", "noise"}).err, HasSubstr("--data names its folder"));
   EXPECT_FALSE(std::filesystem::exists(path_ / "out" / "noise"));
   EXPECT_THAT(Lab({"reproduce", "table2", "--show"}).err, HasSubstr("computed again"));
-  EXPECT_THAT(Lab({"reproduce", "figure2", "--row", "noise"}).err, HasSubstr("of table1"));
+  EXPECT_THAT(Lab({"reproduce", "remarks", "--row", "noise"}).err, HasSubstr("of table1"));
+  EXPECT_THAT(Lab({"reproduce", "figure2", "--row", "noise", "--out", "out"}).err,
+              HasSubstr("expected sigma-2, sigma-4"));
   EXPECT_EQ(Lab({"reproduce", "table3"}).exit_code, 2);
 }
 
@@ -196,6 +198,13 @@ TEST_F(ReproduceTest, Figure2FollowsTheNoise) {
   EXPECT_EQ(std::ranges::count(csv, '\n'), 6);
   EXPECT_THAT(Read("out/figure.svg"), HasSubstr("epsilon, T = 2"));
   EXPECT_EQ(Lab({"reproduce", "figure2", "--show", "--out", "out"}).exit_code, 0);
+
+  // One point of its own; the figure then has the points there are.
+  const Outcome one = Lab({"reproduce", "figure2", "--configs", "configs", "--out", "one",
+                           "--rounds", "2", "--threads", "1", "--row", "sigma-8"});
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_THAT(Read("one/figure.csv"), HasSubstr("sigma-8,2,"));
+  EXPECT_EQ(std::ranges::count(Read("one/figure.csv"), '\n'), 2);
 }
 
 TEST_F(ReproduceTest, Table2StandsBesideThePublishedSeconds) {

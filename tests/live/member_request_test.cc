@@ -376,8 +376,8 @@ TEST_F(ContentTest, NoMoreIsExpectedThanMayCome) {
     return handler_.MaxRequestBytes(Members().manifest().members()[member].name);
   };
   const size_t share = secagg::UnmaskShareBytes(Members().terms().aggregation().sharing());
-  const size_t checkpoint = protocol::EncryptedCheckpointBytes(
-      protocol::StateSizeOf(Members().manifest().manifest().spec()));
+  const size_t checkpoint =
+      protocol::EncryptedCheckpointBytes(Members().manifest().manifest().spec());
   EXPECT_GE(most(invited_[0]), Written(Put(upload_)).size());
   EXPECT_LT(most(invited_[0]), protocol::kMaxHeadBytes + upload_.size() + 1000);
   EXPECT_EQ(most(others_[0]), protocol::kMaxHeadBytes + std::max(share, checkpoint));

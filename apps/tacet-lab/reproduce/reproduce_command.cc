@@ -44,9 +44,10 @@ class ReproduceCommand : public program::Command {
         "remarks: modulus, scale, local privacy, rounding; hospitals: four hospitals' patients, "
         "each record protected, compared with alternatives (minutes)",
         {"table1", "table2", "figure2", "remarks", "hospitals", "public-start"}, true, &what_);
-    options.AddString("row",
-                      "table1, public-start: the only row to run (docs/experiments lists the rows)",
-                      &flags_.row);
+    options.AddString(
+        "row",
+        "table1, figure2, public-start: the only row to run (docs/experiments lists the rows)",
+        &flags_.row);
     options.AddString("data",
                       "folder of FEMNIST by writer (docs/formats/datasets.md); hospitals: folder "
                       "with one file for each hospital",
@@ -89,18 +90,18 @@ class ReproduceCommand : public program::Command {
   }
 
   absl::Status Run() override {
-    const bool rows = what_ == "table1" || what_ == "public-start";
+    const bool rows = what_ == "table1" || what_ == "figure2" || what_ == "public-start";
     if (flags_.row.has_value() && !rows) {
-      return base::InvalidArgument("--row names a row of table1 or public-start; {} has none",
-                                   what_);
+      return base::InvalidArgument(
+          "--row names a row of table1, figure2 or public-start; {} has none", what_);
     }
     if (flags_.experiment.start.has_value() && what_ != "public-start") {
       return base::InvalidArgument("--start is for public-start; {} begins with random parameters",
                                    what_);
     }
-    if (flags_.show && !rows && what_ != "figure2") {
+    if (flags_.show && !rows) {
       return base::InvalidArgument(
-          "--show is for table1, public-start and figure2; {} is computed again each time", what_);
+          "--show is for table1, figure2 and public-start; {} is computed again each time", what_);
     }
     if (json_) flags_.progress = stderr;
     TACET_ASSIGN_OR_RETURN(const Reproduced made, Reproduce());

@@ -240,7 +240,7 @@ TEST_F(SlowAttacksTest, SlowWriters) {
     protocol::PutPartRequest checkpoint{
         .name = {BulkKind::kCheckpoint,
                  {.manifest_hash = serving_.members.manifest().manifest().hash(), .number = {}}},
-        .total = protocol::EncryptedCheckpointBytes(protocol::StateSizeOf(LargeAgreement())),
+        .total = protocol::EncryptedCheckpointBytes(LargeAgreement()),
         .part = base::Bytes(size_t{1} << 20)};
     checkpoint.digest[0] = static_cast<uint8_t>(i);
     writers.push_back(Connect(MemberName(MemberOf(i))));
@@ -362,7 +362,7 @@ TEST_F(OneThreadTest, TinyRecords) {
       protocol::PutPartRequest{
           .name = {BulkKind::kCheckpoint,
                    {.manifest_hash = serving_.members.manifest().manifest().hash(), .number = {}}},
-          .total = protocol::EncryptedCheckpointBytes(protocol::StateSizeOf(LargeAgreement())),
+          .total = protocol::EncryptedCheckpointBytes(LargeAgreement()),
           .part = base::Bytes(400'000)});
   const auto flood = Connect("site-1");
   const std::string records = flood->Encrypted(call, 1);
