@@ -142,15 +142,16 @@ check: test lint python ## run everything: long tests, all tests under ASan, UBS
 	@tools/fuzz_coverage.sh
 
 .PHONY: tidy
-tidy: ## run clang-tidy on every file (an hour or more)
-	@tools/setup.sh demo server test check
-	$(call configure,asan)
-	tools/tidy.sh build/asan
+tidy: ## run clang-tidy on every file (hours)
+	@tools/setup.sh demo server test mpi check python
+	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
+	$(call configure,tidy,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
+	tools/tidy.sh build/tidy
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for ten minutes
 	@tools/setup.sh demo server test
-	$(call configure,fuzz)
+	$(call configure,fuzz,-DTACET_NETWORK=ON)
 	$(call build,fuzz,--target sanitized_tests)
 	$(call run_tests,fuzz)
 

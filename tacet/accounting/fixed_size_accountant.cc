@@ -158,11 +158,14 @@ std::optional<RepeatedEvent> OnlyRound(const std::vector<RepeatedEvent>& stream)
   return only;
 }
 
+// Whether the lemmas and the arithmetic reach: fixed-size sampling alone, and noise that is not too
+// small for the masses of its losses.
 bool IsFixedSize(const std::vector<WeightedEvent>& parts) {
   bool sampled = false;
   for (const WeightedEvent& part : parts) {
     const SamplingEvent& event = part.event;
-    if (event.sampling != Sampling::kFixedSize || !(event.noise_stddev > 0) ||
+    if (event.sampling != Sampling::kFixedSize ||
+        !(Sensitivity(event) <= kSteepest * event.noise_stddev) ||
         event.neighbouring != parts.front().event.neighbouring ||
         event.clip_norm != parts.front().event.clip_norm) {
       return false;

@@ -222,6 +222,7 @@ std::optional<ComposedEpsilon> LossSum::Solve(const TiltedLaw& law, const Window
     const double charged = rounding + outside * scale;
     const double at_s = above - fading + sign * charged;
     const double share = charged / std::exp(log_target);
+    if (!std::isfinite(at_s)) return std::nullopt;  // beyond double's range: nothing is shown
     if (at_s > 0 && std::log(at_s) > log_target) {
       if (k + 1 >= window.points) {
         return std::nullopt;

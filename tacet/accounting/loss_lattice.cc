@@ -28,10 +28,11 @@ struct Boundary {
   LossSides sides;
 };
 
-// p - e^g q of a cell: positive when its merged loss is above g.
+// p - e^g q of a cell: positive when its merged loss is above g. Negative where q cannot be told: a
+// bound from below takes such a cell for one of less loss.
 double Surplus(const Boundary& left, const Boundary& right, double g) {
   const CellMass cell = Between(left.sides, right.sides);
-  return cell.p - cell.q * std::exp(g);
+  return cell.q < kLeastMass ? -cell.p : cell.p - cell.q * std::exp(g);
 }
 
 // The outer boundary of the next cell outwards from `inner`, whose merged loss is to be g: on the
@@ -116,7 +117,8 @@ LossLattice PessimisticLattice(const RoundLoss& loss, const LossRange& range, do
     const LossSides right = loss.At(static_cast<double>(i + 1) * step);
     const CellMass cell = Between(left, right);
     // up + down = p, up e^{-t-h} + down e^{-t} = q.
-    const double up = std::clamp((cell.p - cell.q * std::exp(t)) / shrink, 0.0, cell.p);
+    const double lifted = cell.q < kLeastMass ? 0 : cell.q * std::exp(t);
+    const double up = std::clamp((cell.p - lifted) / shrink, 0.0, cell.p);
     lattice.mass[static_cast<size_t>(i - first)] += cell.p - up;
     lattice.mass[static_cast<size_t>(i - first) + 1] += up;
     left = right;
@@ -137,7 +139,7 @@ LossLattice OptimisticLattice(const RoundLoss& loss, const LossRange& range, dou
     for (double t = range.low; t < range.high; t += step) {
       const Boundary right = at(t + step);
       const CellMass cell = Between(left.sides, right.sides);
-      if (cell.p > heaviest && cell.q > 0) {
+      if (cell.p > heaviest && cell.q >= kLeastMass) {
         heaviest = cell.p;
         middle = std::clamp(std::log(cell.p / cell.q), t, t + step);
       }

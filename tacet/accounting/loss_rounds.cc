@@ -12,19 +12,6 @@ namespace {
 // Cells of a lattice times parts of a mixture that the tilt is looked for with.
 constexpr double kMaxStartWork = 131'072;
 
-// Nobody is sampled: P = Q.
-class NoLoss : public RoundLoss {
- public:
-  LossSides At(double /*t*/) const override { return {}; }
-  double AtomAtZero() const override { return 1; }
-};
-
-// No noise: everything may be lost.
-class TotalLoss : public RoundLoss {
- public:
-  LossSides At(double /*t*/) const override { return {.p_above = 1, .q_below = 1}; }
-};
-
 }  // namespace
 
 bool IsUnsampled(const SamplingEvent& event) {
@@ -36,15 +23,8 @@ std::unique_ptr<RoundLoss> LossOfMixture(const std::vector<WeightedEvent>& mixtu
                                          const LossOfEvent& loss_of) {
   std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts;
   for (const WeightedEvent& part : mixture) {
-    std::unique_ptr<RoundLoss> loss;
-    if (part.event.sampling_rate == 0) {
-      loss = std::make_unique<NoLoss>();
-    } else if (!(part.event.noise_stddev > 0)) {
-      loss = std::make_unique<TotalLoss>();
-    } else {
-      loss = loss_of(part.event);
-    }
-    parts.emplace_back(part.probability, std::move(loss));
+    parts.emplace_back(part.probability,
+                       part.event.sampling_rate > 0 ? loss_of(part.event) : ErasureLoss(0));
   }
   if (parts.size() == 1) return std::move(parts.front().second);
   return MixedLoss(std::move(parts));

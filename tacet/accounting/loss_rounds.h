@@ -14,14 +14,17 @@
 
 namespace tacet::accounting {
 
+// Sensitivity over noise from which on a round by itself costs an epsilon above 60: a bound from
+// above takes it for lost, and one from below for a round with this much.
+inline constexpr double kSteepest = 24;
+
 // True when the observer knows that the unit takes part.
 bool IsUnsampled(const SamplingEvent& event);
 
 using LossOfEvent = std::function<std::unique_ptr<RoundLoss>(const SamplingEvent&)>;
 
-// The loss of a mixture whose form the observer learns: `loss_of` for parts that are sampled and
-// have noise, no loss where nobody is sampled, everything lost where there is no noise. The mixture
-// is one that GroupMixture made.
+// The loss of a mixture whose form the observer learns: `loss_of` for parts that are sampled. The
+// mixture is one that GroupMixture made.
 std::unique_ptr<RoundLoss> LossOfMixture(const std::vector<WeightedEvent>& mixture,
                                          const LossOfEvent& loss_of);
 

@@ -41,8 +41,10 @@ bool HasTwoDirections(const SamplingEvent& event) {
 }
 
 std::unique_ptr<RoundLoss> EventLoss(const SamplingEvent& event, Bound bound, bool forward) {
-  const double c = Sensitivity(event) / event.noise_stddev;
+  const double steepness = Sensitivity(event) / event.noise_stddev;
   const double q = event.sampling_rate;
+  if (!(steepness <= kSteepest) && bound == Bound::kUpper) return ErasureLoss(q);
+  const double c = steepness <= kSteepest ? steepness : kSteepest;
   if (IsUnsampled(event)) {
     return SampledGaussianLoss(1, c, true);
   }
@@ -123,6 +125,7 @@ Bracket OneRound(const RoundLoss& loss, const LossRange& range, double delta) {
   const auto solve = [&](double slack) {
     const auto too_much = [&](double t) {
       const LossSides sides = loss.At(t);
+      if (sides.q_above < kLeastMass) return slack > 0 && sides.p_above * (1 + slack) > delta;
       return sides.p_above * (1 + slack) - std::exp(t) * sides.q_above * (1 - slack) > delta;
     };
     if (!too_much(0)) {
@@ -200,8 +203,11 @@ Bracket BracketEpsilon(std::vector<LossRounds> rounds, double delta, double enou
       continue;
     }
     bracket.points = std::max(bracket.points, upper->points);
-    bracket.upper = std::min(
-        bracket.upper, upper->epsilon > 0 ? upper->epsilon + RoundingShift(rounds, above) : 0);
+    if (upper->epsilon == 0) {
+      bracket.upper = 0;
+    } else {
+      bracket.upper = std::min(bracket.upper, upper->epsilon + RoundingShift(rounds, above));
+    }
     if (bracket.upper <= enough) {
       break;
     }

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/accounting/fixed_size_accountant.h"
 #include "tacet/accounting/gaussian_mechanism.h"
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/moments_accountant.h"
@@ -283,6 +284,35 @@ TEST(PldAccountantTest, CornersAreFiniteAndOrdered) {
       }
     }
   }
+}
+
+// With d = S / sigma, the event x > d/2 has P-mass q/2 or more and Q-mass e^(-d^2/8) or less, so
+// epsilon is at least log(q/2 - delta) + d^2/8. Masses under- and overflow from d = 38 on, and what
+// was no number counted as nothing: epsilon 0.
+TEST(PldAccountantTest, SoLittleNoiseIsNeverCheap) {
+  for (const double d : {11.0, 25.0, 38.5, 60.0, 1000.0}) {
+    for (const double q : {0.01, 0.999}) {
+      for (const Sampling sampling : {Sampling::kPoisson, Sampling::kFixedSize}) {
+        for (const Neighbouring n : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
+          const SamplingEvent event = Event(sampling, n, q, 1 / d);
+          const double least = std::log(q / 2 - 1e-5) + d * d / 8;
+          for (const uint64_t rounds : {1u, 5u}) {
+            const PldResult result = Pld(event, rounds, 1e-5);
+            EXPECT_GE(result.epsilon, least) << d << " " << q << " " << rounds;
+            EXPECT_LE(result.epsilon_lower, result.epsilon);
+            const auto tight = FixedSizeEpsilon(Repeated(event, rounds), 1e-5);
+            ASSERT_TRUE(tight.ok());
+            if (tight->has_value()) {
+              EXPECT_GE((*tight)->epsilon, least) << d << " " << q << " " << rounds;
+            }
+          }
+        }
+      }
+    }
+  }
+  // Draws that are rarer than delta still cost nothing.
+  const SamplingEvent rare = Event(Sampling::kPoisson, Neighbouring::kZeroOut, 1e-9, 1e-3);
+  EXPECT_LT(Pld(rare, 100, 1e-5).epsilon, 1e-9);
 }
 
 TEST(PldAccountantTest, RefusesWhatIsOutOfRange) {

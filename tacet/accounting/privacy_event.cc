@@ -202,6 +202,9 @@ SamplingEvent WorstEvent(std::span<const CountedEvent> events) {
   for (const auto& [event, count] : events) {
     alike = alike && event.sampling == worst.sampling && event.pool == worst.pool &&
             event.least == worst.least;
+    // Of known size more are drawn at a higher rate, and bring more noise: neither is the worse.
+    alike = alike && (event.sampling != Sampling::kPoissonKnownSize ||
+                      event.sampling_rate == events.front().event.sampling_rate);
     worst.noise_stddev = std::min(worst.noise_stddev, event.noise_stddev);
     worst.clip_norm = std::max(worst.clip_norm, event.clip_norm);
     worst.sampling_rate = std::max(worst.sampling_rate, event.sampling_rate);

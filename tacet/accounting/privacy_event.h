@@ -98,7 +98,8 @@ SamplingEvent WorstForm(const std::vector<WeightedEvent>& mixture);
 
 // One event that reveals at least as much as each of `events` (at least one, of one unit and one
 // neighbouring relation): the least noise, the largest clip norm and the highest rate among them
-// where they are sampled alike, and no sampling at all where they are not.
+// where they are sampled alike, and no sampling at all where they are not. Cohorts of known size
+// are alike at one rate only.
 SamplingEvent WorstEvent(std::span<const CountedEvent> events);
 
 inline constexpr size_t kUngroupedParts = 32;

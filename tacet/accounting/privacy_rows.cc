@@ -253,6 +253,16 @@ absl::StatusOr<Guarantees> GuaranteesOfTraining(TermsInTurn terms, Extent extent
   return guarantees;
 }
 
+absl::StatusOr<std::optional<SamplingEvent>> WorstRound(const FederationPrivacySpec& federation) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> all, ObserveFederation(federation));
+  std::vector<CountedEvent> rounds;
+  for (const ObservedRounds& observed : all) {
+    if (IsGuaranteed(observed)) rounds.push_back({.event = WorstForm(observed.round), .count = 1});
+  }
+  if (rounds.empty()) return std::nullopt;
+  return WorstEvent(rounds);
+}
+
 absl::StatusOr<double> LargestCarriedEpsilon(const FederationPrivacySpec& federation) {
   constexpr Accountant kQuick[] = {Accountant::kRdp, Accountant::kPld};
   TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> all_observed,

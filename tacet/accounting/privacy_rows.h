@@ -92,6 +92,11 @@ absl::StatusOr<Guarantees> GuaranteesOf(const FederationPrivacySpec& federation,
 absl::StatusOr<Guarantees> GuaranteesOfTraining(TermsInTurn terms, Extent extent,
                                                 std::span<const dp::MechanismPlan* const> plans);
 
+// One event that reveals at least as much as a round does to any observer that has a guarantee,
+// however many rounds there are: which observer is the worst depends on their number. Nothing when
+// there is no such observer. Errors of CheckFederation.
+absl::StatusOr<std::optional<SamplingEvent>> WorstRound(const FederationPrivacySpec& federation);
+
 // Epsilon by which the mechanism plan multiplies its implementation terms: the largest headline up
 // to kLargestCarriedEpsilon over all observers; the smallest when all are beyond it.
 // FailedPrecondition when no observer has a guarantee.

@@ -93,6 +93,16 @@ class OppositeGaussian : public RoundLoss {
   double c_;
 };
 
+class Erasure : public RoundLoss {
+ public:
+  explicit Erasure(double q) : q_(q) {}
+  LossSides At(double /*t*/) const override { return {.p_above = q_, .q_below = q_}; }
+  double AtomAtZero() const override { return 1 - q_; }
+
+ private:
+  double q_;
+};
+
 class Mixed : public RoundLoss {
  public:
   explicit Mixed(std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts)
@@ -131,6 +141,8 @@ std::unique_ptr<RoundLoss> SampledGaussianLoss(double q, double c, bool mixture_
 std::unique_ptr<RoundLoss> OppositeGaussianLoss(double q, double c) {
   return std::make_unique<OppositeGaussian>(q, c);
 }
+
+std::unique_ptr<RoundLoss> ErasureLoss(double q) { return std::make_unique<Erasure>(q); }
 
 std::unique_ptr<RoundLoss> MixedLoss(
     std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts) {

@@ -44,6 +44,10 @@ std::unique_ptr<RoundLoss> SampledGaussianLoss(double q, double c, bool mixture_
 // sampling, replace-one: c = S / sigma.
 std::unique_ptr<RoundLoss> OppositeGaussianLoss(double q, double c);
 
+// With probability q everything is lost, else nothing. Dominates every pair that differs with
+// probability q only.
+std::unique_ptr<RoundLoss> ErasureLoss(double q);
+
 // The observer learns which part happened: masses mix.
 std::unique_ptr<RoundLoss> MixedLoss(
     std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts);

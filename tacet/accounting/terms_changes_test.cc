@@ -167,6 +167,26 @@ TEST(TermsChangesTest, UnlikeDrawsAreNotAmplifiedTogether) {
   EXPECT_EQ(external.by_terms[0].event.sampling, Sampling::kPoissonKnownSize);
 }
 
+// Of a cohort of known size a smaller one can be the costlier: at a higher rate there is more
+// noise.
+TEST(TermsChangesTest, KnownSizesOfOnePoolAreNotAmplifiedTogether) {
+  std::vector<FederationPrivacySpec> terms = {Sites(1000, 9), Sites(1000, 1)};
+  for (FederationPrivacySpec& spec : terms) {
+    spec.sampling.method = Sampling::kPoisson;
+    spec.sampling.cohort = 20;
+    spec.sampling.min_participants = 10;
+    spec.mechanism.noise_stddev = 1;
+  }
+  terms[1].sampling.cohort = 500;
+  const std::vector<ObservedRounds> all = Observe(terms);
+  const ObservedRounds& external = Of(all, Observer::kExternal);
+  EXPECT_EQ(external.round[0].event.sampling, Sampling::kNone);
+  const auto few = BoundEpsilon(Repeated(external.by_terms[0].event, 9), 1e-5);
+  const auto together = BoundEpsilon({{.round = external.round, .count = 10}}, 1e-5);
+  ASSERT_TRUE(few.ok() && together.ok());
+  EXPECT_GE(together->epsilon(), few->epsilon());
+}
+
 TEST(TermsChangesTest, ParticipationsAreLimitedOverAllTerms) {
   std::vector<FederationPrivacySpec> terms = {Sites(6, 3), Sites(5, 4)};
   for (FederationPrivacySpec& spec : terms) {

@@ -326,12 +326,9 @@ accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec) {
                                   .noise_stddev = 0,
                                   .clip_norm = spec.mechanism.clip_norm};
   if (!spec.mechanism.makes_guarantee() || !(spec.mechanism.noise_stddev > 0)) return event;
-  const auto guarantees =
-      accounting::GuaranteesOf(PrivacyOf(spec, AttemptBudget(spec)), accounting::Extent::kHeadline);
-  if (!guarantees.ok()) return event;
-  if (!guarantees->worst_observed.round.empty()) {
-    event = accounting::WorstForm(guarantees->worst_observed.round);
-  }
+  const auto worst = accounting::WorstRound(PrivacyOf(spec, AttemptBudget(spec)));
+  if (!worst.ok() || !worst->has_value()) return event;
+  event = **worst;
   if (event.sampling == accounting::Sampling::kNone) {
     event.sampling = accounting::Sampling::kFixedSize;
     event.sampling_rate = 1;

@@ -111,11 +111,11 @@ CohortRange UploadRange(const ManifestSpec& spec);
 uint32_t ExpectedUploads(const ManifestSpec& spec);
 
 // One attempt in the form in which it is charged to a ledger of announced attempts and to the
-// server's budget: as seen by the worst guaranteed observer of all permitted attempts
-// (Guarantees::worst_observed). With unit client that is usually an observer that knows the
-// cohorts, for whom nothing is sampled: fixed-size sampling at rate 1. An observer who learns one
-// of several forms of a round is charged as if it had the least noise and the highest rate among
-// them. Noise 0 where there is no guarantee.
+// budget: it reveals at least as much as the attempt does to any observer that has a guarantee
+// (accounting::WorstRound), since after few attempts another one is the worst than after many.
+// Where the server draws cohorts one of them knows the cohorts, for whom nothing is sampled
+// (fixed-size sampling at rate 1), and one knows its own share of the noise. Noise 0 where there is
+// no guarantee.
 accounting::SamplingEvent ChargedEvent(const ManifestSpec& spec);
 
 // Input of the accountants for `attempts` attempts.

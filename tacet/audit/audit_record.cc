@@ -386,15 +386,18 @@ JsonValue RetentionJson(RunKind kind) {
             "keeps them.");
 }
 
-JsonValue AssumptionsJson() {
+JsonValue AssumptionsJson(const agreement::ManifestSpec& agreed) {
   JsonValue list = JsonValue::MakeArray();
   for (const std::string_view statement :
        {"A member's software clips and adds its noise as agreed; as many members as "
         "min_participants less the colluders of an observer do so honestly.",
         "Rows with sampling hold against observers that learn no cohort; an observer that sees the "
         "traffic, or was told the cohort, is under cohort-knowing.",
-        "The server together with a holder of the epoch key decrypts single uploads: there is no "
-        "guarantee against the two together.",
+        agreed.committee.seats == 0
+            ? "The server together with a holder of the epoch key decrypts single uploads: there "
+              "is no guarantee against the two together."
+            : "No single upload is decrypted as long as those who work together hold no more of "
+              "the committee's seats than may be corrupt.",
         "Accuracy and loss on the members' held-out data are outside epsilon, and so is every "
         "choice of a setting that was made after seeing them.",
         "Existence, availability and timing of members are not hidden, nor is time on the "
@@ -442,7 +445,7 @@ absl::StatusOr<JsonValue> AuditRecord(const AuditedRun& run) {
       .Set("mechanism", MechanismJson(run.agreements.back()))
       .Set("earlier_terms", EarlierTermsJson(run))
       .Set("encryption", EncryptionJson(run))
-      .Set("assumptions", AssumptionsJson())
+      .Set("assumptions", AssumptionsJson(run.agreed()))
       .Set("retention", RetentionJson(facts.kind))
       .Set("rounds", RoundsJson(facts.rounds))
       .Set("attestations", AttestationsJson(run))

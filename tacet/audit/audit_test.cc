@@ -437,8 +437,9 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
   WriteLedgerOf({*agreement::Manifest::Create(SmallAgreement())}, facts,
                 [](ledger::LedgerEntry& entry) { entry.event.noise_stddev *= 1.5; });
   EXPECT_EQ(Complaint(facts),
-            "the ledger: charge 1: has noise 9, rate 1 and clip norm 1, by the agreement they are "
-            "6, 1 and 1");
+            fmt::format("the ledger: charge 1: has noise {}, rate 1 and clip norm 1, by the "
+                        "agreement they are {}, 1 and 1",
+                        6 * std::sqrt(5 / 6.0) * 1.5, 6 * std::sqrt(5 / 6.0)));
 }
 
 double WorstOf(const JsonValue& record) {

@@ -293,14 +293,17 @@ absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
   return reader.Finish(name);
 }
 
-std::vector<std::filesystem::path> CsvFiles(const std::filesystem::path& path) {
+absl::StatusOr<std::vector<std::filesystem::path>> CsvFiles(const std::filesystem::path& path) {
   return DataFiles(path, {".csv", ".tsv", ".data"});
 }
 
-bool HoldsCsv(const std::filesystem::path& path) { return !CsvFiles(path).empty(); }
+bool HoldsCsv(const std::filesystem::path& path) {
+  const auto files = CsvFiles(path);
+  return files.ok() && !files->empty();
+}
 
 absl::Status AddCsvFiles(const std::filesystem::path& path, CsvReader& reader) {
-  const std::vector<std::filesystem::path> files = CsvFiles(path);
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> files, CsvFiles(path));
   if (files.empty()) {
     return base::NotFound("{}: no file ending in .csv, .tsv or .data", path.string());
   }

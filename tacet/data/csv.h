@@ -79,8 +79,8 @@ absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
 absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options);
 // Hands those files to a reader.
 absl::Status AddCsvFiles(const std::filesystem::path& path, CsvReader& reader);
-// Those files; whether there is one.
-std::vector<std::filesystem::path> CsvFiles(const std::filesystem::path& path);
+// Those files, errors of DataFiles; whether there is one.
+absl::StatusOr<std::vector<std::filesystem::path>> CsvFiles(const std::filesystem::path& path);
 bool HoldsCsv(const std::filesystem::path& path);
 
 }  // namespace tacet::data

@@ -14,8 +14,8 @@ constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
 
 }  // namespace
 
-std::vector<std::filesystem::path> DataFiles(const std::filesystem::path& path,
-                                             std::initializer_list<std::string_view> endings) {
+absl::StatusOr<std::vector<std::filesystem::path>> DataFiles(
+    const std::filesystem::path& path, std::initializer_list<std::string_view> endings) {
   const auto fits = [&](const std::filesystem::path& file) {
     return std::ranges::count(endings, file.extension().string()) > 0;
   };
@@ -29,6 +29,7 @@ std::vector<std::filesystem::path> DataFiles(const std::filesystem::path& path,
        entry.increment(error)) {
     if (fits(entry->path())) files.push_back(entry->path());
   }
+  if (error) return base::Unavailable("cannot read {}: {}", path.string(), error.message());
   std::ranges::sort(files);
   return files;
 }

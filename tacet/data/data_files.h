@@ -13,9 +13,10 @@
 namespace tacet::data {
 
 // `path` itself when it is not a folder, else what the folder holds, in the order of their names;
-// of either only what has one of these endings (".csv"). Nothing where nothing can be read.
-std::vector<std::filesystem::path> DataFiles(const std::filesystem::path& path,
-                                             std::initializer_list<std::string_view> endings);
+// of either only what has one of these endings (".csv"). Unavailable when the folder cannot be read
+// to its end: fewer files would be another data set.
+absl::StatusOr<std::vector<std::filesystem::path>> DataFiles(
+    const std::filesystem::path& path, std::initializer_list<std::string_view> endings);
 
 // A whole file of up to 4 GiB. NotFound when it cannot be opened, InvalidArgument for a folder or
 // a larger file, DataLoss when it ends early.

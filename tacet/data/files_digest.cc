@@ -39,13 +39,12 @@ absl::StatusOr<std::vector<fs::path>> AllFiles(const fs::path& path) {
   if (!fs::is_directory(path, error)) return files;
   auto entry = fs::recursive_directory_iterator(path, error);
   while (!error && entry != fs::recursive_directory_iterator()) {
-    std::error_code unread;
     if (entry->path().filename().native().starts_with('.')) {
       entry.disable_recursion_pending();
-    } else if (entry->is_regular_file(unread)) {
+    } else if (entry->is_regular_file(error)) {
       files.push_back(entry->path());
     }
-    entry.increment(error);
+    if (!error) entry.increment(error);
   }
   if (error) return base::Unavailable("cannot read {}: {}", path.string(), error.message());
   return files;
@@ -54,7 +53,7 @@ absl::StatusOr<std::vector<fs::path>> AllFiles(const fs::path& path) {
 }  // namespace
 
 absl::StatusOr<crypto::Digest> FilesDigest(const fs::path& path) {
-  std::vector<fs::path> files = FilesOfDataset(path);
+  TACET_ASSIGN_OR_RETURN(std::vector<fs::path> files, FilesOfDataset(path));
   if (files.empty()) {
     TACET_ASSIGN_OR_RETURN(files, AllFiles(path));
   }

@@ -271,14 +271,17 @@ absl::StatusOr<Dataset> LeafReader::Finish(std::string_view name) {
   return Dataset::Create(std::move(state.spec));
 }
 
-std::vector<std::filesystem::path> LeafFiles(const std::filesystem::path& path) {
+absl::StatusOr<std::vector<std::filesystem::path>> LeafFiles(const std::filesystem::path& path) {
   return DataFiles(path, {".json"});
 }
 
-bool HoldsLeaf(const std::filesystem::path& path) { return !LeafFiles(path).empty(); }
+bool HoldsLeaf(const std::filesystem::path& path) {
+  const auto files = LeafFiles(path);
+  return files.ok() && !files->empty();
+}
 
 absl::StatusOr<Dataset> LoadLeaf(const std::filesystem::path& path) {
-  const std::vector<std::filesystem::path> files = LeafFiles(path);
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> files, LeafFiles(path));
   if (files.empty()) return base::NotFound("{}: no file ending in .json", path.string());
   LeafReader reader;
   for (const std::filesystem::path& file : files) {

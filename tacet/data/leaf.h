@@ -44,8 +44,8 @@ class LeafReader {
 // A file ending in .json, or all such files of a folder in the order of their names; each up to
 // 4 GiB. NotFound when there is none.
 absl::StatusOr<Dataset> LoadLeaf(const std::filesystem::path& path);
-// Those files; whether there is one.
-std::vector<std::filesystem::path> LeafFiles(const std::filesystem::path& path);
+// Those files, errors of DataFiles; whether there is one.
+absl::StatusOr<std::vector<std::filesystem::path>> LeafFiles(const std::filesystem::path& path);
 bool HoldsLeaf(const std::filesystem::path& path);
 
 }  // namespace tacet::data

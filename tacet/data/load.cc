@@ -83,18 +83,15 @@ absl::StatusOr<Dataset> LoadIdxFolder(const fs::path& folder) {
   return Dataset::Create(std::move(spec));
 }
 
-std::vector<fs::path> FilesOfDataset(const fs::path& path) {
-  std::vector<fs::path> files;
+absl::StatusOr<std::vector<fs::path>> FilesOfDataset(const fs::path& path) {
   if (HoldsIdxImages(path)) {
+    std::vector<fs::path> files;
     for (const std::string_view stem : {kImages, kLabels, kWriters, kClients}) {
       if (std::optional<fs::path> file = FindFile(path, stem)) files.push_back(*std::move(file));
     }
-  } else if (HoldsLeaf(path)) {
-    files = LeafFiles(path);
-  } else {
-    files = CsvFiles(path);
+    return files;
   }
-  return files;
+  return HoldsLeaf(path) ? LeafFiles(path) : CsvFiles(path);
 }
 
 absl::StatusOr<Dataset> LoadDataset(const fs::path& path, const CsvOptions& csv) {

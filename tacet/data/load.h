@@ -23,8 +23,10 @@ absl::StatusOr<Dataset> LoadDataset(const std::filesystem::path& path, const Csv
 // The same for a folder of IDX files only. Classes = the largest label + 1.
 absl::StatusOr<Dataset> LoadIdxFolder(const std::filesystem::path& folder);
 
-// The files that LoadDataset reads from `path`; none where it would find no data set.
-std::vector<std::filesystem::path> FilesOfDataset(const std::filesystem::path& path);
+// The files that LoadDataset reads from `path`; none where it would find no data set. Errors of
+// DataFiles.
+absl::StatusOr<std::vector<std::filesystem::path>> FilesOfDataset(
+    const std::filesystem::path& path);
 
 // True when `path` is a folder that holds images in the IDX layout (it may still be malformed).
 bool HoldsIdxImages(const std::filesystem::path& path);

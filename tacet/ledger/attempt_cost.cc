@@ -9,6 +9,7 @@
 namespace tacet::ledger {
 namespace {
 
+using accounting::Neighbouring;
 using accounting::SamplingEvent;
 using accounting::Unit;
 
@@ -25,6 +26,13 @@ int SizeOf(Unit unit) {
   return 3;
 }
 
+// Whether the agreement bounds how far one unit's contribution is from another's, 2 S, and not how
+// long one is: queries for replace-one neighbours (docs/security/statistics.md).
+bool BoundsDistance(const agreement::ManifestSpec& agreed) {
+  return agreed.model == agreement::kQueryModel && agreed.privacy.unit != Unit::kClient &&
+         agreed.privacy.neighbouring == Neighbouring::kReplaceOne;
+}
+
 }  // namespace
 
 SamplingEvent AttemptEvent(const agreement::ManifestSpec& agreed, ChargingRule rule) {
@@ -32,16 +40,29 @@ SamplingEvent AttemptEvent(const agreement::ManifestSpec& agreed, ChargingRule r
 }
 
 SamplingEvent AttemptEventFor(const agreement::ManifestSpec& agreed, ChargingRule rule, Unit unit,
-                              accounting::Neighbouring neighbouring) {
+                              Neighbouring neighbouring) {
   SamplingEvent event{.unit = unit,
                       .neighbouring = neighbouring,
                       .sampling = accounting::Sampling::kFixedSize,
                       .clip_norm = agreed.mechanism.clip_norm};
   if (SizeOf(unit) <= SizeOf(agreed.privacy.unit)) {
+    // A unit that is a part of the agreed one turns its contribution into another one, not into
+    // nothing. Such a change, too, is at most 2 S long. As replace-one without sampling it is the
+    // change to nothing of a contribution of 2 S.
+    const bool is_part = SizeOf(unit) < SizeOf(agreed.privacy.unit);
+    const bool becomes_another =
+        neighbouring == Neighbouring::kZeroOut && (is_part || BoundsDistance(agreed));
     agreement::ManifestSpec seen = agreed;
-    seen.privacy.neighbouring = neighbouring;
+    seen.privacy.neighbouring = becomes_another ? Neighbouring::kReplaceOne : neighbouring;
     event = agreement::ChargedEvent(seen);
     event.unit = unit;
+    if (becomes_another) {
+      event.neighbouring = Neighbouring::kZeroOut;
+      event.clip_norm *= 2;
+      event.sampling = accounting::Sampling::kFixedSize;
+      event.sampling_rate = 1;
+      event.pool = event.least = 0;
+    }
   }
   const bool cohorts_draw = agreed.privacy.unit == Unit::kClient || unit == Unit::kClient;
   if (rule == ChargingRule::kOwnSeals && cohorts_draw) {

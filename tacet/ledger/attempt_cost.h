@@ -57,7 +57,8 @@ struct AttemptCost {
 accounting::SamplingEvent AttemptEvent(const agreement::ManifestSpec& agreed, ChargingRule rule);
 
 // The same attempt for another unit and other neighbours. A guarantee for a client holds for its
-// persons, and one for a person for its records; none holds the other way (noise 0).
+// persons, and one for a person for its records, against replacement; for zero-out neighbours twice
+// the clip norm is charged, without sampling. None holds the other way (noise 0).
 accounting::SamplingEvent AttemptEventFor(const agreement::ManifestSpec& agreed, ChargingRule rule,
                                           accounting::Unit unit,
                                           accounting::Neighbouring neighbouring);

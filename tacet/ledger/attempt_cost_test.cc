@@ -97,6 +97,72 @@ TEST(AttemptCostTest, OtherNeighboursAreJudgedAgain) {
   EXPECT_GT(EpsilonOf(replaced), 1.5 * EpsilonOf(seen(Neighbouring::kZeroOut)));
 }
 
+// The cost of a change of length `distance` under the noise that is charged.
+double DistanceCharged(const SamplingEvent& event) {
+  EXPECT_EQ(event.sampling_rate, 1);
+  return accounting::Sensitivity(event) / event.noise_stddev;
+}
+
+// A record that goes away turns its site's contribution into another one, up to 2 S away: charging
+// S halved the truth.
+TEST(AttemptCostTest, APartOfAUnitThatGoesAwayChangesTheUnitsContribution) {
+  agreement::ManifestSpec sites = Sites(), persons = Hospitals();
+  sites.privacy.neighbouring = Neighbouring::kZeroOut;
+  persons.privacy.unit = Unit::kPerson;
+  for (const agreement::ManifestSpec& spec : {sites, persons}) {
+    const auto manifest = agreement::Manifest::Create(spec);
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    for (const ChargingRule rule : {ChargingRule::kAnnouncedAttempts, ChargingRule::kOwnSeals}) {
+      const SamplingEvent event =
+          AttemptEventFor(manifest->spec(), rule, Unit::kRecord, Neighbouring::kZeroOut);
+      EXPECT_EQ(event.neighbouring, Neighbouring::kZeroOut);
+      EXPECT_GE(DistanceCharged(event), 2 * spec.mechanism.clip_norm / spec.mechanism.noise_stddev);
+    }
+  }
+}
+
+// A query for replace-one neighbours bounds the distance of two rows. A row by itself may be twice
+// as long as S, and going away it moves the sum by that.
+TEST(AttemptCostTest, ARowOfAQueryForReplacementMayBeTwiceAsLong) {
+  agreement::ManifestSpec spec = Hospitals();
+  spec.model = agreement::kQueryModel;
+  spec.annex.fill(1);
+  spec.sampling.record_rate = 1;
+  spec.sampling.expected_batch = 0;
+  const auto charged = [&](Neighbouring agreed, Neighbouring of_ledger) {
+    spec.privacy.neighbouring = agreed;
+    return DistanceCharged(
+        AttemptEventFor(spec, ChargingRule::kAnnouncedAttempts, Unit::kRecord, of_ledger));
+  };
+  const double norm = charged(Neighbouring::kZeroOut, Neighbouring::kZeroOut);
+  EXPECT_DOUBLE_EQ(charged(Neighbouring::kReplaceOne, Neighbouring::kReplaceOne), 2 * norm);
+  EXPECT_DOUBLE_EQ(charged(Neighbouring::kReplaceOne, Neighbouring::kZeroOut), 2 * norm);
+  EXPECT_DOUBLE_EQ(charged(Neighbouring::kZeroOut, Neighbouring::kReplaceOne), 2 * norm);
+}
+
+// After few attempts another observer is the worst than after all of them: one that took part and
+// knows its share of the noise, and not one that knows the cohorts. 0.1 charged as the latter.
+TEST(AttemptCostTest, NoObserverLosesMoreThanIsChargedAfterAnyNumberOfAttempts) {
+  for (const uint64_t clients : {3, 4, 6}) {
+    agreement::ManifestSpec spec = Sites();
+    spec.sampling.clients = clients;
+    spec.sampling.cohort = clients - 1;
+    spec.members.resize(clients);
+    const auto manifest = agreement::Manifest::Create(spec);
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    for (const uint64_t attempts : {1, 2, 5, 22}) {
+      const auto guarantees = agreement::GuaranteesOf(*manifest, attempts);
+      ASSERT_TRUE(guarantees.ok()) << guarantees.status();
+      auto filter = accounting::PrivacyFilter::Create({});
+      ASSERT_TRUE(
+          filter->Add(AttemptEvent(manifest->spec(), ChargingRule::kAnnouncedAttempts), attempts)
+              .ok());
+      EXPECT_GE(filter->Epsilon()->epsilon(), guarantees->epsilon() * (1 - 1e-9))
+          << clients << " clients, " << attempts;
+    }
+  }
+}
+
 // The draw of a cohort amplifies nothing for a site that counts its own seals only. Records are
 // drawn by the site's own coins, in the attempts that it seals for.
 TEST(AttemptCostTest, OwnSealsAreNotAmplifiedByCohorts) {

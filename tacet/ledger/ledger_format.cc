@@ -15,7 +15,6 @@ using accounting::Sampling;
 using accounting::SamplingEvent;
 using accounting::Unit;
 
-constexpr size_t kMaxNameBytes = 255;
 constexpr size_t kDigestBytes = 32;
 constexpr size_t kBodyBytes = kLedgerRecordBytes - kDigestBytes;
 

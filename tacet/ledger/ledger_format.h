@@ -35,9 +35,11 @@ enum class ChargingRule : uint8_t { kAnnouncedAttempts = 1, kOwnSeals = 2 };
 std::string_view ChargingRuleName(ChargingRule rule);
 absl::StatusOr<ChargingRule> ParseChargingRule(std::string_view name);
 
+inline constexpr size_t kMaxNameBytes = 255;
+
 struct LedgerHeader {
-  // The data that is spent, across all federations: a name its owner gives it, 1 to 255 printable
-  // ASCII characters, and a keyed digest by which the site recognises it (data_digest.h).
+  // The data that is spent, across all federations: a name its owner gives it, 1 to kMaxNameBytes
+  // printable ASCII characters, and a keyed digest by which the site recognises it (data_digest.h).
   std::string data_set;
   crypto::Digest data_digest{};
   // The unit and the neighbours that the ledger's epsilon is about. Charges of federations that

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
 
@@ -11,15 +12,6 @@ namespace {
 // Words that the server chose are in some texts.
 constexpr size_t kMaxText = 400;
 
-// Printable ASCII alone, and no more of it than a reason needs.
-std::string Plain(std::string_view text) {
-  std::string plain(text.substr(0, kMaxText));
-  for (char& c : plain) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return plain;
-}
-
 NodeEvent EventOf(NodeEventKind kind, std::string_view what, const secagg::AttemptNumber& at,
                   std::string_view text = {}) {
   return {.kind = kind,
@@ -27,7 +19,7 @@ NodeEvent EventOf(NodeEventKind kind, std::string_view what, const secagg::Attem
           .attempt = at,
           .bytes = std::nullopt,
           .digest = std::nullopt,
-          .text = Plain(text)};
+          .text = base::PlainText(text, kMaxText)};
 }
 
 }  // namespace

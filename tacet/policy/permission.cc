@@ -99,6 +99,13 @@ class Checks {
     if (agreed_.privacy.unit != Unit::kClient) {
       AtLeast("privacy.appearances", policy_.appearances, agreed_.sampling.appearances,
               "privacy.appearances");
+    } else if (policy_.appearances > 1 && std::ranges::any_of(policy_.units, [](Unit unit) {
+                 return unit != Unit::kClient;
+               })) {
+      Violate("privacy.appearances",
+              fmt::format("privacy.unit is client, whose epsilon is about one site alone; a unit "
+                          "that appears at {} sites is not protected by it",
+                          policy_.appearances));
     }
   }
 

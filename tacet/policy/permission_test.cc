@@ -150,6 +150,23 @@ TEST(PermissionTest, NoPolicyAllowsATrainingWithoutProtection) {
 }
 
 // A budget of the federation's own ends it earlier; the member's ledger keeps it.
+// Its epsilon is about one site, so a person at two of them is not protected by it.
+TEST(PermissionTest, AGuaranteeForASiteIsNoneForAUnitOfSeveralSites) {
+  agreement::ManifestSpec sites = Agreed();
+  sites.privacy.unit = Unit::kClient;
+  sites.sampling.record_rate = sites.sampling.expected_batch = 0;
+  sites.sampling.appearances = 0;
+  SitePolicy policy = Equal();
+  policy.epsilon_per_year = 50;
+  policy.units = {Unit::kRecord, Unit::kClient};
+  EXPECT_THAT(KeysOf(policy, sites, Use()), ::testing::ElementsAre("privacy.appearances"));
+  policy.appearances = 1;
+  EXPECT_THAT(KeysOf(policy, sites, Use()), IsEmpty());
+  policy.appearances = 2;
+  policy.units = {Unit::kClient};
+  EXPECT_THAT(KeysOf(policy, sites, Use()), IsEmpty());
+}
+
 TEST(PermissionTest, ABudgetOfTheFederationCounts) {
   SitePolicy policy = Equal();
   policy.epsilon_per_year *= 0.8;

@@ -180,6 +180,21 @@ TEST_F(NoiseAttackTest, TestsTheUnitThatEpsilonSpeaksOf) {
   EXPECT_THAT(both.Find("verdict")->Dump(), HasSubstr("8 shadow models are few"));
 }
 
+// A start is known to the attacker, and fits the run's own model alone.
+TEST_F(NoiseAttackTest, ShadowsBeginWhereTheRunBegan) {
+  WriteNoise("data.csv", 2, 400);
+  Simulate(std::string(kQuick) + "[run]\nno_noise = true\n", "first");
+  const std::string start = fmt::format("start = \"{}\"", (path_ / "first/model.f32").string());
+  std::string config = kQuick;
+  config.replace(config.find("[model]"), 7, "[model]\n" + start);
+  Simulate(config + "[run]\nno_noise = true\n", "second");
+  const base::JsonValue found = Attack({"second", "--shadows", "8"});
+  EXPECT_EQ(exit_code_, 0) << err_;
+  EXPECT_EQ(*found.Find("shadows")->Find("model")->AsString(), "logistic");
+  EXPECT_THAT(Refusal({"second", "--shadow-model", "mlp"}),
+              HasSubstr("the run began with parameters of logistic"));
+}
+
 TEST_F(NoiseAttackTest, GoesOnWhereItWasInterrupted) {
   WriteNoise("data.csv", 2, 400);
   Simulate(std::string(kQuick) + "[run]\nno_noise = true\n", "run");

@@ -52,21 +52,21 @@ TEST_F(SimulationTest, TheServersPlanEndsTheRunBeforeTheBudgetIsPassed) {
   const auto store = NewStore("run");
   const auto result = Run(spec, *store, recorder_, channel, *learner_);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(result->stopped, HasSubstr("the budget ends the run after 9 of 40 rounds"));
-  EXPECT_EQ(result->rounds, 9u);
-  EXPECT_EQ(uploads, 9 * 6);
+  EXPECT_THAT(result->stopped, HasSubstr("the budget ends the run after 7 of 40 rounds"));
+  EXPECT_EQ(result->rounds, 7u);
+  EXPECT_EQ(uploads, 7 * 6);
   EXPECT_LE(result->ledger.epsilon(), 10);
   EXPECT_GT(result->ledger.epsilon(), 9.5);
-  EXPECT_EQ(result->ledger_charges, 9u);
-  EXPECT_THAT(recorder_.notes, Contains(HasSubstr("holds for 9 attempts")));
+  EXPECT_EQ(result->ledger_charges, 7u);
+  EXPECT_THAT(recorder_.notes, Contains(HasSubstr("holds for 7 attempts")));
   const trainer::Evaluation last = *learner_->Evaluate(result->model, 1);
   EXPECT_EQ(result->evaluation.accuracy, last.accuracy);
   // Going on changes nothing.
   const auto again = Run(spec, *store, recorder_, channel, *learner_);
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->rounds, 9u);
+  EXPECT_EQ(again->rounds, 7u);
   EXPECT_EQ(again->model, result->model);
-  EXPECT_EQ(uploads, 9 * 6);
+  EXPECT_EQ(uploads, 7 * 6);
 }
 
 // The members have spent of this data elsewhere, which the server does not know: it announces a
@@ -92,7 +92,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
     elsewhere.event = agreement::ChargedEvent(agreed);
     elsewhere.rounds = 100;
     elsewhere.spare_attempts = 0;
-    for (uint32_t round = 0; round < 8; ++round) {
+    for (uint32_t round = 0; round < 6; ++round) {
       ASSERT_TRUE((*ledger)->ChargeForSealing(elsewhere, {0, round, 0}).ok());
     }
   }
@@ -100,7 +100,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
   EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(base::Message(result.status()),
               HasSubstr("the privacy budget of \"simulation\" refuses round 1 attempt 0"));
-  EXPECT_EQ(uploads, 6);  // round 0 was the ninth charge, the last that fits
+  EXPECT_EQ(uploads, 6);  // round 0 was the seventh charge, the last that fits
   EXPECT_EQ(recorder_.rounds.size(), 1u);
   EXPECT_EQ(recorder_.rounds[0].epsilon,
             accounting::GuaranteesOf(agreement::PrivacyOf(agreed, 1))->epsilon());  // of it alone

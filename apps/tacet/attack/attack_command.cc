@@ -37,7 +37,8 @@ class AttackCommand : public program::Command {
                     &settings_.shadows);
     options.AddChoice(
         "shadow-model",
-        "architecture of the shadow models; auto: the run's own, but mlp instead of femnist-cnn",
+        "architecture of the shadow models; auto: the run's own, but mlp instead of femnist-cnn "
+        "where the run has no model.start",
         {"auto", "femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}, &settings_.shadow_model);
     options.AddUint("shadow-rounds",
                     "rounds of training for each shadow model; 0: as many as the run had",

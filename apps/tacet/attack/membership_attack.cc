@@ -132,8 +132,9 @@ absl::Status CompareAll(const std::vector<accounting::RepeatedEvent>& stream,
   return absl::OkStatus();
 }
 
-ShadowRecipe ShadowRecipeOf(const AttackedRun& run, const training::LearnerSpec& learner,
-                            const AttackSettings& settings) {
+absl::StatusOr<ShadowRecipe> ShadowRecipeOf(const AttackedRun& run,
+                                            const training::LearnerSpec& learner,
+                                            const AttackSettings& settings) {
   ShadowRecipe recipe =
       RecipeOf(run.agreed(), learner, run.config().federation.weights == "samples");
   if (settings.shadow_rounds != 0) {
@@ -141,7 +142,16 @@ ShadowRecipe ShadowRecipeOf(const AttackedRun& run, const training::LearnerSpec&
         static_cast<uint32_t>(settings.shadow_rounds);
   }
   std::string model = settings.shadow_model;
-  if (model == "auto") model = learner.model.starts_with("femnist") ? "mlp" : learner.model;
+  // The parameters with which a run began fit its own model alone.
+  const bool has_start = !learner.start.empty();
+  if (model == "auto") {
+    model = learner.model.starts_with("femnist") && !has_start ? "mlp" : learner.model;
+  }
+  if (model != learner.model && has_start) {
+    return base::InvalidArgument(
+        "--shadow-model is {}, but the run began with parameters of {}: leave it out", model,
+        learner.model);
+  }
   if (model != learner.model) {
     recipe.learner.model = model;
     if (model == "mlp") recipe.learner.hidden = {64};
@@ -288,10 +298,11 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
   TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner, run::LearnerSpecOf(run.config()));
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::ObservedRounds> observers,
                          GuaranteedObservers(run));
+  TACET_ASSIGN_OR_RETURN(ShadowRecipe recipe, ShadowRecipeOf(run, learner, settings));
   Attacker attacker{.run = run,
                     .directory = directory,
                     .settings = settings,
-                    .recipe = ShadowRecipeOf(run, learner, settings),
+                    .recipe = std::move(recipe),
                     .out = out};
   AttackResult result;
   result.shadow_model = attacker.recipe.learner.model;

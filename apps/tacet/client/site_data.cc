@@ -5,6 +5,7 @@
 #include "fmt/core.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/data/files_digest.h"
@@ -18,10 +19,7 @@ constexpr size_t kMaxNameBytes = 200;
 std::string NameOf(const std::filesystem::path& path) {
   const std::filesystem::path last =
       path.has_filename() ? path.filename() : path.parent_path().filename();
-  std::string name = last.string().substr(0, kMaxNameBytes);
-  for (char& letter : name) {
-    if (letter < ' ' || letter > '~') letter = '?';
-  }
+  const std::string name = base::PlainText(last.string(), kMaxNameBytes);
   return name.empty() ? "data" : name;
 }
 

@@ -1,10 +1,10 @@
 #include "apps/tacet/run/site_config.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "fmt/core.h"
 
+#include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/trainer/function_learner.h"
 
@@ -67,9 +67,7 @@ absl::Status CheckArchitecture(const RunConfig& config) {
 }
 
 std::string ArchitectureText(const RunConfig& agreed) {
-  std::string text = agreed.model.architecture.substr(0, kMaxArchitectureBytes);
-  std::ranges::replace_if(text, std::not_fn(IsPrintable), '?');
-  return text;
+  return base::PlainText(agreed.model.architecture, kMaxArchitectureBytes);
 }
 
 absl::StatusOr<std::string> ArchitectureLine(std::string_view annex) {

@@ -9,6 +9,7 @@
 #include "apps/tacet/run/configuration_words.h"
 #include "apps/tacet/run/data_warnings.h"
 #include "apps/tacet/run/site_config.h"
+#include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/models/network.h"
@@ -96,11 +97,8 @@ absl::Status TrainingRun::Assist() {
 }
 
 simulation::SimulatedData LedgerDataOf(const data::Dataset& dataset) {
-  simulation::SimulatedData data{.name = dataset.name().substr(0, 255),
+  simulation::SimulatedData data{.name = base::PlainText(dataset.name(), ledger::kMaxNameBytes),
                                  .digest = data::DatasetDigest(dataset)};
-  for (char& letter : data.name) {
-    if (letter < ' ' || letter > '~') letter = '?';
-  }
   if (data.name.empty()) data.name = "data";
   return data;
 }

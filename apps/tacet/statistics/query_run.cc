@@ -9,8 +9,10 @@
 #include "apps/tacet/run/run_reader.h"
 #include "apps/tacet/statistics/answers_output.h"
 #include "apps/tacet/statistics/site_tables.h"
+#include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
+#include "tacet/ledger/ledger_format.h"
 #include "tacet/simulation/local_channel.h"
 #include "tacet/statistics/query_learner.h"
 
@@ -43,10 +45,7 @@ absl::Status WriteText(RunDirectory& directory, std::string_view name, std::stri
 }  // namespace
 
 std::string LedgerName(const std::filesystem::path& data) {
-  std::string name = data.filename().string().substr(0, 255);
-  for (char& letter : name) {
-    if (letter < ' ' || letter > '~') letter = '?';
-  }
+  const std::string name = base::PlainText(data.filename().string(), ledger::kMaxNameBytes);
   return name.empty() ? "data" : name;
 }
 

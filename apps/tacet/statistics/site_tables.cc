@@ -269,7 +269,7 @@ absl::StatusOr<std::vector<SiteTable>> LoadSiteTables(const std::filesystem::pat
                                                       const QueryFile& file,
                                                       const tacet::statistics::Query& query,
                                                       const TableFormat& format) {
-  const std::vector<std::filesystem::path> files = data::CsvFiles(path);
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> files, data::CsvFiles(path));
   if (files.empty()) {
     return base::NotFound("{}: there is no file that ends in .csv, .data or .tsv", path.string());
   }

@@ -33,7 +33,9 @@ std::optional<data::Dataset> ReadTables(const fs::path& path, const data::CsvOpt
                                         DataCheck& check) {
   data::CsvReader reader(options,
                          [&check](const TableProblem& problem) { AddProblem(check, problem); });
-  for (const fs::path& file : data::CsvFiles(path)) {
+  const auto files = data::CsvFiles(path);
+  if (!files.ok()) AddProblem(check, path.string(), files.status());
+  for (const fs::path& file : files.value_or(std::vector<fs::path>())) {
     check.files.push_back(file.string());
     const absl::StatusOr<std::string> text = data::ReadDataFile(file);
     const absl::Status added = text.ok() ? reader.Add(*text, file.string()) : text.status();
@@ -48,7 +50,8 @@ std::optional<data::Dataset> ReadTables(const fs::path& path, const data::CsvOpt
 std::optional<data::Dataset> ReadData(const fs::path& path, const data::CsvOptions& options,
                                       DataCheck& check) {
   if (!data::HoldsIdxImages(path) && data::HoldsCsv(path)) return ReadTables(path, options, check);
-  for (const fs::path& file : data::FilesOfDataset(path)) check.files.push_back(file.string());
+  const auto files = data::FilesOfDataset(path).value_or(std::vector<fs::path>());
+  for (const fs::path& file : files) check.files.push_back(file.string());
   absl::StatusOr<data::Dataset> dataset = data::LoadDataset(path, options);
   if (dataset.ok()) return *std::move(dataset);
   AddProblem(check, path.string(), dataset.status());
@@ -127,7 +130,8 @@ std::optional<std::string> UnreadTables(const fs::path& path) {
     }
     const bool table = ending == ".xlsx" || ending == ".xls" || ending == ".ods" ||
                        ending == ".txt" || ending == ".csv" || ending == ".tsv";
-    if (table && data::CsvFiles(entry->path()).empty()) {
+    const auto read = data::CsvFiles(entry->path());
+    if (table && read.ok() && read->empty()) {
       names.insert(entry->path().filename().string());
     }
   }

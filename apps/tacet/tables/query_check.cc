@@ -134,9 +134,11 @@ void CountRows(const QueryCheckSpec& spec, const std::vector<SiteTable>& tables,
 
 DataCheck CheckQueryTables(const QueryCheckSpec& spec) {
   DataCheck check;
-  const std::vector<std::filesystem::path> files = data::CsvFiles(spec.data);
+  const auto found = data::CsvFiles(spec.data);
+  if (!found.ok()) AddProblem(check, spec.data.string(), found.status());
+  const auto files = found.value_or(std::vector<std::filesystem::path>());
   for (const std::filesystem::path& file : files) check.files.push_back(file.string());
-  if (files.empty()) {
+  if (found.ok() && files.empty()) {
     AddProblem(check, TableProblem{.file = spec.data.string(),
                                    .fault = {.what = "there is no table",
                                              .remedy = "a table ends in .csv, .tsv or .data"}});

@@ -7,9 +7,12 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+
 #include "tacet/agreement/key_renewal.h"
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
+#include "tacet/storage/file/locked_files.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
 
@@ -70,7 +73,10 @@ absl::Status DeleteBefore(uint32_t epoch, const fs::path& folder, std::string_vi
   }
   if (error) return base::Unavailable("cannot read {}: {}", folder.string(), error.message());
   for (const fs::path& file : old) {
-    if (extension == kKeyExtension) TACET_RETURN_IF_ERROR(OverwriteSecretFile(file));
+    if (extension == kKeyExtension) {
+      TACET_RETURN_IF_ERROR(RemoveOldContent(file));
+      TACET_RETURN_IF_ERROR(OverwriteSecretFile(file));
+    }
     if (!fs::remove(file, error) || error) {
       return base::Unavailable("cannot delete {}: {}", file.string(), error.message());
     }
@@ -162,6 +168,18 @@ absl::StatusOr<TrainingTerms> ReadTerms(const fs::path& folder) {
   return terms;
 }
 
+// For as long as a person waits for another command of theirs.
+constexpr double kMaxLockSeconds = 10;
+
+// The name is written once, so it is the same file for every process.
+absl::StatusOr<FileLock> LockWholeFolder(const fs::path& folder) {
+  File name(folder / kName, O_RDWR);
+  if (!name.ok()) return SystemError("open", folder / kName);
+  if (LockFile(name, kMaxLockSeconds)) return FileLock(std::move(name));
+  return base::Unavailable("another command works in {}: try again when it has ended",
+                           folder.string());
+}
+
 // Of a path, from the last one up, those that do not exist.
 std::vector<fs::path> MissingFolders(const fs::path& path) {
   std::vector<fs::path> missing;
@@ -218,7 +236,10 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(
     made = Fill(path, parts, locked, locked_key, disk);
     if (!made.ok()) Clear(path).IgnoreError();
   }
-  if (made.ok()) return CoordinatorFolder(path, parts, disk);
+  if (made.ok()) {
+    TACET_ASSIGN_OR_RETURN(FileLock lock, LockWholeFolder(path));
+    return CoordinatorFolder(path, parts, std::move(lock), disk);
+  }
   for (const fs::path& folder : above) fs::remove(folder, error);
   return made;
 }
@@ -229,6 +250,7 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path, 
     return base::NotFound("{} holds no federation: `tacet federation init` makes one",
                           path.string());
   }
+  TACET_ASSIGN_OR_RETURN(FileLock lock, LockWholeFolder(path));
   TACET_ASSIGN_OR_RETURN(const base::Bytes name, ReadFile(path / kName));
   TACET_ASSIGN_OR_RETURN(const base::Bytes identity, ReadFile(path / kIdentity));
   const absl::StatusOr<base::Bytes> digits = base::FromHex(base::AsText(identity));
@@ -239,7 +261,7 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path, 
   }
   std::ranges::copy(*digits, parts.identity.begin());
   TACET_ASSIGN_OR_RETURN(parts.authority, ReadFile(path / kAuthority));
-  CoordinatorFolder folder(path, std::move(parts), disk);
+  CoordinatorFolder folder(path, std::move(parts), std::move(lock), disk);
   TACET_RETURN_IF_ERROR(folder.FinishEpochs());
   TACET_ASSIGN_OR_RETURN(folder.parts_.terms, ReadTerms(path));
   return folder;
@@ -349,6 +371,9 @@ absl::StatusOr<uint32_t> CoordinatorFolder::Epoch() const {
     latest = std::max(latest, *epoch);
     found = true;
   }
+  if (error) {
+    return base::Unavailable("cannot read {}: {}", (path_ / kEpochs).string(), error.message());
+  }
   if (!found) return base::DataLoss("{} holds no epoch key", (path_ / kEpochs).string());
   return latest;
 }
@@ -425,6 +450,10 @@ absl::Status CoordinatorFolder::BeginNextEpoch(const agreement::SignedManifest& 
   const uint32_t epoch = manifest.epoch();
   // What a call that failed left of the same epoch is not part of this one.
   TACET_RETURN_IF_ERROR(FinishEpochs());
+  std::error_code error;
+  if (fs::exists(KeyPath(epoch), error)) {
+    return base::AlreadyExists("epoch {} has begun: its manifest stays", epoch);
+  }
   TACET_RETURN_IF_ERROR(SaveSignedManifest(epoch, manifest.bytes()));
   std::string names;
   for (const std::string& name : removed) names += name + "\n";

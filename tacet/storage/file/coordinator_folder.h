@@ -22,6 +22,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
+#include "tacet/storage/file/file_lock.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
@@ -42,8 +43,9 @@ struct EnrolledSite {
   base::Bytes certificate;  // DER
 };
 
-// One process at a time is expected; what it wrote is durable when a call returns OK. Secrets are
-// in files of their own, locked and readable by their owner alone.
+// One process at a time uses a folder: Create and Open lock it and wait some seconds for another
+// one, then Unavailable. What a call wrote is durable when it returns OK. Secrets are in files of
+// their own, encrypted and readable by their owner alone.
 class CoordinatorFolder {
  public:
   struct Parts {
@@ -84,8 +86,9 @@ class CoordinatorFolder {
   // NotFound when there is none of that name. The request is kept below removed/.
   absl::Status Remove(std::string_view name);
   // Begins the epoch of `manifest` with its key and removes the named sites. `terms` are of the
-  // training that begins with it, null when one goes on. Either all of it happens, also when the
-  // process dies half way, or nothing: Open ends what was begun, and forgets what was not.
+  // training that begins with it, null when one goes on. AlreadyExists when it has begun. Either
+  // all of it happens, also when the process dies half way, or nothing: Open ends what was begun,
+  // and forgets what was not.
   absl::Status BeginNextEpoch(const agreement::SignedManifest& manifest, const TrainingTerms* terms,
                               std::span<const std::string> removed, const crypto::SecretBytes& key,
                               const crypto::Unlocker& unlocker, crypto::Entropy& entropy);
@@ -112,8 +115,8 @@ class CoordinatorFolder {
                                                        std::span<const uint8_t> invitation);
 
  private:
-  CoordinatorFolder(std::filesystem::path path, Parts parts, DiskCalls& disk)
-      : path_(std::move(path)), parts_(std::move(parts)), disk_(&disk) {}
+  CoordinatorFolder(std::filesystem::path path, Parts parts, FileLock lock, DiskCalls& disk)
+      : path_(std::move(path)), parts_(std::move(parts)), lock_(std::move(lock)), disk_(&disk) {}
 
   std::filesystem::path KeyPath(uint32_t epoch) const;
   std::filesystem::path EpochFile(uint32_t epoch, std::string_view extension) const;
@@ -129,6 +132,7 @@ class CoordinatorFolder {
 
   std::filesystem::path path_;
   Parts parts_;
+  FileLock lock_;
   DiskCalls* disk_;
 };
 

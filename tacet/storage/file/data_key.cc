@@ -28,15 +28,8 @@ absl::StatusOr<crypto::SecretBytes> EnsureDataKey(const std::filesystem::path& p
         "ledger cannot recognise the data",
         path.string(), ledger.string());
   }
-  // A process that ends half way leaves the other name.
-  std::filesystem::path beside = path;
-  beside += ".new";
-  std::filesystem::remove(beside, error);
   key = crypto::SystemEntropy().Draw(ledger::kDataKeyBytes);
-  TACET_RETURN_IF_ERROR(WriteSecretFile(beside, key->Expose()));
-  std::filesystem::rename(beside, path, error);
-  if (error) return base::Unavailable("cannot make {}: {}", path.string(), error.message());
-  TACET_RETURN_IF_ERROR(SyncDirectory(path.parent_path()));
+  TACET_RETURN_IF_ERROR(WriteSecretFile(path, key->Expose()));
   return key;
 }
 

@@ -1,12 +1,15 @@
 // Coordinator's and sites' folders together: the files that each hands to the other.
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -621,6 +624,29 @@ TEST_F(EnrolmentTest, AnEpochBeginsWhollyOrNotAtAll) {
   EXPECT_TRUE(fs::exists(after.path() / "removed/west.enrolled"));
 }
 
+// Two commands at the same time, in the folder and with the epoch that one of them has begun.
+TEST_F(EnrolmentTest, OneCommandAtATimeWorksInAFolder) {
+  const SiteFolder north = NewSite("north"), south = NewSite("south");
+  const SiteFolder* const all[] = {&north, &south};
+  const auto first = Sign(all, 0), second = Sign(all, 1);
+  const fs::path home = folder_.path() / "federation";
+  std::optional<CoordinatorFolder> folder(NewFederation());
+  ASSERT_TRUE(folder->SaveSignedManifest(0, first.bytes()).ok());
+  const auto begin = [&](CoordinatorFolder& in) {
+    return in.BeginNextEpoch(second, nullptr, {}, entropy_.Draw(32), KeyFile(1), entropy_);
+  };
+  std::thread other([&] {
+    auto opened = CoordinatorFolder::Open(home);  // waits
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ(*opened->Epoch(), 1u);
+    EXPECT_EQ(begin(*opened).code(), absl::StatusCode::kAlreadyExists);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_TRUE(begin(*folder).ok());
+  folder.reset();
+  other.join();
+}
+
 // The same of `rotate --config`, which brings a training's terms along.
 TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
   const SiteFolder north = NewSite("north"), south = NewSite("south");
@@ -636,10 +662,12 @@ TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
   const auto expected = [](const TrainingTerms& terms) {
     return std::pair(terms.agreement, terms.initial_model);
   };
-  CoordinatorFolder whole = *CoordinatorFolder::Open(home);
-  ASSERT_TRUE(
-      whole.BeginNextEpoch(second, &next, {}, entropy_.Draw(32), KeyFile(1), entropy_).ok());
-  EXPECT_EQ(terms_of(whole), expected(next));
+  {
+    CoordinatorFolder whole = *CoordinatorFolder::Open(home);
+    ASSERT_TRUE(
+        whole.BeginNextEpoch(second, &next, {}, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+    EXPECT_EQ(terms_of(whole), expected(next));
+  }
   EXPECT_EQ(terms_of(*CoordinatorFolder::Open(home)), expected(next));
 
   // What a process that died left: files of the epoch, its key, and those that were moved up.

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "tacet/base/status.h"
+#include "tacet/storage/file/locked_files.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
 
@@ -69,6 +70,7 @@ absl::StatusOr<crypto::ExchangeKey> ExchangeKeyFiles::TakeUp(
     const crypto::ExchangePublicKey& named, const crypto::Unlocker& unlocker) const {
   TACET_ASSIGN_OR_RETURN(Found found, Look(named, unlocker));
   if (!found.is_next) return std::move(found.key);
+  TACET_RETURN_IF_ERROR(RemoveOldContent(folder_ / kInUse));
   TACET_RETURN_IF_ERROR(OverwriteSecretFile(folder_ / kInUse));
   std::error_code error;
   fs::rename(folder_ / kNext, folder_ / kInUse, error);

@@ -35,6 +35,13 @@ absl::Status Collect(const fs::path& folder, std::vector<fs::path>& files) {
   return base::Unavailable("cannot read the folder {}: {}", folder.string(), error.message());
 }
 
+// A second name keeps the old content in reach until the new content is durable.
+fs::path SecondName(const fs::path& path) {
+  fs::path old = path;
+  old += ".old";
+  return old;
+}
+
 struct Changed {
   fs::path path;
   base::Bytes locked;
@@ -63,7 +70,8 @@ absl::StatusOr<std::vector<fs::path>> LockedFilesAt(const fs::path& path) {
 }
 
 absl::Status ChangeUnlocker(std::span<const fs::path> files, const crypto::Unlocker& present,
-                            const crypto::Unlocker& next, crypto::Entropy& entropy) {
+                            const crypto::Unlocker& next, crypto::Entropy& entropy,
+                            DiskCalls& disk) {
   std::vector<Changed> changes;
   for (const fs::path& path : files) {
     TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(path));
@@ -77,21 +85,25 @@ absl::Status ChangeUnlocker(std::span<const fs::path> files, const crypto::Unloc
     TACET_ASSIGN_OR_RETURN(base::Bytes again, crypto::LockSecret(*secret, purpose, next, entropy));
     changes.push_back({.path = path, .locked = std::move(again)});
   }
+  for (const fs::path& path : files) TACET_RETURN_IF_ERROR(RemoveOldContent(path, disk));
   for (const Changed& change : changes) {
-    // A second name keeps the old content in reach until the new content is durable.
-    fs::path old = change.path;
-    old += ".old";
-    TACET_RETURN_IF_ERROR(OverwriteSecretFile(old));
-    std::error_code error;
-    fs::remove(old, error);
-    fs::create_hard_link(change.path, old, error);
-    TACET_RETURN_IF_ERROR(ReplaceFile(change.path, change.locked, DiskCalls::System(), kOwnerOnly));
-    // A file system without hard links has no second name.
-    if (error) continue;
-    TACET_RETURN_IF_ERROR(OverwriteSecretFile(old));
-    fs::remove(old, error);
+    std::error_code error;  // a file system without hard links has no second name
+    fs::create_hard_link(change.path, SecondName(change.path), error);
+    TACET_RETURN_IF_ERROR(ReplaceFile(change.path, change.locked, disk, kOwnerOnly));
+    TACET_RETURN_IF_ERROR(RemoveOldContent(change.path, disk));
   }
   return absl::OkStatus();
+}
+
+absl::Status RemoveOldContent(const fs::path& path, DiskCalls& disk) {
+  const fs::path old = SecondName(path);
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(old, error))) return absl::OkStatus();
+  const bool is_the_file = fs::equivalent(path, old, error);
+  if (!error && !is_the_file) TACET_RETURN_IF_ERROR(OverwriteSecretFile(old, disk));
+  if (!error) fs::remove(old, error);
+  if (error) return base::Unavailable("cannot remove {}: {}", old.string(), error.message());
+  return SyncDirectory(path.parent_path(), disk);
 }
 
 }  // namespace tacet::storage::file

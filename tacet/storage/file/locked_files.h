@@ -11,6 +11,7 @@
 
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/crypto/random.h"
+#include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
 
@@ -23,7 +24,12 @@ absl::StatusOr<std::vector<std::filesystem::path>> LockedFilesAt(const std::file
 // interrupted. Nothing is changed when a file opens with neither: errors of UnlockSecret.
 absl::Status ChangeUnlocker(std::span<const std::filesystem::path> files,
                             const crypto::Unlocker& present, const crypto::Unlocker& next,
-                            crypto::Entropy& entropy);
+                            crypto::Entropy& entropy, DiskCalls& disk = DiskCalls::System());
+
+// Removes what an interrupted change of the file at `path` left: NAME.old, overwritten with zeros
+// where it is not the file itself. OK when there is none.
+absl::Status RemoveOldContent(const std::filesystem::path& path,
+                              DiskCalls& disk = DiskCalls::System());
 
 }  // namespace tacet::storage::file
 

@@ -4,12 +4,16 @@
 #include <fstream>
 #include <string>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/storage/file/disk_for_test.h"
 #include "tacet/storage/file/secret_file.h"
 
 namespace tacet::storage::file {
@@ -74,6 +78,55 @@ TEST_F(LockedFilesTest, ARepeatedChangeEndsAnInterruptedOne) {
   ASSERT_TRUE(ChangeUnlocker(paths, present_, next_, entropy_).ok());
   EXPECT_EQ(Content(paths[0], next_), "x");
   EXPECT_EQ(Content(paths[1], next_), "i");
+}
+
+// A full disk, twice at the same place, and then there is room.
+TEST_F(LockedFilesTest, NoFailureOfADiskLosesAKey) {
+  bool failed = true;
+  for (int call = 0; failed; ++call) {
+    const fs::path paths[] = {Lock(fmt::format("{}/exchange.key", call), "x"),
+                              Lock(fmt::format("{}/identity.key", call), "i")};
+    for (int time = 0; time < 2; ++time) {
+      FailingDisk disk;
+      disk.fail_at = call;
+      failed = !ChangeUnlocker(paths, present_, next_, entropy_, disk).ok();
+    }
+    const absl::Status repeated = ChangeUnlocker(paths, present_, next_, entropy_);
+    ASSERT_TRUE(repeated.ok()) << repeated;
+    EXPECT_EQ(Content(paths[0], next_), "x");
+    EXPECT_EQ(Content(paths[1], next_), "i");
+  }
+}
+
+// Dead at any moment; the next change leaves no content that the old passphrase opens.
+TEST_F(LockedFilesTest, ARepeatedChangeEndsOneThatDied) {
+  using When = DeadlyDisk::When;
+  for (const When when : {When::kBefore, When::kHalfway, When::kAfter}) {
+    bool died = true;
+    for (int call = 0; died; ++call) {
+      const std::string folder = fmt::format("{}-{}", static_cast<int>(when), call);
+      const fs::path path = Lock(folder + "/identity.key", "i");
+      const fs::path content = folder_.path() / folder / "content";
+      fs::create_hard_link(path, content);
+      const pid_t child = ::fork();
+      if (child == 0) {
+        DeadlyDisk disk(call, when);
+        _exit(ChangeUnlocker(std::span(&path, 1), present_, next_, entropy_, disk).ok() ? 0 : 1);
+      }
+      int status = 0;
+      ASSERT_EQ(::waitpid(child, &status, 0), child);
+      ASSERT_TRUE(WIFEXITED(status));
+      died = WEXITSTATUS(status) == DeadlyDisk::kDied;
+      ASSERT_TRUE(died || WEXITSTATUS(status) == 0);
+      const absl::Status repeated = ChangeUnlocker(std::span(&path, 1), present_, next_, entropy_);
+      ASSERT_TRUE(repeated.ok()) << repeated;
+      EXPECT_EQ(Content(path, next_), "i");
+      EXPECT_FALSE(fs::exists(path.string() + ".old"));
+      const auto old = ReadSecretFile(content);
+      ASSERT_TRUE(old.ok()) << old.status();
+      EXPECT_TRUE(std::ranges::all_of(old->Expose(), [](uint8_t byte) { return byte == 0; }));
+    }
+  }
 }
 
 TEST_F(LockedFilesTest, AWrongPassphraseChangesNothing) {

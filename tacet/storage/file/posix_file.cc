@@ -121,7 +121,9 @@ std::filesystem::path Beside(const std::filesystem::path& path) {
 absl::Status WriteBeside(const std::filesystem::path& path, std::span<const uint8_t> content,
                          DiskCalls& disk, mode_t mode) {
   const std::filesystem::path beside = Beside(path);
-  const File file(beside, O_WRONLY | O_CREAT | O_TRUNC, mode);
+  // A file of this call's own: what another process left, or put there, is not written into.
+  ::unlink(beside.c_str());
+  const File file(beside, O_WRONLY | O_CREAT | O_EXCL, mode);
   if (file.ok() && file.WriteAll(content, disk) && disk.Synchronise(file.get()) == 0) {
     return absl::OkStatus();
   }

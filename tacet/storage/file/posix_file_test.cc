@@ -62,5 +62,26 @@ TEST(MakeFoldersTest, ErrorsNameTheFolder) {
   EXPECT_FALSE(MakeFolders(folder.path() / "new", 0700, disk).ok());
 }
 
+// Somebody who may write into the folder puts a link, or a file of their own, in the place of the
+// temporary file.
+TEST(ReplaceFileTest, WritesIntoNoFileThatWasThere) {
+  const base::TemporaryFolder folder;
+  const fs::path path = folder.path() / "key", beside = folder.path() / "key.new";
+  const fs::path other = folder.path() / "other";
+  std::ofstream(other) << "other";
+  for (const bool by_link : {true, false}) {
+    if (by_link) {
+      fs::create_symlink(other, beside);
+    } else {
+      fs::create_hard_link(other, beside);
+    }
+    ASSERT_TRUE(ReplaceFile(path, base::AsBytes("secret"), DiskCalls::System(), kOwnerOnly).ok());
+    EXPECT_EQ(*ReadFile(path), base::Bytes({'s', 'e', 'c', 'r', 'e', 't'}));
+    EXPECT_EQ(*ReadFile(other), base::Bytes({'o', 't', 'h', 'e', 'r'}));
+    EXPECT_FALSE(fs::is_symlink(path));
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  }
+}
+
 }  // namespace
 }  // namespace tacet::storage::file

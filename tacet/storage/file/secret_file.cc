@@ -65,7 +65,7 @@ absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& 
   return crypto::SecretBytes::CopyOf(content.Expose().first(have));
 }
 
-absl::Status OverwriteSecretFile(const std::filesystem::path& path) {
+absl::Status OverwriteSecretFile(const std::filesystem::path& path, DiskCalls& disk) {
   const File file(path, O_WRONLY);
   if (!file.ok() && errno == ENOENT) return absl::OkStatus();
   if (!file.ok()) return SystemError("overwrite", path);
@@ -73,7 +73,9 @@ absl::Status OverwriteSecretFile(const std::filesystem::path& path) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return SystemError("overwrite", path);
   const base::Bytes zeros(static_cast<size_t>(info.st_size));
-  if (!file.WriteAll(zeros) || ::fsync(file.get()) != 0) return SystemError("overwrite", path);
+  if (!file.WriteAll(zeros, disk) || disk.Synchronise(file.get()) != 0) {
+    return SystemError("overwrite", path);
+  }
   return absl::OkStatus();
 }
 

@@ -28,7 +28,8 @@ absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& 
 
 // Writes zeros over a file that is about to be deleted; OK when there is none. File systems that
 // write to new places, snapshots and solid-state disks may keep the old content all the same.
-absl::Status OverwriteSecretFile(const std::filesystem::path& path);
+absl::Status OverwriteSecretFile(const std::filesystem::path& path,
+                                 DiskCalls& disk = DiskCalls::System());
 
 }  // namespace tacet::storage::file
 

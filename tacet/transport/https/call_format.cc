@@ -1,23 +1,20 @@
 #include "tacet/transport/https/call_format.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "fmt/core.h"
+
+#include "tacet/base/plain_text.h"
 
 namespace tacet::transport::https {
 namespace {
 
 constexpr size_t kMaxTextBytes = 1000;
 
-// Texts come from the other end, and go to a terminal or a log.
-std::string Printable(std::string_view text) {
-  std::string printable(text.substr(0, kMaxTextBytes));
-  while (!printable.empty() && printable.back() == '\n') printable.pop_back();
-  std::ranges::replace_if(
-      printable, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
-  return printable;
+std::string Plain(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return base::PlainText(text, kMaxTextBytes);
 }
 
 }  // namespace
@@ -67,9 +64,9 @@ absl::Status StatusFrom(std::string_view word, std::string_view text) {
     const auto code = static_cast<absl::StatusCode>(number);
     if (absl::StatusCodeToString(code) != word) continue;
     return {code == absl::StatusCode::kUnauthenticated ? absl::StatusCode::kPermissionDenied : code,
-            Printable(text)};
+            Plain(text)};
   }
-  return absl::UnknownError(Printable(text));
+  return absl::UnknownError(Plain(text));
 }
 
 }  // namespace tacet::transport::https
