@@ -210,6 +210,11 @@ absl::Status AttemptState::Put(ItemKind kind, uint64_t member, std::span<const u
   return absl::OkStatus();
 }
 
+void AttemptState::DropUpload(uint64_t member) {
+  std::erase_if(submissions_[ItemKind::kAccepted],
+                [member](const Submission& accepted) { return accepted.member == member; });
+}
+
 absl::Status AttemptState::PutLate(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes) {
   KeptRound& last = kept_.back();
   Submissions& given = kind == ItemKind::kVote ? last.votes : last.unmask_shares;

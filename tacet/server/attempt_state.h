@@ -93,6 +93,9 @@ class AttemptState {
   // Stores a member's submission, where SubmissionsOf finds it; once more is OK and changes
   // nothing. AlreadyExists when it gave another of this kind.
   absl::Status Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);
+  // The accepted upload of `member` is lost: it counts as not given. The store keeps its digest, so
+  // that only the same upload is taken again.
+  void DropUpload(uint64_t member);
   // A vote or an unmask share that comes after the others: to the attempt that IsPublishedLast. As
   // Put.
   absl::Status PutLate(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);

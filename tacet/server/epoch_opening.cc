@@ -80,7 +80,7 @@ absl::Status RoundServer::DecideOpening() {
     attested_.try_emplace(member, attestation.stated.model_digest);
   }
   CountRevision(true);
-  return absl::OkStatus();
+  return Sweep();  // before an attempt begins, whose uploads would be swept
 }
 
 }  // namespace tacet::server

@@ -153,17 +153,22 @@ absl::Status RoundServer::Restore() {
 }
 
 // Adds what has been accepted.
-absl::StatusOr<std::unique_ptr<secagg::Aggregator>> RoundServer::SumOf(
-    const AttemptState& state) const {
+absl::StatusOr<std::unique_ptr<secagg::Aggregator>> RoundServer::SumOf(AttemptState& state) const {
   const secagg::Attempt& attempt = state.Open()->attempt;
   const secagg::Terms& terms = manifest_.manifest().terms();
   auto sum =
       std::make_unique<secagg::Aggregator>(terms.aggregation(), attempt, terms.min_participants());
-  for (const Submission& accepted : state.SubmissionsOf(ItemKind::kAccepted)) {
+  const Submissions all_accepted = state.SubmissionsOf(ItemKind::kAccepted);
+  for (const Submission& accepted : all_accepted) {
     TACET_ASSIGN_OR_RETURN(const crypto::Digest digest, DigestFrom(accepted.bytes));
     const BlobKey key = BlobKeyOf({protocol::BulkKind::kUpload, attempt}, accepted.member);
-    TACET_ASSIGN_OR_RETURN(const base::Bytes upload, blobs_.Read(key, digest));
-    TACET_RETURN_IF_ERROR(sum->Submit(accepted.member, upload));
+    const absl::StatusOr<base::Bytes> upload = blobs_.Read(key, digest);
+    if (upload.status().code() == absl::StatusCode::kNotFound) {
+      state.DropUpload(accepted.member);
+      continue;
+    }
+    TACET_RETURN_IF_ERROR(upload.status());
+    TACET_RETURN_IF_ERROR(sum->Submit(accepted.member, *upload));
   }
   return sum;
 }
@@ -258,6 +263,7 @@ bool RoundServer::MayBegin() {
   }
   // A clock that was set back begins the grace period again.
   if (!enough_since_.has_value() || *enough_since_ > now) enough_since_ = now;
+  pause_ends_ = std::min(pause_ends_, now + pause_seconds_);  // of a clock that was ahead
   if (now < pause_ends_) return false;
   return gathering_->here == attendance_.members() ||
          now - *enough_since_ >= options_.grace_seconds;
@@ -296,7 +302,8 @@ void RoundServer::PauseAfterTooFew(uint64_t ended) {
   for (++record; record != begun.rend() && record->failure == kTooFewUploads; ++record) {
     pause = std::min(2 * pause, kLongestPause);
   }
-  pause_ends_ = ended + std::min(pause, kLongestPause);
+  pause_seconds_ = std::min(pause, kLongestPause);
+  pause_ends_ = ended + pause_seconds_;
 }
 
 absl::Status RoundServer::BoundDeadline() {

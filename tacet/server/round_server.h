@@ -204,8 +204,9 @@ class RoundServer {
 
   // From here on under the lock.
   absl::Status Restore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The sum of the open attempt, of what `state` says was accepted.
-  absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(const AttemptState& state) const;
+  // The sum of the open attempt, of what `state` says was accepted. Uploads whose bytes are gone
+  // are not: their members are asked again.
+  absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(AttemptState& state) const;
   void CountRevision(bool phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const agreement::ManifestSpec& spec() const { return manifest_.manifest().spec(); }
   absl::Status CheckOnCommittee(uint64_t member) const;
@@ -311,6 +312,7 @@ class RoundServer {
   std::optional<Gathering> gathering_ ABSL_GUARDED_BY(mutex_);
   std::optional<uint64_t> enough_since_ ABSL_GUARDED_BY(mutex_);  // Unix seconds
   uint64_t pause_ends_ ABSL_GUARDED_BY(mutex_) = 0;               // Unix seconds
+  uint64_t pause_seconds_ ABSL_GUARDED_BY(mutex_) = 0;            // of that pause
   std::string stopped_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<AttemptState> state_ ABSL_GUARDED_BY(mutex_);  // never null once created
   // While it collects, of what the state holds as accepted.

@@ -80,6 +80,29 @@ TEST_F(RoundServerTest, AttestationsDuringAnAttemptSweepNothing) {
   EXPECT_EQ(For(0).current->participants, 3u);
 }
 
+// Without its bytes an upload is not in the sum, and its sender is not told that it has arrived.
+TEST_F(RoundServerTest, AnAcceptedUploadWhoseBytesAreLostIsTakenAgain) {
+  Tick();
+  const uint64_t member = Invited()[0];
+  const base::Bytes upload = members_.Upload(member, Current());
+  ASSERT_TRUE(Give(member, protocol::BulkKind::kUpload, upload).ok());
+  ASSERT_TRUE(blobs_.KeepOnly({}).ok());
+  Restart();
+  EXPECT_EQ(server_->Status().accepted, 0u);
+  EXPECT_EQ(ValueOf(testing::TakePart(*server_, member,
+                                      Part(protocol::BulkKind::kUpload, Current(), upload, 0, 0))),
+            0u);
+  ASSERT_TRUE(Give(member, protocol::BulkKind::kUpload, upload).ok());
+  for (const uint64_t other : Invited()) {
+    if (other == member) continue;
+    ASSERT_TRUE(Upload(other).ok());
+  }
+  Restart();
+  EXPECT_EQ(server_->Status().accepted, 3u);
+  Tick();
+  EXPECT_EQ(For(0).current->participants, 3u);
+}
+
 TEST_F(RoundServerTest, AllRoundsThenStop) {
   for (uint32_t round = 0; round < 3; ++round) RunRound(round);
   Tick();
@@ -153,6 +176,25 @@ TEST_F(RoundServerTest, EnoughUploadsAtTheDeadlineAreASum) {
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
   EXPECT_EQ(For(0).current->participants, 2u);
   EXPECT_THAT(base::Message(Upload(invited[1])), HasSubstr("round 0 attempt 0 is closed"));
+}
+
+// Its clock was three months ahead for a moment while an attempt collected, and is right again.
+TEST_F(RoundServerTest, APauseAfterAWrongClockIsNoLongerThanAnother) {
+  retry_seconds_ = 60;
+  Restart();
+  Tick();
+  const uint64_t right = now_;
+  now_ += 90 * base::kSecondsADay;
+  Tick();
+  ASSERT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  now_ = right + 10;
+  Tick();
+  now_ += 59;
+  Tick();
+  EXPECT_EQ(Current().number.attempt, 0u);
+  now_ += 1;
+  Tick();
+  EXPECT_EQ(Current().number.attempt, 1u);
 }
 
 // An attempt is charged as soon as it is announced. 0.1 began one whether or not anybody was there:

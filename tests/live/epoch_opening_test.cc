@@ -159,6 +159,30 @@ TEST(EpochOpeningTest, AServerThatLostItsFolderGoesOn) {
   }
 }
 
+// What the epoch before left is swept away before the first attempt begins, and no upload with it.
+TEST(EpochOpeningTest, UploadsToItsFirstAttemptStay) {
+  ChangingFederation all(4);
+  const auto& first = all.Sign(kAll);
+  all.Begin(first);
+  all.RunUntil(2);
+  const auto& second = all.Sign(kAll, &first);
+  all.Begin(second);
+  for (int turn = 0; turn < 10; ++turn) {
+    all.now += 5;
+    for (const uint64_t member : {0, 1, 2, 3, 4}) all.server->NotePresence(member);
+    ASSERT_TRUE(all.server->Tick().ok());
+    for (const int id : {0, 1, 2, 3}) all.StepOf(all.SiteOf(id));  // the last one trains
+  }
+  ASSERT_EQ(all.server->Status().accepted, 4u);
+  const absl::Status served = all.Serve(second);
+  ASSERT_TRUE(served.ok()) << served;
+  EXPECT_EQ(all.server->Status().accepted, 4u);
+  all.Finish();
+  all.ExpectModels();
+  all.ExpectCharges();
+  all.ExpectNoViolations();
+}
+
 // Everything that a server and two members can do together when an epoch begins. The committee of
 // five tolerates two corrupt seats.
 class LyingOpeningTest : public ::testing::Test {
