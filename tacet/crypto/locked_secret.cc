@@ -116,7 +116,7 @@ absl::StatusOr<SecretBytes> UnlockSecret(std::span<const uint8_t> locked, std::s
   base::ByteReader reader(locked, "locked secret");
   TACET_ASSIGN_OR_RETURN(const LockHeader header, ReadHeader(reader));
   if (header.purpose != purpose) {
-    return base::DataLoss("locked secret: it holds a {}, expected a {}", header.purpose, purpose);
+    return base::DataLoss("locked secret: it is \"{}\", expected \"{}\"", header.purpose, purpose);
   }
   if (header.method != static_cast<uint8_t>(unlocker.method_)) {
     const bool passphrase = header.method == static_cast<uint8_t>(Unlocker::Method::kPassphrase);

@@ -60,7 +60,7 @@ TEST(LockedSecretTest, RefusesWrongKeysAndPurposes) {
               HasSubstr("is locked with a passphrase"));
   EXPECT_THAT(
       base::Message(UnlockSecret(locked, "epoch key", Passphrase("correct horse")).status()),
-      HasSubstr("it holds a site identity, expected a epoch key"));
+      HasSubstr("it is \"site identity\", expected \"epoch key\""));
   EXPECT_EQ(UnlockSecret(Locked(KeyFile(7)), "site identity", KeyFile(8)).status().code(),
             absl::StatusCode::kPermissionDenied);
 }

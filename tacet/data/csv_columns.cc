@@ -66,6 +66,9 @@ ValueFault CsvColumns::NotThere(std::string_view wanted, std::string_view role) 
         fmt::join(std::span(names).first(std::min(names.size(), kMaxListedColumns)), ", "),
         names.size() > kMaxListedColumns ? ", ..." : "");
   }
+  if (role == "client") {
+    fault.remedy += "; set `data.csv_client_column` to \"\" if every row is of one client";
+  }
   return fault;
 }
 

@@ -83,6 +83,7 @@ TEST(CsvTest, NamesFileLineAndColumnOfAnError) {
 
 TEST(CsvTest, SaysWhichColumnIsMissing) {
   ExpectError("a,b,label\n1,x,0\n", {}, "some.csv:1: there is no client column \"client\"");
+  ExpectError("a,b,label\n1,x,0\n", {}, "set `data.csv_client_column` to \"\" if every row");
   ExpectError("a,client,b\n1,x,0\n", {.label = "class"}, "there is no label column \"class\"");
   ExpectError("1,x,0\n", {.header = false}, "read without header: give a position");
   ExpectError("1,x,0\n", {.header = false, .label = "3", .client = "1"},

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tacet/agreement/manifest.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
@@ -174,6 +175,12 @@ absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_vie
   keys.Take("ledger.folder", policy.ledger_folder);
   keys.Take("ledger.rule", policy.rule);
   keys.Check("policy.serial", policy.serial >= 1, "1 or more");
+  keys.Check("training.kinds",
+             std::ranges::all_of(policy.kinds,
+                                 [](const std::string& kind) {
+                                   return kind == kTraining || kind == agreement::kQueryModel;
+                                 }),
+             "a list of \"training\" and \"query\"");
   keys.Check("privacy.epsilon_per_year",
              policy.epsilon_per_year > 0 && std::isfinite(policy.epsilon_per_year),
              "a positive number");

@@ -97,6 +97,8 @@ TEST(SitePolicyTest, ValuesOutOfRangeAreRefused) {
   EXPECT_THAT(Refusal("federation", "dummy_uploads", "1"), HasSubstr("federation.dummy_uploads"));
   EXPECT_THAT(Refusal("data", "records", "-5"), HasSubstr("data.records"));
   EXPECT_THAT(Refusal("data", "columns", "\"age\""), HasSubstr("is not a list"));
+  EXPECT_THAT(Refusal("training", "kinds", "[\"trainings\"]"),
+              HasSubstr("must be a list of \"training\" and \"query\""));
   EXPECT_THAT(Refusal("query", "kinds", "[]"), HasSubstr("is not a list of one or more"));
   EXPECT_THAT(Refusal("query", "floor", "-1"), HasSubstr("must be a number that is not negative"));
   EXPECT_THAT(Refusal("ledger", "rule", "\"none\""), HasSubstr("unknown charging rule"));

@@ -114,8 +114,11 @@ absl::StatusOr<SiteUnits> SiteUnits::Create(std::shared_ptr<const Query> query,
   std::unordered_map<std::string, size_t> persons;
   const std::optional<size_t> person = table.Find(person_column);
   if (spec.unit == accounting::Unit::kPerson && !person.has_value()) {
-    return base::NotFound("{}: the table has no column \"{}\" with the person of each row",
-                          table.name, person_column);
+    return base::NotFound(
+        "{}: the table has no column \"{}\" with the person of each row: `data.person_column` "
+        "names "
+        "it",
+        table.name, person_column);
   }
   if (spec.unit == accounting::Unit::kClient) site.unit_rows_.resize(1);
   for (size_t row = 0; row < table.rows.size(); ++row) {

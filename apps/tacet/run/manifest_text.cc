@@ -123,8 +123,9 @@ absl::StatusOr<std::string> SignedManifestText(const agreement::SignedManifest& 
       const accounting::PrivacyStatement statement,
       accounting::StatePrivacy(agreement::PrivacyOf(agreed, attempts), guarantees));
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, privacy::PrivacyWarnings(agreed));
-  return fmt::format("{}\nThe guarantee covers {} rounds and {} spare attempts.\n\n{}{}",
-                     MembershipText(manifest), agreed.rounds, agreed.spare_attempts,
+  return fmt::format("{}\nThe guarantee covers {} round{} and {} spare attempt{}.\n\n{}{}",
+                     MembershipText(manifest), agreed.rounds, agreed.rounds == 1 ? "" : "s",
+                     agreed.spare_attempts, agreed.spare_attempts == 1 ? "" : "s",
                      accounting::StatementText(statement), privacy::WarningsText(warnings));
 }
 
