@@ -137,6 +137,8 @@ def _answer(
         )
         raise FailedPreconditionError(text)
     request = receive(site, fields)
+    if request.refusal is not None:
+        log(ERROR, "tacet: refused\n%s", request.refusal)
     if request.stage == SEAL:
         upload = _sealed(site, request.attempt, message, context, call_next)
         return RecordDict({_RECORD: ConfigRecord(reply_fields(site, upload=upload))})
@@ -215,8 +217,9 @@ class TacetWorkflow:
     """Fit workflow that replaces ``SecAggPlusWorkflow``; it holds no key.
 
     A round asks the clients for sealed updates, the committee for votes and unmask shares, and
-    hands the outcome to every client, which decrypts and applies it. A round that fails is tried
-    again in the next round of Flower, as long as the terms have spare attempts.
+    sends the outcome to every client, which decrypts and applies it. A round that fails is tried
+    again in the next round of Flower, as long as the terms have spare attempts. An outcome whose
+    answers are lost is sent again in the next round of Flower.
 
     Args:
         terms: the file of `tacet.terms.Terms`.
@@ -257,18 +260,18 @@ class TacetWorkflow:
             self._grid = grid
             self.relay.forget_clients()
         context.state.array_records[MAIN_PARAMS_RECORD] = _opaque_record()
-        self.relay.begin()
         current = context.state.config_records[MAIN_CONFIGS_RECORD][WorkflowKey.CURRENT_ROUND]
         instructions = context.strategy.configure_fit(
             int(current), opaque_parameters(), context.client_manager
         )
         configs = {proxy.node_id: dict(fitins.config) for proxy, fitins in instructions}
         send = _Sender(grid, str(current), configs, self.timeout)
+        self.relay.begin(send, list(grid.get_node_ids()))
         try:
             uploads = self.relay.collect(send, configs)
             log(INFO, "tacet: %s clients sent sealed updates", len(uploads))
             self.relay.complete(send, uploads, list(grid.get_node_ids()))
-            log(INFO, "tacet: round %s was applied", self.relay.round)
+            log(INFO, "tacet: round %s has an outcome", self.relay.round)
         except UnavailableError as error:
             self.relay.fail()
             log(ERROR, "tacet: round %s has no outcome: %s", self.relay.round, error)

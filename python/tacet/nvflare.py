@@ -14,20 +14,21 @@ Each client's `tacet.site.Site` holds its keys and its copy of the model.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from nvflare.apis.dxo import DXO, DataKind, MetaKey, from_shareable
 from nvflare.apis.event_type import EventType
 from nvflare.apis.filter import ContentBlockedException, Filter
-from nvflare.apis.fl_constant import ReturnCode
+from nvflare.apis.fl_constant import FLContextKey, ReturnCode
 from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.app_common.abstract.aggregator import Aggregator
 from nvflare.app_common.app_constant import AppConstants
 from nvflare.app_common.app_event_type import AppEventType
 
 from .errors import FailedPreconditionError, InvalidArgumentError, TacetError, UnavailableError
-from .relay import Relay
+from .relay import Relay, Send
 from .requests import SEAL, answer, receive, reply_fields
 from .site import Site
 from .terms import Terms
@@ -114,8 +115,11 @@ class TacetSealFilter(Filter):  # type: ignore[misc]
         try:
             site = _open(self.home, self.key_file, fl_ctx)
             fields = _fields_of(request) or {}
+            received = receive(site, fields)
+            if received.refusal is not None:
+                self.log_error(fl_ctx, f"tacet: refused: {received.refusal}", fire_event=False)
             reply = make_reply(ReturnCode.OK)
-            reply[_FIELDS] = answer(site, receive(site, fields), fields)
+            reply[_FIELDS] = answer(site, received, fields)
             return reply
         except Exception:
             self.log_exception(fl_ctx, "tacet: refused")
@@ -180,6 +184,15 @@ def _fields_of(shareable: Shareable) -> Mapping[str, Any] | None:
     return fields if isinstance(fields, dict) else None
 
 
+def _peer_of(fl_ctx: FLContext) -> str:
+    """Return the name of the client with which the server talks."""
+    return str(fl_ctx.get_peer_context().get_identity_name(default="?"))
+
+
+def _clients(fl_ctx: FLContext) -> list[str]:
+    return [client.name for client in fl_ctx.get_engine().get_clients()]
+
+
 def _names_of(terms: Terms) -> tuple[str, ...]:
     if not terms.names:
         text = "the terms have no names of tensors, which NVFLARE needs: Terms.for_model(names=...)"
@@ -200,13 +213,14 @@ def _tensors_of(terms: Terms, data: Any) -> Sequence[NDArray[Any]]:
 class TacetAggregator(Aggregator):  # type: ignore[misc]
     """Aggregator that relays sealed bytes; it holds no key.
 
-    After the clients' results it asks the committee for votes and unmask shares, and hands the
-    outcome to every client. A round that fails is tried again in the controller's next round.
+    After the clients' results it asks the committee for votes and unmask shares, and sends the
+    outcome to every client. A round that fails is tried again in the controller's next round. An
+    outcome whose answers are lost is sent again in the controller's next round.
 
     Args:
         terms: the file of `tacet.terms.Terms`.
         state: folder in which outcomes outlive the server's process. None: they do not.
-        timeout: seconds to wait for the answers of the committee, and for the outcome.
+        timeout: seconds to wait for the answers to each request.
     """
 
     def __init__(self, terms: str, state: str | None = None, timeout: float = 60.0) -> None:
@@ -229,18 +243,34 @@ class TacetAggregator(Aggregator):  # type: ignore[misc]
         if event_type == AppEventType.ROUND_STARTED:
             self._uploads = {}
             try:
-                self.relay.begin()
+                self._begin(fl_ctx)
             except TacetError as error:
                 self.system_panic(str(error), fl_ctx)
+            self._log_failures(fl_ctx, 0)
         elif event_type == AppEventType.BEFORE_TRAIN_TASK:
             task = fl_ctx.get_prop(AppConstants.TRAIN_SHAREABLE)
-            # One task goes to all clients, so it brings what any of them may lack.
             _opaque_dxo().update_shareable(task)
-            task[_FIELDS] = self.relay.request(None, SEAL)
+            task[_FIELDS] = {}
+        elif event_type == EventType.BEFORE_TASK_DATA_FILTER:
+            # The controller's task is the same for all clients; this is the copy for one of them.
+            task = fl_ctx.get_prop(FLContextKey.TASK_DATA)
+            if _fields_of(task) is not None:
+                task[_FIELDS] = self.relay.request(_peer_of(fl_ctx), SEAL)
+
+    def _begin(self, fl_ctx: FLContext) -> None:
+        """Begin an attempt. The clients of a job that has just started may not answer yet."""
+        end = time.monotonic() + self.timeout
+        while True:
+            try:
+                return self.relay.begin(self._send(fl_ctx), _clients(fl_ctx))
+            except UnavailableError:
+                if time.monotonic() > end:
+                    raise
+            time.sleep(1)
 
     def accept(self, shareable: Shareable, fl_ctx: FLContext) -> bool:
         """Take a client's sealed update; False for any other result."""
-        client = fl_ctx.get_peer_context().get_identity_name(default="?")
+        client = _peer_of(fl_ctx)
         try:
             if shareable.get_return_code() != ReturnCode.OK:
                 text = f"return code {shareable.get_return_code()}"
@@ -259,8 +289,22 @@ class TacetAggregator(Aggregator):  # type: ignore[misc]
 
     def aggregate(self, fl_ctx: FLContext) -> Shareable:
         """Bring the round to its outcome at the clients; returns the digest that names it."""
-        engine = fl_ctx.get_engine()
-        clients = [client.name for client in engine.get_clients()]
+        seen = len(self.relay.failures)
+        try:
+            self.relay.complete(self._send(fl_ctx), self._uploads, _clients(fl_ctx))
+            self.log_info(fl_ctx, f"tacet: round {self.relay.round} has an outcome")
+        except UnavailableError as error:
+            self.relay.fail()
+            self.log_error(fl_ctx, f"tacet: round {self.relay.round} has no outcome: {error}")
+        self._log_failures(fl_ctx, seen)
+        return _opaque_dxo().to_shareable()
+
+    def _log_failures(self, fl_ctx: FLContext, seen: int) -> None:
+        for failure in self.relay.failures[seen:]:
+            self.log_warning(fl_ctx, f"tacet: {failure}")
+
+    def _send(self, fl_ctx: FLContext) -> Send:
+        """Return the function that sends a relay's requests as auxiliary messages."""
 
         def send(requests: dict[Any, dict[str, Any]]) -> dict[Any, Mapping[str, Any] | str]:
             groups: list[tuple[dict[str, Any], list[str]]] = []
@@ -274,7 +318,9 @@ class TacetAggregator(Aggregator):  # type: ignore[misc]
             for fields, group in groups:
                 message = Shareable()
                 message[_FIELDS] = fields
-                sent = engine.send_aux_request(group, _TOPIC, message, self.timeout, fl_ctx)
+                sent = fl_ctx.get_engine().send_aux_request(
+                    group, _TOPIC, message, self.timeout, fl_ctx
+                )
                 replies.update(sent or {})
             answers: dict[Any, Mapping[str, Any] | str] = {}
             for client in requests:
@@ -286,16 +332,7 @@ class TacetAggregator(Aggregator):  # type: ignore[misc]
                     answers[client] = f"return code {code}"
             return answers
 
-        seen = len(self.relay.failures)
-        try:
-            self.relay.complete(send, self._uploads, clients)
-            self.log_info(fl_ctx, f"tacet: round {self.relay.round} was applied")
-        except UnavailableError as error:
-            self.relay.fail()
-            self.log_error(fl_ctx, f"tacet: round {self.relay.round} has no outcome: {error}")
-        for failure in self.relay.failures[seen:]:
-            self.log_warning(fl_ctx, f"tacet: {failure}")
-        return _opaque_dxo().to_shareable()
+        return send
 
     def reset(self, fl_ctx: FLContext) -> None:
         """Forget the round's uploads."""

@@ -13,7 +13,7 @@ from .secagg import AttemptId
 
 __all__ = ["Outcome"]
 
-_MAGIC = b"TCTO\x01\x00"
+_MAGIC = b"TCT8\x01\x00"
 _HEADER = struct.Struct("<6sII32sII")
 _LENGTH = struct.Struct("<I")
 _MAX_MESSAGES = 64  # committees have at most 20 seats

@@ -39,6 +39,11 @@ class Send(Protocol):
 class Relay:
     """Rounds of a federation, one attempt at a time.
 
+    An outcome is stored before any site can apply it. The relay sends it again until enough
+    committee seats have applied it to vote in the next round. It gives the outcome up only when so
+    many seats refuse it that this cannot happen, and more than may be corrupt; a lost answer is not
+    a refusal.
+
     Args:
         terms: the agreed `Terms`.
         folder: keeps outcomes and the attempt's number; None keeps them in memory.
@@ -47,7 +52,7 @@ class Relay:
         terms: the agreed `Terms`.
         round: rounds that have an outcome.
         attempt: number of the present attempt.
-        outcomes: outcome of each round, for members that were absent.
+        outcomes: outcome of each round; only the latest can still be given up.
         failures: texts about clients that failed since the last `begin`.
     """
 
@@ -58,6 +63,7 @@ class Relay:
         self.failures: list[str] = []
         self._members: dict[Hashable, int] = {}  # of each client of the framework that was seen
         self._applied: dict[Hashable, int] = {}  # rounds that a client has applied, as it says
+        self._committee = frozenset(terms.agreement.committee)
         self._folder = None if folder is None else Path(folder) / terms.digest
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -84,14 +90,27 @@ class Relay:
         self._members.clear()
         self._applied.clear()
 
-    def begin(self) -> None:
-        """Begin an attempt.
+    def begin(self, send: Send, clients: Iterable[Any]) -> None:
+        """Begin an attempt, after sending the latest outcome again if it is not settled.
+
+        Args:
+            send: sends requests.
+            clients: all clients.
 
         Raises:
             BudgetError: all rounds or spare attempts are done.
+            UnavailableError: all rounds are done, and the last outcome is not settled.
         """
         self.failures = []
+        if not self._is_settled:
+            try:
+                self._deliver(send, clients)
+            except UnavailableError as error:
+                self.failures.append(str(error))
+                self.fail()
         if self.round >= self.terms.rounds:
+            if not self._is_settled:
+                raise UnavailableError(self._unsettled())
             text = f"all {self.terms.rounds} agreed rounds are done: agree on new terms for more"
             raise BudgetError(text)
         if self.attempt > self.terms.spare_attempts:
@@ -108,13 +127,18 @@ class Relay:
             replace_file(self._attempt_path(), str(self.attempt).encode())
 
     def request(self, client: Hashable, stage: str, **more: Any) -> dict[str, Any]:
-        """Return the fields of a request, with the outcomes that the client may lack."""
+        """Return the fields of a request, with the outcomes that the client lacks.
+
+        A client that is not known gets the latest one only: when it lacks more, its answer to the
+        stage apply says so.
+        """
+        applied = self._applied.get(client, max(self.round - 1, 0))
         return {
             "terms": self.terms.digest,
             "stage": stage,
             "round": self.round,
             "attempt": self.attempt,
-            "outcomes": self.outcomes[self._applied.get(client, 0) :],
+            "outcomes": self.outcomes[applied:],
             **more,
         }
 
@@ -146,14 +170,16 @@ class Relay:
             )
             raise FailedPreconditionError(text)
         self._members[client] = member
-        self._applied[client] = min(int(fields["round"]), self.round)
+        self._applied[client] = max(0, min(int(fields["round"]), self.round))
 
     def _ask(
         self, send: Send, requests: dict[Any, dict[str, Any]], stage: str
     ) -> dict[Any, Mapping[str, Any]]:
         """Send requests; returns the answers that are sites'."""
         replies: dict[Any, Mapping[str, Any]] = {}
-        for client, fields in send(requests).items():
+        answers = send(requests) if requests else {}
+        for client in requests:
+            fields = answers.get(client, "no answer came in time")
             if isinstance(fields, str):
                 self.failures.append(f"client {client} did not answer {stage!r}: {fields}")
                 continue
@@ -172,7 +198,7 @@ class Relay:
     def complete(
         self, send: Send, uploads: Mapping[Any, Mapping[str, Any]], clients: Iterable[Any]
     ) -> None:
-        """Bring an attempt from its uploads to an outcome that the clients have applied.
+        """Bring an attempt from its uploads to an outcome, and send it to the clients.
 
         Args:
             send: sends requests.
@@ -180,14 +206,14 @@ class Relay:
             clients: all clients, which apply the outcome.
 
         Raises:
-            UnavailableError: too few clients for a step. Call `fail` then.
+            UnavailableError: too few clients for a step, or the committee refused the outcome.
+                Call `fail` then.
         """
         attempt, closed_round, roster, refused = self._close(uploads)
         self.failures += [
             f"client {client} is not in the sum: {why}" for client, why in refused.items()
         ]
-        committee = set(self.terms.agreement.committee)
-        seats = [client for client, member in self._members.items() if member in committee]
+        seats = [client for client, member in self._members.items() if member in self._committee]
         votes = self._ask(
             send,
             {
@@ -214,8 +240,10 @@ class Relay:
             text = f"{len(shares)} committee members unmasked, {needed} are needed: {_SEATS}"
             raise UnavailableError(text)
         parts = tuple(bytes(fields["share"]) for fields in shares.values())
-        outcome = Outcome(attempt, closed_round, tuple(ballots), parts).to_bytes()
-        self._apply(send, outcome, clients)
+        self._store(Outcome(attempt, closed_round, tuple(ballots), parts).to_bytes())
+        self._deliver(send, clients)
+        if not self._is_settled:
+            self.failures.append(self._unsettled())
 
     def _close(
         self, uploads: Mapping[Any, Mapping[str, Any]]
@@ -257,24 +285,75 @@ class Relay:
         closed_round, roster = aggregator.close()
         return attempt, closed_round, roster, refused
 
-    def _apply(self, send: Send, outcome: bytes, clients: Iterable[Any]) -> None:
-        """Hand the outcome to all clients, and keep it when they have applied it."""
-        requests = {client: self.request(client, APPLY) for client in clients}
-        for fields in requests.values():
-            fields["outcomes"] = [*fields["outcomes"], outcome]
-        known = len(self.failures)
-        answers = self._ask(send, requests, APPLY)
-        applied = [c for c, fields in answers.items() if fields["round"] == self.round + 1]
-        failed = len(self.failures) - known + len(answers) - len(applied)
-        # Decryption is the same at all members, so honest ones agree.
-        if len(applied) <= failed:
-            text = (
-                f"{len(applied)} clients applied the outcome, and {failed} did not: read the "
-                "reasons in the logs of these clients"
-            )
-            raise UnavailableError(text)
+    # --------------------
+    # Outcomes
+
+    def _store(self, outcome: bytes) -> None:
+        """Store the outcome of the present round, which ends it."""
         if self._folder is not None:
             replace_file(self._outcome_path(self.round), outcome)
         self.outcomes.append(outcome)
         self.attempt = 0
-        self._applied.update(dict.fromkeys(applied, self.round))
+
+    def _seats(self, clients: Iterable[Any]) -> int:
+        """Return how many of these clients have a seat."""
+        return sum(self._members.get(client) in self._committee for client in clients)
+
+    @property
+    def _seats_that_applied(self) -> int:
+        """Number of seats that have applied the latest outcome."""
+        return self._seats(c for c, rounds in self._applied.items() if rounds >= self.round)
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether enough seats for a vote have applied the latest outcome."""
+        return self.round == 0 or self._seats_that_applied >= self.terms.agreement.votes_needed
+
+    def _unsettled(self) -> str:
+        return (
+            f"{self._seats_that_applied} committee members have applied the outcome of round "
+            f"{self.round - 1}, {self.terms.agreement.votes_needed} are needed: {_SEATS}. The "
+            "server's next round sends it again"
+        )
+
+    def _deliver(self, send: Send, clients: Iterable[Any]) -> None:
+        """Send clients the outcomes that they lack.
+
+        Raises:
+            UnavailableError: the committee refused the latest, which is given up.
+        """
+        behind = [client for client in clients if self._applied.get(client, -1) < self.round]
+        answers = self._ask(send, {client: self.request(client, APPLY) for client in behind}, APPLY)
+        # These were not known to lack more than the latest.
+        far = [client for client, fields in answers.items() if fields["round"] < self.round - 1]
+        answers |= self._ask(send, {client: self.request(client, APPLY) for client in far}, APPLY)
+        start = Outcome.from_bytes(self.outcomes[-1]).attempt
+        refused = [
+            client
+            for client, fields in answers.items()
+            if fields["round"] == start.round and fields["model"] == start.model_digest
+        ]
+        self.failures += [
+            f"client {client} refused the outcome of round {start.round}: the reason is in its log"
+            for client in refused
+        ]
+        # Decryption is the same at all sites. More seats than may be corrupt include an honest one,
+        # hence no honest site has applied the outcome.
+        agreement = self.terms.agreement
+        corrupt: Any = agreement.federation["corrupt_seats"]
+        seats = self._seats(refused)
+        if seats > max(corrupt, len(self._committee) - agreement.votes_needed):
+            self._give_up(start.attempt)
+            text = (
+                f"{seats} committee members refused the outcome of round {start.round}: read the "
+                "reasons in the logs of these clients"
+            )
+            raise UnavailableError(text)
+
+    def _give_up(self, attempt: int) -> None:
+        """Remove the latest outcome, and go back to the attempt that made it."""
+        if self._folder is not None:
+            self._attempt_path().unlink(missing_ok=True)
+            self._outcome_path(self.round - 1).unlink()
+        self.outcomes.pop()
+        self.attempt = attempt

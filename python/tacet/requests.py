@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .errors import FailedPreconditionError
+from .errors import FailedPreconditionError, TacetError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,14 +50,24 @@ def byte_strings_of(fields: Mapping[str, Any], name: str) -> list[bytes]:
 
 @dataclass(frozen=True)
 class Request:
-    """A request that the site has checked."""
+    """A request that the site has checked.
+
+    Attributes:
+        stage: seal, vote, unmask or apply.
+        attempt: number of the attempt at the present round.
+        refusal: why the site refused an outcome of the stage apply, for its own log.
+    """
 
     stage: str
     attempt: int
+    refusal: TacetError | None = None
 
 
 def receive(site: Site, fields: Mapping[str, Any]) -> Request:
     """Check a request, and apply the outcomes that it brings.
+
+    A refused outcome of the stage apply is not raised: `answer` then tells the server the round and
+    the model at which the site stays, so that the server knows a refusal from a lost answer.
 
     Raises:
         TacetError: the server runs other terms or is at another round, or an outcome is refused.
@@ -72,15 +82,21 @@ def receive(site: Site, fields: Mapping[str, Any]) -> Request:
     if stage not in (SEAL, VOTE, UNMASK, APPLY):
         text = f"there is no stage {stage!r}: {_REMEDY}"
         raise FailedPreconditionError(text)
-    attempt = field_of(fields, "attempt", int)
-    rounds = site.apply(byte_strings_of(fields, "outcomes"))
+    attempt = int(field_of(fields, "attempt", int))
+    outcomes = byte_strings_of(fields, "outcomes")
+    try:
+        rounds = site.apply(outcomes)
+    except TacetError as error:
+        if stage != APPLY:
+            raise
+        return Request(stage, attempt, refusal=error)
     if stage != APPLY and rounds != field_of(fields, "round", int):
         text = (
             f"the server is at round {fields['round']}, this site at {rounds}: keep the server's "
             "state folder and the site's folder, and restore neither from a backup"
         )
         raise FailedPreconditionError(text)
-    return Request(stage, int(attempt))
+    return Request(stage, attempt)
 
 
 def reply_fields(site: Site, **result: bytes) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def test_a_round_between_processes(tmp_path, monkeypatch):
         run = tmp_path / "run.log"
         wait_for(lambda: "Run finished 1 round" in run.read_text(), "the end of the run")
         text = run.read_text()
-    assert "tacet: round 1 was applied" in text, text
+    assert "tacet: round 1 has an outcome" in text, text
     models = [
         Site(sites / f"site-{number}", key_file=sites / "unlock.key").model
         for number in range(SITES)

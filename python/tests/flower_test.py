@@ -50,9 +50,33 @@ class RecordingGrid(InMemoryGrid):
         return replies
 
 
-def run_flower(server_app, app_of, *, nodes):
+class LosingGrid(RecordingGrid):
+    """Loses this many answers to the first outcome."""
+
+    lost = 0
+
+    def send_and_receive(self, messages, *, timeout=None):
+        sent = list(messages)
+        replies = super().send_and_receive(sent, timeout=timeout)
+        if sent[0].content.config_records["tacet"]["stage"] == "apply":
+            replies, self.lost = replies[self.lost :], 0
+        return replies
+
+
+class EndingGrid(RecordingGrid):
+    """Ends the server's process when the sites have got an outcome."""
+
+    def send_and_receive(self, messages, *, timeout=None):
+        sent = list(messages)
+        replies = super().send_and_receive(sent, timeout=timeout)
+        if sent[0].content.config_records["tacet"]["stage"] == "apply":
+            raise ConnectionAbortedError
+        return replies
+
+
+def run_flower(server_app, app_of, *, nodes, grid_class=RecordingGrid):
     """Run both apps; returns the server's context, and the grid that saw all messages."""
-    context = run_in_threads(server_app, app_of, nodes=nodes, grid_class=RecordingGrid)
+    context = run_in_threads(server_app, app_of, nodes=nodes, grid_class=grid_class)
     return context, RecordingGrid.latest
 
 
@@ -125,10 +149,15 @@ class Federation:
     def app(self, site, broken=None):
         return client_app(site, mods=[self.mod()], broken=broken)
 
-    def run(self, apps=None, **server):
+    def run(self, apps=None, *, grid_class=RecordingGrid, **server):
         apps = apps or {}
         all_apps = {site: apps.get(site) or self.app(site) for site in range(SITES)}
-        return run_flower(server_app(self.workflow, **server), all_apps.__getitem__, nodes=SITES)
+        return run_flower(
+            server_app(self.workflow, **server),
+            all_apps.__getitem__,
+            nodes=SITES,
+            grid_class=grid_class,
+        )
 
     def site(self, number):
         return Site(self.folder / f"site-{number}", key_file=self.folder / "unlock.key")
@@ -319,6 +348,28 @@ def test_a_server_that_restarts_goes_on(federation):
     federation.run(rounds=1)
     assert federation.workflow.relay.round == 0
     assert federation.site(0).charged_attempts == ROUNDS
+
+
+@pytest.mark.parametrize("lost", [SITES, 2])
+def test_lost_answers_to_an_outcome_stop_no_round(federation, monkeypatch, lost):
+    monkeypatch.setattr(LosingGrid, "lost", lost)
+    federation.run(grid_class=LosingGrid)
+    assert federation.workflow.failures == []
+    assert_trained(federation, ROUNDS)
+    assert [federation.site(site).charged_attempts for site in range(SITES)] == [ROUNDS] * SITES
+
+
+def test_a_server_that_ends_while_it_sends_an_outcome_goes_on(federation):
+    state = federation.folder / "relay"
+    federation.workflow = TacetWorkflow(federation.folder / "terms.json", state=state)
+    with pytest.raises(ConnectionAbortedError):
+        federation.run(grid_class=EndingGrid)
+    federation.workflow = TacetWorkflow(federation.folder / "terms.json", state=state)
+    assert federation.workflow.relay.round == 1
+    federation.run(rounds=ROUNDS - 1)
+    assert federation.workflow.failures == []
+    assert_trained(federation, ROUNDS)
+    assert [federation.site(site).charged_attempts for site in range(SITES)] == [ROUNDS] * SITES
 
 
 def test_evaluation_needs_the_consent_of_the_site(tmp_path):

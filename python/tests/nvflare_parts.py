@@ -5,8 +5,10 @@ import pickle
 
 import numpy as np
 from nvflare.apis.dxo import DXO, DataKind, MetaKey, from_shareable
+from nvflare.apis.event_type import EventType
 from nvflare.apis.executor import Executor
 from nvflare.apis.filter import Filter
+from nvflare.apis.fl_constant import FLContextKey
 from tacet.nvflare import TacetAggregator
 
 INITIAL = {"layer.bias": np.full(5, 0.25, np.float32), "layer.weight": np.zeros((3, 2), np.float32)}
@@ -68,6 +70,15 @@ class RecordingAggregator(TacetAggregator):
         with pathlib.Path(self.record).open("ab") as file:
             file.write(pickle.dumps(dict(shareable)))
         return super().accept(shareable, fl_ctx)
+
+    def handle_event(self, event_type, fl_ctx):
+        super().handle_event(event_type, fl_ctx)
+        if event_type == EventType.BEFORE_TASK_DATA_FILTER:
+            name = fl_ctx.get_peer_context().get_identity_name()
+            fields = fl_ctx.get_prop(FLContextKey.TASK_DATA)["tacet.fields"]
+            line = f"task of {name}: round {fields['round']}, {len(fields['outcomes'])} outcomes\n"
+            with pathlib.Path(self.record + ".log").open("a", encoding="utf-8") as file:
+                file.write(line)
 
     def aggregate(self, fl_ctx):
         result = super().aggregate(fl_ctx)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tacet.outcome import Outcome
 from tacet.relay import Relay
-from tacet.requests import SEAL, answer, receive, reply_fields
+from tacet.requests import APPLY, SEAL, UNMASK, answer, receive, reply_fields
 from tacet.site import Site, enrol
 from tacet.terms import Terms
 
@@ -33,6 +33,8 @@ class Sites:
         self.terms = enrol(self.folder, INITIAL, sites=4, **(OPTIONS | more))
         self.sites = [self.open(number) for number in range(4)]
         self.relay = Relay(self.terms)
+        self.lost_requests = set()  # (stage, number)
+        self.lost_answers = set()
 
     def open(self, number):
         return Site(self.folder / f"site-{number}", key_file=self.folder / "unlock.key")
@@ -46,35 +48,66 @@ class Sites:
         """What a site answers to a request to seal."""
         return reply_fields(self.sites[number], upload=self.seal(number, attempt).upload)
 
-    def closed(self, members, uploads=None):
+    def closed(self, members, uploads=None, attempt=0):
         """Closed round and roster over these members, as any server can make them."""
         digest = self.sites[members[0]].model_digest
-        server = Aggregator(self.terms.agreement, AttemptId(0, model_digest=digest))
+        server = Aggregator(self.terms.agreement, AttemptId(0, attempt, model_digest=digest))
         for member in members:
-            server.submit(member, (uploads or {}).get(member) or self.sites[member].upload_of(0))
+            upload = (uploads or {}).get(member) or self.sites[member].upload_of(attempt)
+            server.submit(member, upload)
         return server.close()
 
     def send(self, requests):
         answers = {}
         for number, fields in requests.items():
+            if (fields["stage"], number) in self.lost_requests:
+                continue
             site = self.sites[number]
             try:
                 request = receive(site, fields)
                 if request.stage == SEAL:
-                    answers[number] = self.fields(number, request.attempt)
+                    stored = site.upload_of(request.attempt)
+                    answers[number] = (
+                        self.fields(number, request.attempt)
+                        if stored is None
+                        else reply_fields(site, upload=stored)
+                    )
                 else:
                     answers[number] = answer(site, request, fields)
             except tacet.TacetError as error:
                 answers[number] = f"refused: {error}"
+            if (fields["stage"], number) in self.lost_answers:
+                answers[number] = "timeout"  # as NVFLARE; Flower has no answer then
         return answers
 
-    def outcome(self):
-        for number in range(4):
-            self.seal(number)
-        closed_round, roster = self.closed(range(4))
-        votes = [site.vote(0, closed_round, roster, acknowledged=True) for site in self.sites]
-        shares = [site.unmask(0, votes) for site in self.sites]
-        attempt = AttemptId(0, model_digest=self.sites[0].model_digest)
+    def run_round(self, *, send=None):
+        """One round of a framework."""
+        send = send or self.send
+        self.relay.begin(send, range(4))
+        try:
+            self.relay.complete(send, self.relay.collect(send, range(4)), range(4))
+        except tacet.UnavailableError as error:
+            self.relay.fail()
+            self.relay.failures.append(str(error))
+
+    def restart(self):
+        """Start the server's process again, with its folder."""
+        self.relay = Relay(self.terms, folder=self.folder / "relay")
+
+    def assert_trained(self, rounds, charged=None):
+        models = [np.concatenate([t.ravel() for t in site.model]) for site in self.sites]
+        assert all((model == models[0]).all() for model in models)
+        assert [site.round for site in self.sites] == [rounds] * 4
+        assert self.relay.round == rounds
+        assert [site.charged_attempts for site in self.sites] == [charged or rounds] * 4
+
+    def outcome(self, number=0):
+        for site in range(4):
+            self.seal(site, number)
+        closed_round, roster = self.closed(range(4), attempt=number)
+        votes = [site.vote(number, closed_round, roster, acknowledged=True) for site in self.sites]
+        shares = [site.unmask(number, votes) for site in self.sites]
+        attempt = AttemptId(0, number, model_digest=self.sites[0].model_digest)
         return Outcome(attempt, closed_round, tuple(votes), tuple(shares)).to_bytes()
 
 
@@ -85,7 +118,7 @@ def sites(tmp_path):
 
 def test_two_rounds(sites):
     for finished in (1, 2):
-        sites.relay.begin()
+        sites.relay.begin(sites.send, range(4))
         uploads = sites.relay.collect(sites.send, range(4))
         sites.relay.complete(sites.send, uploads, range(4))
         assert sites.relay.failures == []
@@ -97,7 +130,7 @@ def test_two_rounds(sites):
     assert (np.concatenate([t.ravel() for t in sites.sites[0].model]) == models[0]).all()
     assert 0 < sites.sites[0].epsilon < np.inf
     with pytest.raises(tacet.BudgetError, match="all 2 agreed rounds are done"):
-        sites.relay.begin()
+        sites.relay.begin(sites.send, range(4))
 
 
 def test_no_key_is_on_the_disk_in_the_clear(tmp_path):
@@ -307,7 +340,7 @@ def test_an_outcome_of_another_start_or_round_is_refused(tmp_path, sites):
 
 
 def test_an_outcome_that_is_too_short_or_claims_too_much():
-    for content in (b"", b"TCTO", bytes(200), b"TCTO\x01\x00" + bytes(40) + b"\xff" * 8):
+    for content in (b"", b"TCT8", bytes(200), b"TCT8\x01\x00" + bytes(40) + b"\xff" * 8):
         with pytest.raises(tacet.DataLossError):
             Outcome.from_bytes(content)
     empty = Outcome(AttemptId(0), b"", (), ()).to_bytes()
@@ -388,6 +421,175 @@ def test_a_crash_between_model_and_state_loses_nothing(sites, monkeypatch):
     assert sites.open(0).apply([outcome]) == 1
     sites.sites[1].apply([outcome])
     np.testing.assert_array_equal(sites.open(0).model[0], sites.sites[1].model[0])
+
+
+@pytest.mark.parametrize("numbers", [(0, 1, 2, 3), (0, 1), (2,)])
+@pytest.mark.parametrize("lost", ["lost_requests", "lost_answers"])
+def test_an_outcome_that_gets_lost_is_sent_again(tmp_path, lost, numbers):
+    sites = Sites(tmp_path, rounds=4)
+    for number in range(4):
+        # Of the second and third round, so that the next `begin` has lost messages, too.
+        getattr(sites, lost).update((APPLY, n) for n in numbers if number in (1, 2))
+        sites.run_round()
+        getattr(sites, lost).clear()
+    first = list(sites.relay.outcomes)
+    sites.assert_trained(4)
+    assert sites.relay.failures == []
+    with pytest.raises(tacet.BudgetError, match="all 4 agreed rounds are done"):
+        sites.run_round()
+    assert sites.relay.outcomes == first
+
+
+@pytest.mark.parametrize("lost", ["lost_requests", "lost_answers"])
+def test_the_last_outcome_is_sent_again_too(sites, lost):
+    sites.run_round()
+    getattr(sites, lost).update((APPLY, number) for number in range(4))
+    sites.run_round()
+    assert any("0 committee members have applied" in text for text in sites.relay.failures)
+    with pytest.raises(tacet.UnavailableError, match="the outcome of round 1, 3 are needed"):
+        sites.run_round()
+    getattr(sites, lost).clear()
+    with pytest.raises(tacet.BudgetError, match="all 2 agreed rounds are done"):
+        sites.run_round()
+    sites.assert_trained(2)
+
+
+@pytest.mark.parametrize("reached", [(), (0, 1), (0, 1, 2, 3)])
+def test_a_server_killed_while_it_sends_an_outcome_goes_on(tmp_path, reached):
+    sites = Sites(tmp_path, rounds=3)
+
+    def killed(requests):
+        if all(fields["stage"] == APPLY for fields in requests.values()):
+            sites.send({number: requests[number] for number in reached})
+            os.kill(os.getpid(), signal.SIGKILL)
+        return sites.send(requests)
+
+    for _ in range(2):
+        child = os.fork()
+        if child == 0:
+            sites.restart()
+            sites.relay.begin(sites.send, range(4))
+            sites.relay.complete(killed, sites.relay.collect(sites.send, range(4)), range(4))
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    sites.restart()
+    assert sites.relay.round == 2
+    sites.run_round()
+    sites.assert_trained(3)
+
+
+@pytest.mark.parametrize("lost", [(), (0, 1, 2), (0, 1, 2, 3)])
+@pytest.mark.parametrize("killed", [False, True])
+def test_an_outcome_that_the_committee_refuses_is_given_up(sites, lost, killed):
+    """Also when a corrupt seat says that it has applied it."""
+    sites.restart()
+    before = sites.sites[0].model_digest
+
+    def spoilt(requests):
+        answers = sites.send(requests)
+        for number in (2, 3):  # more than the right shares of the two others can make good
+            if requests[number]["stage"] == UNMASK:
+                answers[number]["share"] = bytes(len(answers[number]["share"]))
+        if requests[3]["stage"] == APPLY and 3 not in lost:
+            answers[3]["round"] = 1
+        return answers
+
+    sites.lost_answers = {(APPLY, number) for number in lost}
+    sites.run_round(send=spoilt)
+    sites.lost_answers.clear()
+    assert [site.model_digest for site in sites.sites] == [before] * 4
+    # While answers are lost the server cannot know.
+    assert sites.relay.round == (1 if lost else 0)
+    if killed:
+        sites.restart()
+    sites.run_round()
+    assert [site.round for site in sites.sites] == [1] * 4
+    sites.assert_trained(1, charged=2)
+    sites.restart()
+    sites.run_round()
+    sites.assert_trained(2, charged=3)
+
+
+@pytest.mark.parametrize("seats", [4, 3])
+def test_refusals_of_as_many_seats_as_may_be_corrupt_replace_no_outcome(tmp_path, seats):
+    sites = Sites(tmp_path, rounds=3, committee_seats=seats, corrupt_seats=1)
+    start = sites.sites[0].model_digest
+
+    def lying(requests):
+        answers = sites.send(requests)
+        if 0 in requests and requests[0]["stage"] == APPLY:
+            answers[0] |= {"round": 0, "model": start}
+        return answers
+
+    sites.lost_answers = {(APPLY, number) for number in range(1, 4)}
+    sites.run_round(send=lying)
+    (outcome,) = sites.relay.outcomes
+    # Answers are lost again. The sites go on: a request to seal brings the outcome, too.
+    sites.run_round(send=lying)
+    sites.lost_answers.clear()
+    sites.run_round()
+    assert sites.relay.outcomes[0] == outcome
+    sites.assert_trained(3)
+
+
+def test_sites_whose_model_was_changed_replace_no_outcome(sites):
+    """They refuse each outcome, and tell nothing of what the others can decrypt."""
+
+    def damaging(requests):
+        if all(fields["stage"] == APPLY for fields in requests.values()):
+            for number in (0, 1):
+                path = sites.folder / f"site-{number}" / "model-0.f32"
+                path.write_bytes(bytes(path.stat().st_size - 1) + b"1")
+        return sites.send(requests)
+
+    sites.run_round(send=damaging)
+    assert [site.round for site in sites.sites] == [0, 0, 1, 1]
+    sites.run_round()
+    assert sites.relay.round == 1
+    assert sites.sites[2].apply(sites.relay.outcomes) == 1
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_site_that_was_away_for_rounds_catches_up(tmp_path, restarted):
+    sites = Sites(tmp_path, rounds=6)
+    sites.restart()
+    sent = []
+
+    def counting(requests):
+        sent.extend((n, fields["stage"], len(fields["outcomes"])) for n, fields in requests.items())
+        return sites.send(requests)
+
+    sites.lost_requests = {(stage, 3) for stage in ("seal", "vote", "unmask", APPLY)}
+    for _ in range(4):
+        sites.run_round(send=counting)
+    # The sites that were there get each outcome once.
+    assert sum(outcomes for n, _, outcomes in sent if n == 0) == 4
+    assert all(outcomes == 0 for n, stage, outcomes in sent if n < 3 and stage != APPLY)
+    sites.lost_requests.clear()
+    sent.clear()
+    if restarted:
+        sites.restart()
+    for _ in range(2):
+        sites.run_round(send=counting)
+    assert [site.round for site in sites.sites] == [6] * 4
+    models = [site.model_digest for site in sites.sites]
+    assert models == models[:1] * 4
+    assert max(outcomes for n, _, outcomes in sent if n < 3) == 1
+    assert max(outcomes for n, _, outcomes in sent if n == 3) >= 4
+    assert [site.charged_attempts for site in sites.sites[:3]] == [6] * 3
+
+
+def test_an_outcome_of_another_attempt_does_not_replace_one_that_was_applied(sites):
+    """A server that has two outcomes of a round cannot have a site apply both."""
+    first = sites.outcome()
+    second = sites.outcome(1)
+    assert sites.sites[0].apply([first]) == 1
+    digest = sites.sites[0].model_digest
+    for outcomes in ([second], [first, second]):
+        fields = sites.relay.request(0, APPLY) | {"outcomes": outcomes}
+        request = receive(sites.sites[0], fields)
+        assert answer(sites.sites[0], request, fields)["round"] == 1
+        assert sites.sites[0].model_digest == digest
 
 
 def test_threads_that_share_a_site_seal_each_attempt_once(sites):
