@@ -50,7 +50,7 @@ void ServerWatch::Note(const tacet::server::ServerStatus& status,
     if (record.phase != phase_) NotePhase(record);
   }
   if (current && status.last->phase == AttemptPhase::kCollecting) NoteAccepted(status.accepted);
-  if (current && status.last->phase == AttemptPhase::kUnmasking) NoteDeadline(status);
+  if (current && !HasEnded(*status.last)) NoteDeadline(status);
   NoteLeftOut(status);
   NoteWaiting(status);
   NoteStopped(status);
@@ -73,6 +73,7 @@ void ServerWatch::NoteBegun(const AttemptRecord& record, uint32_t invited) {
   if (invited > 0) fields.Set("invited", invited);
   log_.Write(LogLevel::kInfo, "attempt-begun", std::move(fields));
   phase_ = AttemptPhase::kCollecting;
+  deadline_ = record.deadline;
   phase_began_ = clock_();
   accepted_ = 0;
 }
@@ -105,12 +106,14 @@ void ServerWatch::NotePhase(const AttemptRecord& record) {
 
 void ServerWatch::NoteDeadline(const tacet::server::ServerStatus& status) {
   if (std::exchange(deadline_, status.last->deadline) >= status.last->deadline) return;
+  JsonValue fields = Naming(*status.last).Set("deadline", status.last->deadline);
+  if (status.last->phase == AttemptPhase::kCollecting) {
+    fields.Set("accepted", status.accepted);
+  } else {
+    fields.Set("votes", status.votes).Set("unmask_shares", status.unmask_shares);
+  }
   log_.Write(LogLevel::kWarning, "attempt-extended",
-             Naming(*status.last)
-                 .Set("deadline", status.last->deadline)
-                 .Set("votes", status.votes)
-                 .Set("unmask_shares", status.unmask_shares)
-                 .Set("away", AwayJson(status, manifest_)));
+             std::move(fields.Set("away", AwayJson(status, manifest_))));
 }
 
 void ServerWatch::NoteLeftOut(const tacet::server::ServerStatus& status) {

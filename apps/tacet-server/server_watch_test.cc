@@ -115,6 +115,26 @@ TEST_F(ServerWatchTest, TellsOfACommitteeThatIsAwaited) {
           members_.manifest().members()[1].name + R"(","last_seen":1000}]})"));
 }
 
+// Where every member uploads, an attempt with too few uploads goes on.
+TEST_F(ServerWatchTest, TellsOfUploadsThatAreAwaited) {
+  Note({});
+  Note({Record(0, 0, AttemptPhase::kCollecting)});
+  AttemptRecord extended = Record(0, 0, AttemptPhase::kCollecting);
+  extended.deadline = 500;
+  ServerStatus status;
+  status.attempts = 1;
+  status.last = extended;
+  status.accepted = 4;
+  status.awaited = {{.member = 1, .last_seen = 1000}};
+  for (int look = 0; look < 2; ++look) watch_.Note(status, {extended});
+  EXPECT_THAT(
+      log_.Events().back(),
+      R"(warning attempt-extended {"epoch":1,"round":0,"attempt":0,"deadline":500,"accepted":4,)"
+      R"("away":[{"name":")" +
+          members_.manifest().members()[1].name + R"(","last_seen":1000}]})");
+  EXPECT_EQ(log_.Events().size(), 2u);
+}
+
 TEST_F(ServerWatchTest, NamesParticipantsWithWrongSharesOnce) {
   Note({Record(0, 0, AttemptPhase::kUnmasking, 5)}, 5);
   const AttemptRecord failed = Record(0, 0, AttemptPhase::kFailed, 5, "wrong-shares");

@@ -91,6 +91,11 @@ class PrivacyLedger {
     return year_.has_value() ? std::optional(year_->budget) : std::nullopt;
   }
   bool Holds(const ChargeLabel& label) const { return by_label_.contains(label); }
+  // Charged for an update of this owner.
+  bool HoldsForSealing(const ChargeLabel& label) const {
+    const auto charged = by_label_.find(label);
+    return charged != by_label_.end() && entries_[charged->second].kind == ChargeKind::kSealing;
+  }
   // Charged or refused.
   bool Knows(const ChargeLabel& label) const { return Holds(label) || refused_.contains(label); }
   // Releases charged for one training of a federation, under whichever manifests.

@@ -30,6 +30,7 @@ absl::Status MemberNotes::Once(NodeEvent event, uint32_t index) {
   TACET_RETURN_IF_ERROR(log_.Write(event));
   written_.insert(key);
   if (event.kind == NodeEventKind::kViolation) violations_.push_back(std::move(event));
+  if (event.kind == NodeEventKind::kRefused) refusals_.push_back(std::move(event));
   return absl::OkStatus();
 }
 

@@ -69,6 +69,7 @@ class MemberNotes {
 
   // Violations so far, in this process.
   const std::vector<NodeEvent>& violations() const { return violations_; }
+  const std::vector<NodeEvent>& refusals() const { return refusals_; }
 
  private:
   absl::Status Once(NodeEvent event, uint32_t index);
@@ -76,6 +77,7 @@ class MemberNotes {
   NodeLog& log_;
   std::set<std::tuple<NodeEventKind, std::string, secagg::AttemptNumber, uint32_t>> written_;
   std::vector<NodeEvent> violations_;
+  std::vector<NodeEvent> refusals_;
 };
 
 }  // namespace tacet::member

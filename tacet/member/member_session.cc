@@ -167,15 +167,17 @@ absl::Status MemberSession::Act(const protocol::Announcement& announcement) {
   finished_ = announcement.finished;
   if (!HasEntered()) {
     TACET_ASSIGN_OR_RETURN(const bool stands, Enter(announcement));
-    if (!stands) return ChargeAnnounced();
+    if (!stands) return ChargeEnded(announcement);
   }
   if (announcement.current.has_value()) TACET_RETURN_IF_ERROR(Remember(*announcement.current));
   TACET_RETURN_IF_ERROR(CatchUp(announcement));
   if (announcement.current.has_value() &&
       announcement.current->attempt.number.round == model_.next_round()) {
+    // Before this member trains: others may need the state to take part in the attempt.
+    TACET_RETURN_IF_ERROR(StateModel());
     return ActOnCurrent(*announcement.current);
   }
-  return ChargeAnnounced();
+  return ChargeEnded(announcement);
 }
 
 absl::StatusOr<bool> MemberSession::Check(const protocol::Announcement& announcement) {
@@ -451,6 +453,10 @@ bool MemberSession::Uploads() const {
          spec().sampling.dummy_uploads;
 }
 
+bool MemberSession::EveryMemberUploads() const {
+  return spec().sampling.dummy_uploads || spec().sampling.cohort == spec().sampling.clients;
+}
+
 bool MemberSession::GivesData() const { return memory_->participation == Participation::kYes; }
 
 absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
@@ -508,13 +514,22 @@ absl::StatusOr<std::optional<base::Bytes>> MemberSession::SealedUpload(
   bool gives_data = GivesData();
   if (gives_data) {
     TACET_ASSIGN_OR_RETURN(gives_data, ChargeForSealing(attempt.number));
-    if (!gives_data && !spec().sampling.dummy_uploads) return std::nullopt;
+    if (!gives_data && !SendsZeros(attempt)) return std::nullopt;
   } else {
     TACET_RETURN_IF_ERROR(ChargeAnnounced());
   }
   TACET_ASSIGN_OR_RETURN(base::Bytes upload, Seal(attempt, gives_data));
   TACET_RETURN_IF_ERROR(parts_.state.SaveUpload(attempt, upload));
   return upload;
+}
+
+// Without an upload the others could wait for ever. Not where this member may have sealed its data
+// before, and has lost its state.
+bool MemberSession::SendsZeros(const secagg::Attempt& attempt) const {
+  if (spec().sampling.dummy_uploads) return true;
+  const ledger::ChargeLabel label{.manifest_hash = attempt.manifest_hash, .number = attempt.number};
+  return EveryMemberUploads() && parts_.ledger.Knows(label) &&
+         !parts_.ledger.HoldsForSealing(label);
 }
 
 absl::StatusOr<bool> MemberSession::ChargeForSealing(const secagg::AttemptNumber& number) {
@@ -594,6 +609,17 @@ ledger::AttemptCost MemberSession::Cost() const {
 
 absl::Status MemberSession::ChargeAnnounced() {
   return parts_.ledger.ChargeAnnounced(Cost(), listed_);
+}
+
+// The announcement of its end, or another process, charges an attempt that collects, unless this
+// member seals its update meanwhile.
+absl::Status MemberSession::ChargeEnded(const protocol::Announcement& announcement) {
+  std::vector<secagg::AttemptNumber> ended = listed_;
+  if (announcement.current.has_value() &&
+      announcement.current->phase == protocol::AttemptPhase::kCollecting) {
+    std::erase(ended, announcement.current->attempt.number);
+  }
+  return parts_.ledger.ChargeAnnounced(Cost(), ended);
 }
 
 // The next round's beginning.

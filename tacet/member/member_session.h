@@ -72,6 +72,8 @@ class MemberSession {
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations() const;
   // Of this process.
   const std::vector<NodeEvent>& violations() const { return notes_.violations(); }
+  // Attempts in which the ledger refused to have this member's data, in this process.
+  const std::vector<NodeEvent>& refusals() const { return notes_.refusals(); }
 
   // Times that one upload is sent to a server that refuses or loses it.
   static constexpr int kMaxRefusals = 3;
@@ -115,12 +117,16 @@ class MemberSession {
   absl::Status Decide(protocol::Invited invited);
   // Whether something is uploaded, and whether this member's data are in it.
   bool Uploads() const;
+  // Whether an attempt expects an upload of every member, with its data or with zeros.
+  bool EveryMemberUploads() const;
   bool GivesData() const;
   absl::Status Participate(const secagg::Attempt& attempt);
+  absl::StatusOr<bool> HasLostUpload(const secagg::Attempt& attempt) const;
   // The upload to send, sealed now or before; nothing when the ledger refuses and nobody's zeros
   // are expected either.
-  absl::StatusOr<bool> HasLostUpload(const secagg::Attempt& attempt) const;
   absl::StatusOr<std::optional<base::Bytes>> SealedUpload(const secagg::Attempt& attempt);
+  // Whether zeros are sealed for an attempt in which the ledger refuses to have this member's data.
+  bool SendsZeros(const secagg::Attempt& attempt) const;
   // False when the ledger refuses to have this member's data in the attempt.
   absl::StatusOr<bool> ChargeForSealing(const secagg::AttemptNumber& number);
   // With zeros in place of the update when the data are not given.
@@ -129,6 +135,8 @@ class MemberSession {
   absl::Status Unmask(const protocol::AnnouncedAttempt& current);
   // Charges what was announced and is not this member's to seal.
   absl::Status ChargeAnnounced();
+  // The same without an attempt that collects, whose model this member does not have yet.
+  absl::Status ChargeEnded(const protocol::Announcement& announcement);
   ledger::AttemptCost Cost() const;
 
   // Tells the server which state the next round begins with, when it is this member's turn.

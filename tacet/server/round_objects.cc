@@ -254,6 +254,7 @@ absl::Status RoundServer::Accept(uint64_t member, const protocol::PutPartRequest
     // A crash before the next line forgets the upload, and its sender sends it again.
   }
   TACET_RETURN_IF_ERROR(state_->Put(ItemKindOf(request.name.kind), member, request.digest));
+  if (request.name.kind == protocol::BulkKind::kCheckpoint) CountRevision(false);
   const bool last_row =
       request.name.kind == protocol::BulkKind::kCheckRow && AllChecked() && IsRefused();
   return last_row ? FinishRefused() : absl::OkStatus();

@@ -628,8 +628,11 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
                                     attestation.round, state_->finished());
   }
   const bool was_final = StatedModel().has_value();
+  const bool is_new = state_->Find(ItemKind::kAttestation, member) == nullptr;
   TACET_RETURN_IF_ERROR(state_->Put(ItemKind::kAttestation, member, bytes));
   attested_.try_emplace(member, attestation.model_digest);
+  // Members without the state wait for attestations of the committee.
+  if (is_new && CheckOnCommittee(member).ok()) CountRevision(false);
   // The roster goes. While an attempt collects, its uploads are not to be swept.
   const bool is_final = !was_final && StatedModel().has_value();
   return is_final && state_->Open() == nullptr ? Sweep() : absl::OkStatus();

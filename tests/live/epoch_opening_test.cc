@@ -183,6 +183,49 @@ TEST(EpochOpeningTest, UploadsToItsFirstAttemptStay) {
   all.ExpectNoViolations();
 }
 
+// The newcomer asks for the state before anybody has sent it, or gets no answer at first. Without
+// its upload the first attempt has too few.
+TEST(EpochOpeningTest, ANewcomerWithoutWhomNothingIsSummedIsInTheFirstAttempt) {
+  for (const bool asks_first : {true, false}) {
+    SCOPED_TRACE(asks_first);
+    const int newcomer = asks_first ? 0 : 6;
+    const auto needs_all = [](agreement::SignedManifestSpec& spec) {
+      spec.agreement.sampling.min_participants = 5;
+    };
+    ChangingFederation all(4);
+    const auto& first = all.Sign({1, 2, 3, 4, 5}, nullptr, needs_all);
+    all.Begin(first);
+    all.RunUntil(2);
+    const auto& second = all.Sign({1, 2, 3, 4, newcomer}, &first, needs_all);
+    all.SiteOf(5).session.reset();
+    all.Begin(second);
+    int refused = 0;
+    if (!asks_first) {
+      all.SiteOf(newcomer).lie = [&](const protocol::RequestBody& body,
+                                     absl::StatusOr<base::Bytes> answer) {
+        const auto* fetch = std::get_if<protocol::FetchPartRequest>(&body);
+        const bool refuses = fetch != nullptr &&
+                             fetch->name.kind == protocol::BulkKind::kCheckpoint && refused++ == 0;
+        if (refuses) answer = base::OutOfRange("none");
+        return answer;
+      };
+    }
+    const uint64_t begun = all.now;
+    all.RunUntil(3);
+    // Who asked too early is told when it can ask again, and needs no deadline.
+    if (asks_first) {
+      EXPECT_LT(all.now, begun + all.options.collecting_seconds);
+    }
+    all.Finish();
+    EXPECT_EQ(refused > 0, !asks_first);
+    all.ExpectModels();
+    all.ExpectCharges();
+    all.ExpectNoViolations();
+    EXPECT_EQ(all.SiteOf(newcomer).sealed.size(), 2u);
+    EXPECT_EQ(all.server->Status().failed, 0u);
+  }
+}
+
 // Everything that a server and two members can do together when an epoch begins. The committee of
 // five tolerates two corrupt seats.
 class LyingOpeningTest : public ::testing::Test {

@@ -1,4 +1,5 @@
 // A site that takes part in two federations over one data set, under its officer's policy.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -124,9 +125,63 @@ TEST_F(SharedBudgetTest, OneFederationEnds) {
   EXPECT_EQ(live.site(0).log.Count(member::NodeEventKind::kRefused, "upload"), 0u);
 }
 
+// The others go on without its data, also where no sum is opened without its upload: it sends
+// zeros, which cost nothing. Its processes end at any step.
+TEST_F(SharedBudgetTest, ARefusalStopsNobodyElse) {
+  agreement::ManifestSpec agreement = AgreementOf(4);
+  agreement.sampling.min_participants = 5;
+  LiveFederation live(agreement);
+  LiveFederation::Site& site = live.site(0);
+  Join(live);
+  // Five of its rounds were spent elsewhere.
+  const ledger::AttemptCost other = [&] {
+    LiveFederation spends(AgreementOf(4.2));
+    return ledger::AttemptCostOf(spends.members.manifest().manifest(), site.ledger->header(),
+                                 ledger::ChargingRule::kAnnouncedAttempts);
+  }();
+  for (uint32_t round = 0; round < 5; ++round) {
+    ASSERT_TRUE(site.ledger->ChargeForSealing(other, {.epoch = 0, .round = round}).ok());
+  }
+  for (int turn = 0; turn < 200 && !site.done; ++turn) {
+    live.Turn(5);
+    if (turn % 3 == 0) live.Restart(site);
+  }
+  live.Run();
+  EXPECT_EQ(live.server->Status().attempts, 12u);
+  const size_t charged = site.ledger->entries().size() - 5;
+  EXPECT_GT(charged, 0u);
+  EXPECT_LT(charged, 12u);
+  EXPECT_EQ(site.ledger->refusals().size(), 12u - charged);
+  EXPECT_GT(site.log.Count(member::NodeEventKind::kRefused, "upload"), 0u);
+  for (uint32_t round = 0; round < 12; ++round) EXPECT_EQ(live.published[round].size(), 5u);
+  for (const auto& other_site : live.sites) {
+    EXPECT_EQ(other_site->session->model(), site.session->model());
+  }
+  live.ExpectNobodySpokeTwice();
+  live.ExpectNoViolations();
+}
+
+// Rounds that were charged without the site's update: what it sends for them are zeros.
+TEST_F(SharedBudgetTest, WhatIsSentAfterARefusalHoldsNoData) {
+  agreement::ManifestSpec agreement = ExactAgreement();
+  agreement.sampling.cohort = 5;
+  agreement.sampling.min_participants = 5;
+  LiveFederation live(agreement);
+  LiveFederation::Site& site = live.site(0);
+  const ledger::AttemptCost cost =
+      ledger::AttemptCostOf(live.members.manifest().manifest(), site.ledger->header(), site.rule);
+  const std::vector<secagg::AttemptNumber> before = {{.round = 0}, {.round = 1}};
+  ASSERT_TRUE(site.ledger->ChargeAnnounced(cost, before).ok());
+  live.Run();
+  for (const uint32_t round : {0, 1}) live.given[round].erase(0);
+  live.ExpectModels(3, {0, 1, 2, 3, 4});
+  EXPECT_EQ(site.ledger->entries().size(), 3u);
+  EXPECT_EQ(live.server->Status().attempts, 3u);
+}
+
 // Both go on at once, and the site's processes end at any step and begin again. Ledgers that do not
 // know of each other would let the data spend both.
-TEST_F(SharedBudgetTest, TwoFederationsStopTogether) {
+TEST_F(SharedBudgetTest, TwoFederationsAreRefusedTogether) {
   LiveFederation first(AgreementOf(4)), second(AgreementOf(4.2));
   std::mt19937 generator(1);
   for (LiveFederation* live : {&first, &second}) {
@@ -155,7 +210,11 @@ TEST_F(SharedBudgetTest, TwoFederationsStopTogether) {
         site.ledger->ChargesOf(live->members.manifest().manifest().federation());
     uint64_t uploads = 0;
     for (const auto& [what, digests] : site.said) uploads += what.starts_with("upload") ? 1 : 0;
-    EXPECT_EQ(uploads, charged);
+    EXPECT_EQ(uploads, 12u);
+    EXPECT_EQ(std::ranges::count(site.ledger->refusals(),
+                                 live->members.manifest().manifest().federation(),
+                                 &ledger::LedgerRefusal::federation),
+              12 - static_cast<ptrdiff_t>(charged));
     EXPECT_GT(charged, 0u);
     EXPECT_LT(charged, 12u);
     EXPECT_GT(site.log.Count(member::NodeEventKind::kRefused, "upload"), 0u);

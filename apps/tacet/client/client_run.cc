@@ -80,7 +80,7 @@ class ClientRunCommand : public program::Command {
                            stop.emplace("\ntacet: ending; once more to end at once\n");
                          },
                      .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
-                     .on_progress = [this](const MemberSession& now) { TellViolations(now); }}));
+                     .on_progress = [this](const MemberSession& now) { TellEvents(now); }}));
     if (!end.failure.ok()) {
       return base::Annotate(end.failure,
                             "--train-with failed, and zeros were sealed in its place. Repair the "
@@ -167,11 +167,16 @@ class ClientRunCommand : public program::Command {
     fmt::print(stderr, "tacet: {}; trying again\n", text);
   }
 
-  void TellViolations(const MemberSession& session) {
+  void TellEvents(const MemberSession& session) {
     last_trouble_.clear();
     for (; told_violations_ < session.violations().size(); ++told_violations_) {
       const member::NodeEvent& violation = session.violations()[told_violations_];
       fmt::print(stderr, "tacet: PROTOCOL VIOLATION {}: {}\n", violation.what, violation.text);
+    }
+    for (; told_refusals_ < session.refusals().size(); ++told_refusals_) {
+      const member::NodeEvent& refusal = session.refusals()[told_refusals_];
+      fmt::print(stderr, "tacet: round {} attempt {} goes on without this site's data: {}\n",
+                 refusal.attempt->round, refusal.attempt->attempt, refusal.text);
     }
   }
 
@@ -198,6 +203,7 @@ class ClientRunCommand : public program::Command {
 
   bool complete_ = false;
   size_t told_violations_ = 0;
+  size_t told_refusals_ = 0;
   std::string last_trouble_;
 };
 
