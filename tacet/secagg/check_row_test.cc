@@ -188,6 +188,36 @@ TEST_F(UnpackedCheckRowTest, ALyingSeatNamesNobody) {
   EXPECT_THAT(Named(closed, uploads, rows), ElementsAre(1));
 }
 
+// Journal on a disk that may fail for a while.
+class FailingJournal final : public Journal {
+ public:
+  absl::Status Record(const Attempt& attempt, JournalStep step,
+                      std::span<const uint8_t> message) override {
+    return journal_.Record(attempt, step, message);
+  }
+  absl::StatusOr<base::Bytes> Find(const Attempt& attempt, JournalStep step) const override {
+    if (fails) return base::Unavailable("the disk does not answer");
+    return journal_.Find(attempt, step);
+  }
+  bool fails = false;
+
+ private:
+  MemoryJournal journal_;
+};
+
+TEST_F(CheckRowTest, AJournalThatFailsIsAskedAgain) {
+  const std::vector<base::Bytes> uploads = round_.Uploads();
+  const Aggregator::Closed closed = round_.Close(uploads);
+  FailingJournal journal;
+  CommitteeMember member = round_.NewMember(4, journal, std::nullopt);
+  ASSERT_TRUE(member.Vote(closed.closed_round, closed.roster).ok());
+  ASSERT_TRUE(member.Unmask(round_.AnswersOf(closed, uploads).votes).ok());
+  journal.fails = true;
+  EXPECT_EQ(member.CheckShares().status().code(), absl::StatusCode::kUnavailable);
+  journal.fails = false;
+  EXPECT_TRUE(member.CheckShares().ok());
+}
+
 // No combination before a quorum has fixed its factors. A seat that answered for both of two closed
 // rounds would reveal a combination of single keys (he/share_check_test.cc).
 TEST_F(CheckRowTest, NoneIsGivenBeforeTheUnmaskShareAndNoneForASecondRound) {

@@ -111,7 +111,9 @@ absl::StatusOr<base::Bytes> CommitteeMember::Unmask(std::span<const base::Bytes>
 }
 
 absl::StatusOr<base::Bytes> CommitteeMember::CheckShares() const {
-  if (!voted_.has_value() || !parts_.journal.Find(attempt_, JournalStep::kUnmaskShare).ok()) {
+  const absl::Status given = parts_.journal.Find(attempt_, JournalStep::kUnmaskShare).status();
+  if (!given.ok() && given.code() != absl::StatusCode::kNotFound) return given;
+  if (!voted_.has_value() || !given.ok()) {
     return base::FailedPrecondition(
         "this member has given no unmask share in round {} attempt {}: it checks no shares before",
         attempt_.number.round, attempt_.number.attempt);

@@ -136,9 +136,11 @@ absl::Status AttemptState::ReadSubmissions(const secagg::AttemptNumber& at, Want
 template <typename Act>
 absl::Status AttemptState::Change(Act act) {
   TACET_RETURN_IF_ERROR(CheckFresh());
-  absl::Status status = act();
-  if (!status.ok() && status.code() != absl::StatusCode::kAlreadyExists) stale_ = true;
-  return status;
+  const absl::Status status = act();
+  if (status.ok() || status.code() == absl::StatusCode::kAlreadyExists) return status;
+  stale_ = true;
+  // Whatever the store says is nothing that a requester did wrong: it is to ask again.
+  return absl::UnavailableError(status.message());
 }
 
 absl::Status AttemptState::CheckFresh() const {

@@ -136,5 +136,30 @@ TEST_F(FailingStoreTest, LosesNothingWhicheverCallFails) {
   }
 }
 
+// A member takes any other code for an answer, and would drop its vote.
+TEST_F(FailingStoreTest, WhatTheStoreSaysIsNotTheMembersFault) {
+  for (const absl::StatusCode code : {absl::StatusCode::kInternal, absl::StatusCode::kDataLoss,
+                                      absl::StatusCode::kFailedPrecondition}) {
+    Begin(false, 1000, When::kBefore);
+    Insist([this] { return server_->Tick(); });
+    for (const uint64_t member : Invited()) {
+      InsistOnPart(member, protocol::BulkKind::kUpload, members_.Upload(member, Current()));
+    }
+    Insist([this] { return server_->Tick(); });
+    const secagg::Attempt attempt = Current();
+    const base::Bytes vote = members_.NewSeat(0, attempt)
+                                 ->Vote(Fetch(protocol::BulkKind::kClosedRound, attempt),
+                                        Fetch(protocol::BulkKind::kRoster, attempt));
+    failure_->FailWith(code);
+    failure_->After(0);
+    const absl::Status taken = server_->TakeVote(MemberOn(0), attempt, vote);
+    EXPECT_EQ(taken.code(), absl::StatusCode::kUnavailable) << taken;
+    failure_->Heal();
+    ASSERT_TRUE(server_->Tick().ok());
+    EXPECT_TRUE(server_->TakeVote(MemberOn(0), attempt, vote).ok());
+    EXPECT_THAT(ValueOf(server_->Votes(attempt)), SizeIs(1));
+  }
+}
+
 }  // namespace
 }  // namespace tacet::server

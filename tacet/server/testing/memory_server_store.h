@@ -38,13 +38,19 @@ class InjectedFailure {
   }
   void Heal() { After(std::numeric_limits<uint64_t>::max()); }
 
+  // What a call that fails before it has happened returns.
+  void FailWith(absl::StatusCode code) {
+    const base::MutexLock lock(mutex_);
+    code_ = code;
+  }
+
   // Runs `act` as one call.
   template <typename Act>
   auto Call(Act act) -> decltype(act()) {
     const base::MutexLock lock(mutex_);
     const bool fails = successes_ == 0;
     if (!fails && successes_ != std::numeric_limits<uint64_t>::max()) --successes_;
-    if (fails && when_ == When::kBefore) return base::Unavailable("the disk is full");
+    if (fails && when_ == When::kBefore) return absl::Status(code_, "the disk is full");
     auto result = act();
     if (fails && result.ok()) return base::Unavailable("the connection is lost");
     return result;
@@ -54,6 +60,7 @@ class InjectedFailure {
   base::Mutex mutex_;
   uint64_t successes_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<uint64_t>::max();
   When when_ ABSL_GUARDED_BY(mutex_) = When::kBefore;
+  absl::StatusCode code_ ABSL_GUARDED_BY(mutex_) = absl::StatusCode::kUnavailable;
 };
 
 class MemoryServerStore final : public ServerStore {

@@ -100,7 +100,7 @@ absl::Status CheckMoreAnchors(const LedgerPlace& place, const RecoveredLedger& f
 
 absl::Status RenewMoreAnchors(const LedgerPlace& place, const LedgerAnchor& end, DiskCalls& disk) {
   for (const fs::path& path : place.more_anchors) {
-    TACET_RETURN_IF_ERROR(ReplaceFile(path, ledger::WriteLedgerAnchor(end), disk));
+    TACET_RETURN_IF_ERROR(ReplaceFile(path, ledger::WriteLedgerAnchor(end), disk, kOwnerOnly));
   }
   return absl::OkStatus();
 }

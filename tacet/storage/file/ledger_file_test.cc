@@ -232,6 +232,26 @@ TEST_F(LedgerFileTest, WhatAnotherProcessLeftUnfinishedIsRepaired) {
   EXPECT_EQ(LedgerFile::Read(path_)->anchored, 4u);
 }
 
+// An anchor on a share that is away for a while. Nobody else reads it.
+TEST_F(LedgerFileTest, AnAnchorsFolderThatIsAwayIsWaitedFor) {
+  const std::filesystem::path share = folder_ / "share", away = folder_ / "away";
+  const LedgerPlace place(path_, {share / "ledger.anchor"});
+  std::filesystem::create_directories(share);
+  auto ledger = PrivacyLedger::Create(LedgerFile::OpenOrCreate(place, Header()).value());
+  ASSERT_TRUE((*ledger)->ChargeForSealing(Cost(), {0, 0, 0}).ok());
+  std::filesystem::rename(share, away);
+  for (int again = 0; again < 2; ++again) {
+    const absl::Status missing = (*ledger)->ChargeForSealing(Cost(), {0, 1, 0});
+    EXPECT_EQ(missing.code(), absl::StatusCode::kUnavailable) << missing;
+  }
+  std::filesystem::rename(away, share);
+  ASSERT_TRUE((*ledger)->ChargeForSealing(Cost(), {0, 1, 0}).ok());
+  EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 2u);
+  EXPECT_EQ(ReadAll(place.more_anchors[0]), ReadAll(Anchor()));
+  EXPECT_EQ(std::filesystem::status(place.more_anchors[0]).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
 // A ledger and its anchor that are put back together from one old copy are whole. An anchor that
 // was not copied with them knows better.
 TEST_F(LedgerFileTest, AnAnchorElsewhereRefusesAnOldCopyAndANewLedger) {

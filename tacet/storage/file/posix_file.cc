@@ -32,6 +32,16 @@ absl::Status SystemError(std::string_view what, const std::filesystem::path& pat
                       fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code)));
 }
 
+namespace {
+
+// Of a place to write to. It should be there, and may come back, such as a share that is away.
+absl::Status WriteError(std::string_view what, const std::filesystem::path& path) {
+  const absl::Status error = SystemError(what, path);
+  return absl::UnavailableError(error.message());
+}
+
+}  // namespace
+
 File::File(const std::filesystem::path& path, int flags, mode_t mode)
     : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
 
@@ -59,7 +69,7 @@ bool File::WriteAll(std::span<const uint8_t> bytes, DiskCalls& disk) const {
 absl::Status SyncDirectory(const std::filesystem::path& path, DiskCalls& disk) {
   const File directory(path.empty() ? "." : path, O_RDONLY | O_DIRECTORY);
   if (!directory.ok() || disk.Synchronise(directory.get()) != 0) {
-    return SystemError("synchronise", path);
+    return WriteError("synchronise", path);
   }
   return absl::OkStatus();
 }
@@ -127,7 +137,7 @@ absl::Status WriteBeside(const std::filesystem::path& path, std::span<const uint
   if (file.ok() && file.WriteAll(content, disk) && disk.Synchronise(file.get()) == 0) {
     return absl::OkStatus();
   }
-  absl::Status failed = SystemError("write", beside);
+  absl::Status failed = WriteError("write", beside);
   ::unlink(beside.c_str());
   return failed;
 }
@@ -137,7 +147,7 @@ absl::Status TakeBeside(const std::filesystem::path& path, DiskCalls& disk) {
   if (disk.Rename(beside.c_str(), path.c_str()) == 0) {
     return SyncDirectory(path.parent_path(), disk);
   }
-  absl::Status failed = SystemError("replace", path);
+  absl::Status failed = WriteError("replace", path);
   ::unlink(beside.c_str());
   return failed;
 }
