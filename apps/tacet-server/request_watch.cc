@@ -4,6 +4,7 @@
 
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/protocol/member_request.h"
 
 namespace tacet::app::server {
 namespace {
@@ -34,6 +35,10 @@ void RequestWatch::OnRequest(std::string_view kind, const absl::Status& status,
   metrics_.CountRequest(kind, status, request_bytes, answer_bytes);
   if (IsOrdinary(status.code()) || !Admit(kind, status.code())) return;
   base::JsonValue fields = Naming(kind, status.code());
+  if (protocol::IsCheckRefusal(status)) {
+    log_.Write(LogLevel::kInfo, "site-checked", base::JsonValue::MakeObject());
+    return;
+  }
   if (MayBeQuoted(kind, status.code())) fields.Set("message", base::Message(status));
   log_.Write(LogLevel::kWarning, "request-refused", std::move(fields));
 }

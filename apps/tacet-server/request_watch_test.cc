@@ -55,6 +55,18 @@ TEST_F(RequestWatchTest, AFailedAuthenticationIsLoggedWithItsNames) {
   EXPECT_THAT(log_.Events().back(), ::testing::Not(HasSubstr("member 3")));
 }
 
+// A site that checks its path asks for this refusal. No clock is wrong.
+TEST_F(RequestWatchTest, ACheckIsNoRefusal) {
+  watch_.OnRequest("unreadable",
+                   absl::AbortedError("request: made at 0 by the sender's clock, it is 1755000000 "
+                                      "here (seconds since 1970): the two may differ by 600 s"),
+                   300, 0);
+  EXPECT_THAT(log_.Events(), ElementsAre("info site-checked {}"));
+  watch_.OnRequest("unreadable", absl::AbortedError("request: made at 01 by the sender's clock"),
+                   300, 0);
+  EXPECT_THAT(log_.Events().back(), HasSubstr("request-refused"));
+}
+
 TEST_F(RequestWatchTest, AFloodOfRefusalsIsALineAMinute) {
   for (int i = 0; i < 100'000; ++i) watch_.OnRequest("unreadable", base::DataLoss("cut"), 10, 0);
   EXPECT_EQ(log_.Events().size(), RequestWatch::kLoggedAMinute);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "tacet/protocol/wire.h"
+
 namespace tacet::member {
 
 Backoff::Backoff(const BackoffSpec& spec, crypto::Entropy& entropy)
@@ -21,6 +23,7 @@ RetryPolicy::RetryPolicy(const BackoffSpec& spec, crypto::Entropy& entropy,
                          std::function<void(const absl::Status& trouble)> on_trouble)
     : backoff_(spec, entropy),
       pause_(Backoff::Steady(spec.first_seconds, entropy)),
+      longest_(Backoff::Steady(spec.most_seconds, entropy)),
       wait_(std::move(wait)),
       on_trouble_(std::move(on_trouble)) {}
 
@@ -29,7 +32,7 @@ bool RetryPolicy::operator()(const absl::Status& why, int failures) {
   if (failures > kMaxFailures) return false;
   if (why.code() == absl::StatusCode::kResourceExhausted) return wait_(pause_.NextSeconds());
   if (failures == 1 && on_trouble_) on_trouble_(why);
-  return wait_(backoff_.NextSeconds());
+  return wait_(protocol::IsLasting(why) ? longest_.NextSeconds() : backoff_.NextSeconds());
 }
 
 }  // namespace tacet::member

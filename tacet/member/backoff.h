@@ -43,7 +43,8 @@ class RetryPolicy {
 
   // `wait` waits; false when everything is to end. `on_trouble` hears of the first failure in a
   // row, unless it is only that this member is over its limits: then the server has room again
-  // soon, and the wait does not grow. It may be empty.
+  // soon, and the wait does not grow. It may be empty. What is Lasting (wire.h) is tried again
+  // after the longest span.
   RetryPolicy(const BackoffSpec& spec, crypto::Entropy& entropy,
               std::function<bool(double seconds)> wait,
               std::function<void(const absl::Status& trouble)> on_trouble);
@@ -53,7 +54,7 @@ class RetryPolicy {
   bool operator()(const absl::Status& why, int failures);
 
  private:
-  Backoff backoff_, pause_;
+  Backoff backoff_, pause_, longest_;
   std::function<bool(double)> wait_;
   std::function<void(const absl::Status&)> on_trouble_;
 };

@@ -4,6 +4,8 @@
 
 #include "gtest/gtest.h"
 
+#include "tacet/protocol/wire.h"
+
 namespace tacet::member {
 namespace {
 
@@ -59,6 +61,14 @@ TEST_F(RetryPolicyTest, OverItsLimitsItComesBackSoonAndSaysNothing) {
     EXPECT_LE(waits_.back(), 0.5);
   }
   EXPECT_EQ(troubles_, 0);
+}
+
+TEST_F(RetryPolicyTest, WhatLastsIsTriedNowAndThen) {
+  for (int failures = 1; failures <= 8; ++failures) {
+    EXPECT_TRUE(retry_policy_(protocol::Lasting("the server's clock is wrong"), failures));
+    EXPECT_GE(waits_.back(), 15);
+  }
+  EXPECT_EQ(troubles_, 1);
 }
 
 TEST_F(RetryPolicyTest, EndsWhenEverythingDoes) {

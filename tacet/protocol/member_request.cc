@@ -159,16 +159,24 @@ crypto::Digest ContentDigest(const PutPartRequest& put, std::span<const uint8_t>
   return content.size() == put.total ? put.digest : crypto::Sha256(content);
 }
 
+std::string MadeAt(uint64_t sent) {
+  return fmt::format("request: made at {} by the sender's clock", sent);
+}
+
 absl::Status CheckTime(uint64_t sent, uint64_t now) {
   const uint64_t difference = std::max(sent, now) - std::min(sent, now);
   if (difference <= kMaxClockDifference) return absl::OkStatus();
-  return absl::AbortedError(fmt::format(
-      "request: made at {} by the sender's clock, it is {} here (seconds since 1970): the two may "
-      "differ by {} s",
-      sent, now, kMaxClockDifference));
+  return absl::AbortedError(
+      fmt::format("{}, it is {} here (seconds since 1970): the two may differ by {} s",
+                  MadeAt(sent), now, kMaxClockDifference));
 }
 
 }  // namespace
+
+bool IsCheckRefusal(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kAborted &&
+         base::Message(status).starts_with(MadeAt(kCheckTime) + ",");
+}
 
 std::string_view BulkKindName(BulkKind kind) {
   switch (kind) {

@@ -97,6 +97,11 @@ struct MemberRequest {
 // Seconds by which a sender's clock may differ from the receiver's.
 inline constexpr uint64_t kMaxClockDifference = 600;
 
+// Time of a request that asks for nothing but its refusal: a site checks its path to the server.
+inline constexpr uint64_t kCheckTime = 0;
+// Whether it was refused as such: everything before its time was right.
+bool IsCheckRefusal(const absl::Status& status);
+
 // Head and content. The signature covers the head, and the head the content's length and SHA-256:
 // a receiver checks who sends, and may send, before it takes the content.
 base::Bytes WriteMemberRequest(const MemberRequest& request,

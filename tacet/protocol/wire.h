@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
 
 #include "tacet/base/bytes.h"
 
@@ -57,6 +60,19 @@ inline bool IsRetryable(const absl::Status& status) {
 // never has it.
 inline bool IsPermanent(const absl::Status& status) {
   return status.code() == absl::StatusCode::kUnauthenticated;
+}
+
+inline constexpr absl::string_view kLastingPayload = "tacet.lasting";
+
+// Unavailable until somebody changes something somewhere else, such as the server's clock: calls
+// are repeated, but after the longest pause.
+inline absl::Status Lasting(const std::string& text) {
+  absl::Status status = absl::UnavailableError(text);
+  status.SetPayload(kLastingPayload, absl::Cord());
+  return status;
+}
+inline bool IsLasting(const absl::Status& status) {
+  return status.GetPayload(kLastingPayload).has_value();
 }
 
 }  // namespace tacet::protocol

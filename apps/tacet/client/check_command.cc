@@ -135,9 +135,10 @@ class ClientCheckCommand : public program::Command {
                                                  .authority = manifest.authority(),
                                                  .certificate = membership.certificate},
                                                 keys.tls));
-    const base::Bytes request = protocol::WriteRequestHead(
-        {.member = *membership.member, .time = 0, .body = protocol::FetchVotesRequest{}}, {},
-        manifest, keys.signing);
+    const base::Bytes request = protocol::WriteRequestHead({.member = *membership.member,
+                                                            .time = protocol::kCheckTime,
+                                                            .body = protocol::FetchVotesRequest{}},
+                                                           {}, manifest, keys.signing);
     const absl::Status refusal = wire->Call(request, kCallSeconds).status();
     const std::optional<uint64_t> clock = ServerClock(refusal);
     if (!clock.has_value()) return PathTrouble(refusal);
@@ -159,6 +160,7 @@ class ClientCheckCommand : public program::Command {
   static absl::Status PathTrouble(const absl::Status& why) {
     if (why.ok()) return base::DataLoss("the server answered a request that is out of date");
     if (protocol::IsPermanent(why)) return why;
+    if (protocol::IsLasting(why)) return absl::UnauthenticatedError(why.message());
     if (protocol::IsRetryable(why)) {
       return base::Annotate(why,
                             "this may pass, and `tacet client run` tries again. If it does not, "

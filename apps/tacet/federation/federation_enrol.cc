@@ -151,7 +151,7 @@ class FederationEnrolCommand : public program::Command {
             request.server ? crypto::CertificateRole::kServer : crypto::CertificateRole::kClient,
         .public_key = request.tls_key,
         .hosts = request.hosts,
-        .not_before = now,
+        .not_before = now - kClockSeconds,
         .not_after = now + (days_ < left / base::kSecondsADay ? days_ * base::kSecondsADay : left)};
   }
 

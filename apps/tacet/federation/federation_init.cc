@@ -73,7 +73,7 @@ class FederationInitCommand : public program::Command {
                                                    .role = crypto::CertificateRole::kAuthority,
                                                    .public_key = keys.authority.public_key(),
                                                    .hosts = {},
-                                                   .not_before = now,
+                                                   .not_before = now - kClockSeconds,
                                                    .not_after = now + days_ * base::kSecondsADay},
                                                   keys.authority));
     TACET_RETURN_IF_ERROR(CoordinatorFolder::Create(folder_,

@@ -17,6 +17,9 @@
 
 namespace tacet::app::federation {
 
+// Certificates are valid from so long before they are issued: clocks of others may be behind.
+inline constexpr uint64_t kClockSeconds = 3600;
+
 inline constexpr std::string_view kFolderHelp = "folder of the coordinating member";
 inline constexpr std::string_view kDefaultFolder = "federation";
 

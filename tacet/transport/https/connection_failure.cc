@@ -6,6 +6,7 @@
 #include <openssl/x509_vfy.h>
 
 #include "tacet/base/status.h"
+#include "tacet/protocol/wire.h"
 #include "tacet/transport/https/call_format.h"
 
 namespace tacet::transport::https {
@@ -86,17 +87,23 @@ absl::Status OfAlert(const ConnectionFailure& failure, const ConnectionNames& na
   const auto explained = [&](std::string_view what) {
     return absl::UnauthenticatedError(fmt::format("the server at {} {}", names.server, what));
   };
+  // The server's clock may be wrong, and right again later.
+  const auto by_clock = [&](std::string_view what) {
+    return protocol::Lasting(fmt::format("the server at {} {}", names.server, what));
+  };
   switch (failure.alert) {
     case SSL_AD_CERTIFICATE_REVOKED:
       return explained(
           "refuses this site: it is not a member in the server's epoch. It was removed, or the "
           "server has not accepted the invitation to this epoch. Ask the coordinating member");
     case SSL_AD_CERTIFICATE_EXPIRED:
-      return explained(
-          "refuses this site's certificate: it has expired. Ask the coordinating member for a new "
-          "invitation, and accept it with tacet client join");
+      return by_clock(
+          "refuses this site's certificate: it has expired by the server's clock. Check the "
+          "clocks, "
+          "then ask the coordinating member for a new invitation, and accept it with tacet client "
+          "join");
     case SSL_AD_BAD_CERTIFICATE:
-      return explained(
+      return by_clock(
           "refuses this site's certificate: it is not valid yet by the server's clock, or not a "
           "site's. Check the clocks, then ask the coordinating member for a new invitation");
     case SSL_AD_UNKNOWN_CA:

@@ -30,7 +30,8 @@ struct ConnectionNames {
 };
 
 // Unavailable or DeadlineExceeded for what may pass. Unauthenticated (protocol::IsPermanent) for
-// what does not, with the thing to do. After the server was `reached` once, only it can say that an
+// what does not, with the thing to do. Refusals that may be due to the server's clock are
+// protocol::Lasting. After the server was `reached` once, only it can say that an
 // error is permanent: anybody else on the way could end a member with one.
 absl::Status StatusOf(const ConnectionFailure& failure, const ConnectionNames& names, bool reached);
 

@@ -65,8 +65,6 @@ TEST(ConnectionFailureTest, WhatAnybodyCouldCauseIsPermanentUntilTheServerWasRea
 TEST(ConnectionFailureTest, WhatTheServerSaysIsPermanentAtAnyTime) {
   const std::vector<Case> cases = {
       {{.alert = SSL_AD_CERTIFICATE_REVOKED}, "not a member in the server's epoch"},
-      {{.alert = SSL_AD_CERTIFICATE_EXPIRED}, "it has expired"},
-      {{.alert = SSL_AD_BAD_CERTIFICATE}, "not valid yet by the server's clock"},
       {{.alert = SSL_AD_UNKNOWN_CA}, "another federation"},
       {{.alert = TLS13_AD_CERTIFICATE_REQUIRED}, "TLS alert 116"}};
   for (Case one : cases) {
@@ -75,6 +73,24 @@ TEST(ConnectionFailureTest, WhatTheServerSaysIsPermanentAtAnyTime) {
     for (const bool reached : {false, true}) {
       const absl::Status refused = StatusOf(one.failure, kNames, reached);
       EXPECT_TRUE(protocol::IsPermanent(refused)) << refused;
+      EXPECT_THAT(base::Message(refused), HasSubstr(one.says));
+      EXPECT_THAT(base::Message(refused), HasSubstr("hub.example:7443"));
+    }
+  }
+}
+
+// The server's clock may be wrong: the member tries again, now and then.
+TEST(ConnectionFailureTest, WhatAServersClockRefusesLasts) {
+  const std::vector<Case> cases = {
+      {{.alert = SSL_AD_CERTIFICATE_EXPIRED}, "it has expired"},
+      {{.alert = SSL_AD_BAD_CERTIFICATE}, "not valid yet by the server's clock"}};
+  for (Case one : cases) {
+    one.failure.curl = CURLE_RECV_ERROR;
+    one.failure.alert_is_servers = true;
+    for (const bool reached : {false, true}) {
+      const absl::Status refused = StatusOf(one.failure, kNames, reached);
+      EXPECT_TRUE(protocol::IsRetryable(refused)) << refused;
+      EXPECT_TRUE(protocol::IsLasting(refused)) << refused;
       EXPECT_THAT(base::Message(refused), HasSubstr(one.says));
       EXPECT_THAT(base::Message(refused), HasSubstr("hub.example:7443"));
     }
