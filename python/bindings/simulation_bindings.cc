@@ -48,10 +48,19 @@ app::run::RunConfig ConfigOf(const Keywords& settings) {
   return config;
 }
 
+// A share in [0, 1], or a loss.
 double FigureOf(nb::handle value, std::string_view name) {
-  if (double figure = 0; nb::try_cast(value, figure)) return figure;
-  throw nb::type_error(
-      fmt::format("evaluate(model): {} = {}: wanted a number", name, nb::repr(value).c_str())
+  double figure = 0;
+  if (PyBool_Check(value.ptr()) || !nb::try_cast(value, figure)) {
+    throw nb::type_error(
+        fmt::format("evaluate(model): {} = {}: wanted a number", name, nb::repr(value).c_str())
+            .c_str());
+  }
+  const bool is_loss = name == "loss";
+  if (std::isfinite(figure) && (is_loss || (figure >= 0 && figure <= 1))) return figure;
+  throw nb::value_error(
+      fmt::format("evaluate(model): {} = {}: wanted {}; leave out what has no value", name, figure,
+                  is_loss ? "a finite number" : "a share in [0, 1]")
           .c_str());
 }
 
@@ -61,15 +70,18 @@ trainer::Evaluation EvaluationOf(const nb::object& returned) {
   }
   const auto found = nb::borrow<nb::dict>(returned);
   trainer::Evaluation evaluation;
+  std::string figure;  // the name of one that was given
   for (const auto& [key, value] : found) {
     const std::string name = nb::str(key).c_str();
+    if (name == "samples") {
+      evaluation.samples =
+          WholeNumberOf(value, "evaluate(model): samples", std::numeric_limits<int64_t>::max());
+      continue;
+    }
     if (name == "accuracy") {
       evaluation.accuracy = FigureOf(value, name);
     } else if (name == "loss") {
       evaluation.loss = FigureOf(value, name);
-    } else if (name == "samples") {
-      evaluation.samples =
-          WholeNumberOf(value, "evaluate(model): samples", std::numeric_limits<int64_t>::max());
     } else if (name == "auc") {
       evaluation.auc = FigureOf(value, name);
     } else {
@@ -78,11 +90,14 @@ trainer::Evaluation EvaluationOf(const nb::object& returned) {
                       name)
               .c_str());
     }
+    figure = name;
   }
-  if (!(evaluation.accuracy >= 0 && evaluation.accuracy <= 1) || !std::isfinite(evaluation.loss)) {
+  if (!figure.empty() && evaluation.samples == 0) {
     throw nb::value_error(
-        "evaluate(model) returned an accuracy outside of [0, 1], or a loss that is not finite: "
-        "return shares, and leave out what has no value");
+        fmt::format("evaluate(model) returned {} without samples: add the number of samples that "
+                    "it was measured on, above 0",
+                    figure)
+            .c_str());
   }
   return evaluation;
 }

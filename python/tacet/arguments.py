@@ -8,7 +8,19 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-__all__ = ["number_of", "path_of", "whole_number_of"]
+__all__ = ["is_missing", "number_of", "path_of", "text_of", "whole_number_of"]
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None or differs from itself, as NaN, NaT and pandas.NA do.
+
+    >>> [is_missing(value) for value in (None, float("nan"), 0, "")]
+    [True, True, False, False]
+    """
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124
+    except TypeError:  # pandas.NA: whether it differs is not known
+        return True
 
 
 def number_of(name: str, value: Any) -> float:
@@ -45,6 +57,19 @@ def whole_number_of(name: str, value: Any) -> int:
     if number < 0:
         raise TypeError(text)
     return number
+
+
+def text_of(name: str, value: Any) -> str:
+    """Return a text; TypeError for anything else.
+
+    >>> text_of("server", None)
+    Traceback (most recent call last):
+    TypeError: server = None: wanted a text
+    """
+    if not isinstance(value, str):
+        text = f"{name} = {value!r}: wanted a text"
+        raise TypeError(text)
+    return value
 
 
 def path_of(name: str, value: Any) -> Path:

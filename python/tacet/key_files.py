@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 from . import _core
+from .durable_file import create_file
 from .errors import AlreadyExistsError, FailedPreconditionError, NotFoundError
 from .secagg import EpochKey, MemberKey
 
@@ -32,14 +33,10 @@ StrPath = str | os.PathLike[str]
 def _write(path: Path, content: bytes) -> None:
     """Make a file of mode 0600, durable when this returns; a key is never written over."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        create_file(path, content)
     except FileExistsError:
         text = f"{path} is there already, and a key is never written over: name another file"
         raise AlreadyExistsError(text) from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _read(path: Path) -> bytes:

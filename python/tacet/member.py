@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
+from .arguments import number_of, path_of, text_of, whole_number_of
 from .errors import FailedPreconditionError
 from .progress import RoundBar
 from .simulation import open_run
@@ -226,6 +227,7 @@ class Member:
         NotFoundError: ``home`` holds no identity, or has not joined a federation.
         FailedPreconditionError: it is the server's, or this build has no network.
         PermissionDeniedError, InvalidArgumentError: a wrong passphrase or key file.
+        TypeError: an argument has another type, or a number is below 0; the text names it.
     """
 
     def __init__(
@@ -255,26 +257,32 @@ class Member:
             )
             raise FailedPreconditionError(text)
         settings: dict[str, object] = {
-            "ledger.folder": _text(ledger),
-            "ledger.anchor": _text(ledger_anchor),
-            "ledger.rule": ledger_rule,
-            "ledger.composition": ledger_composition,
-            "ledger.data_set": data_set,
-            "ledger.budget_epsilon": None if budget_epsilon is None else float(budget_epsilon),
+            "ledger.folder": _path("ledger", ledger),
+            "ledger.anchor": _path("ledger_anchor", ledger_anchor),
+            "ledger.rule": None if ledger_rule is None else text_of("ledger_rule", ledger_rule),
+            "ledger.composition": (
+                None
+                if ledger_composition is None
+                else text_of("ledger_composition", ledger_composition)
+            ),
+            "ledger.data_set": None if data_set is None else text_of("data_set", data_set),
+            "ledger.budget_epsilon": (
+                None if budget_epsilon is None else number_of("budget_epsilon", budget_epsilon)
+            ),
         }
-        self.home = Path(home)
+        self.home = path_of("home", home)
         self.outcome: dict[str, Any] | None = None
         self._session: _Session | None = None
         self._core = _core.Member.open(
-            str(home),
-            server,
-            proxy,
-            _text(policy),
-            _text(passphrase_file),
-            _text(key_file),
-            str(data),
-            records,
-            persons,
+            str(self.home),
+            text_of("server", server),
+            text_of("proxy", proxy),
+            _path("policy", policy),
+            _path("passphrase_file", passphrase_file),
+            _path("key_file", key_file),
+            str(path_of("data", data)),
+            whole_number_of("records", records),
+            whole_number_of("persons", persons),
             {key: value for key, value in settings.items() if value is not None},
         )
 
@@ -340,8 +348,9 @@ class Member:
             FailedPreconditionError, DataLossError: the home's files do not fit, or are damaged.
             BudgetError: the ledger's budget does not permit a first attempt.
 
-        What ``train`` raises ends the member and arrives here, after zeros were sealed in the
-        update's place. Control-C ends it at once; the round is trained again by the next run.
+        What ``train`` raises, also by ``sys.exit``, ends the member and arrives here, after zeros
+        were sealed in the update's place. Control-C ends it at once; the round is trained again by
+        the next run.
         """
         if not callable(train):
             text = (
@@ -371,7 +380,9 @@ class Member:
                 rest = (task.round,) if task.units is None else (task.units, task.clip_norm)
                 try:
                     task.submit(call(task.model, self.number, *rest))
-                except Exception as error:
+                except KeyboardInterrupt:  # of the user: the task is trained again later
+                    raise
+                except BaseException as error:  # also sys.exit(), which may depend on data
                     task.fail(error)
 
     def __iter__(self) -> Iterator[Task]:
@@ -434,5 +445,5 @@ class Member:
         return f"<Member {self.name} of {self.federation}, {self.home}>"
 
 
-def _text(path: str | os.PathLike[str] | None) -> str | None:
-    return None if path is None else str(path)
+def _path(name: str, path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else str(path_of(name, path))

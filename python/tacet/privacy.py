@@ -143,7 +143,7 @@ class Privacy:
             if getattr(self, name) is not None:
                 number_of(name, getattr(self, name))
         for name in _COUNTS:
-            whole_number_of(name, getattr(self, name))
+            object.__setattr__(self, name, whole_number_of(name, getattr(self, name)))
         if (self.noise_multiplier is None) == (self.target_epsilon is None):
             text = "give either noise_multiplier or target_epsilon, and not both or neither"
             raise ValueError(text)

@@ -16,8 +16,6 @@ A round, each step beside its own data::
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,8 +33,10 @@ from ._core import (
     model_digest,
 )
 from .arguments import whole_number_of
+from .durable_file import create_file
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
     from typing import Unpack
 
@@ -93,13 +93,14 @@ def agree(
                 "which is the public_key of a MemberKey"
             )
             raise TypeError(text)
-    for name, count in (("dimension", dimension), ("epoch", epoch)):
-        whole_number_of(name, count)
-    whole_number_of("spare_attempts", spare_attempts)
-    for member in committee:
-        whole_number_of("committee", member)
     return Agreement.create(
-        dict(federation), dimension, list(members), list(committee), epoch, spare_attempts, context
+        dict(federation),
+        whole_number_of("dimension", dimension),
+        list(members),
+        [whole_number_of("committee", member) for member in committee],
+        whole_number_of("epoch", epoch),
+        whole_number_of("spare_attempts", spare_attempts),
+        context,
     )
 
 
@@ -125,21 +126,7 @@ class FileJournal:
 
     def record(self, key: str, message: bytes) -> None:
         """Store ``message`` under a new key; durable when it returns."""
-        handle, name = tempfile.mkstemp(dir=self._folder, prefix=".new-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(message)
-                file.flush()
-                os.fsync(file.fileno())
-            # Unlike a rename, a link does not replace an answer that is there.
-            os.link(name, self._folder / key)
-        finally:
-            Path(name).unlink()
-        folder = os.open(self._folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        create_file(self._folder / key, message)
 
     def find(self, key: str) -> bytes | None:
         """Return the message under ``key``, or None."""

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import importlib
 import json
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from . import _core
-from .arguments import number_of, path_of, whole_number_of
+from .arguments import number_of, text_of, whole_number_of
 from .privacy import Privacy
 from .progress import RoundBar
+from .run_folder import run_folder
 
 if TYPE_CHECKING:
     import os
@@ -29,16 +29,19 @@ __all__ = ["Evaluation", "Run", "TrainClient", "TrainUnits", "open_run", "simula
 
 
 class Evaluation(TypedDict, total=False):
-    """Quality of a model on samples that no client trained on."""
+    """Quality of a model on samples that no client trained on.
+
+    Leave out what was not measured: it is None in the run's figures. A figure needs ``samples``.
+    """
 
     accuracy: float
     """Share of correct samples, in [0, 1]."""
     loss: float
-    """Mean loss, in nats for cross-entropy."""
+    """Mean loss, finite; in nats for cross-entropy."""
     samples: int
-    """Number of samples."""
+    """Number of samples, above 0."""
     auc: float
-    """Area under the ROC curve, for two classes."""
+    """Area under the ROC curve, for two classes, in [0, 1]."""
 
 
 class TrainClient(Protocol):
@@ -232,7 +235,8 @@ def simulate(
         learning_rate: of the server, factor on the average update in the first round.
         learning_rate_final: the same in the last round. None: ``learning_rate``.
         momentum: of the server, in [0, 1).
-        budget_epsilon: epsilon at which the run ends early. 0: no budget.
+        budget_epsilon: epsilon at which the run ends early. 0: no budget. It covers this run: the
+            ledger is in its directory, and other runs on the same data add their own epsilon.
         spare_attempts: failed attempts that are permitted in all rounds together.
         architecture: a text that names the model's architecture, kept in the run's settings.
         model: name of the model in the agreement. With the name of one of the program's models,
@@ -243,7 +247,7 @@ def simulate(
             threads at a time: it must not change objects that they share.
         seed: stays in the settings of the run; fixes nothing that is secret.
         insecure_seed: fixes cohorts, noise and keys, for debugging: it protects nobody.
-        out: run directory. None: a new one below ``runs/``.
+        out: run directory. None: a new one below ``runs/``, named by the time.
         resume: continue the run in ``out`` if it was begun with the same settings.
         on_round: called with the figures of each round.
         progress: show a bar, which needs tqdm. None: in a terminal or a notebook, if tqdm is there.
@@ -277,34 +281,34 @@ def simulate(
             f"privacy is of type {type(privacy).__name__}: give tacet.Privacy(target_epsilon=...)"
         )
         raise TypeError(text)
-    whole_number_of("clients", clients)
-    for number in units:
-        whole_number_of("units", number)
+    clients = whole_number_of("clients", clients)
+    rounds = whole_number_of("rounds", rounds)
     learning_rate = number_of("learning_rate", learning_rate)
-    momentum = number_of("momentum", momentum)
-    budget_epsilon = number_of("budget_epsilon", budget_epsilon)
     if learning_rate_final is None:
         learning_rate_final = learning_rate
-    path = path_of("out", Path("runs") / time.strftime("%Y%m%d-%H%M%S") if out is None else out)
     federation: dict[str, int | float | None] = {
         "federation.rounds": rounds,
-        "federation.cohort": cohort or clients,
-        "federation.spare_attempts": spare_attempts,
+        "federation.cohort": whole_number_of("cohort", cohort) or clients,
+        "federation.spare_attempts": whole_number_of("spare_attempts", spare_attempts),
         "server.learning_rate": learning_rate,
         "server.learning_rate_final": number_of("learning_rate_final", learning_rate_final),
-        "server.momentum": momentum,
+        "server.momentum": number_of("momentum", momentum),
     }
     run: dict[str, object] = {
-        "privacy.budget_epsilon": budget_epsilon,
-        "model.architecture": architecture,
-        "model.name": model,
-        "run.seed": seed,
-        "run.insecure_seed": insecure_seed,
-        "run.threads": threads,
-        "run.evaluate_every": evaluate_every,
+        "privacy.budget_epsilon": number_of("budget_epsilon", budget_epsilon),
+        "model.architecture": text_of("architecture", architecture),
+        "model.name": text_of("model", model),
+        "run.seed": whole_number_of("seed", seed),
+        "run.insecure_seed": (
+            None if insecure_seed is None else whole_number_of("insecure_seed", insecure_seed)
+        ),
+        "run.threads": whole_number_of("threads", threads),
+        "run.evaluate_every": whole_number_of("evaluate_every", evaluate_every),
     }
     settings = _settings(privacy, federation, run)
-    with RoundBar(rounds, show=progress) as bar:
+    unit_counts = [whole_number_of("units", number) for number in units]
+    name = text_of("data_name", data_name)
+    with RoundBar(rounds, show=progress) as bar, run_folder(out, resume=resume) as path:
 
         def told(text: str) -> None:
             line = json.loads(text)
@@ -319,9 +323,9 @@ def simulate(
             told,
             initial,
             clients,
-            list(units),
-            data_name,
+            unit_counts,
+            name,
             str(path),
-            resume,
+            bool(resume),
         )
     return open_run(path)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from .arguments import whole_number_of
 from .durable_file import replace_file
 from .errors import (
     AlreadyExistsError,
@@ -35,7 +36,7 @@ from .key_files import (
 )
 from .outcome import Outcome
 from .secagg import AttemptId, Client, CommitteeSeat, FileJournal, MemberKey, model_digest
-from .terms import Terms
+from .terms import Terms, check_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -167,7 +168,8 @@ class Site:
             publish_evaluation: let the server have loss and metrics of this site's data.
 
         Raises:
-            InvalidArgumentError: other terms, another initial model, or a member that is not named.
+            InvalidArgumentError: other terms, another initial model or one that is not finite, or a
+                member that is not named.
             AlreadyExistsError: the site has joined already.
         """
         home = Path(folder)
@@ -182,6 +184,7 @@ class Site:
             )
             raise InvalidArgumentError(text)
         vector = agreed.vector_of(initial)
+        check_finite(initial, vector)
         if model_digest(vector) != agreed.initial_digest:
             text = (
                 "the initial model is not the one of the terms: give the tensors with which the "
@@ -320,11 +323,13 @@ class Site:
         Raises:
             BudgetError: all rounds are done, or all attempts are spent.
             FailedPreconditionError: the attempt, or a later one, was charged already.
+            TypeError: it is not a whole number of 0 or more.
         """
         with self._locked() as state:
             self._check_attempt(state, attempt)
 
-    def _check_attempt(self, state: _State, attempt: int) -> None:
+    def _check_attempt(self, state: _State, attempt: int) -> int:
+        attempt = whole_number_of("attempt", attempt)
         if state.round >= self.terms.rounds:
             text = f"all {self.terms.rounds} agreed rounds are done: agree on new terms for more"
             raise BudgetError(text)
@@ -343,6 +348,7 @@ class Site:
                 "and one attempt is sealed once: ask for the next attempt"
             )
             raise FailedPreconditionError(text)
+        return attempt
 
     def seal(self, attempt: int, base: bytes, trained: Sequence[NDArray[Any]]) -> Sealed:
         """Charge the attempt, and seal the difference between ``trained`` and the model.
@@ -350,14 +356,15 @@ class Site:
         Args:
             attempt: number of the attempt at the present round.
             base: digest of the model from which the training began.
-            trained: tensors after training: floating-point, of the agreed shapes.
+            trained: tensors after training: floating-point, of the agreed shapes, not masked. A
+                NaN or an infinity is sealed as zeros (`Sealed.finite`).
 
         Raises:
             InvalidArgumentError: the tensors cannot be federated; nothing was charged.
-            BudgetError, FailedPreconditionError: as `check_attempt`.
+            BudgetError, FailedPreconditionError, TypeError: as `check_attempt`.
         """
         with self._locked() as state:
-            self._check_attempt(state, attempt)
+            attempt = self._check_attempt(state, attempt)
             model = self._model(state)
             digest = model_digest(model)
             if digest != base:

@@ -1,16 +1,25 @@
 """A classifier with ``fit`` and ``predict`` that trains in a simulated or a live federation.
 
-Import it by name: ``import tacet.sklearn``. It follows scikit-learn's conventions and needs only
-NumPy.
+Import it by name: ``import tacet.sklearn``. It needs only NumPy. Where scikit-learn is installed,
+its pipelines and searches take the classifier::
+
+    cross_val_score(classifier, X, y, params={"clients": client_of_row})
+    make_pipeline(scaler, classifier).fit(X, y, federatedclassifier__clients=client_of_row)
+
+A search fits several times, and a guarantee covers one fit: epsilons and deltas of all fits on the
+same rows add up.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .arguments import number_of, whole_number_of
+from .owners import owner_numbers
 from .privacy import Privacy
 from .simulation import Run, simulate
 
@@ -31,9 +40,30 @@ def _probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     return found
 
 
+def _array(name: str, values: Any, dtype: type | None = None) -> NDArray[Any]:
+    """Values as an array; TypeError for a masked array, whose hidden values would be used."""
+    if isinstance(values, np.ma.MaskedArray):
+        text = f"{name} is a masked array: leave its masked rows out, or fill them in"
+        raise TypeError(text)
+    return np.asarray(values, dtype=dtype)
+
+
 def _first_not_finite(rows: NDArray[np.float32]) -> str:
     row, column = np.argwhere(~np.isfinite(rows))[0]
     return f"row {row}, column {column}"
+
+
+def _places(owners: list[int]) -> list[NDArray[np.intp]]:
+    """Places of each owner's rows, increasing."""
+    order = np.argsort(owners, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(owners))[:-1])
+
+
+def _split(
+    model: NDArray[np.float32], classes: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Weights of shape (classes, features) and biases of shape (classes,)."""
+    return model[:-classes].reshape(classes, -1), model[-classes:]
 
 
 class FederatedClassifier:
@@ -52,7 +82,8 @@ class FederatedClassifier:
         cohort: K of a simulation, clients of a round. 0: all.
         local_steps: gradient steps of a client in a round.
         learning_rate: of these steps.
-        out: run directory of a simulation. None: a new one below ``runs/``.
+        out: run directory of a simulation, which takes one fit. None: each fit makes a new one
+            below ``runs/``.
         insecure_seed: of a simulation: fixes cohorts, noise and keys, for debugging. It protects
             nobody.
 
@@ -63,6 +94,8 @@ class FederatedClassifier:
         n_features_in_: number of columns.
         run_: the `tacet.Run`; ``run_.epsilon`` is what was spent.
     """
+
+    _estimator_type = "classifier"  # read by scikit-learn before 1.6
 
     def __init__(
         self,
@@ -84,6 +117,16 @@ class FederatedClassifier:
         self.learning_rate = learning_rate
         self.out = out
         self.insecure_seed = insecure_seed
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn 1.6 and later that this is a classifier."""
+        utils = importlib.import_module("sklearn.utils")
+        return utils.Tags(
+            estimator_type="classifier",
+            target_tags=utils.TargetTags(required=True),
+            classifier_tags=utils.ClassifierTags(),
+            non_deterministic=True,
+        )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's arguments."""
@@ -112,8 +155,13 @@ class FederatedClassifier:
         Args:
             X: shape (rows, n_features), finite numbers.
             y: shape (rows,), values of ``classes``.
-            clients: shape (rows,), the client of each row, for a simulation.
+            clients: shape (rows,), the client of each row, for a simulation: numbers or texts.
             member: this site's member of a live federation, instead: the rows are the site's.
+
+        Raises:
+            ValueError: a value is wrong; the text names it. InvalidArgumentError, which is one: a
+                row has no client.
+            TypeError: an array is masked, or an argument has another type.
         """
         if (clients is None) == (member is None):
             text = "give clients for a simulation, or member for a live federation"
@@ -125,13 +173,11 @@ class FederatedClassifier:
         if unit != "client":
             text = f"unit {unit} is not supported here: use tacet.simulate or Member.run"
             raise ValueError(text)
-        rows = np.asarray(X, dtype=np.float32)
-        labels = np.asarray(y)
-        owners = np.zeros(rows.shape[:1]) if clients is None else np.asarray(clients)
-        if rows.ndim != 2 or labels.shape != (len(rows),) or owners.shape != (len(rows),):
+        rows = _array("X", X, np.float32)
+        labels = _array("y", y)
+        if rows.ndim != 2 or labels.shape != (len(rows),):
             text = (
-                f"X has shape {rows.shape}, y {labels.shape}, clients {owners.shape}: wanted "
-                "(rows, n_features), (rows,) and (rows,)"
+                f"X has shape {rows.shape}, y {labels.shape}: wanted (rows, n_features) and (rows,)"
             )
             raise ValueError(text)
         if len(rows) == 0 or not np.isfinite(rows).all():
@@ -142,70 +188,74 @@ class FederatedClassifier:
                 "row out, or fill it in by a rule that needs no data"
             )
             raise ValueError(text)
-        self.classes_ = np.unique(np.asarray(self.classes))
-        unknown = np.setdiff1d(labels, self.classes_)
+        classes = np.unique(np.asarray(self.classes))
+        unknown = np.setdiff1d(labels, classes)
         if len(unknown) > 0:
             text = f"y holds {unknown[:3].tolist()}, which are not among classes: name all labels"
             raise ValueError(text)
-        self.n_features_in_ = rows.shape[1]
-        wanted = np.searchsorted(self.classes_, labels)
-        places = [np.flatnonzero(owners == owner) for owner in np.unique(owners)]
+        wanted = np.searchsorted(classes, labels)
+        places = (
+            [np.arange(len(rows))]
+            if member is not None
+            else _places(owner_numbers("clients", clients, len(rows)))
+        )
+        steps = whole_number_of("local_steps", self.local_steps)
+        rate = np.float32(number_of("learning_rate", self.learning_rate))
 
         def train(model: NDArray[np.float32], client: int, round: int) -> NDArray[np.float32]:  # noqa: A002
-            place = places[0 if member is not None else client]
-            own, hot = rows[place], np.eye(len(self.classes_), dtype=np.float32)
+            place = places[0 if member is not None else client]  # a member has a number of its own
+            own, hot = rows[place], np.eye(len(classes), dtype=np.float32)
             targets = hot[wanted[place]]
             new = model.copy()
-            for _ in range(self.local_steps):
-                weights, biases = self._split(new)
+            for _ in range(steps):
+                weights, biases = _split(new, len(classes))
                 error = (_probabilities(own @ weights.T + biases) - targets) / len(own)
                 step = np.concatenate([(error.T @ own).ravel(), error.sum(axis=0)])
-                new -= np.float32(self.learning_rate) * step.astype(np.float32)
+                new -= rate * step.astype(np.float32)
             return new - model
 
-        size = len(self.classes_) * (self.n_features_in_ + 1)
-        self.run_: Run = (
-            self._simulate(train, len(places), size)
+        features = rows.shape[1]
+        run = (
+            self._simulate(train, len(places), len(classes), features)
             if member is None
-            else self._run_live(train, member, size)
+            else self._run_live(train, member, len(classes), features)
         )
-        self.coef_, self.intercept_ = self._split(self.run_.model)
+        self.run_: Run = run
+        self.classes_ = classes
+        self.n_features_in_ = features
+        self.coef_, self.intercept_ = _split(run.model, len(classes))
         return self
 
-    def _run_live(self, train: TrainClient, member: Member, size: int) -> Run:
-        agreed = member.initial_model.size
+    def _run_live(self, train: TrainClient, member: Member, classes: int, features: int) -> Run:
+        agreed, size = member.initial_model.size, classes * (features + 1)
         if agreed != size:
             text = (
-                f"the federation agreed on {agreed} parameters, {len(self.classes_)} classes of "
-                f"{self.n_features_in_} features have {size}: use the agreed classes and columns"
+                f"the federation agreed on {agreed} parameters, {classes} classes of {features} "
+                f"features have {size}: use the agreed classes and columns"
             )
             raise ValueError(text)
         return member.run(train)
 
-    def _simulate(self, train: TrainClient, clients: int, size: int) -> Run:
+    def _simulate(self, train: TrainClient, clients: int, classes: int, features: int) -> Run:
         return simulate(
             train,
             clients=clients,
-            initial=np.zeros(size, dtype=np.float32),
+            initial=np.zeros(classes * (features + 1), dtype=np.float32),
             privacy=self.privacy or Privacy(),
             rounds=self.rounds,
             cohort=self.cohort,
-            architecture=f"multinomial logistic regression, {len(self.classes_)} classes, "
-            f"{self.n_features_in_} features: weights by class, then biases",
+            architecture=f"multinomial logistic regression, {classes} classes, {features} "
+            "features: weights by class, then biases",
             out=self.out,
             insecure_seed=self.insecure_seed,
         )
-
-    def _split(self, model: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        classes = len(self.classes_)
-        return model[:-classes].reshape(classes, self.n_features_in_), model[-classes:]
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
         """Return the probability of each class, shape (rows, n_classes)."""
         if not hasattr(self, "coef_"):
             text = "the classifier is not fitted: call fit first"
             raise ValueError(text)
-        rows = np.asarray(X, dtype=np.float32)
+        rows = _array("X", X, np.float32)
         if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
             text = f"X has shape {rows.shape}, wanted (rows, {self.n_features_in_})"
             raise ValueError(text)
@@ -219,4 +269,4 @@ class FederatedClassifier:
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:  # noqa: N803
         """Return the share of rows whose class is right."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        return float(np.mean(self.predict(X) == _array("y", y)))

@@ -23,16 +23,20 @@ from __future__ import annotations
 
 import json
 import math
-import time
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
+
 from . import _core
+from .arguments import number_of, whole_number_of
+from .run_folder import run_folder
+from .tables import QueryReading, plain_value
 
 if TYPE_CHECKING:
-    import os
     from typing import Unpack
 
 __all__ = [
@@ -95,11 +99,11 @@ class Cells:
     def keys(self) -> dict[str, Any]:
         """Keys of docs/formats/query.md that were given."""
         keys: dict[str, Any] = {
-            "edges": None if self.edges is None else [float(edge) for edge in self.edges],
-            "bins": self.bins,
-            "low": self.low,
-            "high": self.high,
-            "categories": None if self.categories is None else list(self.categories),
+            "edges": _numbers("edges", self.edges),
+            "bins": None if self.bins is None else whole_number_of("bins", self.bins),
+            "low": None if self.low is None else number_of("low", self.low),
+            "high": None if self.high is None else number_of("high", self.high),
+            "categories": _list("categories", self.categories),
         }
         return {key: value for key, value in keys.items() if value is not None}
 
@@ -259,15 +263,25 @@ def _question(kind: str, keys: Mapping[str, Any], common: Common) -> Question:
         if key not in Common.__annotations__:
             text = f"unknown key {key}: expected one of {', '.join(Common.__annotations__)}"
             raise TypeError(text)
-        if key in ("where", "sites") and isinstance(value, str):
-            text = f'{key} is "{value}", it must be a list of texts'
-            raise TypeError(text)
-        all_keys[key] = value
+        all_keys[key] = _list(key, value) if key in ("where", "sites") else value
     return Question({key: value for key, value in all_keys.items() if value is not None})
 
 
+def _list(name: str, values: Any) -> list[Any] | None:
+    """Values in a list; TypeError for a text, whose letters would be taken."""
+    if isinstance(values, str):
+        text = f'{name} is "{values}", it must be a list of texts'
+        raise TypeError(text)
+    return None if values is None else list(values)
+
+
+def _numbers(name: str, values: Sequence[float] | None) -> list[float] | None:
+    listed = _list(name, values)
+    return None if listed is None else [number_of(name, value) for value in listed]
+
+
 def _within(column: str, low: float, high: float) -> dict[str, Any]:
-    return {"column": column, "low": float(low), "high": float(high)}
+    return {"column": column, "low": number_of("low", low), "high": number_of("high", high)}
 
 
 def count(**common: Unpack[Common]) -> Question:
@@ -319,7 +333,7 @@ def quantiles(
     **common: Unpack[Common],
 ) -> Question:
     """Ask for quantiles of a column, resolved to ordered cells."""
-    keys = {"column": column, **cells.keys(), "quantiles": [float(q) for q in at]}
+    keys = {"column": column, **cells.keys(), "quantiles": _numbers("at", at)}
     return _question("quantiles", keys, common)
 
 
@@ -373,7 +387,7 @@ def evaluation(
     """
     keys = {"score": score, **cells.keys(), "label": label, "positive": positive}
     if threshold is not None:
-        keys["threshold"] = float(threshold)
+        keys["threshold"] = number_of("threshold", threshold)
     return _question("evaluation", {**keys, **_groups(group, groups)}, common)
 
 
@@ -397,24 +411,27 @@ def regression(
 
 
 def _bounded(columns: Mapping[str, tuple[float, float]]) -> list[str]:
-    return [f"{column} {float(low)!r}..{float(high)!r}" for column, (low, high) in columns.items()]
+    return [
+        f"{column} {number_of(column, low)!r}..{number_of(column, high)!r}"
+        for column, (low, high) in columns.items()
+    ]
 
 
 def _groups(group: str | None, groups: Sequence[Field] | None) -> dict[str, Any]:
-    return {"group": group, "groups": None if groups is None else list(groups)}
+    return {"group": group, "groups": _list("groups", groups)}
 
 
 def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    if isinstance(value, np.generic):
+        value = plain_value(value)
+    if isinstance(value, bool):  # as in tables
+        return str(int(value))
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} = {_toml(part)}" for key, part in value.items()) + "}"
     if isinstance(value, Sequence):
         return "[" + ", ".join(_toml(part) for part in value) + "]"
-    if hasattr(value, "item"):  # a number of NumPy
-        return _toml(value.item())
     if isinstance(value, int | float) and math.isfinite(value):
         return repr(value)
     text = f"{value!r}: wanted a text, a finite number, or a list of them"
@@ -456,30 +473,46 @@ def query_text(
         rows_per_unit: most rows of one person or client that count in full.
         person_column: column with the person of each row, for unit person.
         site_column: column with the site of each row, where one file holds several sites.
-        missing: fields that mean "missing".
+        missing: fields that mean "missing", such as ``["", "NA"]``; an empty field always does.
         floor: estimated counts below it are suppressed, with all that follows from them.
         confidence: of intervals, in (0, 1).
         name: of the query.
         colluders: sites that may pool what they know.
         appearances: most sites at which one record or person appears.
-        budget_epsilon: budget of the ledger. 0: none.
+        budget_epsilon: budget of the ledger. 0: none. A run of `ask` has a ledger of its own, in
+            its run directory; a site of a live federation has one for all queries on its data.
         spare_attempts: failed attempts that may be charged beside the one that succeeds.
+
+    Raises:
+        TypeError: an argument has another type; the text names it.
     """
-    data = {"person_column": person_column, "site_column": site_column, "missing": list(missing)}
+    data = {
+        "person_column": person_column,
+        "site_column": site_column,
+        "missing": _list("missing", missing),
+    }
     privacy = {
         "unit": unit,
         "neighbouring": neighbouring,
-        "target_epsilon": None if target_epsilon is None else float(target_epsilon),
-        "noise": None if noise_multiplier is None else float(noise_multiplier),
-        "delta": float(delta),
-        "max_units": max_units,
-        "rows_per_unit": rows_per_unit,
-        "colluders": colluders,
-        "appearances": appearances,
-        "budget_epsilon": float(budget_epsilon),
-        "spare_attempts": spare_attempts,
+        "target_epsilon": (
+            None if target_epsilon is None else number_of("target_epsilon", target_epsilon)
+        ),
+        "noise": (
+            None if noise_multiplier is None else number_of("noise_multiplier", noise_multiplier)
+        ),
+        "delta": number_of("delta", delta),
+        "max_units": whole_number_of("max_units", max_units),
+        "rows_per_unit": whole_number_of("rows_per_unit", rows_per_unit),
+        "colluders": whole_number_of("colluders", colluders),
+        "appearances": whole_number_of("appearances", appearances),
+        "budget_epsilon": number_of("budget_epsilon", budget_epsilon),
+        "spare_attempts": whole_number_of("spare_attempts", spare_attempts),
     }
-    top = {"name": name, "floor": float(floor), "confidence": float(confidence)}
+    top = {
+        "name": name,
+        "floor": number_of("floor", floor),
+        "confidence": number_of("confidence", confidence),
+    }
     blocks = [_table("", top), _table("[data]", data), _table("[privacy]", privacy)]
     for question in questions:
         if not isinstance(question, Question):
@@ -506,19 +539,27 @@ def ask(
 ) -> Release:
     """Ask questions about the tables of several sites, all played by this process.
 
+    The charge goes to a new ledger in the run directory. Several calls about the same data do not
+    add up there: keep the sum of their epsilons (and deltas) yourself, or ask all questions in one
+    call.
+
     Args:
         tables: a mapping from the site's name to its table: a mapping from column to values, a
-            structured NumPy array, or a pandas DataFrame. Numbers, texts and None; NaN, None and
-            masked values are missing. Or a path: a CSV file or a folder of them, as for ``tacet
-            statistics --data``.
+            structured NumPy array, or a pandas DataFrame. Columns that no question reads may hold
+            anything, the others numbers, texts and truth values. True is 1 and False is 0, also
+            in conditions: ``"smoker = 1"``. Missing are None, masked values, and values that
+            differ from themselves: NaN, NaT and pandas.NA. A float32 counts as the shortest
+            decimal number that it is written with: 0.1 is 0.1. Or a path: a CSV file or a folder
+            of them, as for ``tacet statistics --data``.
         questions: made by `count`, `mean` and the others. They share one charge.
         insecure_seed: fixes noise and keys, for debugging: it protects nobody.
         threads: worker threads. 0: all processors.
-        out: run directory. None: a new one below ``runs/``.
+        out: run directory. None: a new one below ``runs/``, named by the time.
         **options: those of `query_text`; ``target_epsilon`` or ``noise_multiplier`` is needed.
 
     Raises:
         InvalidArgumentError: a question, an option or a table does not fit; the text names it.
+        TypeError: a column that is read holds something else; the text names site and column.
         AlreadyExistsError: ``out`` holds something.
         BudgetError: the budget does not permit the query.
     """
@@ -545,54 +586,24 @@ def _ask(
     threads: int,
     out: str | os.PathLike[str] | None,
 ) -> Release:
-    path = Path(out) if out is not None else Path("runs") / time.strftime("%Y%m%d-%H%M%S")
+    seed = None if insecure_seed is None else whole_number_of("insecure_seed", insecure_seed)
+    workers = whole_number_of("threads", threads)
+    given = None
+    if not isinstance(tables, Mapping | str | os.PathLike):
+        kind = type(tables).__name__
+        text = f"tables is of type {kind}: give {{name: table}}, or the path of CSV files"
+        raise TypeError(text)
     if isinstance(tables, Mapping):
         if not tables:
             text = "tables is empty: give a table for each site, {name: table}"
             raise ValueError(text)
-        given = [(str(site), *_columns(str(site), table)) for site, table in tables.items()]
-        _core.ask(text, given, "python", str(path), insecure_seed, threads)
-    else:
-        _core.ask(text, None, str(tables), str(path), insecure_seed, threads)
-    return open_release(path)
-
-
-def _columns(site: str, table: Any) -> tuple[list[str], list[list[str]]]:
-    """Names and texts of a table's columns."""
-    names: Sequence[Any]
-    if isinstance(table, Mapping):
-        names = list(table)
-    elif getattr(getattr(table, "dtype", None), "names", None):
-        names = table.dtype.names
-    elif hasattr(table, "columns"):
-        names = list(table.columns)
-    else:
-        text = (
-            f"site {site!r}: wanted a mapping, a structured array or a DataFrame, "
-            f"not {type(table).__name__}"
+        reading = QueryReading(text)
+        given = [(str(site), *reading.columns(str(site), table)) for site, table in tables.items()]
+    with run_folder(out) as path:
+        _core.ask(
+            text, given, "python" if given is not None else str(tables), str(path), seed, workers
         )
-        raise TypeError(text)
-    return [str(name) for name in names], [_texts(site, name, table[name]) for name in names]
-
-
-def _texts(site: str, name: Any, values: Any) -> list[str]:
-    plain = values.tolist() if hasattr(values, "tolist") else list(values)
-    return [_field(site, name, value) for value in plain]
-
-
-def _field(site: str, name: Any, value: Any) -> str:
-    if hasattr(value, "item"):  # of NumPy
-        value = value.item()
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, str | bytes):
-        return value if isinstance(value, str) else value.decode("utf-8")
-    if isinstance(value, int):  # True is 1
-        return str(int(value))
-    if isinstance(value, float):  # 1.0 is the category 1
-        return str(int(value)) if value.is_integer() else repr(value)
-    text = f"site {site!r}, column {str(name)!r}: {value!r} is no number and no text"
-    raise TypeError(text)
+    return open_release(path)
 
 
 def _number(estimate: Mapping[str, Any], key: str) -> float:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .key_files import StrPath
 
-__all__ = ["Terms"]
+__all__ = ["Terms", "check_finite"]
 
 _FORMAT = "tacet framework terms 1"
 _MAX_FILE_BYTES = 1 << 24
@@ -63,7 +63,34 @@ def _flat(tensors: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
                 "Leave counters and other integers out of the model"
             )
             raise InvalidArgumentError(text)
-    return np.concatenate([tensor.astype(np.float32).reshape(-1) for tensor in tensors])
+        if isinstance(tensor, np.ma.MaskedArray):
+            text = (
+                f"tensor {number} is masked, and the values below its mask would be taken: fill "
+                "them in with .filled(0)"
+            )
+            raise InvalidArgumentError(text)
+    with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite
+        return np.concatenate([np.asarray(tensor, dtype=np.float32).ravel() for tensor in tensors])
+
+
+def check_finite(tensors: Sequence[NDArray[Any]], vector: NDArray[np.float32]) -> None:
+    """Raise unless a model can begin with these tensors, whose values are ``vector``.
+
+    Raises:
+        InvalidArgumentError: a value is not finite as float32; the text names its place.
+    """
+    finite = np.isfinite(vector)
+    begin = 0
+    for number, tensor in enumerate(tensors):
+        wrong = np.argwhere(~finite[begin : begin + tensor.size].reshape(tensor.shape))
+        if len(wrong) > 0:
+            place = tuple(map(int, wrong[0]))
+            text = (
+                f"the initial model: tensor {number} holds {float(tensor[place])} at "
+                f"{list(place)}, which float32 cannot hold: begin with finite values up to 3.4e38"
+            )
+            raise InvalidArgumentError(text)
+        begin += tensor.size
 
 
 @dataclass(frozen=True)
@@ -161,13 +188,16 @@ class Terms:
         """Terms for a model that begins with ``initial``, public floating-point tensors.
 
         Raises:
-            InvalidArgumentError: names the value that is wrong, its range and the remedy.
+            InvalidArgumentError: names the value that is wrong, its range and the remedy; also a
+                value of ``initial`` that is not finite.
         """
+        vector = _flat(initial)
+        check_finite(initial, vector)
         return cls(
             federation=federation,
             members=tuple(members),
             shapes=tuple(tuple(map(int, np.shape(tensor))) for tensor in initial),
-            initial_digest=model_digest(_flat(initial)),
+            initial_digest=model_digest(vector),
             names=tuple(names),
             spare_attempts=spare_attempts,
             server_learning_rate=server_learning_rate,
@@ -177,8 +207,8 @@ class Terms:
         """Values of a model's tensors as float32 of shape (d,), a copy.
 
         Raises:
-            InvalidArgumentError: another number of tensors, another shape, or a tensor that does
-                not hold floating-point values.
+            InvalidArgumentError: another number of tensors, another shape, or a tensor that is
+                masked or does not hold floating-point values.
         """
         shapes = tuple(tuple(map(int, np.shape(tensor))) for tensor in tensors)
         if shapes != self.shapes:

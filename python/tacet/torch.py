@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from .owners import owner_numbers
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -159,7 +161,7 @@ def clipped_sum(
     *,
     loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
     clip_norm: float,
-    groups: Sequence[Any] | None = None,
+    groups: Sequence[Any] | NDArray[Any] | torch.Tensor | None = None,
 ) -> NDArray[np.float32]:
     """Return the sum of the clipped negative gradients of records or groups of records.
 
@@ -178,26 +180,30 @@ def clipped_sum(
         targets: their targets.
         loss: ``loss(outputs, targets)`` of a batch of one record.
         clip_norm: L2 norm to which each unit's gradient is clipped, above 0.
-        groups: for each record its person. None: each record is a unit.
+        groups: the person of each record, by position: numbers or texts in a list, an array, a
+            tensor or a pandas Series. None: each record is a unit.
 
     Returns:
         float32 of shape (d,); zeros without records.
+
+    Raises:
+        InvalidArgumentError: a record has no person that can be compared with the others': None,
+            NaN, or a tensor in a list. The text names its row.
+        ValueError: another number of targets or groups, or a clip norm that is not above 0.
     """
     if not clip_norm > 0:
         text = f"clip_norm is {clip_norm}, it must be above 0"
         raise ValueError(text)
     records = len(inputs)
-    if len(targets) != records or (groups is not None and len(groups) != records):
-        text = (
-            f"there are {records} inputs, {len(targets)} targets"
-            f"{'' if groups is None else f' and {len(groups)} groups'}: give one of each a record"
-        )
+    if len(targets) != records:
+        text = f"there are {records} inputs and {len(targets)} targets: give one of each a record"
         raise ValueError(text)
+    unit_of = range(records) if groups is None else owner_numbers("groups", groups, records)
     load_vector(module, model)
     module.eval()
     parameters = [p for p in module.parameters() if p.requires_grad]
-    units: dict[Any, NDArray[np.float64]] = {}
-    for record in range(records):
+    units: dict[int, NDArray[np.float64]] = {}
+    for record, unit in enumerate(unit_of):
         value = loss(module(inputs[record : record + 1]), targets[record : record + 1])
         gradients = torch.autograd.grad(value, parameters, allow_unused=True)
         parts = [
@@ -207,7 +213,6 @@ def clipped_sum(
             for p, g in zip(parameters, gradients, strict=True)
         ]
         gradient = np.concatenate(parts)
-        unit = record if groups is None else groups[record]
         units[unit] = gradient if unit not in units else units[unit] + gradient
     total = np.zeros(model.shape, dtype=np.float64)
     for gradient in units.values():

@@ -197,6 +197,31 @@ def test_a_wrong_answer_ends_the_member_and_seals_zeros(
     assert site.outcome["charged_attempts"] == len(WRONG)
 
 
+def test_a_training_that_exits_seals_zeros(make: Callable[..., LiveFederation]) -> None:
+    """Whether something is sent must not depend on data, also where training calls sys.exit."""
+    federation = make(SITES[:2], rounds=1)
+    options = {key: str(value) for key, value in federation.options("north").items()}
+    script = f"""
+import sys, tacet
+def train(model, client, round_):
+    sys.exit(3)
+try:
+    tacet.Member(**{options!r}).run(train)
+except SystemExit as error:
+    print(error.__notes__[0])
+    raise
+"""
+    other = Background(member(federation, "south").run, direction)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (3, "")
+    assert done.stdout.startswith("Zeros were sealed in round 0 in place of the update.")
+    assert node_log(federation, "north").count("update-failed") == 1
+    run = member(federation, "north").run(direction)
+    np.testing.assert_array_equal(other.result().model, run.model)
+
+
 def test_a_loop_that_answers_wrongly(make: Callable[..., LiveFederation]) -> None:
     federation = make(SITES[:2], rounds=1)
     site = member(federation, "north")

@@ -53,7 +53,7 @@ def fit(rows: Any, labels: Any, **options: Any) -> Any:
 
 
 def ran(path: Path, _: Round, **changed: Any) -> tacet.Run:
-    return simulate(path / "run", **changed)
+    return simulate(**{"out": path / "run", **changed})
 
 
 def trained(update: Callable[[Any], Any]) -> Misuse:
@@ -74,6 +74,11 @@ def second_close(_: Path, r: Round) -> None:
     r.server.close()
 
 
+def member(path: Path, **changed: Any) -> tacet.Member:
+    options = {"home": path / "home", "server": "127.0.0.1:1", "data": path, **changed}
+    return tacet.Member(**options)
+
+
 def file_of(path: Path) -> Path:
     (path / "file").write_text("text")
     return path / "file"
@@ -82,6 +87,11 @@ def file_of(path: Path) -> Path:
 def run_twice(path: Path, r: Round) -> None:
     ran(path, r)
     ran(path, r)
+
+
+def asked_twice(path: Path, _: Round) -> None:
+    ask(path)
+    ask(path)
 
 
 def resumed_otherwise(path: Path, r: Round) -> None:
@@ -130,8 +140,22 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("persons without a rate", lambda p, r: ran(p, r, units=[5] * 6, privacy=tacet.Privacy(
         noise_multiplier=2, unit="person", coordinate_bound=2)), ValueError,
      "record_rate is 0, it must be above 0 and at most 1"),
-    ("threads as text", lambda p, r: ran(p, r, threads="2"), ValueError,
-     'key `run.threads`: expected a JSON integer that is not negative, found "2"'),
+    ("threads as text", lambda p, r: ran(p, r, threads="2"), TypeError,
+     "threads = '2': wanted a whole number of 0 or more"),
+    ("no rounds", lambda p, r: ran(p, r, rounds=None), TypeError,
+     "rounds = None: wanted a whole number of 0 or more"),
+    ("cohort of a half", lambda p, r: ran(p, r, cohort=2.5), TypeError,
+     "cohort = 2.5: wanted a whole number of 0 or more"),
+    ("spare attempts below 0", lambda p, r: ran(p, r, spare_attempts=-1), TypeError,
+     "spare_attempts = -1: wanted a whole number of 0 or more"),
+    ("seed as text", lambda p, r: ran(p, r, seed="1"), TypeError,
+     "seed = '1': wanted a whole number of 0 or more"),
+    ("insecure seed as text", lambda p, r: ran(p, r, insecure_seed="1"), TypeError,
+     "insecure_seed = '1': wanted a whole number of 0 or more"),
+    ("architecture is a number", lambda p, r: ran(p, r, architecture=5), TypeError,
+     "architecture = 5: wanted a text"),
+    ("resumed without a name", lambda p, r: ran(p, r, out=None, resume=True), ValueError,
+     "resume=True goes on with the run in out: name its directory"),
     ("rate as text", lambda p, r: ran(p, r, learning_rate="0.1"), TypeError,
      "learning_rate = '0.1': wanted a number"),
     ("rate NaN", lambda p, r: ran(p, r, learning_rate=np.nan), ValueError,
@@ -150,7 +174,8 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
      "the initial model: parameter 0 is not a finite number"),
     ("out is a file", lambda p, r: simulate(file_of(p)), tacet.TacetError,
      "file: Not a directory"),
-    ("out is used", run_twice, tacet.AlreadyExistsError, "choose another one"),
+    ("out is used", run_twice, tacet.AlreadyExistsError,
+     "is not empty: choose another directory, or go on with resume=True"),
     ("other settings", resumed_otherwise, tacet.FailedPreconditionError, "federation.rounds"),
     # Simulations: the user's functions
     ("update as list", trained(list), TypeError,
@@ -263,12 +288,40 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("secret is cut", lambda *_: secagg.EpochKey.from_secret(b"x"), ValueError,
      "the epoch key has 1 bytes, expected 32"),
     # Live members
+    ("records below 0", lambda p, _: member(p, records=-1), TypeError,
+     "records = -1: wanted a whole number of 0 or more"),
+    ("records as text", lambda p, _: member(p, records="5"), TypeError,
+     "records = '5': wanted a whole number of 0 or more"),
+    ("persons of a half", lambda p, _: member(p, persons=0.5), TypeError,
+     "persons = 0.5: wanted a whole number of 0 or more"),
+    ("no server", lambda p, _: member(p, server=None), TypeError, "server = None: wanted a text"),
+    ("no data", lambda p, _: member(p, data=None), TypeError,
+     "data = None: wanted a text or a pathlib.Path"),
+    ("budget as text", lambda p, _: member(p, budget_epsilon="5"), TypeError,
+     "budget_epsilon = '5': wanted a number"),
+    ("rule is a number", lambda p, _: member(p, ledger_rule=1), TypeError,
+     "ledger_rule = 1: wanted a text"),
     ("home without an identity", lambda p, _: tacet.Member(
         p / "home", server="127.0.0.1:1", data=file_of(p), key_file=p / "file"), ValueError,
      "home holds no identity: `tacet client request` makes one"),
     # Statistics
     ("no tables", lambda p, _: ask(p, {}), ValueError,
      "tables is empty: give a table for each site"),
+    ("missing is a text", lambda p, _: ask(p, missing="NA"), TypeError,
+     'missing is "NA", it must be a list of texts'),
+    ("categories are a text", lambda p, _: ask(p, questions=[
+        statistics.histogram("sex", statistics.Cells(categories="fm"))]), TypeError,
+     'categories is "fm", it must be a list of texts'),
+    ("epsilon as text in a query", lambda p, _: ask(p, target_epsilon="1"), TypeError,
+     "target_epsilon = '1': wanted a number"),
+    ("units of a half", lambda p, _: ask(p, max_units=1.5), TypeError,
+     "max_units = 1.5: wanted a whole number of 0 or more"),
+    ("threads below 0", lambda p, _: ask(p, threads=-1), TypeError,
+     "threads = -1: wanted a whole number of 0 or more"),
+    ("bound as text", lambda *_: statistics.mean("age", low="0", high=9), TypeError,  # type: ignore[arg-type]
+     "low = '0': wanted a number"),
+    ("answers are used", asked_twice, tacet.AlreadyExistsError,
+     "is not empty: choose another directory"),
     ("no questions", lambda p, _: ask(p, questions=[]), ValueError,
      "the query has 0 questions, expected from 1 to 64"),
     ("no such column", lambda p, _: ask(p, questions=[statistics.mean("sex", low=0, high=1)]),
@@ -280,6 +333,8 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
      ValueError, "has the bounds 9 and 1, expected finite numbers, the lower first"),
     ("too few units", lambda p, _: ask(p, max_units=1), tacet.BudgetError,
      "the query has to be made for larger sites"),
+    ("one table without a site", lambda p, _: ask(p, np.zeros(2, dtype=[("age", "f8")])), TypeError,
+     "tables is of type ndarray: give {name: table}, or the path of CSV files"),
     ("table is a number", lambda p, _: ask(p, {"north": 3}), TypeError,
      "wanted a mapping, a structured array or a DataFrame, not int"),
     ("no answers", lambda p, _: statistics.open_release(p), FileNotFoundError,
@@ -292,7 +347,7 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("no clients", lambda *_: fit(np.zeros((6, 2)), [0, 1] * 3, clients=None), ValueError,
      "give clients for a simulation, or member for a live federation"),
     ("rows of one axis", lambda *_: fit(np.zeros(6), [0, 1] * 3), ValueError,
-     "wanted (rows, n_features), (rows,) and (rows,)"),
+     "X has shape (6,), y (6,): wanted (rows, n_features) and (rows,)"),
     ("classifier without privacy", lambda *_: fit(np.zeros((6, 2)), [0, 1] * 3, privacy=None),
      ValueError, "give privacy and classes: neither can be taken from the data"),
     ("unknown parameter", lambda *_: FederatedClassifier().set_params(epsilon=1), ValueError,

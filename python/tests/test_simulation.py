@@ -74,6 +74,55 @@ def test_an_evaluation_and_a_listener(tmp_path: Path) -> None:
     assert run.rounds[1]["loss"] > 0
 
 
+@pytest.mark.parametrize(
+    "figures", [{"accuracy": 0.9, "loss": 2.5}, {"accuracy": 0.9, "loss": 2.5, "auc": 0.7}]
+)
+def test_an_auc_that_was_not_measured_is_absent(
+    tmp_path: Path, figures: dict[str, float]
+) -> None:
+    run = simulate(tmp_path / "run", evaluate=lambda model: {**figures, "samples": 100})
+    for found in (run.summary, *run.rounds):
+        assert {name: found.get(name) for name in ("accuracy", "loss", "auc")} == {
+            "accuracy": None, "loss": None, "auc": None, **figures,
+        }  # fmt: skip
+    assert run.summary["accuracy_before"] == figures.get("accuracy")
+    assert run.summary["most_frequent_class"] is None
+    program("report", run.path, "--out", tmp_path / "page.html")
+    program("audit", run.path, "--out", tmp_path / "audit.json")
+    program("audit", "verify", tmp_path / "audit.json")
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    run = simulate(
+        tmp_path / "run",
+        clients=np.int64(6),
+        cohort=np.int8(5),
+        rounds=np.uint16(1),
+        spare_attempts=np.int64(2),
+        threads=np.int64(1),
+        evaluate_every=np.int64(1),
+        seed=np.int64(3),
+        learning_rate=np.float32(0.5),
+        privacy=tacet.Privacy(noise_multiplier=np.float32(2), delta=1e-3, colluders=np.int64(1)),
+    )
+    assert (run.summary["clients"], run.summary["cohort"], len(run.rounds)) == (6, 5, 1)
+
+
+def test_runs_without_a_name_do_not_meet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(time, "strftime", lambda _: "20260101-000000")
+    runs = [simulate(None, rounds=1) for _ in range(3)]  # type: ignore[arg-type]
+    assert [run.path.name for run in runs] == [
+        "20260101-000000", "20260101-000000-2", "20260101-000000-3",
+    ]  # fmt: skip
+    # A run that does not begin leaves no directory.
+    with pytest.raises(tacet.InvalidArgumentError):
+        simulate(None, rounds=0)  # type: ignore[arg-type]
+    assert len(list((tmp_path / "runs").iterdir())) == 3
+
+
 def program(*words: str | Path) -> str:
     done = subprocess.run(
         [os.environ["TACET_PROGRAM"], *map(str, words)], capture_output=True, text=True, check=False
@@ -215,15 +264,20 @@ def fails(model: Array, client: int, round_: int) -> Array:
         ({"train": None}, TypeError, "must be a function"),
         ({"evaluate": lambda m: 0.5}, TypeError, "must return a dict"),
         ({"evaluate": lambda m: {"f1": 0.5}}, ValueError, "f1"),
-        ({"evaluate": lambda m: {"accuracy": 50.0}}, ValueError, "outside"),
+        ({"evaluate": lambda m: {"accuracy": 50.0}}, ValueError, "accuracy = 50: wanted a share"),
+        ({"evaluate": lambda m: {"auc": 1.5, "samples": 3}}, ValueError, "auc = 1.5: wanted a sh"),
+        ({"evaluate": lambda m: {"auc": np.nan, "samples": 3}}, ValueError, "auc = nan: wanted"),
+        ({"evaluate": lambda m: {"loss": np.nan, "samples": 3}}, ValueError, "loss = nan: wanted"),
+        ({"evaluate": lambda m: {"loss": 1.0}}, ValueError, "loss without samples: add the numb"),
+        ({"evaluate": lambda m: {"auc": 0.5, "samples": 0}}, ValueError, "auc without samples"),
         ({"evaluate": fails}, TypeError, "positional argument"),
         ({"on_round": lambda: None}, TypeError, "positional argument"),
         ({"clients": 0}, tacet.InvalidArgumentError, "clients is 0"),
         ({"clients": 1}, tacet.InvalidArgumentError, "member|client|min_participants"),
         ({"rounds": 0}, tacet.InvalidArgumentError, "rounds"),
-        ({"rounds": 1.5}, tacet.InvalidArgumentError, "federation.rounds"),
-        ({"rounds": "two"}, tacet.InvalidArgumentError, "federation.rounds"),
-        ({"rounds": None, "cohort": [1]}, TypeError, "wanted a number"),
+        ({"rounds": 1.5}, TypeError, "rounds = 1.5: wanted a whole number"),
+        ({"rounds": "two"}, TypeError, "rounds = 'two': wanted a whole number"),
+        ({"cohort": [1]}, TypeError, "wanted a whole number"),
         ({"cohort": 7}, tacet.InvalidArgumentError, "7"),
         ({"cohort": 1}, tacet.InvalidArgumentError, "2"),
         ({"initial": np.zeros(0, dtype=np.float32)}, tacet.InvalidArgumentError, "no parameters"),
@@ -235,9 +289,8 @@ def fails(model: Array, client: int, round_: int) -> Array:
         ({"privacy": tacet.Privacy(target_epsilon=-1)}, tacet.InvalidArgumentError, "epsilon"),
         ({"momentum": 1.5}, tacet.InvalidArgumentError, "momentum"),
         ({"budget_epsilon": 1e-6}, tacet.BudgetError, "does not reach for a single attempt"),
-        ({"architecture": 5}, tacet.InvalidArgumentError, "model.architecture"),
         ({"units": [5] * 6}, tacet.InvalidArgumentError, "units are given for 6"),
-        ({"threads": -1}, tacet.InvalidArgumentError, "run.threads"),
+        ({"threads": -1}, TypeError, "threads = -1: wanted a whole number"),
     ],
 )
 def test_misuse_is_an_error_that_says_what_to_do(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tacet.tables import QueryReading
 
 import tacet
 from tacet import statistics
@@ -139,7 +140,9 @@ def test_tables_of_other_libraries(tmp_path: Path) -> None:
             }[name]
 
     plain = {"sex": ["f", "m", "f"], "age": [40, 50, 60], "ill": ["1", "", "0"]}
-    texts = [statistics._columns("x", table) for table in (structured, Frame(), plain)]
+    conditions = ["sex = f", "age > 1", "ill = 1"]
+    reading = QueryReading(statistics.query_text([statistics.count(where=conditions)]))
+    texts = [reading.columns("x", table) for table in (structured, Frame(), plain)]
     assert texts[0] == texts[1] == texts[2]
     release = statistics.ask(
         {"one": structured, "two": Frame(), "three": plain},
@@ -149,6 +152,119 @@ def test_tables_of_other_libraries(tmp_path: Path) -> None:
         out=tmp_path / "run",
     )
     assert abs((release["ill"]["count"].value or 0) - 3) < 7 * release["ill"]["count"].noise_error
+
+
+def counted(tmp_path: Path, column: Any, question: statistics.Question) -> list[int]:
+    """Counts in hundreds of a question about the column "b", which two sites have."""
+    table = {"b": column, "other": [object()] * len(column)}
+    release = statistics.ask(
+        {"one": table, "two": table},
+        [question],
+        noise_multiplier=2,
+        max_units=1000,
+        insecure_seed=1,
+        out=tmp_path / str(len(list(tmp_path.iterdir()))),
+    )
+    (answer,) = release
+    assert max(estimate.noise_error for estimate in answer.find("count")) < 50 / 7
+    return [round((estimate.value or 0) / 100) for estimate in answer.find("count")]
+
+
+class Nullable:
+    """A column of pandas with an extension type."""
+
+    class dtype:  # noqa: N801
+        kind = "f"
+        itemsize = 4
+
+    def __init__(self, values: list[Any]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Any:
+        return iter(self._values)
+
+    def tolist(self) -> list[Any]:
+        return self._values
+
+
+def test_a_float32_counts_as_the_number_that_it_is_written_with(tmp_path: Path) -> None:
+    tenths = statistics.histogram("b", Cells(categories=[0.1, 0.2]))
+    narrow = np.array([0.1, 0.2, 0.1, np.nan] * 100, dtype=np.float32)
+    for column in (
+        narrow,
+        list(narrow),
+        narrow.astype(np.float16),
+        narrow.astype(np.float64).round(3),
+        np.ma.masked_array(narrow, mask=[0, 0, 0, 1] * 100),
+        Nullable([*map(float, narrow[:3]), NotAvailable()] * 100),
+    ):
+        assert counted(tmp_path, column, tenths) == [6, 4, 2]
+    cells = Cells(categories=list(narrow[:2]))
+    assert counted(tmp_path, narrow, statistics.histogram("b", cells)) == [6, 4, 2]
+
+
+def test_truth_values_are_1_and_0(tmp_path: Path) -> None:
+    truth = [True, False, True] * 100
+    for column in (truth, np.array(truth)):
+        assert counted(tmp_path, column, statistics.count(where=["b = 1"])) == [4]
+        cells = Cells(categories=[True, False])
+        assert counted(tmp_path, column, statistics.histogram("b", cells)) == [6, 4, 2]
+        for question in (
+            statistics.count(where=["b = True"], name="smokers"),
+            statistics.count(where=["b!=false"]),
+            statistics.histogram("b", Cells(categories=["True", "False"])),
+            statistics.survival("other", DAYS, event="b", event_value="True"),
+        ):
+            with pytest.raises(tacet.InvalidArgumentError, match=r'Write "b = 1" in a condition'):
+                counted(tmp_path, column, question)
+    # A column of texts may hold the words.
+    words = ["True", "False"] * 100
+    assert counted(tmp_path, words, statistics.count(where=["b = True"])) == [2]
+
+
+class NotAvailable:
+    """pandas.NA: nothing is known about what it equals."""
+
+    def __ne__(self, other: object) -> NotAvailable:  # type: ignore[override]
+        return self
+
+    def __bool__(self) -> bool:
+        raise TypeError
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class NotATime:
+    """pandas.NaT: it differs from itself."""
+
+    def __ne__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_a_value_that_differs_from_itself_is_missing(tmp_path: Path) -> None:
+    missing = [None, float("nan"), np.float32("nan"), NotAvailable(), NotATime(), np.ma.masked]
+    column = ["f", "m", *missing] * 100
+    others = statistics.histogram("b", Cells(categories=["f", "m"]))
+    assert counted(tmp_path, column, others) == [4, 2, 2]
+    assert counted(tmp_path, column, statistics.count(where=["b != f"])) == [2]
+
+
+def test_columns_that_no_question_reads_may_hold_anything(tmp_path: Path) -> None:
+    # counted() has a column of objects beside.
+    assert counted(tmp_path, [object()] * 300, statistics.count()) == [6]
+    column = [1] * 300
+    for question in (
+        statistics.count(where=["b=1"]),
+        statistics.count(where=["\tb >= 1"]),
+        statistics.histogram("b", Cells(edges=[0, 2])),
+        statistics.normalise({"b": (0, 2)}),
+    ):
+        assert counted(tmp_path, column, question)[:1] == [6]
 
 
 def test_suppressed_numbers_have_no_value(tmp_path: Path) -> None:
@@ -170,6 +286,7 @@ def test_suppressed_numbers_have_no_value(tmp_path: Path) -> None:
 
 TABLE: dict[str, list[Any]] = {"age": [50, 60], "sex": ["f", "m"]}
 COUNT = [statistics.count(name="all")]
+AGES = [statistics.mean("age", low=0, high=100)]
 
 
 @pytest.mark.parametrize(
@@ -192,8 +309,20 @@ COUNT = [statistics.count(name="all")]
         ),
         ({"a": TABLE, "b": [1, 2]}, COUNT, {"target_epsilon": 1}, TypeError, "'b': wanted a map"),
         (
-            {"a": {"age": [object()]}}, COUNT, {"target_epsilon": 1},
-            TypeError, "site 'a', column 'age'",
+            {"a": {"age": [object()]}}, AGES, {"target_epsilon": 1},
+            TypeError, "site 'a', column 'age': .* is no number and no text",
+        ),
+        (
+            {"a": {"age": [np.zeros(2)]}}, AGES, {"target_epsilon": 1},
+            TypeError, "site 'a', column 'age': .* is no number and no text",
+        ),
+        (
+            {"a": {"age": np.zeros((2, 2))}}, AGES, {"target_epsilon": 1},
+            TypeError, "site 'a', column 'age': it has 2 dimensions",
+        ),
+        (
+            {"a": {"age": np.zeros(2, dtype="datetime64[ns]")}}, AGES, {"target_epsilon": 1},
+            TypeError, "site 'a', column 'age': times are no numbers",
         ),
         ({"a": TABLE, "b": TABLE}, ["count"], {"target_epsilon": 1}, TypeError, "is no question"),
         (

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tacet.torch
@@ -97,7 +98,7 @@ class ClippedSumTest(unittest.TestCase):
         error = p - np.eye(3)[self.targets.numpy()]
         return np.concatenate([(error[:, :, None] * x[:, None, :]).reshape(30, 12), error], axis=1)
 
-    def clipped(self, groups: list[int] | None, clip_norm: float = 0.5) -> np.ndarray:
+    def clipped(self, groups: Any, clip_norm: float = 0.5) -> np.ndarray:
         return tacet.torch.clipped_sum(
             self.net, self.model, self.inputs, self.targets,
             loss=LOSS, clip_norm=clip_norm, groups=groups,
@@ -120,6 +121,28 @@ class ClippedSumTest(unittest.TestCase):
             most = 0.5 * len(set(groups))
             self.assertLessEqual(float(np.linalg.norm(self.clipped(groups))), most * 1.00001)
 
+    def test_persons_in_any_container_are_clipped_together(self) -> None:
+        persons = [i % 4 for i in range(30)]
+        expected = self.expected(persons)
+        for groups in (
+            torch.tensor(persons),
+            torch.tensor(persons, dtype=torch.float32),
+            np.array(persons),
+            [f"patient {person}" for person in persons],
+            [("north", person) for person in persons],
+            iter(persons),
+        ):
+            np.testing.assert_allclose(self.clipped(groups), expected, atol=1e-5)
+
+    def test_a_person_of_any_number_of_records_moves_the_sum_by_the_clip_norm(self) -> None:
+        self.targets[:] = 0  # all gradients point the same way
+        self.inputs[:] = self.inputs[7]
+        for groups in (torch.zeros(30), torch.zeros(30, dtype=torch.int64), np.zeros(30)):
+            self.assertLessEqual(float(np.linalg.norm(self.clipped(groups))), 0.5 * 1.00001)
+        for groups in (list(torch.zeros(30)), np.full(30, np.nan), torch.full((30,), np.nan)):
+            with self.assertRaisesRegex(tacet.InvalidArgumentError, "groups: row 0 has"):
+                self.clipped(groups)
+
     def test_one_record_of_any_size_moves_the_sum_by_its_clip_norm(self) -> None:
         without = self.clipped(None)
         for scale in (1e-3, 1.0, 1e6, float("inf"), float("nan")):
@@ -130,8 +153,11 @@ class ClippedSumTest(unittest.TestCase):
     def test_misuse_is_an_error(self) -> None:
         with self.assertRaisesRegex(ValueError, "clip_norm is 0"):
             self.clipped(None, 0)
-        with self.assertRaisesRegex(ValueError, "give one of each a record"):
+        with self.assertRaisesRegex(ValueError, "groups has 2 values for 30 rows"):
             self.clipped([1, 2])
+        self.targets = self.targets[:-1]
+        with self.assertRaisesRegex(ValueError, "give one of each a record"):
+            self.clipped(None)
         empty = tacet.torch.clipped_sum(
             self.net, self.model, self.inputs[:0], self.targets[:0], loss=LOSS, clip_norm=1
         )

@@ -1,0 +1,68 @@
+"""Owners of rows: the person or the client to whom each row belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .arguments import is_missing
+from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+__all__ = ["owner_numbers"]
+
+
+def owner_numbers(name: str, owners: Any, rows: int) -> list[int]:
+    """Return the number of each row's owner, from 0 in the order in which owners appear.
+
+    Owners with equal identifiers are one owner. A row that cannot be compared with the others is
+    refused: its owner would have one more unit than the guarantee counts.
+
+    Args:
+        name: of the argument, for errors.
+        owners: identifier of each row's owner, by position: a list, a NumPy array, a tensor or a
+            pandas Series.
+        rows: number of rows.
+
+    Raises:
+        InvalidArgumentError: there is not one identifier for each row, or one is missing or has no
+            value to compare.
+
+    >>> owner_numbers("groups", ["b", "a", "b"], 3)
+    [0, 1, 0]
+    """
+    if isinstance(owners, Mapping | Set) or getattr(owners, "ndim", 1) != 1:
+        text = (
+            f"{name} is of type {type(owners).__name__}: wanted one identifier for each row, in a "
+            "list or an array of one dimension"
+        )
+        raise InvalidArgumentError(text)
+    listed = owners.tolist() if hasattr(owners, "tolist") else list(owners)
+    if len(listed) != rows:
+        text = f"{name} has {len(listed)} values for {rows} rows: give one for each row"
+        raise InvalidArgumentError(text)
+    numbers: dict[Hashable, int] = {}
+    found = []
+    for row, owner in enumerate(listed):
+        if not _is_identifier(owner):
+            text = (
+                f"{name}: row {row} has {owner!r}, which identifies nobody. Give a number or a "
+                "text for each row, and leave out rows whose owner is not known"
+            )
+            raise InvalidArgumentError(text)
+        found.append(numbers.setdefault(owner, len(numbers)))
+    return found
+
+
+def _is_identifier(value: Any) -> bool:
+    """Whether equal values are found equal as keys of a dictionary."""
+    if isinstance(value, tuple | frozenset):
+        return all(map(_is_identifier, value))
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+        return False  # tensors are hashed by their place in memory
+    hashing: Any = type(value).__hash__
+    return hashing not in (None, object.__hash__) and not is_missing(value)
