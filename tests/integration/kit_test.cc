@@ -291,6 +291,8 @@ TEST_F(ClientCheckTest, EachCauseSaysWhatToDo) {
   EXPECT_THAT(refused(Server()), AllOf(HasSubstr("s ahead of the server's; they may differ by "
                                                  "600 s. Set it by the network (NTP)")));
   SetClock(-1200);
+  EXPECT_THAT(refused(Server()), HasSubstr("s behind the server's; they may differ by 600 s"));
+  SetClock(-7200);  // certificates are valid from an hour before they were issued
   EXPECT_THAT(refused(Server()), HasSubstr("this machine's clock says"));
   SetClock(int64_t{400} * 86'400);
   EXPECT_THAT(refused(Server()), HasSubstr("this site's certificate has expired on"));
