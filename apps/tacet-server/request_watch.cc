@@ -34,11 +34,11 @@ void RequestWatch::OnRequest(std::string_view kind, const absl::Status& status,
                              size_t request_bytes, size_t answer_bytes) {
   metrics_.CountRequest(kind, status, request_bytes, answer_bytes);
   if (IsOrdinary(status.code()) || !Admit(kind, status.code())) return;
-  base::JsonValue fields = Naming(kind, status.code());
   if (protocol::IsCheckRefusal(status)) {
     log_.Write(LogLevel::kInfo, "site-checked", base::JsonValue::MakeObject());
     return;
   }
+  base::JsonValue fields = Naming(kind, status.code());
   if (MayBeQuoted(kind, status.code())) fields.Set("message", base::Message(status));
   log_.Write(LogLevel::kWarning, "request-refused", std::move(fields));
 }

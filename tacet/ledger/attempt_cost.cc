@@ -33,6 +33,13 @@ bool BoundsDistance(const agreement::ManifestSpec& agreed) {
          agreed.privacy.neighbouring == Neighbouring::kReplaceOne;
 }
 
+// The same release, of which it is known that the unit takes part; `sampling` says so.
+void LeaveOutSampling(accounting::Sampling sampling, SamplingEvent& event) {
+  event.sampling = sampling;
+  event.sampling_rate = 1;
+  event.pool = event.least = 0;
+}
+
 }  // namespace
 
 SamplingEvent AttemptEvent(const agreement::ManifestSpec& agreed, ChargingRule rule) {
@@ -59,16 +66,12 @@ SamplingEvent AttemptEventFor(const agreement::ManifestSpec& agreed, ChargingRul
     if (becomes_another) {
       event.neighbouring = Neighbouring::kZeroOut;
       event.clip_norm *= 2;
-      event.sampling = accounting::Sampling::kFixedSize;
-      event.sampling_rate = 1;
-      event.pool = event.least = 0;
+      LeaveOutSampling(accounting::Sampling::kFixedSize, event);
     }
   }
   const bool cohorts_draw = agreed.privacy.unit == Unit::kClient || unit == Unit::kClient;
   if (rule == ChargingRule::kOwnSeals && cohorts_draw) {
-    event.sampling = accounting::Sampling::kNone;
-    event.sampling_rate = 1;
-    event.pool = event.least = 0;
+    LeaveOutSampling(accounting::Sampling::kNone, event);
   }
   return event;
 }
