@@ -8,6 +8,7 @@
 #include "fuzz/seed_folder.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/protocol/attestation.h"
+#include "tacet/protocol/epoch_opening.h"
 #include "tacet/protocol/member_request.h"
 
 namespace {
@@ -29,7 +30,9 @@ void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& kn
       protocol::FetchVotesRequest{.attempt = attempt},
       protocol::PutVerdictRequest{.attempt = attempt, .confirmed = true},
       protocol::PutAttestationRequest{.attestation = base::Bytes(9)},
-      protocol::FetchAttestationsRequest{.round = 1}};
+      protocol::FetchAttestationsRequest{.round = 1},
+      protocol::PutOpeningRequest{.statement = base::Bytes(9)},
+      protocol::FetchOpeningRequest{}};
   for (const protocol::RequestBody& body : bodies) {
     const auto written = [&](uint64_t member, uint64_t time, const crypto::SigningKey& key) {
       return protocol::WriteMemberRequest({.member = member, .time = time, .body = body},
@@ -49,7 +52,7 @@ void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& kn
   seeds.Write("no-such-object", 0, altered);
   altered[kObjectAt] = static_cast<uint8_t>(protocol::BulkKind::kRoster);
   seeds.Write("roster-from-a-member", 0, altered);
-  altered[kKindAt] = 9;
+  altered[kKindAt] = protocol::kRequestKinds + 1;
   seeds.Write("no-such-kind", 0, altered);
   altered[kKindAt] = 5;
   altered[kHashAt] ^= 1;
@@ -83,6 +86,17 @@ void WriteRest(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& known)
   seeds.WriteWithVariants("attestation", 2, attestation(0, known.site.signing));
   seeds.Write("attestation-forged", 2, attestation(1, known.site.signing));
   seeds.Write("attestation-nobody", 2, attestation(5, known.site.signing));
+  const auto opening = [&](protocol::OpeningWord word, uint64_t member,
+                           const crypto::SigningKey& key) {
+    return protocol::WriteOpeningStatement({.word = word, .member = member, .state = {.round = 2}},
+                                           known.manifest, key);
+  };
+  using Word = protocol::OpeningWord;
+  seeds.WriteWithVariants("opening-vote", 6, opening(Word::kVote, 0, known.site.signing));
+  seeds.WriteWithVariants("opening-state", 6, opening(Word::kHas, 0, known.site.signing));
+  seeds.Write("opening-word", 6, opening(Word{3}, 0, known.site.signing));
+  seeds.Write("opening-forged", 6, opening(Word::kVote, 1, known.site.signing));
+  seeds.Write("opening-nobody", 6, opening(Word::kVote, 5, known.site.signing));
   seeds.WriteWithVariants("fetched", 3, protocol::WriteFetchedPart(99, base::Bytes(40)));
   seeds.WriteWithVariants("arrived", 4, protocol::WriteArrived(7));
   seeds.WriteWithVariants("blobs", 5,

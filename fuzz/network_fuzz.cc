@@ -8,6 +8,7 @@
 #include "fuzz/fuzz_federation.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/protocol/attestation.h"
+#include "tacet/protocol/epoch_opening.h"
 #include "tacet/protocol/member_request.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -18,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto same = [&bytes](const base::Bytes& again) {
     if (!std::ranges::equal(again, bytes)) std::abort();
   };
-  switch (data[0] % 6) {
+  switch (data[0] % 7) {
     case 0: {
       const auto request =
           protocol::ReadMemberRequest(bytes, known.manifest, fuzz::FuzzFederation::kNow);
@@ -53,6 +54,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 5: {
       const auto blobs = protocol::ReadBlobs(bytes);
       if (blobs.ok()) same(protocol::WriteBlobs(*blobs));
+      break;
+    }
+    case 6: {
+      const auto statement = protocol::ReadOpeningStatement(bytes, known.manifest);
+      if (!statement.ok()) break;
+      const crypto::SigningKey& key =
+          statement->member == 0 ? known.site.signing : known.coordinator;
+      same(protocol::WriteOpeningStatement(*statement, known.manifest, key));
       break;
     }
     default:

@@ -74,7 +74,7 @@ JsonValue AttendanceJson(const ServerStatus& status, const agreement::SignedMani
   return JsonValue::MakeObject()
       .Set("epoch", manifest.epoch())
       .Set("opening", status.opening.has_value() ? JsonValue(*status.opening) : JsonValue())
-      .Set("opening_needed", protocol::StateQuorum(manifest.manifest()))
+      .Set("opening_needed", protocol::OpeningQuorum(manifest.manifest()))
       .Set("seats", manifest.manifest().committee().size())
       .Set("here", status.here)
       .Set("members", manifest.members().size())
@@ -89,8 +89,8 @@ std::string WaitingText(const ServerStatus& status, const agreement::SignedManif
   std::string opening;
   if (status.waiting && status.opening.has_value()) {
     opening = fmt::format(
-        "epoch {} begins when {} of the {} committee members attest one state ({} have attested)",
-        manifest.epoch(), protocol::StateQuorum(manifest.manifest()),
+        "epoch {} begins when {} of the {} committee members agree on its state ({} were heard)",
+        manifest.epoch(), protocol::OpeningQuorum(manifest.manifest()),
         manifest.manifest().committee().size(), *status.opening);
   }
   if (!status.waiting || status.awaited.empty()) return opening;

@@ -46,13 +46,13 @@ TEST_F(AttendanceReportTest, SaysNothingWhenNobodyIsWaitedFor) {
 
 TEST_F(AttendanceReportTest, SaysThatTheEpochHasNotBegun) {
   const std::string words =
-      "epoch 0 begins when 3 of the 5 committee members attest one state (2 have attested)";
+      "epoch 0 begins when 4 of the 5 committee members agree on its state (2 were heard)";
   status_.opening = 2;
   EXPECT_THAT(Text(10'000), HasSubstr(words + "; waits for members: 3 of 5 are here"));
   const base::JsonValue json = AttendanceJson(status_, members_.manifest());
   EXPECT_EQ(json.Find("epoch")->Dump(), "0");
   EXPECT_EQ(json.Find("opening")->Dump(), "2");
-  EXPECT_EQ(json.Find("opening_needed")->Dump(), "3");
+  EXPECT_EQ(json.Find("opening_needed")->Dump(), "4");
   EXPECT_EQ(json.Find("seats")->Dump(), "5");
   status_.awaited.clear();
   EXPECT_EQ(Text(10'000), words);

@@ -49,6 +49,8 @@ inline constexpr FormatId kUnmaskShare{"TCT1"};
 inline constexpr FormatId kCheckRow{"TCT6"};
 inline constexpr FormatId kPolicySignature{"TCT5"};
 inline constexpr FormatId kEnrolledSite{"TCT7"};
+// TCT8 is an outcome of a framework's training: python/tacet/outcome.py.
+inline constexpr FormatId kOpeningStatement{"TCT9"};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,
@@ -80,7 +82,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kUnmaskShare,
                                           format::kCheckRow,
                                           format::kPolicySignature,
-                                          format::kEnrolledSite};
+                                          format::kEnrolledSite,
+                                          format::kOpeningStatement};
 
 // Every format is at this version. A program reads no other.
 inline constexpr uint16_t kFormatVersion = 1;

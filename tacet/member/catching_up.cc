@@ -17,6 +17,19 @@ namespace {
 
 constexpr uint32_t kMaxCheckpoints = 64;  // a server is not asked for more of one round
 
+// What a majority of the attestors states of the beginning of `round`; nothing when there is none
+// (yet).
+absl::StatusOr<std::optional<AttestedState>> FetchAttested(const MemberParts& parts,
+                                                           uint32_t round) {
+  const absl::StatusOr<std::vector<base::Bytes>> attestations =
+      parts.server.FetchAttestations(round);
+  if (!attestations.ok()) {
+    if (protocol::IsRetryable(attestations.status())) return attestations.status();
+    return std::nullopt;
+  }
+  return MajorityOf(*attestations, parts.manifest, AttestorsOf(parts.manifest), round);
+}
+
 }  // namespace
 
 absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
@@ -106,17 +119,6 @@ absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberPart
         number, seat));
   }
   return std::move(decrypted->aggregate);
-}
-
-absl::StatusOr<std::optional<AttestedState>> FetchAttested(const MemberParts& parts,
-                                                           uint32_t round) {
-  const absl::StatusOr<std::vector<base::Bytes>> attestations =
-      parts.server.FetchAttestations(round);
-  if (!attestations.ok()) {
-    if (protocol::IsRetryable(attestations.status())) return attestations.status();
-    return std::nullopt;
-  }
-  return MajorityOf(*attestations, parts.manifest, AttestorsOf(parts.manifest), round);
 }
 
 absl::StatusOr<std::optional<protocol::Checkpoint>> FetchAttestedState(const MemberParts& parts,

@@ -40,11 +40,6 @@ absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberPart
                                                                 MemberNotes& notes,
                                                                 const secagg::Attempt& attempt);
 
-// What a majority of the attestors states of the beginning of `round`; nothing when there is none
-// (yet).
-absl::StatusOr<std::optional<AttestedState>> FetchAttested(const MemberParts& parts,
-                                                           uint32_t round);
-
 // The state with which `round` begins as a majority of its attestors states it, from whichever
 // encrypted checkpoint holds exactly that; nothing when there is none (yet).
 absl::StatusOr<std::optional<protocol::Checkpoint>> FetchAttestedState(const MemberParts& parts,

@@ -26,6 +26,7 @@ inline constexpr std::string_view kImpossible = "impossible";
 inline constexpr std::string_view kRollback = "rollback";
 inline constexpr std::string_view kEquivocation = "equivocation";
 inline constexpr std::string_view kFork = "fork";
+inline constexpr std::string_view kNotOpened = "not-opened";
 inline constexpr std::string_view kReplacedUpload = "replaced-upload";
 inline constexpr std::string_view kDroppedUpload = "dropped-upload";
 inline constexpr std::string_view kClosedRound = "closed-round";

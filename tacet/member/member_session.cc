@@ -116,6 +116,7 @@ MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
       cost_(ledger::AttemptCostOf(parts_.manifest.manifest(), parts_.ledger.header(), parts_.rule,
                                   0, parts_.earlier)),
       memory_(std::move(memory)),
+      entry_(parts_, notes_, model_),
       unmasking_(parts_, notes_),
       reached_(parts_.clock()) {}
 
@@ -127,7 +128,7 @@ absl::StatusOr<MemberSession::Progress> MemberSession::Step() {
   if (news) TACET_RETURN_IF_ERROR(Act(announcement));
   TACET_RETURN_IF_ERROR(StateModel());
   known_revision_ = announcement.revision;
-  if (announcement.stopped && finished_ == announcement.finished &&
+  if (announcement.stopped && has_entered() && finished_ == announcement.finished &&
       model_.next_round() == finished_) {
     return Progress::kDone;
   }
@@ -165,9 +166,9 @@ absl::Status MemberSession::Act(const protocol::Announcement& announcement) {
   if (!good) return absl::OkStatus();
   listed_.insert(listed_.end(), announcement.listed.begin(), announcement.listed.end());
   finished_ = announcement.finished;
-  if (!HasEntered()) {
-    TACET_ASSIGN_OR_RETURN(const bool stands, Enter(announcement));
-    if (!stands) return ChargeEnded(announcement);
+  if (!HasBegun()) {
+    TACET_RETURN_IF_ERROR(Enter(announcement));
+    if (!entered_) return ChargeEnded(announcement);
   }
   if (announcement.current.has_value()) TACET_RETURN_IF_ERROR(Remember(*announcement.current));
   TACET_RETURN_IF_ERROR(CatchUp(announcement));
@@ -244,85 +245,26 @@ bool MemberSession::Distrusts(const secagg::AttemptNumber& number) const {
 
 // The opening of a later epoch.
 
-bool MemberSession::HasEntered() const {
+bool MemberSession::HasBegun() const {
   return parts_.manifest.begins_training() ||
          (memory_.has_value() && memory_->attempt.number.epoch == parts_.manifest.epoch());
 }
 
-absl::StatusOr<bool> MemberSession::Enter(const protocol::Announcement& announcement) {
-  if (!announcement.current.has_value()) TACET_RETURN_IF_ERROR(AttestForOpening());
-  const uint32_t round = model_.next_round();
-  if (announcement.finished < round) return UndoLastRound(announcement.finished);
-  // Another state than this member's, from which the announced rounds went on.
-  const auto starts_elsewhere = [&](const secagg::Attempt& attempt) {
-    return attempt.number.round == round && attempt.model_digest != model_.digests().model;
-  };
-  const bool is_other =
-      (announcement.current.has_value() && starts_elsewhere(announcement.current->attempt)) ||
-      std::ranges::any_of(announcement.kept, starts_elsewhere);
-  return is_other ? UndoLastRound(announcement.finished) : true;
-}
-
-absl::Status MemberSession::AttestForOpening() {
-  attested_.reset();
-  stated_.reset();
-  const std::vector<uint64_t> attestors = AttestorsOf(parts_.manifest);
-  if (std::ranges::find(attestors, parts_.member) == attestors.end()) return absl::OkStatus();
-  TACET_RETURN_IF_ERROR(PutAttestation(model_.next_round(), model_.digests()));
-  stated_ = model_.next_round();
-  TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
-  if (!earlier.has_value() || earlier->next_round + 1 != model_.next_round()) {
-    return absl::OkStatus();
+absl::Status MemberSession::Enter(const protocol::Announcement& announcement) {
+  TACET_ASSIGN_OR_RETURN(const EpochEntry::Outcome outcome, entry_.Enter(announcement));
+  entered_ = outcome.entered;
+  needs_votes_ = outcome.waits;
+  if (!announcement.current.has_value()) {  // the server may have lost what it was told
+    attested_.reset();
+    stated_.reset();
   }
-  return PutAttestation(earlier->next_round, protocol::DigestsOf(*earlier));
-}
-
-absl::StatusOr<bool> MemberSession::UndoLastRound(uint32_t round) {
-  const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = round};
-  TACET_ASSIGN_OR_RETURN(const std::optional<AttestedState> attested, FetchAttested(parts_, round));
-  if (!attested.has_value()) {
-    needs_votes_ = true;
-    return false;
-  }
-  const auto is_attested = [&](uint32_t next_round, const protocol::StateDigests& state) {
-    return next_round == round && state.state == attested->state_digest &&
-           state.model == attested->model_digest;
-  };
-  if (is_attested(model_.next_round(), model_.digests()))
-    return true;  // the server is wrong about it
-  TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
-  if (!earlier.has_value() || round < earlier->next_round) {
-    // This member helped to unmask a sum that starts from its state, or the others are further
-    // behind.
-    if (round >= model_.next_round()) return true;  // a fork, and found as such
-    TACET_RETURN_IF_ERROR(notes_.Violation(
-        {violations::kRollback,
-         fmt::format("a majority attests the model of {} rounds, this member has applied {} and "
-                     "cannot undo them",
-                     round, model_.next_round())},
-        here));
-    return false;
-  }
-  const uint32_t first_undone = earlier->next_round;
-  if (is_attested(earlier->next_round, protocol::DigestsOf(*earlier))) {
-    TACET_RETURN_IF_ERROR(model_.StepBack());
-  } else {
-    TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> state,
-                           FetchAttestedState(parts_, notes_, round));
-    if (!state.has_value()) {
-      needs_votes_ = true;
-      return false;
-    }
-    TACET_RETURN_IF_ERROR(model_.Install(*std::move(state)));
-  }
+  if (!outcome.first_undone.has_value()) return absl::OkStatus();
+  const uint32_t first_undone = *outcome.first_undone;
   undone_.push_back(first_undone);
   std::erase_if(applied_,
                 [&](const AppliedRound& applied) { return applied.round >= first_undone; });
   reached_ = parts_.clock();
-  TACET_RETURN_IF_ERROR(notes_.Applied(
-      "earlier-state", here,
-      "the last round is undone: a majority of the epoch's attestors begins without it"));
-  return true;
+  return absl::OkStatus();
 }
 
 // Published rounds.
@@ -626,7 +568,7 @@ absl::Status MemberSession::ChargeEnded(const protocol::Announcement& announceme
 
 absl::Status MemberSession::StateModel() {
   const uint32_t round = model_.next_round();
-  if (attested_ == round || finished_ != round) return absl::OkStatus();
+  if (!has_entered() || attested_ == round || finished_ != round) return absl::OkStatus();
   const std::vector<uint64_t> attestors = AttestorsOf(parts_.manifest);
   const bool is_attestor = std::ranges::find(attestors, parts_.member) != attestors.end();
   if (!is_attestor) {
@@ -639,13 +581,12 @@ absl::Status MemberSession::StateModel() {
     const bool uploaded =
         memory_.has_value() && memory_->accepted && memory_->attempt.number.round + 1 == round;
     if (uploaded && stated_ != round) {
-      TACET_RETURN_IF_ERROR(PutAttestation(model_.next_round(), model_.digests()));
+      TACET_RETURN_IF_ERROR(PutAttestation());
       stated_ = round;
     }
     if (parts_.clock() < reached_ + kAttestorSeconds) return absl::OkStatus();
   }
-  if (stated_ != round)
-    TACET_RETURN_IF_ERROR(PutAttestation(model_.next_round(), model_.digests()));
+  if (stated_ != round) TACET_RETURN_IF_ERROR(PutAttestation());
   stated_ = round;
   if (round > 0) TACET_RETURN_IF_ERROR(PutCheckpoint());
   attested_ = round;
@@ -653,15 +594,10 @@ absl::Status MemberSession::StateModel() {
 }
 
 base::Bytes MemberSession::Attestation() const {
-  return AttestationOf(model_.next_round(), model_.digests());
-}
-
-base::Bytes MemberSession::AttestationOf(uint32_t round,
-                                         const protocol::StateDigests& state) const {
   return protocol::WriteAttestation({.member = parts_.member,
-                                     .round = round,
-                                     .model_digest = state.model,
-                                     .state_digest = state.state},
+                                     .round = model_.next_round(),
+                                     .model_digest = model_.digests().model,
+                                     .state_digest = model_.digests().state},
                                     parts_.manifest, parts_.signing_key);
 }
 
@@ -677,9 +613,9 @@ absl::StatusOr<std::vector<base::Bytes>> MemberSession::FetchAttestations() cons
   return all;
 }
 
-absl::Status MemberSession::PutAttestation(uint32_t round, const protocol::StateDigests& state) {
-  const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = round};
-  const base::Bytes attestation = AttestationOf(round, state);
+absl::Status MemberSession::PutAttestation() {
+  const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = model_.next_round()};
+  const base::Bytes attestation = Attestation();
   const absl::Status sent = parts_.server.PutAttestation(attestation);
   if (sent.ok()) return notes_.Sent("attestation", here, attestation);
   if (protocol::IsRetryable(sent)) return sent;

@@ -13,6 +13,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/ledger/privacy_ledger.h"
+#include "tacet/member/epoch_entry.h"
 #include "tacet/member/member_memory.h"
 #include "tacet/member/member_model.h"
 #include "tacet/member/member_notes.h"
@@ -53,6 +54,9 @@ class MemberSession {
   absl::StatusOr<Progress> Step();
 
   uint32_t next_round() const { return model_.next_round(); }
+  // Whether this member's state is one of this epoch: a quorum of its seats voted for it, or it
+  // followed from such a state. An epoch that begins a training needs no vote.
+  bool has_entered() const { return HasBegun() || entered_; }
   // Rounds whose sums were applied in this process, in order.
   struct AppliedRound {
     uint32_t round = 0;
@@ -64,8 +68,8 @@ class MemberSession {
   const std::vector<uint32_t>& undone() const { return undone_; }
   const std::vector<float>& model() const { return model_.checkpoint().model; }
   const crypto::Digest& model_digest() const { return model_.digests().model; }
-  // This member's attestation of the state with which the next round begins
-  // (attestation.h).
+  // This member's attestation of the state with which the next round begins (attestation.h), once
+  // it has_entered.
   base::Bytes Attestation() const;
   // Other members' attestations about that round which the server hands out and which are theirs;
   // they may contradict this member. Errors are the server's.
@@ -99,14 +103,9 @@ class MemberSession {
 
   // Whether an attempt of this epoch was announced to this member, or none has to be: a training
   // begins with round 0.
-  bool HasEntered() const;
-  // Before that. The epoch begins with the state that a majority of its attestors has, or had
-  // before its last round: this member's last round is undone if they do not have it. False while
-  // this member's state is not the one with which the announced rounds go on.
-  absl::StatusOr<bool> Enter(const protocol::Announcement& announcement);
-  absl::StatusOr<bool> UndoLastRound(uint32_t round);
-  // What this member has, and had before its last round, while no attempt has begun.
-  absl::Status AttestForOpening();
+  bool HasBegun() const;
+  // Before that: whether this member has_entered now.
+  absl::Status Enter(const protocol::Announcement& announcement);
 
   enum class KeptRound { kApplied, kNotThere, kForked };
   absl::Status CatchUp(const protocol::Announcement& announcement);
@@ -141,8 +140,7 @@ class MemberSession {
 
   // Tells the server which state the next round begins with, when it is this member's turn.
   absl::Status StateModel();
-  base::Bytes AttestationOf(uint32_t round, const protocol::StateDigests& state) const;
-  absl::Status PutAttestation(uint32_t round, const protocol::StateDigests& state);
+  absl::Status PutAttestation();
   absl::Status PutCheckpoint();
 
   MemberParts parts_;
@@ -151,6 +149,7 @@ class MemberSession {
   // Of an attempt, but for `first_round`. Finding its worst observer takes milliseconds.
   const ledger::AttemptCost cost_;
   std::optional<MemberMemory> memory_;
+  EpochEntry entry_;
   MemberUnmasking unmasking_;
   crypto::SecretBytes pair_keys_;  // with all seats; empty until something is sealed
 
@@ -160,7 +159,8 @@ class MemberSession {
   std::vector<secagg::AttemptNumber>
       listed_;                        // announced in this epoch, as far as this process was told
   std::optional<uint32_t> finished_;  // rounds, as announced last
-  bool needs_votes_ = false;          // or attestations: also small changes are awaited
+  bool entered_ = false;
+  bool needs_votes_ = false;  // or attestations: also small changes are awaited
   std::optional<uint32_t>
       attested_;                    // the last round whose beginning was stated, with a checkpoint
   std::optional<uint32_t> stated_;  // the last one that was attested

@@ -59,6 +59,14 @@ class MemoryMemberState : public MemberState {
     if (memory_.empty()) return base::NotFound("nothing was kept");
     return memory_;
   }
+  absl::Status SaveOpeningVote(std::span<const uint8_t> vote) override {
+    opening_vote_.assign(vote.begin(), vote.end());
+    return absl::OkStatus();
+  }
+  absl::StatusOr<base::Bytes> LoadOpeningVote() const override {
+    if (opening_vote_.empty()) return base::NotFound("nothing was kept");
+    return opening_vote_;
+  }
 
   absl::Status SaveUpload(const secagg::Attempt& attempt,
                           std::span<const uint8_t> upload) override {
@@ -103,7 +111,7 @@ class MemoryMemberState : public MemberState {
 
   Checkpoints* shared_;
   std::shared_ptr<const base::Bytes> checkpoint_, earlier_;
-  base::Bytes memory_;
+  base::Bytes memory_, opening_vote_;
   std::map<std::pair<secagg::AttemptNumber, std::string>, std::pair<secagg::Attempt, base::Bytes>>
       entries_;
 };

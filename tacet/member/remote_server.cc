@@ -157,4 +157,15 @@ absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchAttestations(uint32_
   return protocol::ReadBlobs(answer);
 }
 
+absl::Status RemoteServer::PutOpeningStatement(std::span<const uint8_t> statement) const {
+  return Call(protocol::PutOpeningRequest{.statement =
+                                              base::Bytes(statement.begin(), statement.end())})
+      .status();
+}
+
+absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchOpeningStatements() const {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(protocol::FetchOpeningRequest{}));
+  return protocol::ReadBlobs(answer);
+}
+
 }  // namespace tacet::member

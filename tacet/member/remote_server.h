@@ -55,6 +55,8 @@ class RemoteServer {
   absl::Status PutVerdict(const secagg::Attempt& attempt, bool confirmed) const;
   absl::Status PutAttestation(std::span<const uint8_t> attestation) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations(uint32_t round) const;
+  absl::Status PutOpeningStatement(std::span<const uint8_t> statement) const;
+  absl::StatusOr<std::vector<base::Bytes>> FetchOpeningStatements() const;
 
  private:
   absl::StatusOr<base::Bytes> Call(protocol::RequestBody body,

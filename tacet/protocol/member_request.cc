@@ -15,11 +15,12 @@ namespace {
 constexpr std::string_view kRequestLabel = "tacet/1/member request";
 constexpr size_t kMaxVoteBytes = 1024;
 constexpr size_t kMaxAttestationBytes = 1024;
+constexpr size_t kMaxOpeningBytes = 1024;
 constexpr size_t kMaxBlobs = 1 << 20;
 
 constexpr std::array<std::string_view, kRequestKinds> kNames = {
-    "await",       "put-part",    "fetch-part",      "put-vote",
-    "fetch-votes", "put-verdict", "put-attestation", "fetch-attestations"};
+    "await",       "put-part",        "fetch-part",         "put-vote",    "fetch-votes",
+    "put-verdict", "put-attestation", "fetch-attestations", "put-opening", "fetch-opening"};
 
 void WriteName(const BulkName& name, base::ByteWriter& writer) {
   writer.U8(static_cast<uint8_t>(name.kind));
@@ -74,6 +75,8 @@ struct BodyWriter {
   }
   void operator()(const PutAttestationRequest& body) { writer.Blob(body.attestation); }
   void operator()(const FetchAttestationsRequest& body) { writer.U32(body.round); }
+  void operator()(const PutOpeningRequest& body) { writer.Blob(body.statement); }
+  void operator()(const FetchOpeningRequest&) {}
 };
 
 absl::Status ReadFlag(base::ByteReader& reader, std::string_view field, bool& flag) {
@@ -130,6 +133,13 @@ absl::Status ReadBody(base::ByteReader& reader, FetchAttestationsRequest& body) 
   TACET_ASSIGN_OR_RETURN(body.round, reader.ReadU32("round"));
   return absl::OkStatus();
 }
+
+absl::Status ReadBody(base::ByteReader& reader, PutOpeningRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.statement, ReadBytesBlob(reader, kMaxOpeningBytes, "statement"));
+  return absl::OkStatus();
+}
+
+absl::Status ReadBody(base::ByteReader&, FetchOpeningRequest&) { return absl::OkStatus(); }
 
 // The body of the kind with this index.
 template <size_t kIndex = 0>

@@ -77,12 +77,16 @@ struct PutAttestationRequest {  // nothing
 struct FetchAttestationsRequest {  // u32 number, then blobs
   uint32_t round = 0;
 };
-using RequestBody =
-    std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest, FetchVotesRequest,
-                 PutVerdictRequest, PutAttestationRequest, FetchAttestationsRequest>;
+struct PutOpeningRequest {  // nothing; from committee members
+  base::Bytes statement;    // epoch_opening.h
+};
+struct FetchOpeningRequest {};  // u32 number, then blobs
+using RequestBody = std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest,
+                                 FetchVotesRequest, PutVerdictRequest, PutAttestationRequest,
+                                 FetchAttestationsRequest, PutOpeningRequest, FetchOpeningRequest>;
 inline constexpr size_t kRequestKinds = std::variant_size_v<RequestBody>;
 // await, put-part, fetch-part, put-vote, fetch-votes, put-verdict, put-attestation,
-// fetch-attestations; by RequestBody::index().
+// fetch-attestations, put-opening, fetch-opening; by RequestBody::index().
 std::string_view RequestKindName(size_t index);
 // Kind of a request as its first bytes say it; "unreadable" where they say none. Nothing else of
 // the request is checked: for measurements.

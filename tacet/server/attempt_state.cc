@@ -54,6 +54,8 @@ absl::Status AttemptState::Read() {
     return record.attempt.number.epoch < manifest_.training();
   });
   TACET_RETURN_IF_ERROR(ReadKept());
+  TACET_ASSIGN_OR_RETURN(std::vector<Item> votes, store_.Items(OpeningNumber()));
+  for (Item& vote : votes) opening_votes_.push_back({vote.member, std::move(vote.bytes)});
   if (IsOpening()) {
     sweep_is_due_ = false;  // what belongs to the first round is not known yet
     return absl::OkStatus();
@@ -159,6 +161,21 @@ uint32_t AttemptState::finished() const {
 bool AttemptState::IsOpening() const {
   return !manifest_.begins_training() &&
          (attempts_.empty() || attempts_.back().attempt.number.epoch < manifest_.epoch());
+}
+
+secagg::AttemptNumber AttemptState::OpeningNumber() const {
+  return {.epoch = manifest_.epoch(), .round = kOpeningRound, .attempt = 0};
+}
+
+absl::Status AttemptState::PutOpeningVote(uint64_t member, std::span<const uint8_t> vote) {
+  Item item{.kind = ItemKind::kOpeningVote,
+            .member = member,
+            .bytes = base::Bytes(vote.begin(), vote.end())};
+  TACET_RETURN_IF_ERROR(Change([&] { return store_.PutItem(OpeningNumber(), item); }));
+  if (std::ranges::find(opening_votes_, member, &Submission::member) == opening_votes_.end()) {
+    opening_votes_.push_back({member, std::move(item.bytes)});
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AttemptState::OpenAt(uint32_t round) {

@@ -73,9 +73,12 @@ class AttemptState {
   // is for the members to say, since a round that was published last may be known to few of them,
   // and a server may have lost its store.
   bool IsOpening() const;
-  bool is_decided() const { return !IsOpening() || opening_round_.has_value(); }
-  // The epoch begins with this round, or rather with this one than with what was said before.
+  bool is_opened() const { return !IsOpening() || opening_round_.has_value(); }
+  // The epoch begins with this round.
   absl::Status OpenAt(uint32_t round);
+  // Votes of the epoch's opening, kept as long as the store; one a member, as Put.
+  const Submissions& opening_votes() const { return opening_votes_; }
+  absl::Status PutOpeningVote(uint64_t member, std::span<const uint8_t> vote);
   // Of the open attempt, increasing; empty when members decide by coins.
   const std::vector<uint64_t>& cohort() const { return cohort_; }
   // Attestations, checkpoints and who is left out of the round that is going on, or comes next;
@@ -125,6 +128,7 @@ class AttemptState {
   absl::Status ReadLeftOut();
   template <typename Wanted>
   absl::Status ReadSubmissions(const secagg::AttemptNumber& at, Wanted wanted);
+  secagg::AttemptNumber OpeningNumber() const;
   // Runs one change of the store.
   template <typename Act>
   absl::Status Change(Act act);
@@ -142,6 +146,7 @@ class AttemptState {
   std::vector<AttemptRecord> attempts_;
   std::vector<uint64_t> cohort_;
   std::map<ItemKind, Submissions> submissions_;
+  Submissions opening_votes_;
   std::vector<KeptRound> kept_;
 };
 

@@ -309,10 +309,10 @@ TEST_F(AttemptStateTest, WhatAnEarlierEpochLeftOpenHasFailed) {
   EXPECT_EQ(state->Open(), nullptr);
   EXPECT_EQ(state->attempts().back().failure, "epoch-ended");
   EXPECT_THAT(state->kept(), IsEmpty());
-  EXPECT_FALSE(state->is_decided());
+  EXPECT_FALSE(state->is_opened());
   EXPECT_EQ(state->last_published(), 1u);
   ASSERT_TRUE(state->OpenAt(1).ok());
-  EXPECT_TRUE(state->is_decided());
+  EXPECT_TRUE(state->is_opened());
   EXPECT_EQ(state->finished(), 1u);
   EXPECT_EQ(state->Beginning(), (secagg::AttemptNumber{.epoch = 1, .round = 1, .attempt = 0}));
 }

@@ -1,84 +1,97 @@
-// Opening of an epoch at a round server: with which round it begins, as its attestors say.
-#include <algorithm>
-#include <map>
+// Opening of an epoch at a round server: with which state it begins, as its seats say.
+#include "tacet/protocol/epoch_opening.h"
+
 #include <utility>
 
 #include "tacet/base/status.h"
-#include "tacet/protocol/attestation.h"
 #include "tacet/server/round_server.h"
 
 namespace tacet::server {
 
-// A member attests what it has, what it had before its last round, and what it gets in the opening.
-absl::Status RoundServer::NoteForOpening(const protocol::Attestation& attestation,
-                                         std::span<const uint8_t> bytes) {
-  constexpr int kMaxRounds = 2;
-  if (attestation.round > spec().rounds) {
-    return base::FailedPrecondition("attestation for round {}: the agreement has {} rounds",
-                                    attestation.round, spec().rounds);
+absl::Status RoundServer::NoteOpeningStatement(const protocol::OpeningStatement& statement,
+                                               std::span<const uint8_t> bytes) {
+  constexpr int kMaxRounds = 2;  // what a seat has, and what it had before its last round
+  const uint64_t member = statement.member;
+  const uint32_t round = statement.state.round;
+  if (round > spec().rounds) {
+    return base::FailedPrecondition("opening statement about round {}: the agreement has {} rounds",
+                                    round, spec().rounds);
   }
-  const auto others = std::ranges::count_if(opening_, [&](const auto& round) {
-    return round.first != attestation.round && round.second.contains(attestation.member);
-  });
-  const bool comes_next = state_->is_decided() && attestation.round == state_->finished();
-  if (others >= kMaxRounds && !comes_next) {
+  if (statement.word == protocol::OpeningWord::kVote) {
+    const bool is_new = opening_.VoteOf(member) == nullptr;
+    TACET_RETURN_IF_ERROR(state_->PutOpeningVote(member, bytes));
+    opening_.Add(statement);
+    if (is_new) CountRevision(false);
+    return state_->is_opened() ? absl::OkStatus() : AdvanceOpening();
+  }
+  if (state_->is_opened()) return absl::OkStatus();  // the votes say more
+  int others = 0;
+  for (const HeldState& held : held_) {
+    if (held.statement.member != member) continue;
+    if (held.statement == statement) return absl::OkStatus();
+    if (held.statement.state.round == round) {
+      return base::AlreadyExists(
+          "another opening statement of this member about round {} was "
+          "accepted",
+          round);
+    }
+    ++others;
+  }
+  if (others >= kMaxRounds) {
     return base::FailedPrecondition(
-        "attestation for round {}: this member has attested {} other rounds in this epoch",
-        attestation.round, others);
+        "opening statement about round {}: this member has named {} other rounds in this epoch",
+        round, others);
   }
-  const auto [known, is_new] = opening_[attestation.round].try_emplace(
-      attestation.member, OpeningAttestation{attestation, {bytes.begin(), bytes.end()}});
-  if (known->second.stated != attestation) {
-    return base::AlreadyExists("another attestation of this member for round {} was accepted",
-                               attestation.round);
-  }
-  if (is_new) CountRevision(false);
+  held_.push_back({statement, {bytes.begin(), bytes.end()}});
+  opening_.Add(statement);
   return absl::OkStatus();
 }
 
-std::optional<uint32_t> RoundServer::AttestedRound() const {
-  const size_t quorum = protocol::StateQuorum(manifest_.manifest());
-  for (auto round = opening_.rbegin(); round != opening_.rend(); ++round) {
-    std::map<std::pair<crypto::Digest, crypto::Digest>, size_t> supporters;
-    for (const auto& [member, attestation] : round->second) {
-      if (!CheckOnCommittee(member).ok()) continue;
-      const protocol::Attestation& stated = attestation.stated;
-      if (++supporters[{stated.model_digest, stated.state_digest}] >= quorum) return round->first;
-    }
+absl::StatusOr<std::vector<base::Bytes>> RoundServer::OpeningStatements() const {
+  const base::MutexLock lock(mutex_);
+  TACET_RETURN_IF_ERROR(state_->CheckFresh());
+  std::vector<base::Bytes> statements;
+  for (const Submission& vote : state_->opening_votes()) statements.push_back(vote.bytes);
+  if (state_->is_opened() || !candidate_.has_value()) return statements;
+  for (const HeldState& held : held_) {
+    if (held.statement.state == *candidate_) statements.push_back(held.bytes);
   }
-  return std::nullopt;
+  return statements;
 }
 
 bool RoundServer::HasHeardSeatsHere() const {
   const uint64_t now = clock_();
   for (const secagg::CommitteeSeat& seat : manifest_.manifest().committee()) {
-    bool heard = !attendance_.IsHere(seat.member, now);
-    for (const auto& [round, attestations] : opening_) {
-      heard = heard || attestations.contains(seat.member);
-    }
-    if (!heard) return false;
+    if (attendance_.IsHere(seat.member, now) && !opening_.HasHeard(seat.member)) return false;
   }
   return true;
 }
 
-// Attestations are never taken back: the round can only grow, until its first attempt begins.
-absl::Status RoundServer::DecideOpening() {
-  const std::optional<uint32_t> round = AttestedRound();
-  if (!round.has_value() || (state_->is_decided() && *round == state_->finished())) {
-    return absl::OkStatus();
-  }
+// Before a quorum of seats was heard there can be no quorum of votes. Any of them that voted when
+// this server was another process says so again, and decides.
+std::optional<protocol::OpeningState> RoundServer::Candidate() {
+  if (opening_.heard() < protocol::OpeningQuorum(manifest_.manifest())) return std::nullopt;
   const uint64_t now = clock_();
-  if (!attested_since_.has_value() || *attested_since_ > now) attested_since_ = now;
+  if (!heard_since_.has_value() || *heard_since_ > now) heard_since_ = now;
   // A seat that says nothing is not waited for.
-  if (!HasHeardSeatsHere() && now - *attested_since_ <= options_.grace_seconds) {
+  if (!HasHeardSeatsHere() && now - *heard_since_ <= options_.grace_seconds) return std::nullopt;
+  if (auto leading = opening_.Leading()) return leading;
+  return opening_.Held();
+}
+
+absl::Status RoundServer::AdvanceOpening() {
+  const std::optional<protocol::OpeningState> opened = opening_.Opened();
+  if (!opened.has_value()) {
+    const std::optional<protocol::OpeningState> candidate = Candidate();
+    if (candidate.has_value() && candidate != std::exchange(candidate_, candidate)) {
+      CountRevision(false);
+    }
     return absl::OkStatus();
   }
-  TACET_RETURN_IF_ERROR(state_->OpenAt(*round));
-  attested_.clear();
-  for (const auto& [member, attestation] : opening_[*round]) {
-    TACET_RETURN_IF_ERROR(state_->Put(ItemKind::kAttestation, member, attestation.bytes));
-    attested_.try_emplace(member, attestation.stated.model_digest);
-  }
+  TACET_RETURN_IF_ERROR(state_->OpenAt(opened->round));
+  RecallAttested();
+  held_.clear();
+  candidate_.reset();
   CountRevision(true);
   return Sweep();  // before an attempt begins, whose uploads would be swept
 }

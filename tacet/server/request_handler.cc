@@ -50,6 +50,12 @@ struct Dispatcher {
   Result operator()(const protocol::FetchAttestationsRequest& body) const {
     return Blobs(server.Attestations(body.round));
   }
+  Result operator()(const protocol::PutOpeningRequest& body) const {
+    return Nothing(server.TakeOpeningStatement(member, body.statement));
+  }
+  Result operator()(const protocol::FetchOpeningRequest&) const {
+    return Blobs(server.OpeningStatements());
+  }
 };
 
 absl::StatusOr<base::Bytes> Whole(RequestAnswer answer) {

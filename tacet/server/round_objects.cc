@@ -106,7 +106,7 @@ absl::Status RoundServer::CheckCheckRow(uint64_t member,
 }
 
 absl::Status RoundServer::CheckCheckpoint(const protocol::PutPartRequest& request) const {
-  if (!state_->is_decided()) {
+  if (!state_->is_opened()) {
     return base::FailedPrecondition("checkpoint for round {}: which round comes next is not known",
                                     request.name.attempt.number.round);
   }

@@ -36,7 +36,8 @@ RoundServer::RoundServer(const agreement::SignedManifest& manifest,
       blobs_(blobs),
       clock_(std::move(clock)),
       cohorts_(cohorts),
-      attendance_(manifest.members().size(), clock_()) {
+      attendance_(manifest.members().size(), clock_()),
+      opening_(manifest.manifest()) {
   // From anywhere, so that a server that was restarted has a notification for everybody.
   revision_ = phase_revision_ = base::LoadU64(cohorts_.Draw(8).Expose().data());
 }
@@ -139,17 +140,25 @@ absl::Status RoundServer::Restore() {
     TACET_ASSIGN_OR_RETURN(aggregator_, SumOf(*state));
   }
   state_ = std::move(state);
-  attested_.clear();
-  for (const Submission& submission : state_->SubmissionsOf(ItemKind::kAttestation)) {
-    const absl::StatusOr<protocol::Attestation> attestation =
-        protocol::ReadAttestation(submission.bytes, manifest_);
-    if (attestation.ok()) attested_[submission.member] = attestation->model_digest;
+  RecallAttested();
+  for (const Submission& vote : state_->opening_votes()) {
+    const auto statement = protocol::ReadOpeningStatement(vote.bytes, manifest_);
+    if (statement.ok()) opening_.Add(*statement);
   }
   if (!state_->attempts().empty()) {
     PauseAfterTooFew(std::min(state_->attempts().back().deadline, clock_()));
   }
   CountRevision(true);
   return absl::OkStatus();
+}
+
+void RoundServer::RecallAttested() {
+  attested_.clear();
+  for (const Submission& submission : state_->SubmissionsOf(ItemKind::kAttestation)) {
+    const absl::StatusOr<protocol::Attestation> attestation =
+        protocol::ReadAttestation(submission.bytes, manifest_);
+    if (attestation.ok()) attested_[submission.member] = attestation->model_digest;
+  }
 }
 
 // Adds what has been accepted.
@@ -193,8 +202,8 @@ absl::Status RoundServer::TickLocked() {
   }
   gathering_.reset();
   if (draining_ || !stopped_.empty()) return absl::OkStatus();
-  if (state_->IsOpening()) TACET_RETURN_IF_ERROR(DecideOpening());
-  if (!state_->is_decided()) {
+  if (!state_->is_opened()) TACET_RETURN_IF_ERROR(AdvanceOpening());
+  if (!state_->is_opened()) {
     gathering_ = CountGathering();
     return absl::OkStatus();
   }
@@ -619,9 +628,9 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
   }
   const Change change(*this);
   TACET_RETURN_IF_ERROR(state_->CheckFresh());
-  if (state_->IsOpening()) {
-    TACET_RETURN_IF_ERROR(NoteForOpening(attestation, bytes));
-    if (!state_->is_decided() || attestation.round != state_->finished()) return absl::OkStatus();
+  if (!state_->is_opened()) {
+    return base::FailedPrecondition("attestation for round {}: epoch {} is not opened",
+                                    attestation.round, manifest_.epoch());
   }
   if (attestation.round != state_->finished()) {
     return base::FailedPrecondition("attestation for round {}: the next round is {}",
@@ -638,9 +647,25 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
   return is_final && state_->Open() == nullptr ? Sweep() : absl::OkStatus();
 }
 
+absl::Status RoundServer::TakeOpeningStatement(uint64_t member, std::span<const uint8_t> bytes) {
+  TACET_ASSIGN_OR_RETURN(const protocol::OpeningStatement statement,
+                         protocol::ReadOpeningStatement(bytes, manifest_));
+  if (statement.member != member) {
+    return base::PermissionDenied("an opening statement of member {} was sent by member {}",
+                                  statement.member, member);
+  }
+  if (manifest_.begins_training()) {
+    return base::FailedPrecondition("epoch {} begins a training: it needs no opening",
+                                    manifest_.epoch());
+  }
+  const Change change(*this);
+  TACET_RETURN_IF_ERROR(state_->CheckFresh());
+  return NoteOpeningStatement(statement, bytes);
+}
+
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Attestations(uint32_t round) const {
   const base::MutexLock lock(mutex_);
-  if (state_->is_decided() && round == state_->finished()) {
+  if (state_->is_opened() && round == state_->finished()) {
     // Others attest when they took part: to hand theirs out would name participants.
     std::vector<base::Bytes> attestations;
     for (const Submission& attestation : state_->SubmissionsOf(ItemKind::kAttestation)) {

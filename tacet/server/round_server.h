@@ -24,6 +24,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/protocol/attestation.h"
+#include "tacet/protocol/epoch_opening.h"
 #include "tacet/protocol/member_request.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/server/attempt_state.h"
@@ -84,8 +85,8 @@ struct ServerStatus {
   uint64_t attempts = 0;              // ever begun
   uint64_t failed = 0;                // of them
   bool draining = false;
-  // In the opening of an epoch: seats that said which rounds they have applied, as long as they
-  // have not said together with which round it begins.
+  // In the opening of an epoch: seats that said which states they have or voted, as long as they
+  // have not agreed with which one it begins.
   std::optional<uint64_t> opening;
   std::string stopped;   // why no attempt follows any more; empty as long as one may
   uint64_t here = 0;     // members that are connected
@@ -124,8 +125,8 @@ struct ObjectPart {
 // A published round is final once a strict majority of the members, or K_min of them where that is
 // less, attest the same model. Then the next round begins. Until then votes and unmask shares are
 // taken, so that members that cannot decrypt it yet will.
-// A later epoch begins with the last round whose beginning protocol::StateQuorum seats attest under
-// it, be it before or behind the last one published: see docs/design/rounds.md.
+// A later epoch begins with the state for which protocol::OpeningQuorum seats vote under it, be it
+// before or behind the last round published: see docs/design/rounds.md.
 // Every attempt begun is announced to every member: ledgers charge it.
 class RoundServer {
  public:
@@ -182,9 +183,14 @@ class RoundServer {
   absl::StatusOr<std::vector<base::Bytes>> Votes(const secagg::Attempt& attempt) const;
   // A committee member's last word: it decrypted the aggregate and found it sound, or refuses it.
   absl::Status TakeVerdict(uint64_t member, const secagg::Attempt& attempt, bool confirmed);
-  // Of the round that is going on or comes next; in the opening of an epoch of any two rounds, too.
+  // Of the round that is going on or comes next.
   absl::Status TakeAttestation(uint64_t member, std::span<const uint8_t> attestation);
   absl::StatusOr<std::vector<base::Bytes>> Attestations(uint32_t round) const;
+  // Of a seat, in an epoch that does not begin a training: its vote; before the epoch is opened
+  // also what it has, of any two rounds. AlreadyExists when it said otherwise before.
+  absl::Status TakeOpeningStatement(uint64_t member, std::span<const uint8_t> statement);
+  // All votes; before there are enough, once seats can vote, also who has what they can vote for.
+  absl::StatusOr<std::vector<base::Bytes>> OpeningStatements() const;
 
   ServerStatus Status() const;
   std::vector<AttemptRecord> Attempts() const;
@@ -204,6 +210,8 @@ class RoundServer {
 
   // From here on under the lock.
   absl::Status Restore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // attested_, of what the state holds.
+  void RecallAttested() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The sum of the open attempt, of what `state` says was accepted. Uploads whose bytes are gone
   // are not: their members are asked again.
   absl::StatusOr<std::unique_ptr<secagg::Aggregator>> SumOf(AttemptState& state) const;
@@ -250,12 +258,14 @@ class RoundServer {
   std::optional<secagg::Attempt> NextAttempt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::optional<crypto::Digest> StatedModel() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string WhyStop(const secagg::Attempt& next) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // In the opening of an epoch. An attestation of whichever round.
-  absl::Status NoteForOpening(const protocol::Attestation& attestation,
-                              std::span<const uint8_t> bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The last round whose beginning enough seats attest, once all that are here have attested.
-  absl::Status DecideOpening() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::optional<uint32_t> AttestedRound() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status NoteOpeningStatement(const protocol::OpeningStatement& statement,
+                                    std::span<const uint8_t> bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // In the opening of an epoch: opens it once enough seats have voted; until then asks for votes.
+  absl::Status AdvanceOpening() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What votes are asked for: what the seats that have voted chose, else the last state that enough
+  // seats have, once all that are here were heard.
+  std::optional<protocol::OpeningState> Candidate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasHeardSeatsHere() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Gathering CountGathering() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Probability that the next attempt has enough uploads, below which it does not begin.
@@ -320,14 +330,16 @@ class RoundServer {
   // By member, the models that the attestations in the state name. Their signatures were checked
   // when they arrived or were read from the store, and are not checked again.
   std::map<uint64_t, crypto::Digest> attested_ ABSL_GUARDED_BY(mutex_);
-  // In the opening of an epoch, by round and member: what each stated first. In no store: members
-  // attest again to a server that was restarted.
-  struct OpeningAttestation {
-    protocol::Attestation stated;
+  // In the opening of an epoch: what was said, and what was said by kHas, as it was signed. The
+  // latter is in no store: members say it again to a server that was restarted.
+  protocol::OpeningTally opening_ ABSL_GUARDED_BY(mutex_);
+  struct HeldState {
+    protocol::OpeningStatement statement;
     base::Bytes bytes;
   };
-  std::map<uint32_t, std::map<uint64_t, OpeningAttestation>> opening_ ABSL_GUARDED_BY(mutex_);
-  std::optional<uint64_t> attested_since_ ABSL_GUARDED_BY(mutex_);  // Unix seconds
+  std::vector<HeldState> held_ ABSL_GUARDED_BY(mutex_);
+  std::optional<protocol::OpeningState> candidate_ ABSL_GUARDED_BY(mutex_);
+  std::optional<uint64_t> heard_since_ ABSL_GUARDED_BY(mutex_);  // Unix seconds
   // By member, the object of which a part is being taken.
   std::map<uint64_t, BlobKey> giving_ ABSL_GUARDED_BY(mutex_);
 };

@@ -918,18 +918,40 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   EXPECT_THAT(before.kept, IsEmpty());
   ASSERT_TRUE(server->Tick().ok());  // nobody has said yet what the model is
   EXPECT_EQ(ValueOf(server->AnnouncementFor(0, 0, false)).current, std::nullopt);
-  for (const uint64_t member : {2, 3, 4}) {
-    ASSERT_TRUE(server->TakeAttestation(member, next.Attestation(member, 1, {})).ok());
+  const auto say = [&](uint64_t member, protocol::OpeningWord word) {
+    return server->TakeOpeningStatement(
+        member,
+        protocol::WriteOpeningStatement({.word = word, .member = member, .state = {.round = 1}},
+                                        next.manifest(), next.site(member).signing));
+  };
+  const auto said = [&] { return ValueOf(server->OpeningStatements()).size(); };
+  for (const uint64_t member : {1, 2, 3, 4}) {
+    ASSERT_TRUE(say(member, protocol::OpeningWord::kHas).ok());
   }
-  // The seats that are here and say nothing are awaited for the grace period.
-  EXPECT_EQ(server->Status().opening, 3u);
+  EXPECT_EQ(server->TakeAttestation(2, next.Attestation(2, 1, {})).code(),
+            absl::StatusCode::kFailedPrecondition);
+  // A seat that is here and says nothing is awaited for the grace period, before others vote.
+  EXPECT_EQ(server->Status().opening, 4u);
   for (const uint64_t seconds : {0, 60, 1}) {
     now_ += seconds;
     for (uint64_t member = 0; member < 5; ++member) server->NotePresence(member);
-    EXPECT_EQ(ValueOf(server->AnnouncementFor(0, 0, false)).current, std::nullopt);
+    EXPECT_EQ(said(), 0u);
     ASSERT_TRUE(server->Tick().ok());
   }
+  EXPECT_EQ(said(), 4u);
+  for (const uint64_t member : {1, 2, 3}) {
+    ASSERT_TRUE(say(member, protocol::OpeningWord::kVote).ok());
+    ASSERT_TRUE(say(member, protocol::OpeningWord::kVote).ok());
+    EXPECT_EQ(server->Status().opening, 4u);
+  }
+  EXPECT_EQ(said(), 7u);
+  ASSERT_TRUE(say(4, protocol::OpeningWord::kVote).ok());
+  EXPECT_EQ(said(), 4u);
   EXPECT_EQ(server->Status().opening, std::nullopt);
+  for (const uint64_t member : {1, 2, 3}) {
+    ASSERT_TRUE(server->TakeAttestation(member, next.Attestation(member, 1, {})).ok());
+  }
+  ASSERT_TRUE(server->Tick().ok());
   const protocol::Announcement after = ValueOf(server->AnnouncementFor(0, 0, false));
   EXPECT_EQ(after.finished, 1u);
   EXPECT_EQ(after.current->attempt.number.epoch, 1u);

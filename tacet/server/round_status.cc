@@ -1,6 +1,5 @@
 // Status of a round server, for people and gauges.
 #include <algorithm>
-#include <set>
 
 #include "tacet/server/round_server.h"
 
@@ -15,7 +14,7 @@ ServerStatus RoundServer::Status() const {
       .accepted = static_cast<uint32_t>(state_->SubmissionsOf(ItemKind::kAccepted).size()),
       .votes = static_cast<uint32_t>(state_->SubmissionsOf(ItemKind::kVote).size()),
       .unmask_shares = static_cast<uint32_t>(state_->SubmissionsOf(ItemKind::kUnmaskShare).size()),
-      .finished = state_->is_decided() ? state_->finished() : state_->last_published(),
+      .finished = state_->is_opened() ? state_->finished() : state_->last_published(),
       .attempts = begun.size(),
       .draining = draining_,
       .opening = std::nullopt,
@@ -28,15 +27,7 @@ ServerStatus RoundServer::Status() const {
   status.failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
   if (!begun.empty()) status.last = begun.back();
-  if (!state_->is_decided()) {
-    std::set<uint64_t> heard;
-    for (const auto& [round, attestations] : opening_) {
-      for (const auto& [member, attestation] : attestations) {
-        if (CheckOnCommittee(member).ok()) heard.insert(member);
-      }
-    }
-    status.opening = heard.size();
-  }
+  if (!state_->is_opened()) status.opening = opening_.heard();
   for (const Submission& left_out : state_->SubmissionsOf(ItemKind::kLeftOut)) {
     status.left_out.push_back(left_out.member);
   }

@@ -3,6 +3,7 @@
 #define TACET_SERVER_SERVER_STORE_H_
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,8 +30,9 @@ struct AttemptRecord {
   friend bool operator==(const AttemptRecord&, const AttemptRecord&) = default;
 };
 
-// Kind of submission to an attempt, or to the beginning of a round (attempt number 0); of large
-// objects, which are in the blob store, the SHA-256 is kept. The numbers are part of the schema.
+// Kind of submission to an attempt, to the beginning of a round (attempt number 0), or to the
+// opening of an epoch (round kOpeningRound, which is never forgotten). Of large objects, which are
+// in the blob store, the SHA-256 is kept. The numbers are part of the schema.
 enum class ItemKind : uint8_t {
   kAccepted = 1,     // digest of an upload that is in the sum
   kClosedRound = 2,  // digest; of the server itself (member 0)
@@ -44,7 +46,10 @@ enum class ItemKind : uint8_t {
   kCheckRow = 10,     // digest
   kShares = 11,       // digest; of the server itself (member 0)
   kLeftOut = 12,      // empty: this participant's shares were wrong
+  kOpeningVote = 13,  // of the epoch's opening
 };
+
+inline constexpr uint32_t kOpeningRound = std::numeric_limits<uint32_t>::max();
 
 struct Item {
   ItemKind kind = ItemKind::kAccepted;

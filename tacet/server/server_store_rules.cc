@@ -36,7 +36,7 @@ absl::StatusOr<protocol::AttemptPhase> AttemptPhaseFrom(int64_t number) {
 
 absl::StatusOr<ItemKind> ItemKindFrom(int64_t number) {
   if (number < int64_t{static_cast<uint8_t>(ItemKind::kAccepted)} ||
-      number > int64_t{static_cast<uint8_t>(ItemKind::kLeftOut)}) {
+      number > int64_t{static_cast<uint8_t>(ItemKind::kOpeningVote)}) {
     return base::DataLoss("the store holds an item of the unknown kind {}", number);
   }
   return static_cast<ItemKind>(number);

@@ -52,6 +52,23 @@ void ExpectTheSameModel(const run::RunConfig& config) {
 
 TEST(ShadowTrainingTest, TrainsWhatTheFederationTrains) { ExpectTheSameModel(SmallRun()); }
 
+// What is attacked is the whole model, of which the federation trains a part.
+TEST(ShadowTrainingTest, GivesTheWholeModelWhereAPartIsTrained) {
+  run::RunConfig config = SmallRun();
+  config.model.name = "mlp";
+  config.model.hidden = {8};
+  config.model.federated = {"dense2"};
+  const auto dataset = run::LoadRunData(config);
+  ASSERT_TRUE(dataset.ok());
+  const auto run = run::TrainInMemory(config, *dataset);
+  ASSERT_TRUE(run.ok()) << run.status();
+  const attack::ShadowRecipe recipe =
+      attack::RecipeOf(run->agreed, *run::LearnerSpecOf(config), false);
+  const auto shadow = attack::TrainShadow(recipe, *dataset, 1, 0);
+  ASSERT_TRUE(shadow.ok()) << shadow.status();
+  EXPECT_EQ(shadow->size(), 784u * 8 + 8 + 8 * 4 + 4);
+}
+
 TEST(ShadowTrainingTest, TrainsWhatSitesWithRecordsTrain) {
   run::RunConfig config = SmallRun();
   config.agreement.sampling.cohort = 0;

@@ -1,4 +1,6 @@
 // Opening of an epoch: which round it begins with is known to its members alone, not to its server.
+#include "tacet/protocol/epoch_opening.h"
+
 #include <map>
 #include <optional>
 #include <set>
@@ -18,6 +20,7 @@ namespace {
 
 using live::testing::ChangingFederation;
 using protocol::testing::ValueOf;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -226,31 +229,71 @@ TEST(EpochOpeningTest, ANewcomerWithoutWhomNothingIsSummedIsInTheFirstAttempt) {
   }
 }
 
+// A seat that has signed its vote sends the same one from its next process, and to a server that
+// has lost its folder.
+TEST(EpochOpeningTest, ASeatVotesOnce) {
+  for (const std::set<int>& appliers : {std::set<int>{0}, {0, 2, 4}}) {
+    ChangingFederation all(4);
+    const auto& first = all.Sign(kAll);
+    all.Begin(first);
+    all.PublishFor(2, appliers);
+    const auto& second = all.Sign(kAll, &first);
+    std::map<uint64_t, std::set<base::Bytes>> votes;
+    all.on_request = [&](std::span<const uint8_t> request) {
+      const auto read = protocol::ReadMemberRequest(request, second.manifest, all.now);
+      if (!read.ok()) return;
+      const auto* put = std::get_if<protocol::PutOpeningRequest>(&read->body);
+      if (put == nullptr) return;
+      const auto said = ValueOf(protocol::ReadOpeningStatement(put->statement, second.manifest));
+      if (said.word == protocol::OpeningWord::kVote) votes[read->member].insert(put->statement);
+    };
+    all.Begin(second);
+    for (int turn = 0; turn < 6; ++turn) {
+      all.now += 5;
+      for (const int id : kAll) all.server->NotePresence(second.NumberOf(id));
+      ASSERT_TRUE(all.server->Tick().ok());
+      all.StepOf(all.SiteOf(turn % 5));
+      all.StepOf(all.SiteOf((turn + 1) % 5));
+      for (const int id : kAll) ASSERT_TRUE(all.Join(id, second).ok());
+      all.LoseServerFolder();
+      ASSERT_TRUE(all.Serve(second).ok());
+    }
+    all.Finish();
+    EXPECT_GE(votes.size(), 4u);  // a quorum
+    for (const auto& [member, signed_votes] : votes) EXPECT_EQ(signed_votes.size(), 1u) << member;
+    all.ExpectModels();
+    all.ExpectCharges();
+    all.ExpectNoViolations();
+  }
+}
+
 // Everything that a server and two members can do together when an epoch begins. The committee of
-// five tolerates two corrupt seats.
+// five tolerates two corrupt seats; four votes open an epoch.
 class LyingOpeningTest : public ::testing::Test {
  protected:
   using Answered = absl::StatusOr<base::Bytes>;
+  using Word = protocol::OpeningWord;
 
-  struct State {
-    crypto::Digest model{}, whole{};
-  };
   // What a site has.
-  State StateOf(int id) {
+  protocol::OpeningState StateOf(int id) {
     const auto attested = ValueOf(protocol::ReadAttestation(all_.SiteOf(id).session->Attestation(),
                                                             all_.SiteOf(id).epoch->manifest));
-    return {attested.model_digest, attested.state_digest};
+    return {attested.round, attested.model_digest, attested.state_digest};
   }
-  base::Bytes Attestation(int id, const Epoch& epoch, uint32_t round, const State& state) {
-    return protocol::WriteAttestation({.member = epoch.NumberOf(id),
-                                       .round = round,
-                                       .model_digest = state.model,
-                                       .state_digest = state.whole},
-                                      epoch.manifest, all_.SiteOf(id).keys.signing);
+  base::Bytes Says(int id, Word word, const Epoch& epoch, const protocol::OpeningState& state) {
+    return protocol::WriteOpeningStatement(
+        {.word = word, .member = epoch.NumberOf(id), .state = state}, epoch.manifest,
+        all_.SiteOf(id).keys.signing);
   }
-  // The server tells `id` that the epoch begins with `round`, with these attestations; its attempt
-  // collects, once `began`.
-  void TellThat(int id, uint32_t round, std::vector<base::Bytes> attestations,
+  std::vector<base::Bytes> AllSay(const std::vector<int>& ids, Word word, const Epoch& epoch,
+                                  const protocol::OpeningState& state) {
+    std::vector<base::Bytes> statements;
+    for (const int id : ids) statements.push_back(Says(id, word, epoch, state));
+    return statements;
+  }
+  // The server tells `id` that the epoch begins with `round`, as these statements say; its attempt
+  // collects, once `began`, or the training has ended.
+  void TellThat(int id, uint32_t round, std::vector<base::Bytes> statements,
                 std::optional<secagg::Attempt> began = std::nullopt) {
     all_.SiteOf(id).lie = [=, this](const protocol::RequestBody& body,
                                     Answered answer) -> Answered {
@@ -262,6 +305,7 @@ class LyingOpeningTest : public ::testing::Test {
         told.first_listed = 0;
         told.current.reset();
         told.revision = ++revision_;
+        told.stopped = round == all_.SiteOf(id).epoch->agreed().rounds;
         if (began.has_value()) {
           told.current = protocol::AnnouncedAttempt{
               .attempt = *began, .invited = protocol::Invited::kYes, .deadline = all_.now + 100};
@@ -269,8 +313,9 @@ class LyingOpeningTest : public ::testing::Test {
         }
         return protocol::WriteAnnouncement(told);
       }
-      const auto* fetch = std::get_if<protocol::FetchAttestationsRequest>(&body);
-      if (fetch != nullptr && fetch->round == round) return protocol::WriteBlobs(attestations);
+      if (std::holds_alternative<protocol::FetchOpeningRequest>(body)) {
+        return protocol::WriteBlobs(statements);
+      }
       return answer;
     };
   }
@@ -288,27 +333,28 @@ TEST_F(LyingOpeningTest, AMinorityChangesNothing) {
   const auto& first = all_.Sign(kAll);
   all_.Begin(first);
   all_.RunUntil(1);
-  const State earlier = StateOf(0);
+  const protocol::OpeningState earlier = StateOf(0);
   all_.RunUntil(3);
   all_.LoseServerFolder();
   const auto& second = all_.Sign(kAll, &first);
   all_.Begin(second);
-  const State invented{.model = {1}, .whole = {2}};
+  const protocol::OpeningState invented{.round = 5, .model_digest = {1}, .state_digest = {2}};
   for (const int liar : {3, 4}) {
-    const uint64_t number = second.NumberOf(liar);
-    for (const auto& [round, state] : {std::pair(5u, invented), {1u, earlier}}) {
-      EXPECT_TRUE(
-          all_.server->TakeAttestation(number, Attestation(liar, second, round, state)).ok());
-    }
+    const auto take = [&](const protocol::OpeningState& state) {
+      return all_.server->TakeOpeningStatement(second.NumberOf(liar),
+                                               Says(liar, Word::kHas, second, state));
+    };
+    EXPECT_TRUE(take(invented).ok());
+    EXPECT_TRUE(take(earlier).ok());
     // Not more of them than an honest member has, and no round that does not exist.
-    EXPECT_THAT(
-        base::Message(all_.server->TakeAttestation(number, Attestation(liar, second, 4, invented))),
-        HasSubstr("has attested 2 other rounds"));
-    EXPECT_THAT(
-        base::Message(all_.server->TakeAttestation(number, Attestation(liar, second, 7, invented))),
-        HasSubstr("the agreement has 6 rounds"));
-    EXPECT_EQ(all_.server->TakeAttestation(number, Attestation(liar, second, 5, earlier)).code(),
-              absl::StatusCode::kAlreadyExists);
+    protocol::OpeningState another = invented;
+    another.round = 4;
+    EXPECT_THAT(base::Message(take(another)), HasSubstr("has named 2 other rounds"));
+    another.round = 7;
+    EXPECT_THAT(base::Message(take(another)), HasSubstr("the agreement has 6 rounds"));
+    another = earlier;
+    another.round = 5;
+    EXPECT_EQ(take(another).code(), absl::StatusCode::kAlreadyExists);
   }
   all_.Finish();
   all_.ExpectModels();
@@ -319,105 +365,105 @@ TEST_F(LyingOpeningTest, AMinorityChangesNothing) {
   }
 }
 
-// Attestations of too few, of another epoch, of others' names and of one seat several times.
-TEST_F(LyingOpeningTest, NobodyGoesBackWithoutAMajority) {
+// Votes of too few, of another epoch, in others' names and of one seat several times; words of a
+// majority in the place of votes.
+TEST_F(LyingOpeningTest, NobodyGoesBackWithoutAQuorum) {
   const auto& first = all_.Sign(kAll);
   all_.Begin(first);
   all_.RunUntil(1);
-  const State before = StateOf(0);
-  std::vector<base::Bytes> of_last_epoch;
-  for (const int id : kAll) of_last_epoch.push_back(Attestation(id, first, 1, before));
+  const protocol::OpeningState before = StateOf(0);
+  const std::vector<base::Bytes> of_last_epoch = AllSay(kAll, Word::kVote, first, before);
   all_.PublishFor(2, {0, 1, 2, 3, 4});
   const auto& second = all_.Sign(kAll, &first);
   all_.Begin(second);
-  const auto of = [&](int id) { return Attestation(id, second, 1, before); };
+  const auto of = [&](int id) { return Says(id, Word::kVote, second, before); };
   base::Bytes forged = of(1);
   forged.back() ^= 1;
   const std::vector<std::vector<base::Bytes>> lies = {
-      {}, {of(3), of(4)}, of_last_epoch, {of(3), of(3), of(3), of(4)}, {of(3), of(4), forged}};
+      {},
+      {of(2), of(3), of(4)},
+      of_last_epoch,
+      {of(3), of(3), of(3), of(4)},
+      {of(2), of(3), of(4), forged},
+      AllSay({1, 2, 3, 4}, Word::kHas, second, before)};
+  const secagg::Attempt again{.manifest_hash = second.hash(),
+                              .number = {.epoch = 1, .round = 1, .attempt = 0},
+                              .model_digest = before.model_digest};
   for (const std::vector<base::Bytes>& lie : lies) {
     TellThat(0, 1, lie);
     Step(0);
     EXPECT_EQ(RoundOf(0), 2u);
+    EXPECT_FALSE(all_.SiteOf(0).session->has_entered());
+    EXPECT_THAT(all_.ViolationsOf(0), IsEmpty());
+    TellThat(0, 1, lie, again);
+    Step(0);
+    EXPECT_EQ(RoundOf(0), 2u);
+    EXPECT_THAT(all_.ViolationsOf(0), Contains("not-opened"));
+    EXPECT_TRUE(all_.SiteOf(0).sealed.find(again.number) == all_.SiteOf(0).sealed.end());
+    all_.SiteOf(0).log = {};
+    ASSERT_TRUE(all_.Join(0, second).ok());
   }
-  EXPECT_THAT(all_.ViolationsOf(0), IsEmpty());
   all_.SiteOf(0).lie = {};
   all_.Finish();
   all_.ExpectModels();
   all_.ExpectCharges();
 }
 
-// With one member that is behind they are a majority: this undoes the last round once, at one
-// member. It seals nothing twice, and has the model of the others in the end.
-TEST_F(LyingOpeningTest, AMemberGoesBackOneRoundOnceAnEpoch) {
+// With one member that is behind they are a majority: the epoch may begin without the last round,
+// and then it does for everybody. Nobody seals anything twice.
+TEST_F(LyingOpeningTest, AllGoBackOneRoundOrNobody) {
   const auto& first = all_.Sign(kAll);
   all_.Begin(first);
   all_.RunUntil(1);
-  const State before = StateOf(2);
+  const protocol::OpeningState before = StateOf(2);
   all_.PublishFor(2, {0, 1, 3, 4});
   const auto& second = all_.Sign(kAll, &first);
   all_.Begin(second);
-  std::vector<base::Bytes> majority;
-  for (const int id : {2, 3, 4}) majority.push_back(Attestation(id, second, 1, before));
-  const secagg::Attempt again{.manifest_hash = second.hash(),
-                              .number = {.epoch = 1, .round = 1, .attempt = 0},
-                              .model_digest = before.model};
-  TellThat(0, 1, majority, again);
-  Step(0);
-  EXPECT_EQ(RoundOf(0), 1u);
-  EXPECT_EQ(StateOf(0).whole, before.whole);
-  EXPECT_TRUE(
-      all_.SiteOf(0).ledger->Knows({.manifest_hash = second.hash(), .number = again.number}));
-  // Not behind that, whatever is said: what it gave its unmask share for starts there.
-  std::vector<base::Bytes> start;
-  const State initial{.model = all_.EpochOf(0).manifest.manifest().spec().initial_model,
-                      .whole = {}};
-  for (const int id : {2, 3, 4}) start.push_back(Attestation(id, second, 0, initial));
-  TellThat(0, 0, start);
-  Step(0);
-  EXPECT_EQ(RoundOf(0), 1u);
-  EXPECT_THAT(all_.ViolationsOf(0), Each("rollback"));
-  EXPECT_THAT(all_.ViolationsOf(0), Not(IsEmpty()));
-
-  // The others go on, and so does it.
-  all_.SiteOf(0).lie = {};
-  for (int turn = 0; turn < 40 && RoundOf(0) < 4; ++turn) all_.Turn();
-  EXPECT_GE(RoundOf(0), 4u);
-  // In the same epoch it does not go back again, and no attempt is sealed again.
-  const uint32_t round = RoundOf(0);
-  const auto sealed = all_.SiteOf(0).sealed;
-  TellThat(0, 1, majority, again);
-  Step(0);
-  ASSERT_TRUE(all_.Join(0, second).ok());
-  Step(0);
-  EXPECT_EQ(RoundOf(0), round);
-  EXPECT_EQ(all_.SiteOf(0).sealed, sealed);
-  all_.SiteOf(0).lie = {};
+  for (const int id : {0, 2}) {
+    TellThat(id, 1, AllSay({2, 3, 4}, Word::kHas, second, before));
+    Step(id);
+  }
+  EXPECT_EQ(RoundOf(0), 2u);  // it has voted, and there is no quorum
+  for (const int liar : {3, 4}) {
+    const absl::Status taken = all_.server->TakeOpeningStatement(
+        second.NumberOf(liar), Says(liar, Word::kVote, second, before));
+    EXPECT_TRUE(taken.ok()) << taken;
+  }
+  // What one of them is told now does not divide them any more.
+  TellThat(1, 2, AllSay({0, 1, 3}, Word::kHas, second, StateOf(1)));
+  Step(1);
+  for (const int id : {0, 1, 2}) all_.SiteOf(id).lie = {};
   all_.Finish();
+  for (const int id : {0, 1, 3, 4}) {
+    EXPECT_EQ(all_.SiteOf(id).log.Count(member::NodeEventKind::kApplied, "earlier-state"), 1u);
+  }
   all_.ExpectModels();
   all_.ExpectCharges();  // one seal an attempt
+  all_.ExpectNoViolations();
 }
 
-// Site 2 is behind by two rounds. With the liars it attests a state from which the others have
-// given unmask shares: they do not go back there, so no sum from there has a quorum of votes.
+// Site 2 is behind by two rounds. With the liars it says that it has a state from which the others
+// have given unmask shares: these do not vote for it, and do not go back there if more seats are
+// corrupt than the committee tolerates.
 TEST_F(LyingOpeningTest, WhatASumStartedFromIsNeverUndone) {
   const auto& first = all_.Sign(kAll);
   all_.Begin(first);
   all_.RunUntil(1);
-  const State before = StateOf(2);
+  const protocol::OpeningState before = StateOf(2);
   all_.SiteOf(2).session.reset();
   for (int turn = 0; turn < 60 && all_.server->Status().finished < 3; ++turn) all_.Turn();
   for (const int id : {0, 1, 3, 4}) ASSERT_GE(RoundOf(id), 2u);
   const auto& second = all_.Sign(kAll, &first);
   all_.Begin(second);
-  std::vector<base::Bytes> majority;
-  for (const int id : {2, 3, 4}) majority.push_back(Attestation(id, second, 1, before));
   const std::map<int, uint32_t> rounds = {{0, RoundOf(0)}, {1, RoundOf(1)}};
   const secagg::Attempt again{.manifest_hash = second.hash(),
                               .number = {.epoch = 1, .round = 1, .attempt = 0},
-                              .model_digest = before.model};
+                              .model_digest = before.model_digest};
   for (const auto& [id, round] : rounds) {
-    TellThat(id, 1, majority, again);
+    TellThat(id, 1, AllSay({2, 3, 4}, Word::kHas, second, before));
+    Step(id);
+    EXPECT_FALSE(all_.SiteOf(id).state.LoadOpeningVote().ok());
+    TellThat(id, 1, AllSay({1 - id, 2, 3, 4}, Word::kVote, second, before), again);
     Step(id);
     ASSERT_TRUE(all_.Join(id, second).ok());
     Step(id);
@@ -433,6 +479,56 @@ TEST_F(LyingOpeningTest, WhatASumStartedFromIsNeverUndone) {
   all_.ExpectModels();
   all_.ExpectCharges();
 }
+
+// The training has ended, so no attempt of the epoch would show that members began it with
+// different states: some are told that it begins with the last round, the others without it.
+// Without votes the former ended at once, and the latter repeated the round.
+class DividingOpeningTest : public LyingOpeningTest,
+                            public ::testing::WithParamInterface<std::vector<int>> {};
+
+TEST_P(DividingOpeningTest, NobodyEndsWithAModelThatOthersDoNotHave) {
+  const std::vector<int>& told_of_the_end = GetParam();
+  const auto& first = all_.Sign(kAll);
+  all_.Begin(first);
+  all_.RunUntil(5);
+  const protocol::OpeningState before = StateOf(2);
+  all_.PublishFor(6, {0, 1, 3});
+  const protocol::OpeningState end = StateOf(0);
+  const auto& second = all_.Sign(kAll, &first);
+  all_.Begin(second);
+  for (const int id : kAll) {
+    const bool fooled = std::ranges::find(told_of_the_end, id) != told_of_the_end.end();
+    if (fooled) {
+      TellThat(id, 6, AllSay({0, 1, 3}, Word::kHas, second, end));
+    } else {
+      TellThat(id, 5, AllSay({0, 2, 4}, Word::kHas, second, before));
+    }
+  }
+  for (int turn = 0; turn < 5; ++turn) {
+    all_.Turn();
+    for (const int id : kAll) {
+      EXPECT_FALSE(all_.SiteOf(id).done) << id;
+      EXPECT_EQ(RoundOf(id), id == 2 || id == 4 ? 5u : 6u) << id;
+    }
+  }
+  for (const int id : kAll) all_.SiteOf(id).lie = {};
+  for (int turn = 0; turn < 10; ++turn) all_.Turn();
+  if (told_of_the_end.size() > 1) {  // two votes and three: nobody begins
+    for (const int id : kAll) {
+      EXPECT_FALSE(all_.SiteOf(id).done) << id;
+      EXPECT_EQ(RoundOf(id), id == 2 || id == 4 ? 5u : 6u) << id;
+    }
+    all_.Begin(all_.Sign(kAll, &second));
+  }
+  all_.Finish();
+  all_.ExpectModels();
+  all_.ExpectCharges();
+  all_.ExpectNoViolations();
+}
+
+INSTANTIATE_TEST_SUITE_P(EpochOpeningTest, DividingOpeningTest,
+                         ::testing::Values(std::vector<int>{0}, std::vector<int>{0, 1},
+                                           std::vector<int>{0, 1, 3}));
 
 }  // namespace
 }  // namespace tacet

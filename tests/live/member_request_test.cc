@@ -51,7 +51,9 @@ std::vector<protocol::RequestBody> AllBodies() {
           protocol::FetchVotesRequest{.attempt = SomeAttempt()},
           protocol::PutVerdictRequest{.attempt = SomeAttempt(), .confirmed = true},
           protocol::PutAttestationRequest{.attestation = base::Bytes(14, 15)},
-          protocol::FetchAttestationsRequest{.round = 16}};
+          protocol::FetchAttestationsRequest{.round = 16},
+          protocol::PutOpeningRequest{.statement = base::Bytes(17, 18)},
+          protocol::FetchOpeningRequest{}};
 }
 
 base::Bytes Written(protocol::RequestBody body, uint64_t member = 2, uint64_t time = kNow) {

@@ -112,6 +112,10 @@ class MeasuredState final : public member::MemberState {
     return state_->SaveMemory(memory);
   }
   absl::StatusOr<base::Bytes> LoadMemory() const override { return state_->LoadMemory(); }
+  absl::Status SaveOpeningVote(std::span<const uint8_t> vote) override {
+    return state_->SaveOpeningVote(vote);
+  }
+  absl::StatusOr<base::Bytes> LoadOpeningVote() const override { return state_->LoadOpeningVote(); }
   absl::Status SaveUpload(const secagg::Attempt& attempt, std::span<const uint8_t> upload) override;
   absl::StatusOr<base::Bytes> LoadUpload(const secagg::Attempt& attempt) const override;
   absl::Status Record(const secagg::Attempt& attempt, secagg::JournalStep step,

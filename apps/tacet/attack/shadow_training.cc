@@ -52,7 +52,7 @@ class ShadowTraining {
       TACET_RETURN_IF_ERROR(Average(model, round, average));
       optimizer.Apply(round, average, model);
     }
-    return model;
+    return learner_.WholeModel(model);
   }
 
  private:

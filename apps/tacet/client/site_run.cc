@@ -140,7 +140,7 @@ absl::Status SiteRun::KeepEarlierManifests() {
 }
 
 absl::Status SiteRun::Attest(const member::MemberSession& session) {
-  if (attested_ == session.next_round()) return absl::OkStatus();
+  if (!session.has_entered() || attested_ == session.next_round()) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(
       directory_->AppendLine(run::kAttestationsFile, base::ToHex(session.Attestation())));
   attested_ = session.next_round();

@@ -34,6 +34,7 @@ TYPED_TEST_P(MemberStateContract, HasNothingAtFirst) {
   constexpr auto kNotFound = absl::StatusCode::kNotFound;
   EXPECT_EQ(this->state().LoadCheckpoint().status().code(), kNotFound);
   EXPECT_EQ(this->state().LoadMemory().status().code(), kNotFound);
+  EXPECT_EQ(this->state().LoadOpeningVote().status().code(), kNotFound);
   EXPECT_EQ(this->state().LoadUpload(this->Numbered(0, 0)).status().code(), kNotFound);
   EXPECT_EQ(this->state().Find(this->Numbered(0, 0), secagg::JournalStep::kVote).status().code(),
             kNotFound);
@@ -44,9 +45,11 @@ TYPED_TEST_P(MemberStateContract, KeepsTheLastStateAndMemory) {
   for (const uint8_t value : {uint8_t{1}, uint8_t{2}}) {
     ASSERT_TRUE(this->state().SaveCheckpoint(base::Bytes(1000, value)).ok());
     ASSERT_TRUE(this->state().SaveMemory(base::Bytes(10, value)).ok());
+    ASSERT_TRUE(this->state().SaveOpeningVote(base::Bytes(20, value)).ok());
     this->Reopen();
     EXPECT_EQ(this->state().LoadCheckpoint().value(), base::Bytes(1000, value));
     EXPECT_EQ(this->state().LoadMemory().value(), base::Bytes(10, value));
+    EXPECT_EQ(this->state().LoadOpeningVote().value(), base::Bytes(20, value));
   }
 }
 
@@ -123,11 +126,13 @@ TYPED_TEST_P(MemberStateContract, ForgetsOtherAttempts) {
                     .ok());
   }
   ASSERT_TRUE(this->state().SaveMemory(message).ok());
+  ASSERT_TRUE(this->state().SaveOpeningVote(message).ok());
   ASSERT_TRUE(this->state().KeepOnly({2, 3, 1}).ok());
   this->Reopen();
   EXPECT_TRUE(this->state().LoadUpload(this->Numbered(3, 1)).ok());
   EXPECT_TRUE(this->state().Find(this->Numbered(3, 1), secagg::JournalStep::kVote).ok());
   EXPECT_TRUE(this->state().LoadMemory().ok());
+  EXPECT_TRUE(this->state().LoadOpeningVote().ok());
   for (const auto& [round, attempt] : {std::pair(3u, 0u), {3u, 10u}, {31u, 1u}}) {
     const secagg::Attempt other = this->Numbered(round, attempt);
     EXPECT_EQ(this->state().LoadUpload(other).status().code(), absl::StatusCode::kNotFound);

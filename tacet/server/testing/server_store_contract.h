@@ -305,7 +305,8 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfTheAttemptThatEndsByKind) {
   for (const ItemKind kind :
        {ItemKind::kCheckpoint, ItemKind::kAccepted, ItemKind::kUnmaskShare, ItemKind::kVote,
         ItemKind::kClosedRound, ItemKind::kRefusal, ItemKind::kAttestation, ItemKind::kRoster,
-        ItemKind::kConfirmation, ItemKind::kCheckRow, ItemKind::kShares, ItemKind::kLeftOut}) {
+        ItemKind::kConfirmation, ItemKind::kCheckRow, ItemKind::kShares, ItemKind::kLeftOut,
+        ItemKind::kOpeningVote}) {
     for (const uint64_t member : {7, 3}) all.push_back({kind, member, BytesOf("given")});
   }
   for (const secagg::AttemptNumber& at : {earlier, now}) {
@@ -392,7 +393,7 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfEarlierRoundsInEveryEpoch) {
   const std::vector<secagg::AttemptNumber> before = {{0, 0, 0}, {0, 4, 2}, {1, 4, 0}};
   const uint32_t last = std::numeric_limits<uint32_t>::max();
   const std::vector<secagg::AttemptNumber> after = {
-      {0, 5, 0}, {1, 5, 1}, {1, 6, 0}, {last, last, last}};
+      {0, 5, 0}, {1, 5, 1}, {1, 6, 0}, {0, kOpeningRound, 0}, {last, last, last}};
   for (const auto& numbers : {before, after}) {
     for (const secagg::AttemptNumber& at : numbers)
       ASSERT_TRUE(this->store().PutItem(at, item).ok());

@@ -23,6 +23,7 @@ constexpr std::string_view kStateLock = "lock";
 constexpr std::string_view kStateCheckpoint = "state.ckpt";
 constexpr std::string_view kEarlier = "earlier.ckpt";
 constexpr std::string_view kMemory = "memory";
+constexpr std::string_view kOpeningVote = "opening-vote";
 constexpr std::string_view kUpload = "upload";
 constexpr std::string_view kWhat = "site state";
 
@@ -132,6 +133,14 @@ absl::Status MemberStateFolder::SaveMemory(std::span<const uint8_t> memory) {
 }
 
 absl::StatusOr<base::Bytes> MemberStateFolder::LoadMemory() const { return Load(kMemory); }
+
+absl::Status MemberStateFolder::SaveOpeningVote(std::span<const uint8_t> vote) {
+  return Save(kOpeningVote, vote);
+}
+
+absl::StatusOr<base::Bytes> MemberStateFolder::LoadOpeningVote() const {
+  return Load(kOpeningVote);
+}
 
 absl::Status MemberStateFolder::SaveEntry(const secagg::Attempt& attempt, std::string_view kind,
                                           std::span<const uint8_t> message) {

@@ -34,6 +34,8 @@ class MemberStateFolder final : public member::MemberState {
   absl::Status StepBack() override;
   absl::Status SaveMemory(std::span<const uint8_t> memory) override;
   absl::StatusOr<base::Bytes> LoadMemory() const override;
+  absl::Status SaveOpeningVote(std::span<const uint8_t> vote) override;
+  absl::StatusOr<base::Bytes> LoadOpeningVote() const override;
   absl::Status SaveUpload(const secagg::Attempt& attempt, std::span<const uint8_t> upload) override;
   absl::StatusOr<base::Bytes> LoadUpload(const secagg::Attempt& attempt) const override;
   absl::Status Record(const secagg::Attempt& attempt, secagg::JournalStep step,
