@@ -11,11 +11,13 @@ namespace {
 constexpr std::string_view kPretrain = "pretrain";
 constexpr std::string_view kRandomStart = "random-start";
 
-constexpr std::array<Row, 9> kPublicStartRows = {{
+constexpr std::array<Row, 10> kPublicStartRows = {{
     {kPretrain, "the public start: drawn characters, no person's data", std::nullopt},
     {"t20", "from the public start, 20 rounds at 6.6 S: private", std::nullopt},
     {"t40", "from the public start, 40 rounds at 6.6 S: private", std::nullopt},
     {"t100", "from the public start, 100 rounds at 6.6 S: private", std::nullopt},
+    {"t100-tight", "the same at 5.59 S, epsilon 5.306 by the tight accountant: private",
+     std::nullopt},
     // t20 without one of its ingredients.
     {"short-start", "t20 from a start of 400 rounds: private", std::nullopt, "t20"},
     {"strokes-only", "t20 from a start drawn without fonts: private", std::nullopt, "t20"},
