@@ -9,7 +9,7 @@ least=80
 
 # A fuzz target and the files that decode its input.
 decoders=(
-  "messages tacet/secagg/upload.cc tacet/secagg/closed_round.cc tacet/secagg/opened_sum.cc tacet/secagg/wire.cc"
+  "messages tacet/secagg/upload.cc tacet/secagg/closed_round.cc tacet/secagg/unmask_share.cc tacet/secagg/vote.cc tacet/secagg/check_row.cc tacet/secagg/wire.cc"
   "ciphertext tacet/he/truncated_planes.cc"
   "aggregated_ciphertext tacet/he/residues.cc"
   "checkpoint tacet/protocol/checkpoint.cc"
@@ -18,8 +18,15 @@ decoders=(
   "csv tacet/data/csv.cc tacet/data/csv_feature.cc"
   "idx tacet/data/idx.cc tacet/data/inflating_reader.cc"
   "leaf tacet/data/leaf.cc"
-  "network tacet/protocol/announcement.cc tacet/protocol/member_request.cc tacet/protocol/attestation.cc tacet/agreement/labelled_signature.cc"
+  "network tacet/protocol/announcement.cc tacet/protocol/member_request.cc tacet/protocol/attestation.cc tacet/protocol/epoch_opening.cc tacet/agreement/labelled_signature.cc"
   "ledger tacet/ledger/ledger_format.cc"
+  "audit tacet/audit/audit_file.cc tacet/audit/audit_record.cc"
+  "http_head tacet/transport/http/request_parser.cc tacet/transport/http/hello_watch.cc tacet/transport/https/call_format.cc"
+  "key_sharing tacet/he/key_sharing.cc"
+  "partial_sum tacet/secagg/partial_sum.cc"
+  "policy tacet/policy/policy_signature.cc"
+  "query tacet/statistics/query_text.cc"
+  "rank_messages tacet/simulation/rank_messages.cc"
 )
 
 tools/quiet.sh "configure coverage" cmake --preset coverage

@@ -75,9 +75,9 @@ def test_an_evaluation_and_a_listener(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "figures", [{"accuracy": 0.9, "loss": 2.5}, {"accuracy": 0.9, "loss": 2.5, "auc": 0.7}]
+    "figures", [{"accuracy": 0.9}, {"loss": 2.5}, {"accuracy": 0.9, "loss": 2.5, "auc": 0.7}, {}]
 )
-def test_an_auc_that_was_not_measured_is_absent(
+def test_a_figure_that_was_not_measured_is_absent(
     tmp_path: Path, figures: dict[str, float]
 ) -> None:
     run = simulate(tmp_path / "run", evaluate=lambda model: {**figures, "samples": 100})
@@ -86,6 +86,7 @@ def test_an_auc_that_was_not_measured_is_absent(
             "accuracy": None, "loss": None, "auc": None, **figures,
         }  # fmt: skip
     assert run.summary["accuracy_before"] == figures.get("accuracy")
+    assert run.summary["most_frequent_class"] is None
     program("report", run.path, "--out", tmp_path / "page.html")
     program("audit", run.path, "--out", tmp_path / "audit.json")
     program("audit", "verify", tmp_path / "audit.json")

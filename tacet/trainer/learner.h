@@ -16,11 +16,13 @@
 
 namespace tacet::trainer {
 
-// Quality of a model on samples that no client trained on.
+// Quality of a model on samples that no client trained on. A figure that was not measured is
+// absent.
 struct Evaluation {
-  double accuracy = 0;   // share of held-out samples classified correctly, in [0, 1]
-  double loss = 0;       // mean cross-entropy in nats
-  uint64_t samples = 0;  // held-out samples of all clients
+  // Share of held-out samples classified correctly, in [0, 1].
+  std::optional<double> accuracy = std::nullopt;
+  std::optional<double> loss = std::nullopt;  // mean cross-entropy in nats
+  uint64_t samples = 0;                       // held-out samples of all clients
   // Two classes only: the probability that a sample of class 1 is scored above one of class 0, a
   // tie counting half; absent when one of the classes has no sample.
   std::optional<double> auc = std::nullopt;

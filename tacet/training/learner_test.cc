@@ -225,7 +225,7 @@ TEST(LearnerTest, FederatedAveragingLearnsDrawnHandwriting) {
   const auto before = learner->Evaluate(learner->InitialModel(), 1);
   const auto after = learner->Evaluate(model, 2);
   ASSERT_TRUE(before.ok() && after.ok());
-  EXPECT_LT(after->loss, 0.7 * before->loss);
+  EXPECT_LT(after->loss, 0.7 * *before->loss);
   EXPECT_GT(after->accuracy, guessing + 0.4);
 }
 
@@ -240,7 +240,7 @@ TEST(LearnerTest, TheConvolutionalNetworkLearnsItsClient) {
   }
   const auto after = learner->Evaluate(model, 1);
   ASSERT_TRUE(before.ok() && after.ok());
-  EXPECT_LT(after->loss, 0.9 * before->loss);
+  EXPECT_LT(after->loss, 0.9 * *before->loss);
 }
 
 TEST(LearnerTest, NamesTheFieldThatIsOutOfRange) {

@@ -157,8 +157,10 @@ class BaselinesCommand : public program::Command {
       training.optimizer.rounds = training.rounds;
       TACET_ASSIGN_OR_RETURN(const trainer::Evaluation evaluation,
                              TrainWithBaseline(plan, *learner, training, entropy));
-      row.Set("accuracy", evaluation.accuracy);
-      accuracy = fmt::format("{:.2f}", 100 * evaluation.accuracy);
+      if (evaluation.accuracy) {
+        row.Set("accuracy", *evaluation.accuracy);
+        accuracy = fmt::format("{:.2f}", 100 * *evaluation.accuracy);
+      }
     }
     const double clip_norm = spec.params.clip_norm;
     text +=

@@ -206,26 +206,23 @@ void AddAttestations(const run::RunRecord& run, AuditFacts& facts) {
 }
 
 // The last evaluation that was published, rounded: the summary's, or that of the last round that
-// was evaluated.
+// was evaluated. The record holds both figures or none.
 absl::Status AddResult(const run::RunRecord& run, AuditFacts& facts) {
   std::optional<trainer::Evaluation> last;
   for (const simulation::RoundRecord& record : run.rounds) {
     if (record.evaluation.has_value()) last = record.evaluation;
   }
   if (run.summary.has_value()) {
-    std::optional<double> accuracy;
-    trainer::Evaluation evaluation;
+    last.emplace();
     base::JsonMembers summary(*run.summary);
-    summary.Take("accuracy", accuracy);
-    summary.Take("loss", evaluation.loss);
+    summary.Take("accuracy", last->accuracy);
+    summary.Take("loss", last->loss);
     summary.Take("stopped", facts.stopped);
     TACET_RETURN_IF_ERROR(base::Annotate(summary.status(), "summary.json"));
-    evaluation.accuracy = accuracy.value_or(0);
-    last = accuracy.has_value() ? std::optional(evaluation) : std::nullopt;
   }
-  if (!last.has_value()) return absl::OkStatus();
-  facts.result = {.accuracy = tacet::audit::RoundedShare(last->accuracy),
-                  .loss = tacet::audit::RoundedLoss(last->loss)};
+  if (!last.has_value() || !last->accuracy || !last->loss) return absl::OkStatus();
+  facts.result = {.accuracy = tacet::audit::RoundedShare(*last->accuracy),
+                  .loss = tacet::audit::RoundedLoss(*last->loss)};
   if (run.start.has_value() && run.start->evaluation.has_value()) {
     facts.result->samples = run.start->evaluation->samples;
   }

@@ -106,10 +106,11 @@ JsonValue FactsJson(const run::RunRecord& run) {
 
 JsonValue BeforeJson(const run::RunRecord& run) {
   if (!run.start || !run.start->evaluation) return {};
+  const trainer::Evaluation& before = *run.start->evaluation;
   return JsonValue::MakeObject()
-      .Set("accuracy", run.start->evaluation->accuracy)
-      .Set("loss", run.start->evaluation->loss)
-      .Set("samples", run.start->evaluation->samples);
+      .Set("accuracy", before.accuracy ? JsonValue(*before.accuracy) : JsonValue())
+      .Set("loss", before.loss ? JsonValue(*before.loss) : JsonValue())
+      .Set("samples", before.samples);
 }
 
 // Charges and budget by the ledger itself; the bound is that of the summary.

@@ -61,16 +61,15 @@ absl::StatusOr<TrainingEnd> RunInDirectory(const DirectoryRun& run, RunDirectory
   if (publish && end.result.evaluation.samples > 0) evaluation = end.result.evaluation;
   TACET_ASSIGN_OR_RETURN(
       end.summary,
-      SummaryJson(
-          {.labels = run.labels,
-           .manifest = run.simulation.manifest(),
-           .result = end.result,
-           .evaluation = evaluation,
-           .before = end.before,
-           .most_frequent_class = publish ? std::optional(run.most_frequent_class) : std::nullopt,
-           .seconds = watch.Seconds(),
-           .commit = reporter.commit(),
-           .machine = MachineJson().Set("network", run.form).Set("ranks", run.processes)}));
+      SummaryJson({.labels = run.labels,
+                   .manifest = run.simulation.manifest(),
+                   .result = end.result,
+                   .evaluation = evaluation,
+                   .before = end.before,
+                   .most_frequent_class = publish ? run.most_frequent_class : std::nullopt,
+                   .seconds = watch.Seconds(),
+                   .commit = reporter.commit(),
+                   .machine = MachineJson().Set("network", run.form).Set("ranks", run.processes)}));
   const std::vector<float> model = run.learner.WholeModel(end.result.model);
   TACET_RETURN_IF_ERROR(directory.WriteFile(
       kModelFile, {reinterpret_cast<const uint8_t*>(model.data()), sizeof(float) * model.size()}));

@@ -24,7 +24,7 @@ namespace tacet::app::run {
 struct TrainingEnd {
   simulation::SimulationResult result;
   std::optional<trainer::Evaluation> before;  // of the model that the whole run began with
-  double most_frequent_class = 0;             // accuracy of always answering it
+  std::optional<double> most_frequent_class;  // accuracy of always answering it, where it is known
   bool evaluation_is_published = true;        // otherwise nothing of the above is to be told
   base::JsonValue summary;                    // summary.json (docs/formats/run-directory.md)
 };
@@ -36,7 +36,7 @@ struct DirectoryRun {
   std::vector<std::string> labels;
   uint64_t processes = 1;
   bool publish_evaluation = true;
-  double most_frequent_class = 0;
+  std::optional<double> most_frequent_class = {};
   std::string form;  // of the network: conv-f32, conv-bf16, conv-amx, onednn or external
   // Asked after every checkpoint: true ends the run there.
   std::function<bool()> stop;

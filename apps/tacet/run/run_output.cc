@@ -30,9 +30,15 @@ std::string EpsilonText(double epsilon) {
 }
 
 std::string QualityText(const trainer::Evaluation& evaluation) {
-  return fmt::format("  accuracy {:6.2f} %  loss {:.4f}{}", 100 * evaluation.accuracy,
-                     evaluation.loss,
-                     evaluation.auc ? fmt::format("  AUC {:.4f}", *evaluation.auc) : "");
+  std::string text;
+  if (evaluation.accuracy) text += fmt::format("  accuracy {:6.2f} %", 100 * *evaluation.accuracy);
+  if (evaluation.loss) text += fmt::format("  loss {:.4f}", *evaluation.loss);
+  if (evaluation.auc) text += fmt::format("  AUC {:.4f}", *evaluation.auc);
+  return text;
+}
+
+base::JsonValue JsonOf(const std::optional<double>& figure) {
+  return figure ? base::JsonValue(*figure) : base::JsonValue();
 }
 
 base::JsonValue LedgerJson(const agreement::Manifest& manifest,
@@ -69,11 +75,9 @@ base::JsonValue RoundJson(const simulation::RoundRecord& record,
   line.Set("round", record.round).Set("cohort_size", record.cohort_size);
   line.Set("attempts", record.attempts).Set("charged_attempts", record.charged_attempts);
   line.Set("model", record.model ? base::JsonValue(base::ToHex(*record.model)) : base::JsonValue());
-  line.Set("accuracy",
-           record.evaluation ? base::JsonValue(record.evaluation->accuracy) : base::JsonValue());
-  line.Set("loss",
-           record.evaluation ? base::JsonValue(record.evaluation->loss) : base::JsonValue());
-  if (record.evaluation && record.evaluation->auc) line.Set("auc", *record.evaluation->auc);
+  const trainer::Evaluation evaluation = record.evaluation.value_or(trainer::Evaluation{});
+  line.Set("accuracy", JsonOf(evaluation.accuracy)).Set("loss", JsonOf(evaluation.loss));
+  if (evaluation.auc) line.Set("auc", *evaluation.auc);
   line.Set("epsilon", record.epsilon);
   line.Set("seconds", base::JsonValue::MakeObject()
                           .Set("sample", seconds.sample)
@@ -111,6 +115,7 @@ absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
 absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
   const agreement::ManifestSpec& agreed = run.manifest.spec();
   const simulation::SimulationResult& result = run.result;
+  const trainer::Evaluation evaluation = run.evaluation.value_or(trainer::Evaluation{});
   base::JsonValue list = base::JsonValue::MakeArray();
   for (const std::string& label : run.labels) list.Append(label);
   base::JsonValue summary = base::JsonValue::MakeObject();
@@ -127,15 +132,11 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("noise", agreed.mechanism.noise_stddev)
       .Set("rounds", result.rounds)
       .Set("charged_attempts", result.charged_attempts)
-      .Set("accuracy_before",
-           run.before ? base::JsonValue(run.before->accuracy) : base::JsonValue())
-      .Set("accuracy",
-           run.evaluation ? base::JsonValue(run.evaluation->accuracy) : base::JsonValue())
-      .Set("loss", run.evaluation ? base::JsonValue(run.evaluation->loss) : base::JsonValue())
-      .Set("auc", run.evaluation && run.evaluation->auc ? base::JsonValue(*run.evaluation->auc)
-                                                        : base::JsonValue())
-      .Set("most_frequent_class",
-           run.most_frequent_class ? base::JsonValue(*run.most_frequent_class) : base::JsonValue())
+      .Set("accuracy_before", JsonOf(run.before ? run.before->accuracy : std::nullopt))
+      .Set("accuracy", JsonOf(evaluation.accuracy))
+      .Set("loss", JsonOf(evaluation.loss))
+      .Set("auc", JsonOf(evaluation.auc))
+      .Set("most_frequent_class", JsonOf(run.most_frequent_class))
       .Set("epsilon", result.epsilon)
       .Set("delta", agreed.privacy.delta)
       .Set("stopped", result.stopped.empty() ? base::JsonValue() : base::JsonValue(result.stopped))
@@ -162,8 +163,8 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
 }
 
 trainer::Evaluation Rounded(trainer::Evaluation evaluation) {
-  evaluation.accuracy = tacet::audit::RoundedShare(evaluation.accuracy);
-  evaluation.loss = tacet::audit::RoundedLoss(evaluation.loss);
+  if (evaluation.accuracy) evaluation.accuracy = tacet::audit::RoundedShare(*evaluation.accuracy);
+  if (evaluation.loss) evaluation.loss = tacet::audit::RoundedLoss(*evaluation.loss);
   if (evaluation.auc) evaluation.auc = tacet::audit::RoundedShare(*evaluation.auc);
   return evaluation;
 }
@@ -198,8 +199,8 @@ absl::Status RunReporter::Start(const agreement::Manifest& manifest, uint32_t ne
   // Rounds after the last checkpoint, or before the first, are run again.
   TACET_RETURN_IF_ERROR(directory_.KeepLines(kMetricsFile, next_round));
   if (published) {
-    fmt::print(out_, "start       accuracy {:.2f} %, loss {:.4f} on {} held-out samples\n",
-               100 * evaluation->accuracy, evaluation->loss, evaluation->samples);
+    fmt::print(out_, "start     {} on {} held-out samples\n", QualityText(*evaluation),
+               evaluation->samples);
   }
   std::fflush(out_);
   return absl::OkStatus();
@@ -229,8 +230,8 @@ absl::Status RunReporter::ReadStart() {
   TACET_ASSIGN_OR_RETURN(const base::JsonValue value, base::JsonValue::Parse(base::AsText(text)));
   commit_ = "unknown";
   base::JsonMembers start(value);
-  const base::JsonValue* accuracy = value.Find("accuracy");
-  if (part_.publish_evaluation && accuracy != nullptr && !accuracy->is_null()) {
+  const base::JsonValue* samples = value.Find("samples");
+  if (part_.publish_evaluation && samples != nullptr && !samples->is_null()) {
     before_.emplace();
     start.Take("accuracy", before_->accuracy);
     start.Take("loss", before_->loss);
@@ -245,15 +246,12 @@ absl::Status RunReporter::ReadStart() {
 }
 
 absl::Status RunReporter::WriteStart() const {
-  const auto evaluated = [this](auto value) {
-    return before_ ? base::JsonValue(value(*before_)) : base::JsonValue();
-  };
-  using trainer::Evaluation;
+  const trainer::Evaluation before = before_.value_or(trainer::Evaluation{});
   const base::JsonValue start =
       base::JsonValue::MakeObject()
-          .Set("accuracy", evaluated([](const Evaluation& found) { return found.accuracy; }))
-          .Set("loss", evaluated([](const Evaluation& found) { return found.loss; }))
-          .Set("samples", evaluated([](const Evaluation& found) { return found.samples; }))
+          .Set("accuracy", JsonOf(before.accuracy))
+          .Set("loss", JsonOf(before.loss))
+          .Set("samples", before_ ? base::JsonValue(before.samples) : base::JsonValue())
           .Set("commit", commit_)
           .Set("kind", tacet::audit::RunKindName(part_.kind))
           .Set("processes", part_.processes)

@@ -23,6 +23,11 @@ TEST(RoundLineTest, SaysWhatAPersonWantsToSee) {
   EXPECT_EQ(RoundLine(record, 100, {}),
             "round   9/100  participants 998  epsilon so far 2.041  13.7 s  accuracy  81.25 %  "
             "loss 0.5000");
+  // A figure that was not measured is absent, not 0.
+  record.evaluation = trainer::Evaluation{.loss = 0.5, .samples = 16};
+  EXPECT_EQ(RoundLine(record, 100, {}),
+            "round   9/100  participants 998  epsilon so far 2.041  13.7 s  loss 0.5000");
+  EXPECT_TRUE(RoundJson(record, {}).Find("accuracy")->is_null());
   record.evaluation->auc = 0.9;
   EXPECT_THAT(RoundLine(record, 100, {"no-noise"}), HasSubstr("  AUC 0.9000  [no-noise]"));
 }

@@ -58,15 +58,11 @@ absl::StatusOr<simulation::RoundRecord> RoundOf(std::string_view line) {
   members.Need("attempts", round.attempts);
   members.Need("charged_attempts", round.charged_attempts);
   members.Take("model", round.model);
-  std::optional<double> accuracy;
   trainer::Evaluation evaluation;
-  members.Take("accuracy", accuracy);
+  members.Take("accuracy", evaluation.accuracy);
   members.Take("loss", evaluation.loss);
   members.Take("auc", evaluation.auc);
-  if (accuracy.has_value()) {
-    evaluation.accuracy = *accuracy;
-    round.evaluation = evaluation;
-  }
+  if (evaluation.accuracy || evaluation.loss || evaluation.auc) round.evaluation = evaluation;
   round.epsilon = std::numeric_limits<double>::infinity();
   members.Take("epsilon", round.epsilon);
   members.Take("upload_bytes", round.upload_bytes);
@@ -159,8 +155,8 @@ absl::StatusOr<std::optional<RunStart>> ReadStart(const std::filesystem::path& p
   if (!value.has_value()) return std::nullopt;
   RunStart start;
   base::JsonMembers members(*value);
-  const JsonValue* accuracy = value->Find("accuracy");
-  if (accuracy != nullptr && !accuracy->is_null()) {
+  const JsonValue* samples = value->Find("samples");
+  if (samples != nullptr && !samples->is_null()) {
     start.evaluation.emplace();
     members.Take("accuracy", start.evaluation->accuracy);
     members.Take("loss", start.evaluation->loss);

@@ -187,11 +187,13 @@ class SimulateCommand : public program::Command {
 
   static void PrintEvaluation(const TrainingEnd& end) {
     const simulation::SimulationResult& result = end.result;
+    const auto percent = [](std::optional<double> share) {
+      return share ? fmt::format("{:.2f} %", 100 * *share) : "not measured";
+    };
     fmt::print(
-        "\naccuracy    {:.2f} % before, {:.2f} % after; always guessing the most frequent "
-        "class gives {:.2f} %\n",
-        end.before ? 100 * end.before->accuracy : 0.0, 100 * result.evaluation.accuracy,
-        100 * end.most_frequent_class);
+        "\naccuracy    {} before, {} after; always guessing the most frequent class gives {}\n",
+        percent(end.before ? end.before->accuracy : std::nullopt),
+        percent(result.evaluation.accuracy), percent(end.most_frequent_class));
     if (result.evaluation.auc) {
       fmt::print("AUC         {:.4f} on {} held-out samples\n", *result.evaluation.auc,
                  result.evaluation.samples);
