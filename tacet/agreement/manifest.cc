@@ -297,6 +297,10 @@ bool ServerDrawsCohorts(const ManifestSpec& spec) {
          spec.sampling.cohort < spec.sampling.clients;
 }
 
+bool EveryMemberUploads(const ManifestSpec& spec) {
+  return spec.sampling.dummy_uploads || spec.sampling.cohort == spec.sampling.clients;
+}
+
 CohortRange UploadRange(const ManifestSpec& spec) {
   if (!spec.sampling.dummy_uploads)
     return ExpectedCohortRange(spec.sampling.method, spec.sampling.clients, spec.sampling.cohort);

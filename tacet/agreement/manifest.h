@@ -103,6 +103,8 @@ inline constexpr double kMaxUsefulEpsilon = 50;
 // Whether the server decides who takes part in a round: K < M with fixed-size cohorts. The rows of
 // fixed-size sampling assume that it draws them honestly.
 bool ServerDrawsCohorts(const ManifestSpec& spec);
+// Whether every member uploads in every attempt, with its data or with zeros.
+bool EveryMemberUploads(const ManifestSpec& spec);
 
 // Range of the number of uploads of an attempt that closes: Poisson cohorts as in
 // ExpectedCohortRange; all members where those not chosen upload too.

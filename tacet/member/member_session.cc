@@ -395,10 +395,6 @@ bool MemberSession::Uploads() const {
          spec().sampling.dummy_uploads;
 }
 
-bool MemberSession::EveryMemberUploads() const {
-  return spec().sampling.dummy_uploads || spec().sampling.cohort == spec().sampling.clients;
-}
-
 bool MemberSession::GivesData() const { return memory_->participation == Participation::kYes; }
 
 absl::Status MemberSession::Participate(const secagg::Attempt& attempt) {
@@ -470,7 +466,7 @@ absl::StatusOr<std::optional<base::Bytes>> MemberSession::SealedUpload(
 bool MemberSession::SendsZeros(const secagg::Attempt& attempt) const {
   if (spec().sampling.dummy_uploads) return true;
   const ledger::ChargeLabel label{.manifest_hash = attempt.manifest_hash, .number = attempt.number};
-  return EveryMemberUploads() && parts_.ledger.Knows(label) &&
+  return agreement::EveryMemberUploads(spec()) && parts_.ledger.Knows(label) &&
          !parts_.ledger.HoldsForSealing(label);
 }
 

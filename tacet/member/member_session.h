@@ -116,8 +116,6 @@ class MemberSession {
   absl::Status Decide(protocol::Invited invited);
   // Whether something is uploaded, and whether this member's data are in it.
   bool Uploads() const;
-  // Whether an attempt expects an upload of every member, with its data or with zeros.
-  bool EveryMemberUploads() const;
   bool GivesData() const;
   absl::Status Participate(const secagg::Attempt& attempt);
   absl::StatusOr<bool> HasLostUpload(const secagg::Attempt& attempt) const;

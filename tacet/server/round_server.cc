@@ -221,10 +221,6 @@ void RoundServer::NotePresence(uint64_t member) {
   attendance_.Note(member, clock_());
 }
 
-bool RoundServer::EveryMemberUploads() const {
-  return spec().sampling.dummy_uploads || spec().sampling.cohort == spec().sampling.clients;
-}
-
 // Failures that are expected in the rounds that are left use up half of the spare attempts at most.
 double RoundServer::WantedChance() const {
   const std::vector<AttemptRecord>& begun = state_->attempts();
@@ -238,7 +234,7 @@ double RoundServer::WantedChance() const {
 
 uint64_t RoundServer::LeastPresence() const {
   const uint64_t uploads = manifest_.manifest().terms().min_participants();
-  if (EveryMemberUploads()) return uploads;
+  if (agreement::EveryMemberUploads(spec())) return uploads;
   const accounting::SamplingParams& sampling = spec().sampling;
   const double wanted = WantedChance();
   uint64_t few = 0, enough = sampling.clients;
@@ -285,7 +281,7 @@ bool RoundServer::IsComplete() const {
   if (accepted.size() == (own_coins ? spec().sampling.clients - left_out : state_->cohort().size()))
     return true;
   // Who has not uploaded is not in the cohort, or on the way: nobody but the member knows.
-  if (own_coins && !EveryMemberUploads()) return false;
+  if (own_coins && !agreement::EveryMemberUploads(spec())) return false;
   const uint64_t begun = state_->Open()->begun;
   if (accepted.size() < manifest_.manifest().terms().min_participants() ||
       begun < attendance_.since() || clock_() < begun + options_.grace_seconds) {
@@ -410,7 +406,7 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
 absl::Status RoundServer::CloseCollecting() {
   const size_t accepted = state_->SubmissionsOf(ItemKind::kAccepted).size();
   if (accepted < manifest_.manifest().terms().min_participants()) {
-    if (EveryMemberUploads()) {
+    if (agreement::EveryMemberUploads(spec())) {
       TACET_RETURN_IF_ERROR(state_->SetDeadline(clock_() + options_.collecting_seconds));
       CountRevision(true);
       return absl::OkStatus();

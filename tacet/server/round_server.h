@@ -275,7 +275,6 @@ class RoundServer {
   bool MayBegin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether all uploads have come that are still expected.
   bool IsComplete() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool EveryMemberUploads() const;
   void PauseAfterTooFew(uint64_t ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<Absence> Awaited() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status BeginAttempt(const secagg::Attempt& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

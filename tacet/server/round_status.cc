@@ -47,7 +47,8 @@ std::vector<Absence> RoundServer::Awaited() const {
   } else if (open != nullptr && open->phase == protocol::AttemptPhase::kCollecting) {
     // It was extended; who uploads says nothing where everybody does.
     const bool late = open->deadline > open->begun + options_.collecting_seconds;
-    for (uint64_t member = 0; EveryMemberUploads() && late && member < attendance_.members();
+    for (uint64_t member = 0;
+         agreement::EveryMemberUploads(spec()) && late && member < attendance_.members();
          ++member) {
       const bool expected = !IsLeftOut(member);
       if (expected && state_->Find(ItemKind::kAccepted, member) == nullptr) {
