@@ -94,6 +94,13 @@ void WriteRest(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& known)
   using Word = protocol::OpeningWord;
   seeds.WriteWithVariants("opening-vote", 6, opening(Word::kVote, 0, known.site.signing));
   seeds.WriteWithVariants("opening-state", 6, opening(Word::kHas, 0, known.site.signing));
+  seeds.WriteWithVariants(
+      "opening-states", 6,
+      protocol::WriteOpeningStatement({.word = Word::kHas,
+                                       .member = 0,
+                                       .state = {.round = 2},
+                                       .earlier = protocol::OpeningState{.round = 1}},
+                                      known.manifest, known.site.signing));
   seeds.Write("opening-word", 6, opening(Word{3}, 0, known.site.signing));
   seeds.Write("opening-forged", 6, opening(Word::kVote, 1, known.site.signing));
   seeds.Write("opening-nobody", 6, opening(Word::kVote, 5, known.site.signing));

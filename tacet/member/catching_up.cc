@@ -6,6 +6,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
+#include "tacet/protocol/epoch_opening.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
@@ -17,10 +18,17 @@ namespace {
 
 constexpr uint32_t kMaxCheckpoints = 64;  // a server is not asked for more of one round
 
-// What a majority of the attestors states of the beginning of `round`; nothing when there is none
-// (yet).
+// What a quorum voted for, where an epoch begins with `round`, else what a majority of the
+// attestors states of its beginning; nothing when there is none (yet).
 absl::StatusOr<std::optional<AttestedState>> FetchAttested(const MemberParts& parts,
                                                            uint32_t round) {
+  if (!parts.manifest.begins_training()) {
+    TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> said, FetchOpening(parts));
+    const auto opened = protocol::TallyOf(said, parts.manifest).Opened();
+    if (opened.has_value() && opened->round == round) {
+      return AttestedState{opened->model_digest, opened->state_digest};
+    }
+  }
   const absl::StatusOr<std::vector<base::Bytes>> attestations =
       parts.server.FetchAttestations(round);
   if (!attestations.ok()) {
@@ -31,6 +39,12 @@ absl::StatusOr<std::optional<AttestedState>> FetchAttested(const MemberParts& pa
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<base::Bytes>> FetchOpening(const MemberParts& parts) {
+  absl::StatusOr<std::vector<base::Bytes>> statements = parts.server.FetchOpeningStatements();
+  if (statements.ok() || protocol::IsRetryable(statements.status())) return statements;
+  return std::vector<base::Bytes>();
+}
 
 absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
                                              const secagg::Attempt& attempt) {

@@ -24,6 +24,10 @@ namespace tacet::member {
 // a protocol violation with its index, and the next one is tried. Errors are those that
 // IsRetryable, and the log's.
 
+// What the seats say about the opening of the epoch; nothing that the server refuses to hand out.
+// Errors that IsRetryable.
+absl::StatusOr<std::vector<base::Bytes>> FetchOpening(const MemberParts& parts);
+
 // The closed round of an attempt that is unmasking or was published. The server's errors.
 absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
                                              const secagg::Attempt& attempt);

@@ -1,5 +1,6 @@
 #include "tacet/member/epoch_entry.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -10,15 +11,12 @@
 namespace tacet::member {
 
 absl::StatusOr<EpochEntry::Outcome> EpochEntry::Enter(const protocol::Announcement& announcement) {
-  const absl::StatusOr<std::vector<base::Bytes>> statements =
-      parts_.server.FetchOpeningStatements();
-  if (!statements.ok() && protocol::IsRetryable(statements.status())) return statements.status();
-  const protocol::OpeningTally said = protocol::TallyOf(
-      statements.ok() ? *statements : std::vector<base::Bytes>(), parts_.manifest);
+  TACET_ASSIGN_OR_RETURN(const Statements statements, FetchOpening(parts_));
+  const protocol::OpeningTally said = protocol::TallyOf(statements, parts_.manifest);
   const bool has_seat =
       secagg::SeatOf(parts_.manifest.manifest().committee(), parts_.member).has_value();
-  if (has_seat) TACET_RETURN_IF_ERROR(Speak(said));
-  if (const auto opened = said.Opened()) return BeginWith(*opened, announcement.finished);
+  if (has_seat) TACET_RETURN_IF_ERROR(Speak(statements, said, announcement.finished));
+  if (const auto opened = said.Opened()) return BeginWith(*opened, announcement);
   if (announcement.current.has_value()) {
     TACET_RETURN_IF_ERROR(notes_.Violation(
         {violations::kNotOpened,
@@ -30,32 +28,44 @@ absl::StatusOr<EpochEntry::Outcome> EpochEntry::Enter(const protocol::Announceme
 }
 
 // The vote goes first: a server that has lost it must not ask for votes before it knows it again.
-absl::Status EpochEntry::Speak(const protocol::OpeningTally& said) {
-  TACET_ASSIGN_OR_RETURN(std::optional<base::Bytes> vote, OwnVote());
-  if (vote.has_value() && said.VoteOf(parts_.member) == nullptr) {
-    TACET_RETURN_IF_ERROR(Put("opening-vote", *vote));
+absl::Status EpochEntry::Speak(const Statements& statements, const protocol::OpeningTally& said,
+                               uint32_t asked) {
+  TACET_ASSIGN_OR_RETURN(const Statements vote, OwnVote(statements, said));
+  if (!vote.empty() && said.VoteOf(parts_.member) == nullptr) {
+    TACET_RETURN_IF_ERROR(Put("opening-vote", vote.front()));
   }
   if (said.Opened().has_value()) return absl::OkStatus();
-  TACET_RETURN_IF_ERROR(Put("opening-state", Statement(protocol::OpeningWord::kHas, Own())));
+  for (size_t i = 1; i < vote.size(); ++i) {  // others may have to rely on them, too
+    TACET_RETURN_IF_ERROR(Put("opening-state", vote[i]));
+  }
+  protocol::OpeningStatement own = Own(protocol::OpeningWord::kHas, OwnState());
   TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
   if (earlier.has_value() && earlier->next_round + 1 == model_.next_round()) {
-    const auto before =
-        protocol::OpeningStateOf(earlier->next_round, protocol::DigestsOf(*earlier));
-    TACET_RETURN_IF_ERROR(Put("opening-state", Statement(protocol::OpeningWord::kHas, before)));
+    own.earlier = protocol::OpeningStateOf(earlier->next_round, protocol::DigestsOf(*earlier));
   }
-  const std::optional<protocol::OpeningState> held = said.Held();
-  if (vote.has_value() || !held.has_value()) return absl::OkStatus();
-  TACET_ASSIGN_OR_RETURN(const bool can_begin, CanBeginWith(*held));
+  const base::Bytes signed_own = Signed(own);
+  TACET_RETURN_IF_ERROR(Put("opening-state", signed_own));
+  if (!vote.empty()) return absl::OkStatus();
+
+  protocol::OpeningTally all = said;
+  all.Add(own);
+  const std::optional<protocol::OpeningState> held = all.HeldAt(asked);
+  if (!held.has_value()) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const bool can_begin, CanBeginWith(*held, all));
   if (!can_begin) return absl::OkStatus();
-  vote = Statement(protocol::OpeningWord::kVote, *held);
-  TACET_RETURN_IF_ERROR(parts_.state.SaveOpeningVote(*vote));
-  return Put("opening-vote", *vote);
+  Statements kept = {Signed(Own(protocol::OpeningWord::kVote, *held)), signed_own};
+  kept.insert(kept.end(), statements.begin(), statements.end());
+  TACET_RETURN_IF_ERROR(parts_.state.SaveOpeningVote(protocol::WriteBlobs(kept)));
+  return Put("opening-vote", kept.front());
 }
 
-base::Bytes EpochEntry::Statement(protocol::OpeningWord word,
-                                  const protocol::OpeningState& state) const {
-  return protocol::WriteOpeningStatement({.word = word, .member = parts_.member, .state = state},
-                                         parts_.manifest, parts_.signing_key);
+protocol::OpeningStatement EpochEntry::Own(protocol::OpeningWord word,
+                                           const protocol::OpeningState& state) const {
+  return {.word = word, .member = parts_.member, .state = state};
+}
+
+base::Bytes EpochEntry::Signed(const protocol::OpeningStatement& statement) const {
+  return protocol::WriteOpeningStatement(statement, parts_.manifest, parts_.signing_key);
 }
 
 absl::Status EpochEntry::Put(std::string_view what, const base::Bytes& statement) {
@@ -66,33 +76,66 @@ absl::Status EpochEntry::Put(std::string_view what, const base::Bytes& statement
   return notes_.Note(fmt::format("{}-not-taken", what), here, base::Message(sent));
 }
 
-absl::StatusOr<std::optional<base::Bytes>> EpochEntry::OwnVote() const {
-  absl::StatusOr<base::Bytes> kept = parts_.state.LoadOpeningVote();
-  if (kept.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
-  TACET_RETURN_IF_ERROR(kept.status());
-  const absl::Status read = protocol::ReadOpeningStatement(*kept, parts_.manifest).status();
-  if (read.ok()) return *std::move(kept);
-  if (read.code() == absl::StatusCode::kFailedPrecondition) return std::nullopt;  // another epoch's
-  return base::DataLoss("site state: the vote of the epoch's opening is damaged: {}",
-                        base::Message(read));
+absl::StatusOr<EpochEntry::Statements> EpochEntry::OwnVote(const Statements& statements,
+                                                           const protocol::OpeningTally& said) {
+  const absl::StatusOr<base::Bytes> bytes = parts_.state.LoadOpeningVote();
+  if (bytes.ok()) {
+    TACET_ASSIGN_OR_RETURN(Statements kept, protocol::ReadBlobs(*bytes));
+    const absl::Status read =
+        kept.empty() ? base::DataLoss("it is empty")
+                     : protocol::ReadOpeningStatement(kept.front(), parts_.manifest).status();
+    if (read.ok()) return kept;
+    if (read.code() != absl::StatusCode::kFailedPrecondition) {  // that is another epoch's
+      return base::DataLoss("site state: the vote of the epoch's opening is damaged: {}",
+                            base::Message(read));
+    }
+  } else if (bytes.status().code() != absl::StatusCode::kNotFound) {
+    return bytes.status();
+  }
+  const protocol::OpeningState* const given = said.VoteOf(parts_.member);
+  if (given == nullptr) return Statements();
+  Statements kept = {Signed(Own(protocol::OpeningWord::kVote, *given))};
+  kept.insert(kept.end(), statements.begin(), statements.end());
+  TACET_RETURN_IF_ERROR(parts_.state.SaveOpeningVote(protocol::WriteBlobs(kept)));
+  return kept;
 }
 
-protocol::OpeningState EpochEntry::Own() const {
+protocol::OpeningState EpochEntry::OwnState() const {
   return protocol::OpeningStateOf(model_.next_round(), model_.digests());
 }
 
 bool EpochEntry::IsAtOrBehind(const protocol::OpeningState& state) const {
-  return model_.next_round() < state.round || Own() == state;
+  return model_.next_round() < state.round || OwnState() == state;
 }
 
-absl::StatusOr<bool> EpochEntry::CanBeginWith(const protocol::OpeningState& state) const {
+absl::StatusOr<bool> EpochEntry::CanBeginWith(const protocol::OpeningState& state,
+                                              const protocol::OpeningTally& said) const {
   if (IsAtOrBehind(state)) return true;
+  const bool is_quorum = said.heard() >= protocol::OpeningQuorum(parts_.manifest.manifest());
+  const bool may_be_own = said.CanBeOpened(OwnState()) && (said.IsHeld(OwnState()) || !is_quorum);
+  if (may_be_own) return false;
   TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
   return earlier.has_value() && earlier->next_round <= state.round;
 }
 
-absl::StatusOr<EpochEntry::Outcome> EpochEntry::BeginWith(const protocol::OpeningState& state,
-                                                          uint32_t finished) {
+absl::StatusOr<EpochEntry::Outcome> EpochEntry::BeginWith(
+    const protocol::OpeningState& state, const protocol::Announcement& announcement) {
+  // Who begins behind it could be led along another history.
+  const auto is_behind = [&](const secagg::Attempt& attempt) {
+    return attempt.number.round < state.round;
+  };
+  if (announcement.current.has_value() && is_behind(announcement.current->attempt)) {
+    TACET_RETURN_IF_ERROR(notes_.Violation(
+        {violations::kNotOpened,
+         fmt::format("an attempt at round {} is announced, but the committee has voted to begin "
+                     "the epoch with round {}",
+                     announcement.current->attempt.number.round, state.round)},
+        announcement.current->attempt.number));
+    return Outcome{.entered = false, .waits = true};
+  }
+  if (announcement.finished < state.round || std::ranges::any_of(announcement.kept, is_behind)) {
+    return Outcome{.entered = false, .waits = true};
+  }
   if (IsAtOrBehind(state)) return Outcome{.entered = true};
   const secagg::AttemptNumber here{.epoch = parts_.manifest.epoch(), .round = state.round};
   TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
@@ -109,7 +152,7 @@ absl::StatusOr<EpochEntry::Outcome> EpochEntry::BeginWith(const protocol::Openin
     TACET_RETURN_IF_ERROR(model_.StepBack());
   } else {
     TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> attested,
-                           FetchAttestedState(parts_, notes_, finished));
+                           FetchAttestedState(parts_, notes_, announcement.finished));
     if (!attested.has_value()) return Outcome{.entered = false, .waits = true};
     TACET_RETURN_IF_ERROR(model_.Install(*std::move(attested)));
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,10 +19,10 @@
 
 namespace tacet::member {
 
-// A seat says what it has, and votes once for a state that enough seats have and that it can go on
-// with. Every member takes the state that a quorum voted for, and nothing without a quorum: two
-// quorums share an honest seat, so all members of an epoch begin with one state, whatever the
-// server says to whom.
+// A seat says what it has, and votes once, for a state that enough seats have and that it can go on
+// with. It goes back only where its own state cannot be that of the epoch. Every member takes the
+// state that a quorum voted for, and nothing without a quorum or behind it: two quorums share an
+// honest seat, so all members of an epoch begin with one state, whatever the server says to whom.
 class EpochEntry {
  public:
   // All must outlive it.
@@ -41,19 +42,30 @@ class EpochEntry {
   absl::StatusOr<Outcome> Enter(const protocol::Announcement& announcement);
 
  private:
-  absl::Status Speak(const protocol::OpeningTally& said);
-  base::Bytes Statement(protocol::OpeningWord word, const protocol::OpeningState& state) const;
-  absl::Status Put(std::string_view what, const base::Bytes& statement);
-  // The vote that this seat has given in this epoch; nothing when it gave none.
-  absl::StatusOr<std::optional<base::Bytes>> OwnVote() const;
+  using Statements = std::vector<base::Bytes>;
 
-  protocol::OpeningState Own() const;
+  // Votes are asked for a state of this round.
+  absl::Status Speak(const Statements& statements, const protocol::OpeningTally& said,
+                     uint32_t asked);
+  protocol::OpeningStatement Own(protocol::OpeningWord word,
+                                 const protocol::OpeningState& state) const;
+  base::Bytes Signed(const protocol::OpeningStatement& statement) const;
+  absl::Status Put(std::string_view what, const base::Bytes& statement);
+  // The vote that this seat has given in this epoch, and the statements that it relied on; empty
+  // when it gave none. A vote that only the server has is kept again.
+  absl::StatusOr<Statements> OwnVote(const Statements& statements,
+                                     const protocol::OpeningTally& said);
+
+  protocol::OpeningState OwnState() const;
   // Whether this member has the state, or is behind it.
   bool IsAtOrBehind(const protocol::OpeningState& state) const;
-  // Whether this member can go on with the state. Not behind one for which it gave its unmask
-  // share: it has no earlier one then.
-  absl::StatusOr<bool> CanBeginWith(const protocol::OpeningState& state) const;
-  absl::StatusOr<Outcome> BeginWith(const protocol::OpeningState& state, uint32_t finished);
+  // Whether this member can go on with the state. It goes back only after a quorum was heard that
+  // does not have its own state, or if enough votes are for others; and not behind a state for
+  // which it gave its unmask share: it has no earlier one then.
+  absl::StatusOr<bool> CanBeginWith(const protocol::OpeningState& state,
+                                    const protocol::OpeningTally& said) const;
+  absl::StatusOr<Outcome> BeginWith(const protocol::OpeningState& state,
+                                    const protocol::Announcement& announcement);
 
   const MemberParts& parts_;
   MemberNotes& notes_;

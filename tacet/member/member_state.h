@@ -40,7 +40,8 @@ class MemberState : public secagg::Journal {
   virtual absl::Status SaveMemory(std::span<const uint8_t> memory) = 0;
   virtual absl::StatusOr<base::Bytes> LoadMemory() const = 0;
 
-  // This seat's vote of an epoch's opening (protocol/epoch_opening.h); KeepOnly does not touch it.
+  // This seat's vote of an epoch's opening, with what it relied on (docs/formats/site-state.md);
+  // KeepOnly does not touch it.
   virtual absl::Status SaveOpeningVote(std::span<const uint8_t> vote) = 0;
   virtual absl::StatusOr<base::Bytes> LoadOpeningVote() const = 0;
 

@@ -52,8 +52,10 @@ struct Announcement {
   uint64_t first_listed = 0;
   std::vector<secagg::AttemptNumber> listed = {};
   std::optional<AnnouncedAttempt> current =
-      std::nullopt;       // the last one begun in this epoch, also when it ended
-  uint32_t finished = 0;  // rounds that are published, in all epochs
+      std::nullopt;  // the last one begun in this epoch, also when it ended
+  // Rounds that are published, in all epochs. Before a later epoch is opened: the round with which
+  // it begins if the committee votes for that.
+  uint32_t finished = 0;
   // Published attempts of this epoch whose closed rounds can still be fetched, in order.
   std::vector<secagg::Attempt> kept = {};
   bool stopped = false;  // no attempt will follow

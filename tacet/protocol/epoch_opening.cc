@@ -1,7 +1,6 @@
 #include "tacet/protocol/epoch_opening.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 
 #include "tacet/agreement/labelled_signature.h"
@@ -17,13 +16,18 @@ namespace {
 constexpr std::string_view kOpeningLabel = "tacet/1/epoch opening";
 constexpr std::string_view kOpening = "opening statement";
 
-// The last of the states with at least `quorum` supporters.
-std::optional<OpeningState> LastWith(const std::map<OpeningState, size_t>& supporters,
-                                     size_t quorum) {
-  for (auto state = supporters.rbegin(); state != supporters.rend(); ++state) {
-    if (state->second >= quorum) return state->first;
-  }
-  return std::nullopt;
+void WriteState(const OpeningState& state, base::ByteWriter& writer) {
+  writer.U32(state.round);
+  writer.Raw(state.model_digest);
+  writer.Raw(state.state_digest);
+}
+
+absl::StatusOr<OpeningState> ReadState(base::ByteReader& reader) {
+  OpeningState state;
+  TACET_ASSIGN_OR_RETURN(state.round, reader.ReadU32("round"));
+  TACET_ASSIGN_OR_RETURN(state.model_digest, secagg::ReadArray<32>(reader, "model digest"));
+  TACET_ASSIGN_OR_RETURN(state.state_digest, secagg::ReadArray<32>(reader, "state digest"));
+  return state;
 }
 
 }  // namespace
@@ -41,9 +45,9 @@ base::Bytes WriteOpeningStatement(const OpeningStatement& statement,
   writer.U32(manifest.epoch());
   writer.U8(static_cast<uint8_t>(statement.word));
   writer.U64(statement.member);
-  writer.U32(statement.state.round);
-  writer.Raw(statement.state.model_digest);
-  writer.Raw(statement.state.state_digest);
+  WriteState(statement.state, writer);
+  writer.U8(statement.earlier.has_value() ? 1 : 0);
+  if (statement.earlier.has_value()) WriteState(*statement.earlier, writer);
   agreement::AppendSignature(kOpeningLabel, key, writer);
   return writer.Take();
 }
@@ -67,11 +71,14 @@ absl::StatusOr<OpeningStatement> ReadOpeningStatement(std::span<const uint8_t> b
   }
   statement.word = static_cast<OpeningWord>(word);
   TACET_ASSIGN_OR_RETURN(statement.member, reader.ReadU64("member"));
-  TACET_ASSIGN_OR_RETURN(statement.state.round, reader.ReadU32("round"));
-  TACET_ASSIGN_OR_RETURN(statement.state.model_digest,
-                         secagg::ReadArray<32>(reader, "model digest"));
-  TACET_ASSIGN_OR_RETURN(statement.state.state_digest,
-                         secagg::ReadArray<32>(reader, "state digest"));
+  TACET_ASSIGN_OR_RETURN(statement.state, ReadState(reader));
+  TACET_ASSIGN_OR_RETURN(const uint8_t has_earlier, reader.ReadU8("earlier"));
+  if (has_earlier > (statement.word == OpeningWord::kHas ? 1 : 0)) {
+    return base::DataLoss("opening statement: `earlier` is {}", has_earlier);
+  }
+  if (has_earlier == 1) {
+    TACET_ASSIGN_OR_RETURN(statement.earlier, ReadState(reader));
+  }
   if (!secagg::SeatOf(manifest.manifest().committee(), statement.member).has_value()) {
     return base::PermissionDenied("opening statement: member {} has no seat on the committee",
                                   statement.member);
@@ -89,48 +96,51 @@ size_t OpeningQuorum(const agreement::Manifest& manifest) {
 }
 
 void OpeningTally::Add(const OpeningStatement& statement) {
-  if (statement.word == OpeningWord::kVote) {
-    votes_.try_emplace(statement.member, statement.state);
-  } else {
-    states_[statement.member].try_emplace(statement.state.round, statement.state);
+  heard_.insert(statement.member);
+  if (statement.word == OpeningWord::kVote &&
+      !votes_.try_emplace(statement.member, statement.state).second) {
+    return;
   }
+  supporters_[statement.state].insert(statement.member);
+  if (statement.earlier.has_value()) supporters_[*statement.earlier].insert(statement.member);
 }
 
 std::optional<OpeningState> OpeningTally::Opened() const {
-  std::map<OpeningState, size_t> supporters;
-  for (const auto& [member, state] : votes_) ++supporters[state];
-  return LastWith(supporters, OpeningQuorum(*manifest_));
+  std::map<OpeningState, size_t> voters;
+  for (const auto& [member, state] : votes_) {
+    if (++voters[state] >= OpeningQuorum(*manifest_)) return state;
+  }
+  return std::nullopt;
 }
 
 std::optional<OpeningState> OpeningTally::Held() const {
-  std::map<OpeningState, size_t> supporters;
-  for (const auto& [member, states] : states_) {
-    for (const auto& [round, state] : states) ++supporters[state];
+  for (auto state = supporters_.rbegin(); state != supporters_.rend(); ++state) {
+    if (IsHeld(state->first) && CanBeOpened(state->first)) return state->first;
   }
-  return LastWith(supporters, StateQuorum(*manifest_));
+  return std::nullopt;
 }
 
-std::optional<OpeningState> OpeningTally::Leading() const {
-  std::map<OpeningState, size_t> supporters;
-  size_t most = 0;
-  for (const auto& [member, state] : votes_) most = std::max(most, ++supporters[state]);
-  return LastWith(supporters, std::max<size_t>(most, 1));
+std::optional<OpeningState> OpeningTally::HeldAt(uint32_t round) const {
+  for (const auto& [state, members] : supporters_) {
+    if (state.round == round && IsHeld(state) && CanBeOpened(state)) return state;
+  }
+  return std::nullopt;
+}
+
+bool OpeningTally::IsHeld(const OpeningState& state) const {
+  const auto found = supporters_.find(state);
+  return found != supporters_.end() && found->second.size() >= StateQuorum(*manifest_);
+}
+
+bool OpeningTally::CanBeOpened(const OpeningState& state) const {
+  const auto others =
+      std::ranges::count_if(votes_, [&](const auto& vote) { return vote.second != state; });
+  return static_cast<size_t>(others) + OpeningQuorum(*manifest_) <= manifest_->committee().size();
 }
 
 const OpeningState* OpeningTally::VoteOf(uint64_t member) const {
   const auto found = votes_.find(member);
   return found == votes_.end() ? nullptr : &found->second;
-}
-
-bool OpeningTally::HasHeard(uint64_t member) const {
-  return votes_.contains(member) || states_.contains(member);
-}
-
-size_t OpeningTally::heard() const {
-  std::set<uint64_t> seats;
-  for (const auto& [member, state] : votes_) seats.insert(member);
-  for (const auto& [member, states] : states_) seats.insert(member);
-  return seats.size();
 }
 
 OpeningTally TallyOf(std::span<const base::Bytes> statements,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -33,7 +34,7 @@ OpeningState OpeningStateOf(uint32_t round, const StateDigests& digests);
 
 // What one seat says. The numbers are part of the format.
 enum class OpeningWord : uint8_t {
-  kHas = 1,   // it has this state, or had it before its last round
+  kHas = 1,   // it has this state
   kVote = 2,  // the epoch begins with this state: a seat says so of one in an epoch
 };
 
@@ -41,6 +42,9 @@ struct OpeningStatement {
   OpeningWord word = OpeningWord::kHas;
   uint64_t member = 0;
   OpeningState state;
+  // What the seat had before its last round, as long as it can go back; of kHas only. In one
+  // statement with what it has, so that nobody hears of this one alone.
+  std::optional<OpeningState> earlier = std::nullopt;
 
   friend bool operator==(const OpeningStatement&, const OpeningStatement&) = default;
 };
@@ -57,30 +61,34 @@ absl::StatusOr<OpeningStatement> ReadOpeningStatement(std::span<const uint8_t> b
 // honest seat and an epoch has one beginning.
 size_t OpeningQuorum(const agreement::Manifest& manifest);
 
-// Statements of different seats, each seat counted for its first vote, and for its first state of a
-// round.
+// Statements of the seats. A state is supported by the seats that have it, had it before their last
+// round, or voted for it: a seat votes for what enough others support.
 class OpeningTally {
  public:
   explicit OpeningTally(const agreement::Manifest& manifest) : manifest_(&manifest) {}
 
+  // A seat's first vote counts.
   void Add(const OpeningStatement& statement);
 
   // The state that OpeningQuorum seats vote for.
   std::optional<OpeningState> Opened() const;
-  // The last state that StateQuorum seats have.
+  // The last state that IsHeld and CanBeOpened; the one of this round.
   std::optional<OpeningState> Held() const;
-  // The state with the most votes, of these the last one.
-  std::optional<OpeningState> Leading() const;
-
+  std::optional<OpeningState> HeldAt(uint32_t round) const;
+  // Whether StateQuorum seats support it, so that an honest one has it.
+  bool IsHeld(const OpeningState& state) const;
+  // Whether so few seats voted for other states that a quorum for this one may come.
+  bool CanBeOpened(const OpeningState& state) const;
   // The vote of a seat; null when it gave none.
   const OpeningState* VoteOf(uint64_t member) const;
-  bool HasHeard(uint64_t member) const;
-  size_t heard() const;  // seats
+  bool HasHeard(uint64_t member) const { return heard_.contains(member); }
+  size_t heard() const { return heard_.size(); }  // seats that said anything
 
  private:
   const agreement::Manifest* manifest_;
-  std::map<uint64_t, OpeningState> votes_;                       // by member
-  std::map<uint64_t, std::map<uint32_t, OpeningState>> states_;  // by member and round
+  std::map<uint64_t, OpeningState> votes_;                 // by member
+  std::map<OpeningState, std::set<uint64_t>> supporters_;  // members
+  std::set<uint64_t> heard_;                               // members
 };
 
 // Of statements as they were fetched. Those that cannot be read do not count.

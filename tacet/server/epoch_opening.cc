@@ -1,6 +1,7 @@
 // Opening of an epoch at a round server: with which state it begins, as its seats say.
 #include "tacet/protocol/epoch_opening.h"
 
+#include <set>
 #include <utility>
 
 #include "tacet/base/status.h"
@@ -10,12 +11,15 @@ namespace tacet::server {
 
 absl::Status RoundServer::NoteOpeningStatement(const protocol::OpeningStatement& statement,
                                                std::span<const uint8_t> bytes) {
-  constexpr int kMaxRounds = 2;  // what a seat has, and what it had before its last round
+  constexpr int kMaxStatements = 2;  // of a seat whose state is another one than it was
   const uint64_t member = statement.member;
-  const uint32_t round = statement.state.round;
-  if (round > spec().rounds) {
-    return base::FailedPrecondition("opening statement about round {}: the agreement has {} rounds",
-                                    round, spec().rounds);
+  for (const std::optional<protocol::OpeningState>& state :
+       {std::optional(statement.state), statement.earlier}) {
+    if (state.has_value() && state->round > spec().rounds) {
+      return base::FailedPrecondition(
+          "opening statement about round {}: the agreement has {} rounds", state->round,
+          spec().rounds);
+    }
   }
   if (statement.word == protocol::OpeningWord::kVote) {
     const bool is_new = opening_.VoteOf(member) == nullptr;
@@ -27,23 +31,15 @@ absl::Status RoundServer::NoteOpeningStatement(const protocol::OpeningStatement&
   if (state_->is_opened()) return absl::OkStatus();  // the votes say more
   int others = 0;
   for (const HeldState& held : held_) {
-    if (held.statement.member != member) continue;
     if (held.statement == statement) return absl::OkStatus();
-    if (held.statement.state.round == round) {
-      return base::AlreadyExists(
-          "another opening statement of this member about round {} was "
-          "accepted",
-          round);
-    }
-    ++others;
+    if (held.statement.member == member) ++others;
   }
-  if (others >= kMaxRounds) {
-    return base::FailedPrecondition(
-        "opening statement about round {}: this member has named {} other rounds in this epoch",
-        round, others);
+  if (others >= kMaxStatements) {
+    return base::FailedPrecondition("{} other opening statements of this member are kept", others);
   }
   held_.push_back({statement, {bytes.begin(), bytes.end()}});
   opening_.Add(statement);
+  CountRevision(false);
   return absl::OkStatus();
 }
 
@@ -53,8 +49,16 @@ absl::StatusOr<std::vector<base::Bytes>> RoundServer::OpeningStatements() const 
   std::vector<base::Bytes> statements;
   for (const Submission& vote : state_->opening_votes()) statements.push_back(vote.bytes);
   if (state_->is_opened() || !candidate_.has_value()) return statements;
-  for (const HeldState& held : held_) {
-    if (held.statement.state == *candidate_) statements.push_back(held.bytes);
+  // Of a quorum of seats, rather those whose last state it is: a seat that has heard more of those
+  // that are ahead does not go back.
+  std::set<uint64_t> heard;
+  for (const bool has_it : {true, false}) {
+    for (const HeldState& held : held_) {
+      const bool is_enough = heard.size() >= protocol::OpeningQuorum(manifest_.manifest());
+      if ((held.statement.state == *candidate_) != has_it || (!has_it && is_enough)) continue;
+      heard.insert(held.statement.member);
+      statements.push_back(held.bytes);
+    }
   }
   return statements;
 }
@@ -67,16 +71,17 @@ bool RoundServer::HasHeardSeatsHere() const {
   return true;
 }
 
-// Before a quorum of seats was heard there can be no quorum of votes. Any of them that voted when
-// this server was another process says so again, and decides.
+// What votes were asked for stays, so that they are not divided; after a restart the seats say what
+// they have, and send their votes, again.
 std::optional<protocol::OpeningState> RoundServer::Candidate() {
   if (opening_.heard() < protocol::OpeningQuorum(manifest_.manifest())) return std::nullopt;
   const uint64_t now = clock_();
   if (!heard_since_.has_value() || *heard_since_ > now) heard_since_ = now;
   // A seat that says nothing is not waited for.
   if (!HasHeardSeatsHere() && now - *heard_since_ <= options_.grace_seconds) return std::nullopt;
-  if (auto leading = opening_.Leading()) return leading;
-  return opening_.Held();
+  const bool stays =
+      candidate_.has_value() && opening_.IsHeld(*candidate_) && opening_.CanBeOpened(*candidate_);
+  return stays ? candidate_ : opening_.Held();
 }
 
 absl::Status RoundServer::AdvanceOpening() {

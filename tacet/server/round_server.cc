@@ -502,7 +502,7 @@ absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t mem
                                       .revision = unmasking ? revision_ : phase_revision_,
                                       .listed = {},
                                       .current = std::nullopt,
-                                      .finished = state_->finished(),
+                                      .finished = AnnouncedRounds(),
                                       .kept = {},
                                       .stopped = !stopped_.empty()};
   const std::vector<AttemptRecord>& begun = state_->attempts();
@@ -530,6 +530,11 @@ absl::StatusOr<protocol::Announcement> RoundServer::AnnouncementFor(uint64_t mem
   }
   announcement.current = current;
   return announcement;
+}
+
+uint32_t RoundServer::AnnouncedRounds() const {
+  if (state_->is_opened() || !candidate_.has_value()) return state_->finished();
+  return candidate_->round;
 }
 
 bool RoundServer::IsNews(const protocol::AwaitRequest& request) const {
@@ -644,12 +649,9 @@ absl::Status RoundServer::TakeAttestation(uint64_t member, std::span<const uint8
 }
 
 absl::Status RoundServer::TakeOpeningStatement(uint64_t member, std::span<const uint8_t> bytes) {
+  TACET_RETURN_IF_ERROR(CheckOnCommittee(member));
   TACET_ASSIGN_OR_RETURN(const protocol::OpeningStatement statement,
                          protocol::ReadOpeningStatement(bytes, manifest_));
-  if (statement.member != member) {
-    return base::PermissionDenied("an opening statement of member {} was sent by member {}",
-                                  statement.member, member);
-  }
   if (manifest_.begins_training()) {
     return base::FailedPrecondition("epoch {} begins a training: it needs no opening",
                                     manifest_.epoch());

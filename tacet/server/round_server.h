@@ -186,10 +186,10 @@ class RoundServer {
   // Of the round that is going on or comes next.
   absl::Status TakeAttestation(uint64_t member, std::span<const uint8_t> attestation);
   absl::StatusOr<std::vector<base::Bytes>> Attestations(uint32_t round) const;
-  // Of a seat, in an epoch that does not begin a training: its vote; before the epoch is opened
-  // also what it has, of any two rounds. AlreadyExists when it said otherwise before.
+  // From a seat, in an epoch that does not begin a training: its vote or another seat's; before the
+  // epoch is opened also what it or another has. AlreadyExists for another vote of that seat.
   absl::Status TakeOpeningStatement(uint64_t member, std::span<const uint8_t> statement);
-  // All votes; before there are enough, once seats can vote, also who has what they can vote for.
+  // All votes; before there are enough, once seats can vote, also what a quorum of them has.
   absl::StatusOr<std::vector<base::Bytes>> OpeningStatements() const;
 
   ServerStatus Status() const;
@@ -263,9 +263,11 @@ class RoundServer {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // In the opening of an epoch: opens it once enough seats have voted; until then asks for votes.
   absl::Status AdvanceOpening() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What votes are asked for: what the seats that have voted chose, else the last state that enough
-  // seats have, once all that are here were heard.
+  // What votes are asked for: the last state that enough seats have, once a quorum and all that are
+  // here were heard.
   std::optional<protocol::OpeningState> Candidate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Rounds that are finished; before the epoch is opened the round that votes are asked for.
+  uint32_t AnnouncedRounds() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasHeardSeatsHere() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Gathering CountGathering() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Probability that the next attempt has enough uploads, below which it does not begin.
