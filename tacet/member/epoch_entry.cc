@@ -35,9 +35,7 @@ absl::Status EpochEntry::Speak(const Statements& statements, const protocol::Ope
     TACET_RETURN_IF_ERROR(Put("opening-vote", vote.front()));
   }
   if (said.Opened().has_value()) return absl::OkStatus();
-  for (size_t i = 1; i < vote.size(); ++i) {  // others may have to rely on them, too
-    TACET_RETURN_IF_ERROR(Put("opening-state", vote[i]));
-  }
+  if (!vote.empty()) TACET_RETURN_IF_ERROR(PutReasons(vote, said));
   protocol::OpeningStatement own = Own(protocol::OpeningWord::kHas, OwnState());
   TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
   if (earlier.has_value() && earlier->next_round + 1 == model_.next_round()) {
@@ -57,6 +55,17 @@ absl::Status EpochEntry::Speak(const Statements& statements, const protocol::Ope
   kept.insert(kept.end(), statements.begin(), statements.end());
   TACET_RETURN_IF_ERROR(parts_.state.SaveOpeningVote(protocol::WriteBlobs(kept)));
   return Put("opening-vote", kept.front());
+}
+
+// Others have to rely on the same, and may not hear it from those who said it.
+absl::Status EpochEntry::PutReasons(const Statements& vote, const protocol::OpeningTally& said) {
+  TACET_ASSIGN_OR_RETURN(const protocol::OpeningStatement own,
+                         protocol::ReadOpeningStatement(vote.front(), parts_.manifest));
+  if (said.IsHeld(own.state)) return absl::OkStatus();
+  for (size_t i = 1; i < vote.size(); ++i) {
+    TACET_RETURN_IF_ERROR(Put("opening-state", vote[i]));
+  }
+  return absl::OkStatus();
 }
 
 protocol::OpeningStatement EpochEntry::Own(protocol::OpeningWord word,

@@ -47,6 +47,8 @@ class EpochEntry {
   // Votes are asked for a state of this round.
   absl::Status Speak(const Statements& statements, const protocol::OpeningTally& said,
                      uint32_t asked);
+  // What the vote relied on, where the server hands out too little of it.
+  absl::Status PutReasons(const Statements& vote, const protocol::OpeningTally& said);
   protocol::OpeningStatement Own(protocol::OpeningWord word,
                                  const protocol::OpeningState& state) const;
   base::Bytes Signed(const protocol::OpeningStatement& statement) const;
