@@ -36,11 +36,7 @@ absl::Status EpochEntry::Speak(const Statements& statements, const protocol::Ope
   }
   if (said.Opened().has_value()) return absl::OkStatus();
   if (!vote.empty()) TACET_RETURN_IF_ERROR(PutReasons(vote, said));
-  protocol::OpeningStatement own = Own(protocol::OpeningWord::kHas, OwnState());
-  TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
-  if (earlier.has_value() && earlier->next_round + 1 == model_.next_round()) {
-    own.earlier = protocol::OpeningStateOf(earlier->next_round, protocol::DigestsOf(*earlier));
-  }
+  TACET_ASSIGN_OR_RETURN(const protocol::OpeningStatement own, OwnStates());
   const base::Bytes signed_own = Signed(own);
   TACET_RETURN_IF_ERROR(Put("opening-state", signed_own));
   if (!vote.empty()) return absl::OkStatus();
@@ -107,6 +103,19 @@ absl::StatusOr<EpochEntry::Statements> EpochEntry::OwnVote(const Statements& sta
   kept.insert(kept.end(), statements.begin(), statements.end());
   TACET_RETURN_IF_ERROR(parts_.state.SaveOpeningVote(protocol::WriteBlobs(kept)));
   return kept;
+}
+
+// The earlier state is read from the disk and hashed once: it may be large, and a seat speaks
+// often.
+absl::StatusOr<protocol::OpeningStatement> EpochEntry::OwnStates() {
+  if (own_states_.has_value() && own_states_->state == OwnState()) return *own_states_;
+  protocol::OpeningStatement own = Own(protocol::OpeningWord::kHas, OwnState());
+  TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
+  if (earlier.has_value() && earlier->next_round + 1 == model_.next_round()) {
+    own.earlier = protocol::OpeningStateOf(earlier->next_round, protocol::DigestsOf(*earlier));
+  }
+  own_states_ = own;
+  return own;
 }
 
 protocol::OpeningState EpochEntry::OwnState() const {

@@ -58,6 +58,8 @@ class EpochEntry {
   absl::StatusOr<Statements> OwnVote(const Statements& statements,
                                      const protocol::OpeningTally& said);
 
+  // What this member has, and had before its last round.
+  absl::StatusOr<protocol::OpeningStatement> OwnStates();
   protocol::OpeningState OwnState() const;
   // Whether this member has the state, or is behind it.
   bool IsAtOrBehind(const protocol::OpeningState& state) const;
@@ -72,6 +74,7 @@ class EpochEntry {
   const MemberParts& parts_;
   MemberNotes& notes_;
   MemberModel& model_;
+  std::optional<protocol::OpeningStatement> own_states_;
 };
 
 }  // namespace tacet::member

@@ -30,9 +30,11 @@ run::RunConfig SmallRun() {
   return config;
 }
 
-// Everybody takes part and nothing is noised: the federation and its shadow are one calculation,
-// but for the rounding of sums.
-void ExpectTheSameModel(const run::RunConfig& config) {
+struct Trained {
+  std::vector<float> run, shadow;
+};
+
+void TrainBoth(const run::RunConfig& config, Trained& trained) {
   const auto dataset = run::LoadRunData(config);
   ASSERT_TRUE(dataset.ok());
   const auto run = run::TrainInMemory(config, *dataset);
@@ -41,11 +43,19 @@ void ExpectTheSameModel(const run::RunConfig& config) {
       attack::RecipeOf(run->agreed, *run::LearnerSpecOf(config), false);
   const auto shadow = attack::TrainShadow(recipe, *dataset, 1, 0);
   ASSERT_TRUE(shadow.ok()) << shadow.status();
-  ASSERT_EQ(shadow->size(), run->model.size());
+  trained = {run->model, *shadow};
+}
+
+// Everybody takes part and nothing is noised: the federation and its shadow are one calculation,
+// but for the rounding of sums.
+void ExpectTheSameModel(const run::RunConfig& config) {
+  Trained trained;
+  ASSERT_NO_FATAL_FAILURE(TrainBoth(config, trained));
+  ASSERT_EQ(trained.shadow.size(), trained.run.size());
   double furthest = 0;
-  for (size_t i = 0; i < shadow->size(); ++i) {
-    furthest = std::max(
-        furthest, std::abs(static_cast<double>((*shadow)[i]) - static_cast<double>(run->model[i])));
+  for (size_t i = 0; i < trained.shadow.size(); ++i) {
+    furthest = std::max(furthest, std::abs(static_cast<double>(trained.shadow[i]) -
+                                           static_cast<double>(trained.run[i])));
   }
   EXPECT_LT(furthest, 1e-6);
 }
@@ -58,15 +68,9 @@ TEST(ShadowTrainingTest, GivesTheWholeModelWhereAPartIsTrained) {
   config.model.name = "mlp";
   config.model.hidden = {8};
   config.model.federated = {"dense2"};
-  const auto dataset = run::LoadRunData(config);
-  ASSERT_TRUE(dataset.ok());
-  const auto run = run::TrainInMemory(config, *dataset);
-  ASSERT_TRUE(run.ok()) << run.status();
-  const attack::ShadowRecipe recipe =
-      attack::RecipeOf(run->agreed, *run::LearnerSpecOf(config), false);
-  const auto shadow = attack::TrainShadow(recipe, *dataset, 1, 0);
-  ASSERT_TRUE(shadow.ok()) << shadow.status();
-  EXPECT_EQ(shadow->size(), 784u * 8 + 8 + 8 * 4 + 4);
+  Trained trained;
+  ASSERT_NO_FATAL_FAILURE(TrainBoth(config, trained));
+  EXPECT_EQ(trained.shadow.size(), 784u * 8 + 8 + 8 * 4 + 4);
 }
 
 TEST(ShadowTrainingTest, TrainsWhatSitesWithRecordsTrain) {

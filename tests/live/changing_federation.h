@@ -250,10 +250,12 @@ class ChangingFederation {
     });
   }
   // Until all sites of the epoch are done.
-  void Finish(int most = 200) {
+  void Finish(int most = 200) { FinishAt(serving_->sites, most); }
+  // Until these are; the others may be away.
+  void FinishAt(const std::vector<int>& ids, int most = 320) {
     const auto rests = [this](int id) { return SiteOf(id).done; };
-    for (int turn = 0; turn < most && !std::ranges::all_of(serving_->sites, rests); ++turn) Turn();
-    for (const int id : serving_->sites) EXPECT_TRUE(rests(id)) << id << ": " << SiteOf(id).last;
+    for (int turn = 0; turn < most && !std::ranges::all_of(ids, rests); ++turn) Turn();
+    for (const int id : ids) EXPECT_TRUE(rests(id)) << id << ": " << SiteOf(id).last;
   }
 
   Site& SiteOf(int id) {

@@ -350,9 +350,7 @@ TEST_F(OpeningFaultsTest, AVoteBringsTheStatementsThatItReliedOn) {
     if (folder_is_lost) all.LoseServerFolder();
     ASSERT_TRUE(all.Serve(second).ok());
     for (const int id : {0, 1, 2, 3}) ASSERT_TRUE(all.Join(id, second).ok());
-    for (int turn = 0; turn < 300 && all.server->Status().finished < 6; ++turn) all.Turn();
-    for (int turn = 0; turn < 20; ++turn) all.Turn();
-    for (const int id : {0, 1, 2, 3}) EXPECT_TRUE(all.SiteOf(id).done) << id;
+    all.FinishAt({0, 1, 2, 3});
     ASSERT_TRUE(all.Join(4, second).ok());
     all.Finish();
     all.ExpectModels();
@@ -378,10 +376,8 @@ TEST_F(OpeningFaultsTest, AfterTheOpeningFourSeatsGoOn) {
     if (votes) all.StepOf(all.SiteOf(4));
     EXPECT_EQ(all.SiteOf(4).state.LoadOpeningVote().ok(), votes);
     all.SiteOf(4).session.reset();
-    for (int turn = 0; turn < 300 && all.server->Status().finished < 6; ++turn) all.Turn();
-    for (int turn = 0; turn < 20; ++turn) all.Turn();
+    all.FinishAt({0, 1, 2, 3});
     for (const int id : {0, 1, 2, 3}) {
-      EXPECT_TRUE(all.SiteOf(id).done) << id;
       EXPECT_EQ(all.SiteOf(id).session->next_round(), 6u) << id;
     }
   }
