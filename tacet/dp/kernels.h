@@ -15,20 +15,14 @@
 
 namespace tacet::dp {
 
-// Number of values beyond the requested ones that the vectors of the Poisson kernels may touch.
-inline constexpr size_t kPoissonPadding = 8;
-
-// One round of transformed rejection as arrays (poisson_trial.h), each followed by kPoissonPadding
-// values that may be read and overwritten.
-struct PoissonCandidates {
-  double* rates = nullptr;
-  uint64_t* indexes = nullptr;  // where the count goes
-  uint64_t* words = nullptr;    // the first words of the trials
-};
-
-struct PoissonProposed {
-  size_t undecided = 0;  // trials that need the acceptance test
-  size_t small = 0;      // rates below kPoissonRejectionRate (or NaN): left alone
+// Trials of a Poisson draw as arrays of `size` values (poisson_trial.h). Rates that are below
+// kPoissonRejectionRate, or NaN, are tried like that one, those of 2^31 or more like the largest
+// double below it.
+struct PoissonTrials {
+  const double* rates = nullptr;
+  const double* normals = nullptr;
+  const uint32_t* chances = nullptr;
+  size_t size = 0;
 };
 
 struct Kernels {
@@ -48,16 +42,14 @@ struct Kernels {
   void (*scale_and_clamp)(const float* update, double factor, float bound, float* out,
                           size_t size) = nullptr;
 
-  // The first half of `size` trials, one word each: writes the candidates that are taken at once to
-  // `counts` (padded; other places are left undefined) and appends the other trials to `undecided`.
-  PoissonProposed (*poisson_propose)(const double* rates, const uint64_t* indexes,
-                                     const uint64_t* words, size_t size, uint32_t* counts,
-                                     const PoissonCandidates& undecided) = nullptr;
-  // The second half, one more word each: writes the candidates that are taken to counts[index] and
-  // appends the trials that are rejected to `rejected` (rates and indexes). Returns how many.
-  size_t (*poisson_decide)(const PoissonCandidates& undecided, const uint64_t* words, size_t size,
-                           crypto::Random& random, uint32_t* counts,
-                           const PoissonCandidates& rejected) = nullptr;
+  // The first test. Writes every candidate to `counts` (a negative one as anything) and sets bit
+  // i % 8 of open[i / 8] when candidate i is not taken yet. `open` begins as zeros and has a
+  // multiple of 16 bits. True when a rate is below kPoissonRejectionRate.
+  bool (*poisson_first)(const PoissonTrials& trials, uint32_t* counts, uint8_t* open) = nullptr;
+  // The other tests: the same bits for the candidates that are rejected. Exact tests draw a word
+  // each, in the order of the trials.
+  void (*poisson_second)(const PoissonTrials& trials, crypto::Random& random,
+                         uint8_t* rejected) = nullptr;
 };
 
 // Choice at run time (base/kernel_sets.h): the widest version that may be used, and every version

@@ -49,44 +49,26 @@ void ScaleAndClamp(const float* update, double factor, float bound, float* out, 
   }
 }
 
-uint32_t CountOf(double k) { return static_cast<uint32_t>(static_cast<int64_t>(k)); }
+void SetBit(uint8_t* bits, size_t i) { bits[i / 8] |= static_cast<uint8_t>(1u << (i % 8)); }
 
-PoissonProposed Propose(const double* rates, const uint64_t* indexes, const uint64_t* words,
-                        size_t size, uint32_t* counts, const PoissonCandidates& undecided) {
-  PoissonProposed result;
-  for (size_t i = 0; i < size; ++i) {
-    if (!(rates[i] >= kPoissonRejectionRate)) {
-      ++result.small;
-      continue;
-    }
-    const double rate = std::min(rates[i], kPoissonLargestRate);
-    double k;
-    if (ProposePoisson(rate, words[i], k)) {
-      counts[i] = CountOf(k);
-    } else {
-      undecided.rates[result.undecided] = rate;
-      undecided.indexes[result.undecided] = indexes[i];
-      undecided.words[result.undecided] = words[i];
-      ++result.undecided;
-    }
+bool FirstTest(const PoissonTrials& trials, uint32_t* counts, uint8_t* open) {
+  bool small = false;
+  for (size_t i = 0; i < trials.size; ++i) {
+    small |= !(trials.rates[i] >= kPoissonRejectionRate);
+    const double rate = TrialRate(trials.rates[i]);
+    counts[i] =
+        static_cast<uint32_t>(static_cast<int64_t>(PoissonCandidate(rate, trials.normals[i])));
+    if (!IsSurelyTaken(rate, trials.normals[i], trials.chances[i])) SetBit(open, i);
   }
-  return result;
+  return small;
 }
 
-size_t Decide(const PoissonCandidates& undecided, const uint64_t* words, size_t size,
-              crypto::Random& random, uint32_t* counts, const PoissonCandidates& rejected) {
-  size_t again = 0;
-  for (size_t i = 0; i < size; ++i) {
-    double k;
-    if (DecidePoisson(undecided.rates[i], undecided.words[i], words[i], random, k)) {
-      counts[undecided.indexes[i]] = CountOf(k);
-    } else {
-      rejected.rates[again] = undecided.rates[i];
-      rejected.indexes[again] = undecided.indexes[i];
-      ++again;
+void SecondTest(const PoissonTrials& trials, crypto::Random& random, uint8_t* rejected) {
+  for (size_t i = 0; i < trials.size; ++i) {
+    if (!IsTaken(TrialRate(trials.rates[i]), trials.normals[i], trials.chances[i], random)) {
+      SetBit(rejected, i);
     }
   }
-  return again;
 }
 
 constexpr Kernels kKernels = {.target = base::Target::kScalar,
@@ -95,8 +77,8 @@ constexpr Kernels kKernels = {.target = base::Target::kScalar,
                               .scale_and_shift = ScaleAndShift,
                               .sum_of_squares = SumOfSquares,
                               .scale_and_clamp = ScaleAndClamp,
-                              .poisson_propose = Propose,
-                              .poisson_decide = Decide};
+                              .poisson_first = FirstTest,
+                              .poisson_second = SecondTest};
 
 }  // namespace
 

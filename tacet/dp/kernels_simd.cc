@@ -24,13 +24,6 @@ using H = hn::Rebind<float, D>;
 using C = hn::Rebind<uint32_t, D>;
 
 constexpr size_t kLanes = hn::MaxLanes(D());
-static_assert(kLanes <= kPoissonPadding);
-
-HWY_INLINE uint32_t BitsOf(M mask) {
-  uint8_t bytes[8] = {};
-  hn::StoreMaskBits(D(), mask, bytes);
-  return bytes[0];
-}
 
 void BoxMullerBlock(bool wide, crypto::Random& random, double* block, size_t pairs) {
   const W whole = Words(wide ? kWholeWord : 0);
@@ -116,79 +109,16 @@ void ScaleAndClamp(const float* update, double factor, float bound, float* out, 
   ScalarKernels().scale_and_clamp(update + i, factor, bound, out + i, size - i);
 }
 
-struct Hat {
-  V a, b;
-};
+// Single precision, two vectors of doubles in one.
+using F = hn::Repartition<float, D>;
+using FI = hn::RebindToSigned<F>;
+using FU = hn::RebindToUnsigned<F>;
+using VF = hn::Vec<F>;
+constexpr size_t kPair = 2 * kLanes;
 
-HWY_INLINE Hat HatFor(V rate) {
-  Hat hat;
-  hat.b = Set(0.931) + Set(2.53) * hn::PromoteTo(D(), hn::Sqrt(hn::DemoteTo(H(), rate)));
-  hat.a = Set(-0.059) + Set(0.02483) * hat.b;
-  return hat;
-}
-
-// k as a whole number, not checked for its range.
-HWY_INLINE V Candidate(const Hat& hat, V u, V t, V rate) {
-  const V whole = hn::Floor(rate);
-  const V fraction = (rate - whole) + Set(0.43);
-  const V step = (Set(2.0) * hat.a / t + hat.b) * u + fraction;
-  return whole + hn::Floor(step);
-}
-
-// poisson_trial.h's constants for each rate.
-struct Squeeze {
-  V inverse, height;
-  W half, certain, strip, middle;
-};
-
-HWY_INLINE Squeeze SqueezeOf(const PoissonSqueeze& squeeze) {
-  return {Set(squeeze.inverse),   Set(squeeze.height),  Words(squeeze.half),
-          Words(squeeze.certain), Words(squeeze.strip), Words(squeeze.strip_mid)};
-}
-
-HWY_INLINE Squeeze Choose(M first, const Squeeze& a, const Squeeze& b) {
-  const auto words = hn::RebindMask(U(), first);
-  return {hn::IfThenElse(first, a.inverse, b.inverse), hn::IfThenElse(first, a.height, b.height),
-          hn::IfThenElse(words, a.half, b.half),       hn::IfThenElse(words, a.certain, b.certain),
-          hn::IfThenElse(words, a.strip, b.strip),     hn::IfThenElse(words, a.middle, b.middle)};
-}
-
-HWY_INLINE Squeeze SqueezeFor(V rate) {
-  const Squeeze high = SqueezeOf(kPoissonSqueezes[2]);
-  const M large = hn::Ge(rate, Set(kPoissonSqueezes[2].from_rate));
-  if (HWY_LIKELY(hn::AllTrue(D(), large))) return high;
-  const M middle = hn::Ge(rate, Set(kPoissonSqueezes[1].from_rate));
-  return Choose(large, high,
-                Choose(middle, SqueezeOf(kPoissonSqueezes[1]), SqueezeOf(kPoissonSqueezes[0])));
-}
-
-// The lanes in `bits`, in order, then something. Highway's Compress is not used: g++ 12 copies its
-// table to the stack at every call, which costs more than all the rest.
-#if HWY_TARGET == HWY_AVX2
-alignas(32) constexpr uint32_t kGather[16][8] = {
-    {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 4, 5, 6, 7},
-    {0, 1, 2, 3, 4, 5, 6, 7}, {4, 5, 0, 1, 2, 3, 6, 7}, {0, 1, 4, 5, 2, 3, 6, 7},
-    {2, 3, 4, 5, 0, 1, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}, {6, 7, 0, 1, 2, 3, 4, 5},
-    {0, 1, 6, 7, 2, 3, 4, 5}, {2, 3, 6, 7, 0, 1, 4, 5}, {0, 1, 2, 3, 6, 7, 4, 5},
-    {4, 5, 6, 7, 0, 1, 2, 3}, {0, 1, 4, 5, 6, 7, 2, 3}, {2, 3, 4, 5, 6, 7, 0, 1},
-    {0, 1, 2, 3, 4, 5, 6, 7}};
-HWY_INLINE W Compact(W values, uint32_t bits) {
-  const hn::Repartition<uint32_t, U> halves;
-  const auto order = hn::SetTableIndices(halves, kGather[bits]);
-  return hn::BitCast(U(), hn::TableLookupLanes(hn::BitCast(halves, values), order));
-}
-#else
-HWY_INLINE W Compact(W values, uint32_t bits) {
-  return W{_mm512_maskz_compress_epi64(static_cast<__mmask8>(bits), values.raw)};
-}
-#endif
-
-// Stores them; whole vectors, so what lies behind them is overwritten.
-HWY_INLINE void Append(W values, uint32_t bits, uint64_t* to) {
-  hn::StoreU(Compact(values, bits), U(), to);
-}
-HWY_INLINE void Append(V values, uint32_t bits, double* to) {
-  hn::StoreU(hn::BitCast(D(), Compact(hn::BitCast(U(), values), bits)), D(), to);
+HWY_INLINE VF SetF(float value) { return hn::Set(F(), value); }
+HWY_INLINE VF Narrow(V low, V high) {
+  return hn::Combine(F(), hn::DemoteTo(H(), high), hn::DemoteTo(H(), low));
 }
 
 // The low 32 bits of k, 0 <= k < 2^52.
@@ -196,115 +126,155 @@ HWY_INLINE hn::Vec<C> CountOf(V k) {
   return hn::TruncateTo(C(), hn::BitCast(U(), k + Set(0x1p52)));
 }
 
-PoissonProposed Propose(const double* rates, const uint64_t* indexes, const uint64_t* words,
-                        size_t size, uint32_t* counts, const PoissonCandidates& undecided) {
-  PoissonProposed result;
-  for (size_t i = 0; i < size; i += kLanes) {
-    const V given = hn::LoadU(D(), rates + i);
+// kPair trials.
+struct Trials {
+  V rates[2], normals[2];
+  VF rate, normal, root;
+  hn::Vec<FU> chances;
+  M drawn;  // in both halves the rate is at least kPoissonRejectionRate
+};
+
+HWY_INLINE Trials LoadTrials(const PoissonTrials& trials, size_t i) {
+  Trials t;
+  t.drawn = hn::Eq(Set(0), Set(0));
+  for (size_t half = 0; half < 2; ++half) {
+    const size_t at = i + half * kLanes;
+    const V given = hn::LoadU(D(), trials.rates + at);
     const M drawn = hn::Ge(given, Set(kPoissonRejectionRate));
-    const M inside = hn::FirstN(D(), std::min(size - i, kLanes));
-    result.small += hn::CountTrue(D(), hn::AndNot(drawn, inside));
-    const V rate = hn::Min(given, Set(kPoissonLargestRate));
-    const W word = hn::LoadU(U(), words + i);
-    const Squeeze squeeze = SqueezeFor(rate);
-    const V u = FromSigned(word - squeeze.half) * (squeeze.inverse * Set(0x1p-64));
-    const V t = Set(0.5) - hn::Abs(u);
-    hn::StoreU(CountOf(Candidate(HatFor(rate), u, t, rate)), C(), counts + i);
-    const M certain = hn::RebindMask(D(), hn::Lt(word, squeeze.certain));
-    const uint32_t open = BitsOf(hn::AndNot(certain, hn::And(drawn, inside)));
-    Append(rate, open, undecided.rates + result.undecided);
-    Append(hn::LoadU(U(), indexes + i), open, undecided.indexes + result.undecided);
-    Append(word, open, undecided.words + result.undecided);
-    result.undecided += static_cast<size_t>(__builtin_popcount(open));
+    t.drawn = hn::And(t.drawn, drawn);
+    t.rates[half] =
+        hn::Min(hn::IfThenElse(drawn, given, Set(kPoissonRejectionRate)), Set(kPoissonLargestRate));
+    t.normals[half] = hn::LoadU(D(), trials.normals + at);
   }
-  return result;
+  t.rate = Narrow(t.rates[0], t.rates[1]);
+  t.normal = Narrow(t.normals[0], t.normals[1]);
+  t.root = hn::Sqrt(t.rate);
+  t.chances = hn::LoadU(FU(), trials.chances + i);
+  return t;
 }
 
-// delta(k) for k >= 16.
-HWY_INLINE V StirlingError(V k) {
-  const auto one = hn::Set(H(), 1.0f);
-  const V first = hn::PromoteTo(D(), one / hn::DemoteTo(H(), k));
-  const V inverse = first * (Set(2.0) - k * first);
-  const V square = inverse * inverse;
-  return inverse * (Set(1.0 / 12) +
-                    square * (Set(-1.0 / 360) +
-                              square * (Set(1.0 / 1260) +
-                                        square * (Set(-1.0 / 1680) + square * Set(1.0 / 1188)))));
+// The candidate of each lane.
+struct Candidates {
+  V low, high;
+};
+
+HWY_INLINE V Candidate(V rate, V root, V normal) {
+  const V whole = hn::Floor(rate);
+  const V step = (root + Set(kPoissonWidening)) * normal + ((rate - whole) + Set(0.5));
+  return whole + hn::Floor(step);
 }
 
-size_t Decide(const PoissonCandidates& undecided, const uint64_t* words, size_t size,
-              crypto::Random& random, uint32_t* counts, const PoissonCandidates& rejected) {
-  size_t again = 0;
-  for (size_t i = 0; i < size; i += kLanes) {
-    const V rate = hn::LoadU(D(), undecided.rates + i);
-    const W word = hn::LoadU(U(), undecided.words + i);
-    const W index = hn::LoadU(U(), undecided.indexes + i);
-    const W second = hn::LoadU(U(), words + i);
-    const M inside = hn::FirstN(D(), std::min(size - i, kLanes));
+HWY_INLINE Candidates CandidatesOf(const Trials& t) {
+  return {Candidate(t.rates[0], hn::PromoteTo(D(), hn::LowerHalf(H(), t.root)), t.normals[0]),
+          Candidate(t.rates[1], hn::PromoteTo(D(), hn::UpperHalf(H(), t.root)), t.normals[1])};
+}
 
-    const Squeeze squeeze = SqueezeFor(rate);
-    const auto strip_words = hn::Lt(word, squeeze.strip);
-    const M strip = hn::RebindMask(D(), strip_words);
-    const Z position = hn::BitCast(
-        I(), hn::Or(hn::IfThenElse(strip_words, word - squeeze.middle, second), Words(1)));
-    const W magnitude = hn::BitCast(U(), hn::Abs(position));
-    const W distance = hn::IfThenElse(strip_words, magnitude, Words(uint64_t{1} << 63) - magnitude);
-    const V t =
-        FromSigned(distance) * hn::IfThenElse(strip, squeeze.inverse * Set(0x1p-64), Set(0x1p-64));
-    const V u = hn::CopySign(Set(0.5) - t, hn::BitCast(D(), position));
-    const V unit =
-        (FromUnsigned(hn::IfThenElse(strip_words, second, word)) + Set(1.0)) * Set(0x1p-64);
-    const V v = hn::IfThenElse(strip, unit * squeeze.height, unit);
+// A word's top 24 bits as a fraction.
+HWY_INLINE VF Fraction(hn::Vec<FU> words) {
+  return hn::ConvertTo(F(), hn::BitCast(FI(), hn::ShiftRight<8>(words))) * SetF(0x1p-24f);
+}
 
-    const Hat hat = HatFor(rate);
-    const V k = Candidate(hat, u, t, rate);
-    const auto excess = hn::Set(H(), 1.1328f) / hn::DemoteTo(H(), hat.b - Set(3.4));
-    const V inverse_alpha = Set(1.01) * (Set(1.1239) + hn::PromoteTo(D(), excess));
-    const V square = t * t;
-    const V ratio = inverse_alpha * square / (hat.a + hat.b * square);
-    const V factor = ratio * ratio * (Set(2.0 * std::numbers::pi) * k);
-    const V difference = k - rate;
-    const V w = difference / (k + rate);
-    const V z = w * w;
-    const V series =
-        z * (Set(1.0 / 3) +
-             z * (Set(1.0 / 5) +
-                  z * (Set(1.0 / 7) +
-                       z * (Set(1.0 / 9) +
-                            z * (Set(1.0 / 11) + z * (Set(1.0 / 13) + z * Set(1.0 / 15)))))));
-    const V exponent = StirlingError(k) + (difference * w + Set(2.0) * k * w * series);
-    const M close = hn::Lt(z, Set(0.01));
-    const M large = hn::Ge(rate, Set(kPoissonLargeRate));
-    M taken = hn::Le(Log(v * v * factor), Set(-2.0) * exponent);
-    taken = hn::And(taken, hn::And(close, hn::Le(k, Set(4294967295.0))));
+HWY_INLINE void StoreBits(hn::Mask<F> mask, uint8_t* to) {
+  uint8_t bytes[8] = {};
+  hn::StoreMaskBits(F(), mask, bytes);
+  std::copy_n(bytes, kPair / 8, to);
+}
 
-    HWY_ALIGN uint32_t ks[kLanes];
-    HWY_ALIGN uint64_t places[kLanes];
-    hn::Store(CountOf(k), C(), ks);
-    hn::Store(index, U(), places);
-    uint32_t taken_bits = BitsOf(hn::And(taken, inside));
-    // Rare: second words to be extended; and, at lower rates, candidates for which the short forms
-    // above do not hold.
-    const M extended = hn::And(strip, hn::RebindMask(D(), hn::Lt(second, Words(kWholeWord))));
-    const M rough = hn::AndNot(large, hn::Not(hn::And(close, hn::Ge(k, Set(16.0)))));
-    uint32_t hard = BitsOf(hn::And(hn::Or(extended, rough), inside));
-    for (; HWY_UNLIKELY(hard != 0); hard &= hard - 1) {
-      const size_t lane = static_cast<size_t>(__builtin_ctz(hard));
-      double exact = 0;
-      const bool accepted = DecidePoisson(undecided.rates[i + lane], undecided.words[i + lane],
-                                          words[i + lane], random, exact);
-      ks[lane] = static_cast<uint32_t>(static_cast<int64_t>(exact));
-      taken_bits = (taken_bits & ~(1u << lane)) | (static_cast<uint32_t>(accepted) << lane);
+// The last trials, filled up with some that every first test takes.
+struct PaddedTrials {
+  double rates[kPair], normals[kPair] = {};
+  uint32_t chances[kPair] = {};
+
+  PaddedTrials(const PoissonTrials& trials, size_t begin) {
+    std::fill_n(rates, kPair, 1e6);
+    std::copy(trials.rates + begin, trials.rates + trials.size, rates);
+    std::copy(trials.normals + begin, trials.normals + trials.size, normals);
+    std::copy(trials.chances + begin, trials.chances + trials.size, chances);
+  }
+  PoissonTrials View() const { return {rates, normals, chances, kPair}; }
+};
+
+// Writes kPair candidates and bits; narrows `drawn`.
+HWY_INLINE void FirstTests(const Trials& t, uint32_t* counts, uint8_t* open, M& drawn) {
+  drawn = hn::And(drawn, t.drawn);
+  const Candidates k = CandidatesOf(t);
+  hn::StoreU(CountOf(k.low), C(), counts);
+  hn::StoreU(CountOf(k.high), C(), counts + kLanes);
+  const VF size = hn::Abs(t.normal);
+  const float* b = kPoissonShortfall;
+  const VF shortfall = SetF(b[0]) + size * (SetF(b[1]) + size * (SetF(b[2]) + size * SetF(b[3])));
+  StoreBits(hn::Not(hn::Gt(Fraction(hn::Not(t.chances)) * t.root, shortfall)), open);
+}
+
+bool FirstTest(const PoissonTrials& trials, uint32_t* counts, uint8_t* open) {
+  M drawn = hn::Eq(Set(0), Set(0));
+  size_t i = 0;
+  for (; i + kPair <= trials.size; i += kPair) {
+    FirstTests(LoadTrials(trials, i), counts + i, open + i / 8, drawn);
+  }
+  if (i < trials.size) {
+    const PaddedTrials rest(trials, i);
+    uint32_t padded[kPair];
+    FirstTests(LoadTrials(rest.View(), 0), padded, open + i / 8, drawn);
+    std::copy_n(padded, trials.size - i, counts + i);
+  }
+  return !hn::AllTrue(D(), drawn);
+}
+
+HWY_INLINE VF QuickExp(VF x) {
+  const VF bounded = hn::Max(x, SetF(kQuickLeast));
+  const auto n = hn::ConvertTo(FI(), bounded * SetF(kQuickLog2E) - SetF(0.5f));
+  const VF r = bounded - hn::ConvertTo(F(), n) * SetF(kQuickLn2);
+  const float* c = kQuickExp;
+  const VF series =
+      SetF(1.0f) +
+      r * (SetF(1.0f) + r * (SetF(c[0]) + r * (SetF(c[1]) + r * (SetF(c[2]) + r * SetF(c[3])))));
+  return series * hn::BitCast(F(), hn::ShiftLeft<23>(n + hn::Set(FI(), 127)));
+}
+
+// Writes the bits of kPair trials that are rejected, after exact tests where they are needed.
+HWY_INLINE void SecondTests(const PoissonTrials& trials, size_t i, crypto::Random& random,
+                            uint8_t* rejected) {
+  const Trials t = LoadTrials(trials, i);
+  const Candidates k = CandidatesOf(t);
+  const VF difference = Narrow(k.low - t.rates[0], k.high - t.rates[1]);
+  const VF sum = SetF(2.0f) * t.rate + difference;
+  const VF v = difference * (SetF(1.0f) / sum);
+  const VF z = v * v;
+  VF series = z * SetF(kQuickArtanh[8]);
+  for (size_t j = 8; j-- > 0;) series = z * (SetF(kQuickArtanh[j]) + series);
+  const VF stirling = SetF(1.0f / 6) / (sum + difference);
+  const VF loss =
+      v * ((difference + (sum + difference) * series) + (SetF(1.0f) + series)) + stirling;
+  const VF p = QuickExp((SetF(0.5f) * t.normal * t.normal - loss) -
+                        SetF(static_cast<float>(kPoissonExcess)) / t.root);
+
+  const VF u = Fraction(t.chances);
+  const VF slack = u * SetF(kQuickRelative) + SetF(kQuickAbsolute);
+  const auto close = hn::Lt(z, SetF(kQuickRange));
+  const auto taken = hn::And(close, hn::Lt(u + slack, p));
+  const auto lost = hn::And(close, hn::Gt(u - slack, p));
+  StoreBits(lost, rejected);
+  const auto open = hn::Not(hn::Or(taken, lost));
+  if (HWY_LIKELY(hn::AllFalse(F(), open))) return;
+  uint8_t bits[kPair / 8];
+  StoreBits(open, bits);
+  for (size_t lane = 0; lane < kPair; ++lane) {
+    if ((bits[lane / 8] >> (lane % 8) & 1) == 0) continue;
+    const size_t at = i + lane;
+    if (!DecidePoisson(TrialRate(trials.rates[at]), trials.normals[at], trials.chances[at],
+                       random)) {
+      rejected[lane / 8] |= static_cast<uint8_t>(1u << (lane % 8));
     }
-    const uint32_t open = ~taken_bits & BitsOf(inside);
-    Append(rate, open, rejected.rates + again);
-    Append(index, open, rejected.indexes + again);
-    again += static_cast<size_t>(__builtin_popcount(open));
-    // Counts of rejected trials are overwritten by a later round.
-    const size_t lanes = std::min(size - i, kLanes);
-    for (size_t lane = 0; lane < lanes; ++lane) counts[places[lane]] = ks[lane];
   }
-  return again;
+}
+
+void SecondTest(const PoissonTrials& trials, crypto::Random& random, uint8_t* rejected) {
+  size_t i = 0;
+  for (; i + kPair <= trials.size; i += kPair) SecondTests(trials, i, random, rejected + i / 8);
+  if (i < trials.size) {
+    SecondTests(PaddedTrials(trials, i).View(), 0, random, rejected + i / 8);
+  }
 }
 
 constexpr Kernels kKernels = {
@@ -314,8 +284,8 @@ constexpr Kernels kKernels = {
     .scale_and_shift = ScaleAndShift,
     .sum_of_squares = SumOfSquares,
     .scale_and_clamp = ScaleAndClamp,
-    .poisson_propose = Propose,
-    .poisson_decide = Decide};
+    .poisson_first = FirstTest,
+    .poisson_second = SecondTest};
 
 }  // namespace tacet::dp::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -16,6 +16,7 @@
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/poisson.h"
+#include "tacet/dp/poisson_trial.h"
 #include "tacet/dp/uniform.h"
 
 namespace tacet::dp {
@@ -44,8 +45,8 @@ TEST(KernelSetsTest, EveryVersionOfTheProcessorIsItsOwn) {
       EXPECT_NE(other->scale_and_shift, kernels->scale_and_shift);
       EXPECT_NE(other->sum_of_squares, kernels->sum_of_squares);
       EXPECT_NE(other->scale_and_clamp, kernels->scale_and_clamp);
-      EXPECT_NE(other->poisson_propose, kernels->poisson_propose);
-      EXPECT_NE(other->poisson_decide, kernels->poisson_decide);
+      EXPECT_NE(other->poisson_first, kernels->poisson_first);
+      EXPECT_NE(other->poisson_second, kernels->poisson_second);
     }
   }
 }
@@ -106,7 +107,7 @@ TEST_P(KernelsTest, PoissonAtManyRates) {
   FillGaussian(GaussianSampler::kDefault, random, rates);
   for (double& rate : rates) rate = 26277.4 + 1897.4 * rate;
   cases.push_back(rates);
-  for (const double rate : {10.0, 15.5, 191.9, 192.0, 1000.0, 8191.0, 8192.0, 4e4, 1e7, 2.1e9}) {
+  for (const double rate : {10.0, 10.5, 15.5, 60.0, 192.0, 1000.0, 8192.0, 4e4, 1e7, 2.1e9}) {
     cases.push_back(std::vector<double>(30011, rate));
   }
   // From far below 1 to above 2^31, with defective ones between.
@@ -131,93 +132,73 @@ TEST_P(KernelsTest, PoissonAtManyRates) {
   }
 }
 
-// The acceptance test alone on words that random draws hardly reach: borders of the three parts,
-// centres of the strip (t near 0), second words that have to be extended.
-TEST_P(KernelsTest, PoissonAtTheEdgesOfItsWords) {
-  std::vector<uint64_t> edges = {~uint64_t{0}};
-  for (int bit = 0; bit < 64; ++bit) {
-    const uint64_t power = uint64_t{1} << bit;
-    edges.insert(edges.end(), {power, 0 - power});
-  }
-  // v_r = 1/3, 4/5, 8/9 of the range, times 1, 0.86 and 0.93, and around.
-  for (const double height : {1.0 / 3, 0.8, 8.0 / 9}) {
-    for (const double part : {0.43, 0.86, 0.93, 1.0}) {
-      const uint64_t centre = static_cast<uint64_t>(height * part * 0x1p64);
-      for (int bit = 0; bit < 60; bit += 3) {
-        edges.insert(edges.end(), {centre + (uint64_t{1} << bit), centre - (uint64_t{1} << bit)});
+// The tests alone on trials that random draws hardly reach: normal draws out to their bound and at
+// the edges of cells, uniform words at the ends of their range and next to the acceptance,
+// defective rates, every length of the last group.
+TEST_P(KernelsTest, PoissonTestsAtTheEdgesOfTheirTrials) {
+  crypto::Random random = crypto::SeededRandom(1, "pick");
+  const auto unit = [&] { return static_cast<double>(random.NextU64() >> 11) * 0x1p-53; };
+  const double bound = GaussianBound(GaussianSampler::kDefault);
+  size_t open = 0;
+  size_t words = 0;
+  for (size_t round = 0; round < 200; ++round) {
+    const size_t size = 1024 - round % 35;
+    std::vector<double> rates(size), normals(size);
+    std::vector<uint32_t> chances(size);
+    bool small = false;
+    for (size_t i = 0; i < size; ++i) {
+      rates[i] = round % 3 == 0 ? 26277 + 100 * unit() : 10 * std::exp(19.1 * unit());
+      normals[i] = bound * (2 * unit() - 1);
+      if (i % 5 == 0) normals[i] /= 10;
+      if (i % 7 == 0) {
+        const double width = static_cast<double>(PoissonRoot(rates[i])) + kPoissonWidening;
+        normals[i] = std::round(width * normals[i]) / width;
+      }
+      const double p = std::exp(
+          std::max(PoissonLogAcceptance(
+                       rates[i], std::max(0.0, PoissonCandidate(rates[i], normals[i])), normals[i]),
+                   -40.0));
+      const uint32_t edges[] = {0,
+                                1,
+                                255,
+                                256,
+                                ~uint32_t{0},
+                                static_cast<uint32_t>(p * 0x1p32),
+                                static_cast<uint32_t>(p * 0x1p32) + 300};
+      chances[i] = i % 2 == 0 ? static_cast<uint32_t>(random.NextU64()) : edges[random.Below(7)];
+      if (round % 10 == 9 && i % 97 == 0) {
+        rates[i] = i % 2 == 0 ? std::numeric_limits<double>::quiet_NaN() : 3.5;
+        small = true;
       }
     }
+    const PoissonTrials trials = {
+        .rates = rates.data(), .normals = normals.data(), .chances = chances.data(), .size = size};
+    std::vector<uint32_t> expected(size), counts(size);
+    std::vector<uint8_t> expected_bits(128), bits(128);
+    EXPECT_EQ(ScalarKernels().poisson_first(trials, expected.data(), expected_bits.data()), small);
+    EXPECT_EQ(Tested().poisson_first(trials, counts.data(), bits.data()), small);
+    for (size_t i = 0; i < size; ++i) {
+      // Of a negative candidate only that it is not taken.
+      if (PoissonCandidate(TrialRate(rates[i]), normals[i]) < 0) continue;
+      EXPECT_EQ(expected[i], counts[i]) << rates[i] << " " << normals[i];
+    }
+    EXPECT_EQ(expected_bits, bits) << size;
+    for (const uint8_t byte : bits) open += static_cast<size_t>(std::popcount(byte));
+
+    crypto::Random a = crypto::SeededRandom(round, "exact");
+    crypto::Random b = crypto::SeededRandom(round, "exact");
+    crypto::Random untouched = crypto::SeededRandom(round, "exact");
+    std::fill(expected_bits.begin(), expected_bits.end(), uint8_t{0});
+    std::fill(bits.begin(), bits.end(), uint8_t{0});
+    ScalarKernels().poisson_second(trials, a, expected_bits.data());
+    Tested().poisson_second(trials, b, bits.data());
+    EXPECT_EQ(expected_bits, bits) << size;
+    const uint64_t next = a.NextU64();
+    EXPECT_EQ(next, b.NextU64());
+    words += next != untouched.NextU64() ? 1 : 0;
   }
-  constexpr size_t size = 1024;
-  struct Arrays {
-    std::vector<double> rates, again;
-    std::vector<uint64_t> indexes, words, again_indexes;
-    std::vector<uint32_t> counts;
-    PoissonCandidates open, rejected;
-    Arrays()
-        : rates(size + kPoissonPadding),
-          again(size + kPoissonPadding),
-          indexes(size + kPoissonPadding),
-          words(size + kPoissonPadding),
-          again_indexes(size + kPoissonPadding),
-          counts(size + kPoissonPadding),
-          open{rates.data(), indexes.data(), words.data()},
-          rejected{again.data(), again_indexes.data(), nullptr} {}
-  };
-  crypto::Random random = crypto::SeededRandom(1, "pick");
-  size_t undecided = 0;
-  for (int round = 0; round < 60; ++round) {
-    std::vector<double> rates(size + kPoissonPadding);
-    std::vector<uint64_t> indexes(size + kPoissonPadding), first(indexes), second(indexes);
-    for (size_t i = 0; i < rates.size(); ++i) {
-      rates[i] = 10 * std::exp(19.1 * static_cast<double>(random.NextU64() >> 11) * 0x1p-53);
-      if (round % 3 == 0) rates[i] = 26277 + static_cast<double>(random.Below(100));
-      indexes[i] = i;
-      first[i] = edges[random.Below(edges.size())];
-      second[i] = i % 3 == 0 ? random.NextU64() : edges[random.Below(edges.size())];
-    }
-    Arrays expected, found;
-    crypto::Random a = crypto::SeededRandom(1, "poisson");
-    crypto::Random b = crypto::SeededRandom(1, "poisson");
-    const Kernels& oracle = ScalarKernels();
-    const Kernels& kernels = Tested();
-    const size_t n = round == 0 ? size : size - random.Below(20);
-    const PoissonProposed want = oracle.poisson_propose(rates.data(), indexes.data(), first.data(),
-                                                        n, expected.counts.data(), expected.open);
-    const PoissonProposed have = kernels.poisson_propose(rates.data(), indexes.data(), first.data(),
-                                                         n, found.counts.data(), found.open);
-    ASSERT_EQ(want.undecided, have.undecided);
-    ASSERT_EQ(want.small, have.small);
-    undecided += want.undecided;
-    std::vector<bool> is_open(size);
-    for (size_t i = 0; i < want.undecided; ++i) {
-      EXPECT_EQ(expected.rates[i], found.rates[i]);
-      EXPECT_EQ(expected.indexes[i], found.indexes[i]);
-      EXPECT_EQ(expected.words[i], found.words[i]);
-      is_open[expected.indexes[i]] = true;
-    }
-    for (size_t i = 0; i < n; ++i) {
-      if (is_open[i]) continue;
-      EXPECT_EQ(expected.counts[i], found.counts[i]) << i;
-    }
-    const size_t m = want.undecided;
-    const size_t wanted = oracle.poisson_decide(expected.open, second.data(), m, a,
-                                                expected.counts.data(), expected.rejected);
-    const size_t got = kernels.poisson_decide(found.open, second.data(), m, b, found.counts.data(),
-                                              found.rejected);
-    ASSERT_EQ(wanted, got);
-    for (size_t i = 0; i < wanted; ++i) {
-      EXPECT_EQ(expected.again[i], found.again[i]);
-      EXPECT_EQ(expected.again_indexes[i], found.again_indexes[i]);
-      is_open[expected.again_indexes[i]] = false;
-    }
-    for (size_t i = 0; i < n; ++i) {
-      if (!is_open[i]) continue;
-      EXPECT_EQ(expected.counts[i], found.counts[i]) << i;
-    }
-    EXPECT_EQ(a.NextU64(), b.NextU64());
-  }
-  EXPECT_GT(undecided, size_t{10000});
+  EXPECT_GT(open, size_t{10000});
+  EXPECT_EQ(words, size_t{200});
 }
 
 TEST_P(KernelsTest, ClippingAndAffineMaps) {

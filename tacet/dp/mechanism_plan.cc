@@ -68,6 +68,18 @@ absl::Status CheckFields(const MechanismSpec& spec) {
   return absl::OkStatus();
 }
 
+// What the tails of the noise and of the quantiser's own normal draws (poisson_trial.h) cost in
+// delta.
+double Truncation(GaussianSampler sampler, double draws, double epsilon) {
+  return TruncationTerm(draws, GaussianBound(sampler), epsilon) +
+         TruncationTerm(draws, GaussianBound(GaussianSampler::kDefault), epsilon);
+}
+
+double CoarseTail(GaussianSampler sampler, double draws, double epsilon) {
+  return draws * (GaussianCoarseTail(sampler) + GaussianCoarseTail(GaussianSampler::kDefault)) *
+         (1.0 + std::exp(epsilon));
+}
+
 }  // namespace
 
 absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
@@ -122,8 +134,8 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   const double draws = plan.draws();
   const double epsilon = spec.max_epsilon;
   plan.rounding_ = RoundingOfDraw(plan.max_rate_);
-  plan.truncation_term_ = TruncationTerm(draws, GaussianBound(params.sampler), epsilon);
-  plan.coarse_tail_term_ = draws * GaussianCoarseTail(params.sampler) * (1.0 + std::exp(epsilon));
+  plan.truncation_term_ = Truncation(params.sampler, draws, epsilon);
+  plan.coarse_tail_term_ = CoarseTail(params.sampler, draws, epsilon);
   plan.precision_epsilon_ = PrecisionEpsilon(plan.rounding_, draws, kPrecisionDelta);
   plan.precision_delta_ =
       PrecisionDelta(plan.precision_epsilon_, epsilon, spec.delta, kPrecisionDelta);
@@ -132,8 +144,10 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   const double ending = plan.truncation_term_ + plan.coarse_tail_term_;
   if (!(ending < plan.precision_delta_)) {
     return base::InvalidArgument(
-        "the tail of sampler {} costs {:.3g} of delta over {:.3g} draws at epsilon {:.4g}; "
-        "expected at most delta/1000 = {:.3g} (the default sampler reaches farthest)",
+        "the tails of sampler {} and of the quantiser cost {:.3g} of delta over {:.3g} draws at "
+        "epsilon {:.4g}; expected at most delta/1000 = {:.3g} (of the samplers, default reaches as "
+        "far "
+        "as the quantiser; with a smaller epsilon all tails cost less)",
         GaussianSamplerName(params.sampler), ending, draws, epsilon, allowed);
   }
   return base::InvalidArgument(
@@ -150,8 +164,8 @@ ImplementationTerms MechanismPlan::TermsAt(double epsilon, double delta) const {
   const GaussianSampler sampler = spec_.params.sampler;
   if (spec_.params.without_noise) return {};
   const double terms = PrecisionDelta(precision_epsilon_, epsilon, delta, kPrecisionDelta) +
-                       TruncationTerm(draws(), GaussianBound(sampler), epsilon) +
-                       draws() * GaussianCoarseTail(sampler) * (1.0 + std::exp(epsilon));
+                       Truncation(sampler, draws(), epsilon) +
+                       CoarseTail(sampler, draws(), epsilon);
   return {.epsilon = 2 * precision_epsilon_, .delta = std::min(1.0, terms)};
 }
 

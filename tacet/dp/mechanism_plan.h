@@ -86,7 +86,7 @@ class MechanismPlan {
   // Cost of the samplers' imperfection at max_epsilon (precision.h). All 0 without noise.
   double draws() const;                                          // N_d = d attempts K
   double rounding() const { return rounding_; }                  // rho, error of log P of a draw
-  double truncation_term() const { return truncation_term_; }    // in delta: |n| <= z sigma_k
+  double truncation_term() const { return truncation_term_; }    // in delta: draws end at z
   double coarse_tail_term() const { return coarse_tail_term_; }  // in delta: grid in the tail
   double precision_epsilon() const {
     return precision_epsilon_;

@@ -10,6 +10,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
+#include "tacet/dp/precision.h"
 
 namespace tacet::dp {
 namespace {
@@ -225,13 +226,19 @@ TEST(MechanismPlanTest, RefusesWithOneReasonEach) {
        },
        "coordinate_bound 1000000 is too large for scale 0.0001"},
       {[](auto& s) { s.params.sampler = GaussianSampler::kBoxMuller; },
-       "the tail of sampler box-muller costs"},
-      {[](auto& s) { s.max_epsilon = 55; }, "the tail of sampler default costs"},
+       "the tails of sampler box-muller and of the quantiser cost"},
+      {[](auto& s) { s.max_epsilon = 55; },
+       "the tails of sampler default and of the quantiser cost"},
       {[](auto& s) {
          s.params.sampler = GaussianSampler::kZiggurat;
          s.max_epsilon = 55;
        },
-       "the rounding of 4.87e+10 draws costs"},
+       "the tails of sampler ziggurat and of the quantiser cost"},
+      {[](auto& s) {
+         s.params.scale = 3e-9;
+         s.attempts = 20000;
+       },
+       "the rounding of 9.73e+12 draws costs"},
       {[](auto& s) { s.delta = 1e-28; }, "expected at most delta/1000 = 1e-31"},
   };
   for (const auto& test : cases) {
@@ -268,6 +275,19 @@ TEST(MechanismPlanTest, PublishedSamplersAreUsableWhereTheirTailIsCheapEnough) {
   // Both parts of the tail are charged: what lies beyond z, and the coarse outermost cell.
   EXPECT_GT(plan.truncation_term(), 0);
   EXPECT_GT(plan.coarse_tail_term(), plan.truncation_term());
+}
+
+// A sampler that reaches farther leaves the quantiser's tail, which is that of `default`.
+TEST(MechanismPlanTest, TailOfTheQuantiserIsChargedBesideTheNoises) {
+  MechanismSpec spec = PublishedSetting();
+  const MechanismPlan plan = PlanOf(spec);
+  spec.params.sampler = GaussianSampler::kZiggurat;
+  const MechanismPlan farther = PlanOf(spec);
+  EXPECT_NEAR(farther.truncation_term() / plan.truncation_term(), 0.5, 0.01);
+  EXPECT_NEAR(farther.coarse_tail_term() / plan.coarse_tail_term(), 0.5, 0.01);
+  EXPECT_EQ(
+      plan.truncation_term(),
+      2 * TruncationTerm(plan.draws(), GaussianBound(GaussianSampler::kDefault), spec.max_epsilon));
 }
 
 TEST(MechanismTest, ClipUsesThePlansNumbers) {

@@ -71,31 +71,9 @@ double Deviance(double k, double rate) {
 
 }  // namespace
 
-double PoissonLogProbability(double k, double rate) {
-  if (k == 0) return -rate;
-  return -0.5 * Log(2.0 * std::numbers::pi * k) - (StirlingError(k) + Deviance(k, rate));
-}
-
-PoissonHat PoissonHat::For(double rate) {
-  PoissonHat hat;
-  hat.b = 0.931 + 2.53 * static_cast<double>(std::sqrt(static_cast<float>(rate)));
-  hat.a = -0.059 + 0.02483 * hat.b;
-  const float excess = 1.1328f / static_cast<float>(hat.b - 3.4);
-  hat.inverse_alpha = 1.01 * (1.1239 + static_cast<double>(excess));
-  return hat;
-}
-
-PoissonAcceptance PoissonAcceptance::For(const PoissonHat& hat, double k, double t, double rate) {
-  const double square = t * t;
-  const double ratio = hat.inverse_alpha * square / (hat.a + hat.b * square);
-  if (k == 0) return {.factor = ratio * ratio, .exponent = rate};
-  return {.factor = ratio * ratio * (2.0 * std::numbers::pi * k),
-          .exponent = StirlingError(k) + Deviance(k, rate)};
-}
-
-bool PoissonFarOut(double k, double rate) {
-  const double v = (k - rate) / (k + rate);
-  return rate >= kPoissonLargeRate && v * v >= 0.01;
+double PoissonLogScaled(double k, double rate) {
+  if (k == 0) return 0.5 * Log(2.0 * std::numbers::pi * rate) - rate;
+  return -0.5 * Log(k / rate) - (StirlingError(k) + Deviance(k, rate));
 }
 
 void FillPoisson(std::span<const double> rates, crypto::Random& random,

@@ -6,6 +6,7 @@
 #include <boost/multiprecision/cpp_bin_float.hpp>
 
 #include "tacet/dp/poisson.h"
+#include "tacet/dp/poisson_trial.h"
 
 namespace tacet::dp::testing {
 
@@ -33,14 +34,15 @@ inline Real LogFactorial(double k) {
   return (n - Real(0.5)) * log(n) - n + log(two_pi) / 2 + series - log(product);
 }
 
-inline Real ReferenceLogProbability(double k, double rate) {
-  return Real(k) * log(Real(rate)) - Real(rate) - LogFactorial(k);
+inline Real ReferenceLogScaled(double k, double rate) {
+  const Real two_pi = 2 * boost::math::constants::pi<Real>();
+  return Real(k) * log(Real(rate)) - Real(rate) - LogFactorial(k) + log(two_pi * Real(rate)) / 2;
 }
 
-// log of PTRS' acceptance probability for the hat's parameters as doubles.
-inline Real ReferenceLogAcceptance(const PoissonHat& hat, double k, double t, double rate) {
-  return ReferenceLogProbability(k, rate) +
-         log((Real(hat.a) / (Real(t) * Real(t)) + Real(hat.b)) / Real(hat.inverse_alpha));
+// log p of poisson_trial.h for a normal draw as a double.
+inline Real ReferenceLogAcceptance(double rate, double k, double normal) {
+  return ReferenceLogScaled(k, rate) + Real(normal) * Real(normal) / 2 -
+         Real(kPoissonExcess) / Real(PoissonRoot(rate));
 }
 
 }  // namespace tacet::dp::testing

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The benchmarks behind docs/performance.md, as one record.
+
+usage: tools/performance_record.py TACET_LAB OUT.json
+
+Runs each benchmark three times, round by round, so that a change of the machine's speed touches all
+of them alike. Takes a quarter of an hour on two cores with nothing else to do.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+RUNS = 3
+COMMITTEES = ("4,1", "5,2", "7,2", "10,3", "20,6")
+RATES = ("26277", "1000", "300", "100", "12")
+
+
+def benchmarks() -> dict[str, tuple[dict[str, str], list[str]]]:
+    """Name to environment and arguments of each benchmark that is repeated."""
+    jobs: dict[str, tuple[dict[str, str], list[str]]] = {}
+    for committee in COMMITTEES:
+        jobs[f"he {committee}"] = ({}, ["bench", "he", "--committee", committee])
+    for scheme in ("paper", "paper-secret-key"):
+        jobs[f"he {scheme}"] = ({}, ["bench", "he", "--parameters", scheme])
+    for rate in RATES:
+        jobs[f"dp {rate}"] = ({}, ["bench", "dp", "--rate", rate])
+    for simd in ("avx2", "scalar"):
+        jobs[f"he 7,2 {simd}"] = ({"TACET_SIMD": simd}, ["bench", "he", "--committee", "7,2"])
+        for rate in RATES:
+            jobs[f"dp {rate} {simd}"] = ({"TACET_SIMD": simd}, ["bench", "dp", "--rate", rate])
+    for threads in ("1", "2"):
+        jobs[f"train {threads}"] = ({}, ["bench", "train", "--threads", threads])
+    jobs["load"] = ({}, ["load", "--clients", "1000", "--rounds", "2"])
+    return jobs
+
+
+LARGE = ["bench", "he", "--dimension", "100000000", "--participants", "8", "--repetitions", "1"]
+
+
+def measure(lab: str, environment: dict[str, str], arguments: list[str]) -> dict[str, object]:
+    """The JSON that a benchmark prints."""
+    print("tacet-lab", *arguments, *(f"{k}={v}" for k, v in environment.items()), flush=True)
+    result = subprocess.run(
+        [lab, *arguments, "--json"],
+        check=True,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **environment},
+    )
+    return json.loads(result.stdout)
+
+
+def main() -> None:
+    """Measures and writes the record."""
+    lab, out = sys.argv[1:]
+    version = subprocess.run([lab, "--version"], check=True, stdout=subprocess.PIPE, text=True)
+    runs: dict[str, list[dict[str, object]]] = {}
+    for _ in range(RUNS):
+        for name, (environment, arguments) in benchmarks().items():
+            runs.setdefault(name, []).append(measure(lab, environment, arguments))
+    runs["large"] = [measure(lab, {}, LARGE) for _ in range(2)]
+    with open(out, "w", encoding="utf-8") as file:
+        json.dump({"program": version.stdout.strip(), "runs": runs}, file, indent=1)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
