@@ -167,11 +167,15 @@ std::vector<Trial> SomeTrials(int count) {
 TEST(PoissonTest, QuickTestsNeverContradictTheExactOne) {
   constexpr uint32_t kTops = uint32_t{1} << 24;
   for (const Trial& trial : SomeTrials(200000)) {
-    const auto [rate, normal, k, p] = trial;
+    const double rate = trial.rate;
+    const double normal = trial.normal;
+    const double p = trial.p;
     const uint32_t sure = FirstFailure(
         kTops, [&](uint32_t top) { return IsSurelyTaken(rate, normal, top << 8 | 0xff); });
     ASSERT_LE(sure * 0x1p-24, p) << rate << " " << normal;
-    const auto verdict = [&](uint32_t top) { return QuickVerdict(rate, k, normal, top << 8); };
+    const auto verdict = [&](uint32_t top) {
+      return QuickVerdict(rate, trial.k, normal, top << 8);
+    };
     const double taken = 0x1p-24 * FirstFailure(kTops, [&](uint32_t top) {
                            return verdict(top) == PoissonVerdict::kTaken;
                          });
@@ -197,7 +201,9 @@ TEST(PoissonTest, ExactTestFollowsEveryBitOfItsUniformValue) {
   int rejected = 0;
   uint64_t seed = 0;
   for (const Trial& trial : SomeTrials(20000)) {
-    const auto [rate, normal, k, p] = trial;
+    const double rate = trial.rate;
+    const double normal = trial.normal;
+    const double p = trial.p;
     if (p < 1e-8) continue;
     const auto decide = [&](uint32_t chance) {
       crypto::Random random = crypto::SeededRandom(seed, "exact");
