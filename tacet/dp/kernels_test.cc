@@ -154,10 +154,9 @@ TEST_P(KernelsTest, PoissonTestsAtTheEdgesOfTheirTrials) {
         const double width = static_cast<double>(PoissonRoot(rates[i])) + kPoissonWidening;
         normals[i] = std::round(width * normals[i]) / width;
       }
-      const double p = std::exp(
-          std::max(PoissonLogAcceptance(
-                       rates[i], std::max(0.0, PoissonCandidate(rates[i], normals[i])), normals[i]),
-                   -40.0));
+      const double k = std::max(0.0, PoissonCandidate(rates[i], normals[i]));
+      const double log_p = PoissonLogAcceptance(rates[i], k, normals[i]);
+      const double p = std::exp(std::clamp(log_p, -40.0, -1e-6));
       const uint32_t edges[] = {0,
                                 1,
                                 255,
