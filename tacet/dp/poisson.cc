@@ -30,16 +30,9 @@ constexpr std::array<double, 16> kStirlingError = {
     0.005554733551962801371038690,
 };
 
-// 1/k to 2^-45 for 1 <= k < 2^53: a division in float and one step of Newton's, cheaper than a
-// division in double. What it is for is below 0.006 and needs an absolute 1e-16.
-double Reciprocal(double k) {
-  const double first = static_cast<double>(1.0f / static_cast<float>(k));
-  return first * (2.0 - k * first);
-}
-
 double StirlingError(double k) {
   if (k < 16) return kStirlingError[static_cast<size_t>(k)];
-  const double inverse = Reciprocal(k);
+  const double inverse = 1.0 / k;
   const double square = inverse * inverse;
   return inverse *
          (1.0 / 12 +
