@@ -70,6 +70,8 @@ WORDS = {
     r"openers?": "committee member",
     r"closed sums?": "aggregated ciphertext",
     r"lanes?": "slots",
+    r"cohort-knowing": "cohort-aware",
+    r"traffic(?: |-)observers?": "traffic-aware observer",
 }
 # Not looked for in comments of C++: a vector has lanes.
 IN_PAGES_ONLY = {r"lanes?"}

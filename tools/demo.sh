@@ -30,12 +30,14 @@ echo "== The guarantee of this small federation"
 echo "Few clients hide each other badly, so epsilon is large."
 echo
 "$program" privacy --clients "$(summary clients)" --cohort "$(summary cohort)" \
-  --rounds "$(summary charged_attempts)" --clip "$(config clip_norm)" --noise "$(config noise)" \
+  --rounds "$(summary charged_attempts)" --clip-norm "$(config clip_norm)" \
+  --noise-multiplier "$(config noise_multiplier)" \
   --delta "$(config delta)" --explain | fold -s -w 100
 echo
 echo "== The guarantee at the size of the paper's experiment"
 echo "3596 clients, 1000 in each of 100 rounds, noise of six clip norms:"
-"$program" privacy --clients 3596 --cohort 1000 --rounds 100 --clip 1 --noise 6 --delta 1e-5 |
+"$program" privacy --clients 3596 --cohort 1000 --rounds 100 --clip-norm 1 \
+  --noise-multiplier 6 --delta 1e-5 |
   grep '^epsilon '
 echo
 echo "== Files"

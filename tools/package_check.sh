@@ -47,7 +47,7 @@ for user in tacet tacet-server; do
   [ "$(inside stat -c '%U %a' "/var/lib/$user")" = "$user 700" ] || fail "/var/lib/$user is not $user's"
 done
 inside tacet --version
-inside tacet privacy --clients 100 --cohort 50 --rounds 10 --noise 8 --json > /dev/null
+inside tacet privacy --clients 100 --cohort 50 --rounds 10 --noise-multiplier 8 --json > /dev/null
 inside tacet-server --version
 [ -e "$root/usr/share/man/man1/tacet-client-run.1.gz" ] || fail "the manual pages are missing"
 inside systemd-analyze --man=no verify tacet-client.service tacet-server.service

@@ -80,7 +80,7 @@ JsonValue ServerStatusJson(const ServerParts& parts) {
   JsonValue events = JsonValue::MakeArray();
   for (JsonValue& event : parts.log.Recent()) events.Append(std::move(event));
   return JsonValue::MakeObject()
-      .Set("format", 1)
+      .Set("format", 2)
       .Set("version", parts.version)
       .Set("now", parts.clock())
       .Set("started_at", parts.started_at)
@@ -110,7 +110,7 @@ JsonValue ServerAgreementJson(const ServerParts& parts) {
   JsonValue privacy;
   if (const JsonValue* rows = whole.Find("privacy"); rows != nullptr) privacy = *rows;
   return JsonValue::MakeObject()
-      .Set("format", 1)
+      .Set("format", 2)
       .Set("attempt_budget", parts.manifest.manifest().attempt_budget())
       .Set("unit", accounting::UnitName(agreed.privacy.unit))
       .Set("sampling", accounting::SamplingName(agreed.sampling.method))

@@ -34,7 +34,7 @@ enum class Observer {
   kParticipantOutOfCohort,  // a client that takes part in no round
   kColluders,               // `colluders` clients together
   kCohortAware,             // knows who took part: server, network, operators
-  kTrafficObserver,         // the same, where dummy uploads hide who took part
+  kTrafficAware,            // the same, where dummy uploads hide who took part
   kCoalition,               // the server and `colluders` clients, few of them on the committee
   kServerWithKeyHolder,     // without a committee only: the server and one client
   kPublishedParticipant,    // a client by the convention of the paper that tacet follows
@@ -57,7 +57,6 @@ enum class Standing {
 };
 
 // The words of tables, JSON and the command line: "replace-one", "fixed-size", "coalition", "pld".
-// The observers kExternal and kCohortAware have the names `outsider` and `cohort-knowing` there.
 std::string_view Name(Unit unit);
 std::string_view Name(Neighbouring neighbouring);
 std::string_view Name(Sampling sampling);

@@ -18,7 +18,7 @@ constexpr std::array kNeighbourings = {Neighbouring::kReplaceOne, Neighbouring::
 constexpr std::array kSamplings = {Sampling::kNone, Sampling::kFixedSize, Sampling::kPoisson};
 constexpr std::array kObservers = {
     Observer::kExternal,  Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
-    Observer::kColluders, Observer::kCohortAware,         Observer::kTrafficObserver,
+    Observer::kColluders, Observer::kCohortAware,         Observer::kTrafficAware,
     Observer::kCoalition, Observer::kServerWithKeyHolder, Observer::kPublishedParticipant};
 constexpr std::array kAccountants = {Accountant::kMoments, Accountant::kRdp, Accountant::kPld,
                                      Accountant::kFixedSizeTight, Accountant::kFixedOrderRdp};

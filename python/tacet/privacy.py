@@ -34,12 +34,12 @@ Neighbouring = Literal["replace-one", "zero-out"]
 Sampling = Literal["none", "fixed-size", "poisson"]
 Accountant = Literal["moments", "rdp", "pld", "fixed-size-tight", "fixed-order-rdp"]
 Observer = Literal[
-    "outsider",
+    "external",
     "participant-in-cohort",
     "participant-out-of-cohort",
     "colluders",
-    "cohort-knowing",
-    "traffic-observer",
+    "cohort-aware",
+    "traffic-aware",
     "coalition",
     "server-with-key-holder",
     "participant-published",

@@ -183,7 +183,7 @@ def _settings(
     if privacy.target_epsilon is not None:
         settings["privacy.target_epsilon"] = privacy.target_epsilon
     else:
-        settings["privacy.noise"] = (privacy.noise_multiplier or 0.0) * privacy.clip_norm
+        settings["privacy.noise_multiplier"] = privacy.noise_multiplier or 0.0
     settings.update({key: value for key, value in federation.items() if value is not None})
     settings.update({key: value for key, value in run.items() if value is not None})
     return settings

@@ -497,7 +497,7 @@ def query_text(
         "target_epsilon": (
             None if target_epsilon is None else number_of("target_epsilon", target_epsilon)
         ),
-        "noise": (
+        "noise_multiplier": (
             None if noise_multiplier is None else number_of("noise_multiplier", noise_multiplier)
         ),
         "delta": number_of("delta", delta),

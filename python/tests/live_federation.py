@@ -23,7 +23,7 @@ rounds = {rounds}
 [privacy]
 {privacy}
 """
-CLIENTS = "clip_norm = 1.0\nnoise = 2.0\nscale = 1e-3\n"
+CLIENTS = "clip_norm = 1.0\nnoise_multiplier = 2.0\nscale = 1e-3\n"
 
 
 class LiveFederation:

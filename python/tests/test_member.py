@@ -135,7 +135,7 @@ def test_five_members_of_whom_four_train_in_python(
     assert sites[0].outcome is not None
     assert sites[0].outcome["complete"] is True
     assert sites[0].outcome["charged_attempts"] == 3
-    assert sites[0].outcome["alarms"] == []
+    assert sites[0].outcome["violations"] == []
     assert east.outcome == {**sites[0].outcome, "member": "east", "run": str(east.home / "run")}
     assert first.summary["model"] == "external"
     assert (sites[1].name, sites[1].federation, sites[1].unit, sites[1].rounds) == (
@@ -143,7 +143,7 @@ def test_five_members_of_whom_four_train_in_python(
     )  # fmt: skip
     # The other commands read the run; a second run of a finished member ends at once.
     audited = subprocess.run(
-        [os.environ["TACET_PROGRAM"], "audit", first.path, "--json"],
+        [os.environ["TACET_PROGRAM"], "audit", "write", first.path, "--json"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert audited.returncode == 0, audited.stderr
@@ -438,7 +438,7 @@ record_rate = 0.5
 expected_batch = 6
 clip_norm = 1.0
 coordinate_bound = 4.0
-noise = 2.0
+noise_multiplier = 2
 scale = 1e-3
 """
 

@@ -18,7 +18,7 @@ def test_the_rows_of_a_guarantee_hold_the_headline() -> None:
     assert g.headline is not None
     assert g.headline.epsilon == g.epsilon
     assert g.headline.standing == "guarantee"
-    assert {row.observer for row in g.rows} >= {"outsider", "cohort-knowing", "coalition"}
+    assert {row.observer for row in g.rows} >= {"external", "cohort-aware", "coalition"}
     assert all((row.epsilon is None) == (row.standing == "none") for row in g.rows)
 
 
@@ -49,10 +49,10 @@ def test_calibrations_are_the_least_and_the_most() -> None:
 
 def test_an_observer_and_an_accountant_can_be_chosen() -> None:
     sigma = tacet.calibrate(
-        target_epsilon=4, observer="outsider", accountant="moments", **SMALL
+        target_epsilon=4, observer="external", accountant="moments", **SMALL
     )
     rows = tacet.guarantee(**SMALL, noise_multiplier=sigma).rows
-    [row] = [r for r in rows if (r.observer, r.accountant) == ("outsider", "moments")]
+    [row] = [r for r in rows if (r.observer, r.accountant) == ("external", "moments")]
     assert row.epsilon is not None
     assert math.isclose(row.epsilon, 4, rel_tol=1e-3)
 

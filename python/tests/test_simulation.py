@@ -88,7 +88,7 @@ def test_a_figure_that_was_not_measured_is_absent(
     assert run.summary["accuracy_before"] == figures.get("accuracy")
     assert run.summary["most_frequent_class"] is None
     program("report", run.path, "--out", tmp_path / "page.html")
-    program("audit", run.path, "--out", tmp_path / "audit.json")
+    program("audit", "write", run.path, "--out", tmp_path / "audit.json")
     program("audit", "verify", tmp_path / "audit.json")
 
 
@@ -136,7 +136,7 @@ def test_the_program_reads_the_run(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     program("report", run.path, "--out", page)
     assert "external" in page.read_text(encoding="utf-8")
-    program("audit", run.path, "--out", tmp_path / "audit.json")
+    program("audit", "write", run.path, "--out", tmp_path / "audit.json")
     program("audit", "verify", tmp_path / "audit.json")
     assert "a line of 50 numbers" in (run.path / "config.toml").read_text(encoding="utf-8")
 
@@ -166,7 +166,7 @@ learning_rate_final = 1e-30
 rounds = 2
 cohort = 4
 [privacy]
-noise = 2.0
+noise_multiplier = 2
 delta = 1e-3
 [run]
 insecure_seed = 7

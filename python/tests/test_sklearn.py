@@ -152,7 +152,7 @@ def test_scikit_learn_searches_and_pipelines(
 
 
 def test_sites_fit_in_a_live_federation(tmp_path: Path) -> None:
-    privacy = "clip_norm = 1.0\nnoise = 2.0\nscale = 1e-3\n"
+    privacy = "clip_norm = 1.0\nnoise_multiplier = 2.0\nscale = 1e-3\n"
     federation = LiveFederation(
         tmp_path, ["north", "south"], np.zeros(12, dtype=np.float32), rounds=2, privacy=privacy
     )

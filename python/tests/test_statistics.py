@@ -115,7 +115,7 @@ def test_answers_are_near_the_truth_with_errors(tmp_path: Path) -> None:
     again = statistics.open_release(release.path)
     assert again.answers == release.answers
     audited = subprocess.run(
-        [os.environ["TACET_PROGRAM"], "audit", release.path, "--json"],
+        [os.environ["TACET_PROGRAM"], "audit", "write", release.path, "--json"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert audited.returncode == 0, audited.stderr

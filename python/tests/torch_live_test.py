@@ -29,7 +29,7 @@ class LiveRecordsTest(unittest.TestCase):
         initial[: 4 * 8] = np.random.default_rng(1).normal(0, 0.5, 32)
         privacy = (
             'unit = "record"\nrecord_rate = 0.5\nexpected_batch = 50\nclip_norm = 1.0\n'
-            "coordinate_bound = 60.0\nnoise = 2.0\nscale = 1e-3\n"
+            "coordinate_bound = 60.0\nnoise_multiplier = 2.0\nscale = 1e-3\n"
         )
         drawn: dict[str, list[list[int]]] = {name: [] for name in data}
 

@@ -184,7 +184,7 @@ unit = "{unit}"
 record_rate = 1.0
 clip_norm = 0.5
 coordinate_bound = 5.0
-noise = 1.0
+noise_multiplier = 2
 [run]
 no_noise = true
 no_encryption = true
@@ -344,7 +344,7 @@ class FederationTest(unittest.TestCase):
         persons = [i // 3 for i in range(60)]  # 20 of them; 10 at each of two sites
         privacy = (
             'unit = "person"\nrecord_rate = 0.5\nexpected_batch = 10\nclip_norm = 1.0\n'
-            "coordinate_bound = 5.0\nnoise = 3.0\nscale = 1e-3\n"
+            "coordinate_bound = 5.0\nnoise_multiplier = 3.0\nscale = 1e-3\n"
         )
         lengths: list[float] = []
 

@@ -31,7 +31,7 @@ std::string Audience(Observer observer, const FederationPrivacySpec& spec) {
                  ? "Anyone who learns who took part although everybody uploads"
                  : "Anyone who knows who took part: the server, its network, its operators, once "
                    "they hold the models";
-    case Observer::kTrafficObserver:
+    case Observer::kTrafficAware:
       return "The server, its network, its operators, who see an upload of every client";
     case Observer::kCoalition:
       return spec.privacy.colluders == 0

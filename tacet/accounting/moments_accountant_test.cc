@@ -34,7 +34,7 @@ TEST(MomentsAccountantTest, ReproducesThePublishedSetting) {
   const auto result = MomentsEpsilon(Repeated(PaperEvent(), 100), 1e-5);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->order, 5);
-  ExpectRelative(result->epsilon, Reference("/paper_setting/eps_end_user"), "outsider");
+  ExpectRelative(result->epsilon, Reference("/paper_setting/eps_end_user"), "external");
 
   SamplingEvent event = PaperEvent();
   event.noise_stddev = 6.0 * 999 / 1000;

@@ -181,7 +181,7 @@ void NoteHonestDraw(const FederationPrivacySpec& spec, std::vector<ObservedRound
 std::string_view ObserverName(Observer observer) {
   switch (observer) {
     case Observer::kExternal:
-      return "outsider";
+      return "external";
     case Observer::kParticipantInCohort:
       return "participant-in-cohort";
     case Observer::kParticipantOutOfCohort:
@@ -189,9 +189,9 @@ std::string_view ObserverName(Observer observer) {
     case Observer::kColluders:
       return "colluders";
     case Observer::kCohortAware:
-      return "cohort-knowing";
-    case Observer::kTrafficObserver:
-      return "traffic-observer";
+      return "cohort-aware";
+    case Observer::kTrafficAware:
+      return "traffic-aware";
     case Observer::kCoalition:
       return "coalition";
     case Observer::kServerWithKeyHolder:
@@ -281,7 +281,7 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPr
   }
 
   if (spec.sampling.dummy_uploads) {
-    observers.push_back({.observer = Observer::kTrafficObserver,
+    observers.push_back({.observer = Observer::kTrafficAware,
                          .round = {{.event = Release(spec, shares, q, spec.pool)}},
                          .releases = spec.rounds,
                          .note = "server, network, operators, who see an upload of everybody"});

@@ -21,7 +21,7 @@ enum class Observer {
   kParticipantOutOfCohort,  // a client who is in no round
   kColluders,               // c clients together
   kCohortAware,             // server, network, operators: know who took part, see every model
-  kTrafficObserver,         // the same where dummy uploads hide who took part
+  kTrafficAware,            // the same where dummy uploads hide who took part
   kCoalition,               // server and c members, at most f of them on the committee
   kServerWithKeyHolder,     // without a committee: decrypts single uploads
   kPublishedParticipant,    // the paper's convention: noise (1 - chi) sigma, chi = max(1, c) / K

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Observer kObservers[] = {
     Observer::kExternal,  Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
-    Observer::kColluders, Observer::kCohortAware,         Observer::kTrafficObserver,
+    Observer::kColluders, Observer::kCohortAware,         Observer::kTrafficAware,
     Observer::kCoalition, Observer::kServerWithKeyHolder, Observer::kPublishedParticipant};
 
 using Observed = std::vector<ObservedRounds>;

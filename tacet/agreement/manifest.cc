@@ -233,7 +233,8 @@ absl::Status ChooseNoise(ManifestSpec& spec) {
   if (spec.privacy.target_epsilon == 0) return absl::OkStatus();
   if (spec.mechanism.noise_stddev != 0) {
     return base::InvalidArgument(
-        "noise is {} and target_epsilon is {}: the one follows from the other, leave one out",
+        "noise_stddev is {} and target_epsilon is {}: the one follows from the other, leave one "
+        "out",
         spec.mechanism.noise_stddev, spec.privacy.target_epsilon);
   }
   if (!spec.mechanism.makes_guarantee()) {
@@ -253,7 +254,8 @@ absl::Status TooLittleNoise(const ManifestSpec& spec, double epsilon) {
       "epsilon is {:.4g} or more for every observer at noise {:.4g} and clip norm {:.4g}, which "
       "protects nobody: {}",
       epsilon, spec.mechanism.noise_stddev, spec.mechanism.clip_norm,
-      spec.privacy.target_epsilon > 0 ? "lower `privacy.target_epsilon`" : "raise `privacy.noise`");
+      spec.privacy.target_epsilon > 0 ? "lower `privacy.target_epsilon`"
+                                      : "raise `privacy.noise_multiplier`");
 }
 
 absl::Status CheckBudget(const ManifestSpec& spec) {

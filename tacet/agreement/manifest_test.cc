@@ -59,7 +59,7 @@ TEST(ManifestTest, PlansAThirdOfThePapersNoise) {
   EXPECT_LT(manifest->max_epsilon(), accounting::kLargestCarriedEpsilon);
   spec.mechanism.noise_stddev = 0.3;
   // The samplers' tails are too short for that epsilon, but the noise is what has to change.
-  EXPECT_THAT(Refusal(spec), EndsWith("protects nobody: raise `privacy.noise`"));
+  EXPECT_THAT(Refusal(spec), EndsWith("protects nobody: raise `privacy.noise_multiplier`"));
   spec.mechanism.noise_stddev = 0;
   spec.privacy.target_epsilon = 1000;
   spec.spare_attempts = 0;
@@ -505,7 +505,7 @@ TEST(ManifestTest, WithDummyUploadsTheServerIsGuaranteedWhatAnExternalObserverIs
   open.sampling.dummy_uploads = false;
   open.sampling.min_participants = 0;
   const double external = epsilon_of(Covered(), accounting::Observer::kExternal);
-  EXPECT_DOUBLE_EQ(epsilon_of(Covered(), accounting::Observer::kTrafficObserver), external);
+  EXPECT_DOUBLE_EQ(epsilon_of(Covered(), accounting::Observer::kTrafficAware), external);
   EXPECT_GT(epsilon_of(open, accounting::Observer::kCohortAware), 2 * external);
 }
 

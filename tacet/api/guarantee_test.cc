@@ -192,16 +192,16 @@ TEST(PrivacyModelTest, WordsAreThoseOfTheAccountants) {
   EXPECT_EQ(Name(Accountant::kPld), "pld");
   EXPECT_EQ(Name(Accountant::kFixedSizeTight), "fixed-size-tight");
   EXPECT_EQ(Name(Accountant::kFixedOrderRdp), "fixed-order-rdp");
-  EXPECT_EQ(Name(Observer::kExternal), "outsider");
-  EXPECT_EQ(Name(Observer::kCohortAware), "cohort-knowing");
+  EXPECT_EQ(Name(Observer::kExternal), "external");
+  EXPECT_EQ(Name(Observer::kCohortAware), "cohort-aware");
   EXPECT_EQ(Name(Observer::kCoalition), "coalition");
 }
 
 TEST(PrivacyModelTest, ConversionsAreInverse) {
   for (const auto observer :
        {Observer::kExternal, Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
-        Observer::kColluders, Observer::kCohortAware, Observer::kTrafficObserver,
-        Observer::kCoalition, Observer::kServerWithKeyHolder, Observer::kPublishedParticipant}) {
+        Observer::kColluders, Observer::kCohortAware, Observer::kTrafficAware, Observer::kCoalition,
+        Observer::kServerWithKeyHolder, Observer::kPublishedParticipant}) {
     EXPECT_EQ(Public(Internal(observer)), observer);
   }
   for (const auto accountant : {Accountant::kMoments, Accountant::kRdp, Accountant::kPld,

@@ -29,7 +29,7 @@ constexpr Pairs<Observer, accounting::Observer, 9> kObservers = {
     {Observer::kParticipantOutOfCohort, accounting::Observer::kParticipantOutOfCohort},
     {Observer::kColluders, accounting::Observer::kColluders},
     {Observer::kCohortAware, accounting::Observer::kCohortAware},
-    {Observer::kTrafficObserver, accounting::Observer::kTrafficObserver},
+    {Observer::kTrafficAware, accounting::Observer::kTrafficAware},
     {Observer::kCoalition, accounting::Observer::kCoalition},
     {Observer::kServerWithKeyHolder, accounting::Observer::kServerWithKeyHolder},
     {Observer::kPublishedParticipant, accounting::Observer::kPublishedParticipant},

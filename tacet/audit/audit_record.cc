@@ -159,7 +159,7 @@ JsonValue MechanismJson(const AuditedAgreement& agreement) {
   mechanism.Set("name", "distributed Gaussian noise, Poisson quantisation")
       .Set("clip_norm", agreed.mechanism.clip_norm)
       .Set("coordinate_bound", agreed.mechanism.coordinate_bound)
-      .Set("noise", agreed.mechanism.noise_stddev)
+      .Set("noise_stddev", agreed.mechanism.noise_stddev)
       .Set("scale", agreed.mechanism.scale)
       .Set("sampler", dp::GaussianSamplerName(agreed.mechanism.sampler))
       .Set("without_noise", agreed.mechanism.without_noise)
@@ -178,7 +178,7 @@ JsonValue MechanismJson(const AuditedAgreement& agreement) {
       .Set("charged_event", JsonValue::MakeObject()
                                 .Set("sampling", accounting::SamplingName(event.sampling))
                                 .Set("rate", event.sampling_rate)
-                                .Set("noise", event.noise_stddev)
+                                .Set("noise_stddev", event.noise_stddev)
                                 .Set("clip_norm", event.clip_norm));
   if (agreed.sampling.dummy_uploads) mechanism.Set("dummy_uploads", true);
   if (agreed.sampling.max_participations != 0) {
@@ -392,7 +392,7 @@ JsonValue AssumptionsJson(const agreement::ManifestSpec& agreed) {
        {"A member's software clips and adds its noise as agreed; as many members as "
         "min_participants less the colluders of an observer do so honestly.",
         "Rows with sampling hold against observers that learn no cohort; an observer that sees the "
-        "traffic, or was told the cohort, is under cohort-knowing.",
+        "traffic, or was told the cohort, is under cohort-aware.",
         agreed.committee.seats == 0
             ? "The server together with a holder of the epoch key decrypts single uploads: there "
               "is no guarantee against the two together."

@@ -87,7 +87,7 @@ TEST(AuditTest, AnAlteredFigureIsNamed) {
   const std::string stated = fmt::format("\"epsilon\":{}", epsilon);
   EXPECT_THAT(
       Refusal(Resigned(Altered(record, stated, fmt::format("\"epsilon\":{}", 0.99 * epsilon)))),
-      AllOf(StartsWith("row outsider, replace-one, fixed-size-tight: `epsilon`: the record says "),
+      AllOf(StartsWith("row external, replace-one, fixed-size-tight: `epsilon`: the record says "),
             HasSubstr(fmt::format("the events give {}", epsilon)), Not(HasSubstr("signature"))));
   // Too high by more than rounding is wrong too; the last bits are not.
   EXPECT_THAT(
@@ -102,7 +102,7 @@ TEST(AuditTest, AnAlteredFigureIsNamed) {
   EXPECT_THAT(Refusal(Resigned(Altered(record, "\"unit\":\"client\"", "\"unit\":\"record\""))),
               HasSubstr("`privacy_unit`: `unit`: the record says \"record\", the events give "
                         "\"client\""));
-  EXPECT_THAT(Refusal(Resigned(Altered(record, "\"noise\":6,", "\"noise\":9,"))),
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "\"noise_stddev\":6,", "\"noise_stddev\":9,"))),
               HasSubstr("the events give 6"));
   EXPECT_THAT(
       Refusal(Resigned(Altered(record, "\"labels\":[]", "\"approved\":true,\"labels\":[]"))),
@@ -674,8 +674,8 @@ TEST(AuditTest, AFileOfAnotherLayoutIsRefused) {
   EXPECT_THAT(Refusal(Replaced(text, "ed25519", "none")), HasSubstr("algorithm is \"none\""));
   EXPECT_THAT(Refusal(Replaced(text, "\"fingerprint\": \"", "\"fingerprint\": \"0")),
               HasSubstr("not that of its key"));
-  EXPECT_THAT(Refusal(Replaced(text, "\"version\": 1,", "\"version\": 2,")),
-              HasSubstr("version 2, expected"));
+  EXPECT_THAT(Refusal(Replaced(text, "\"version\": 2,", "\"version\": 1,")),
+              HasSubstr("version 1, expected"));
   EXPECT_THAT(Refusal(Replaced(text, "\"head\": \"", "\"head\": \"zz")),
               AllOf(StartsWith("ledger: member `head`"), HasSubstr("hexadecimal")));
 }

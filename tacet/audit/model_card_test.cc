@@ -25,7 +25,7 @@ TEST(ModelCardTest, SaysWhatWasTrainedAndHowToVerify) {
   EXPECT_THAT(card, HasSubstr("# Model card: `logistic`"));
   EXPECT_THAT(card, HasSubstr("3 of 3 rounds"));
   EXPECT_THAT(card, HasSubstr("5 attempts were charged"));
-  EXPECT_THAT(card, HasSubstr("| outsider | "));
+  EXPECT_THAT(card, HasSubstr("| external | "));
   EXPECT_THAT(card, HasSubstr("| coalition | 3.125 | "));
   EXPECT_THAT(card, HasSubstr("### In words\n\nIt is so.\n"));
   EXPECT_THAT(card, HasSubstr("tacet audit verify audit.json"));
@@ -40,7 +40,7 @@ TEST(ModelCardTest, LabelsComeFirstAndUnfinishedRunsSaySo) {
   facts.released_model.reset();
   const std::string card = CardOf(std::move(facts));
   EXPECT_LT(card.find("labelled insecure-seed"), card.find("## What was trained"));
-  EXPECT_THAT(card, HasSubstr("| outsider | none | | |"));
+  EXPECT_THAT(card, HasSubstr("| external | none | | |"));
   EXPECT_THAT(card, HasSubstr("**unfinished**"));
 }
 

@@ -56,8 +56,8 @@ std::string Text(const JsonValue& object, std::string_view key) {
 
 // How a person knows the element: a row by who looks, a round by its number.
 std::string ElementName(const std::string& list, size_t index, const JsonValue& element) {
-  if (element.Find("view") != nullptr) {
-    return fmt::format("row {}, {}, {}", Text(element, "view"), Text(element, "neighbouring"),
+  if (element.Find("observer") != nullptr) {
+    return fmt::format("row {}, {}, {}", Text(element, "observer"), Text(element, "neighbouring"),
                        Text(element, "name"));
   }
   return fmt::format("{}[{}]", list, index);

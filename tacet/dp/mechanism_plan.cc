@@ -38,7 +38,7 @@ absl::Status CheckFields(const MechanismSpec& spec) {
   }
   if (params.noise_stddev == 0 && !params.without_noise) {
     return base::InvalidArgument(
-        "noise_stddev is 0, which protects nobody; a run without noise must say so "
+        "noise_multiplier is 0, which protects nobody; a run without noise must say so "
         "(without_noise)");
   }
   if (spec.cohort == 0) return base::InvalidArgument("cohort must be at least 1, got 0");

@@ -203,7 +203,7 @@ TEST(MechanismPlanTest, RefusesWithOneReasonEach) {
       {[](auto& s) { s.params.scale = -1e-4; },
        "scale must be finite and at least 1e-30, got -0.0001"},
       {[&](auto& s) { s.params.scale = infinity; }, "scale must be finite"},
-      {[](auto& s) { s.params.noise_stddev = 0; }, "noise_stddev is 0, which protects nobody"},
+      {[](auto& s) { s.params.noise_stddev = 0; }, "noise_multiplier is 0, which protects nobody"},
       {[](auto& s) { s.params.noise_stddev = -6; },
        "noise_stddev must be finite and not negative, got -6"},
       {[&](auto& s) { s.params.noise_stddev = nan; },

@@ -12,7 +12,7 @@ namespace {
 base::JsonValue RowJson(const PrivacyRow& row) {
   base::JsonValue item;
   item.Set("name", accounting::AccountantName(row.accountant))
-      .Set("view", accounting::ObserverName(row.observer))
+      .Set("observer", accounting::ObserverName(row.observer))
       .Set("unit", accounting::UnitName(row.unit))
       .Set("neighbouring", accounting::NeighbouringName(row.neighbouring))
       .Set("sampling", accounting::SamplingName(row.sampling))
@@ -35,7 +35,7 @@ base::JsonValue RowJson(const PrivacyRow& row) {
     item.Set("reason", row.note);
   } else {
     item.Set("releases", row.releases)
-        .Set("noise", row.noise_stddev)
+        .Set("noise_stddev", row.noise_stddev)
         .Set("sampling_rate", row.sampling_rate)
         .Set("note", row.note);
   }
@@ -64,7 +64,7 @@ base::JsonValue StatementJson(const accounting::PrivacyStatement& statement) {
   base::JsonValue list = base::JsonValue::MakeArray();
   for (const accounting::PrivacyGuarantee& guarantee : statement.guarantees) {
     base::JsonValue item = base::JsonValue::MakeObject()
-                               .Set("view", accounting::ObserverName(guarantee.observer))
+                               .Set("observer", accounting::ObserverName(guarantee.observer))
                                .Set("audience", guarantee.audience)
                                .Set("note", guarantee.note)
                                .Set("releases", guarantee.releases);

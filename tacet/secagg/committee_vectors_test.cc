@@ -306,7 +306,7 @@ class VectorRound {
         .Set("packing", params.committee().packing)
         .Set("clip_norm", mechanism.params.clip_norm)
         .Set("coordinate_bound", mechanism.params.coordinate_bound)
-        .Set("noise", mechanism.params.noise_stddev)
+        .Set("noise_stddev", mechanism.params.noise_stddev)
         .Set("noise_shares", mechanism.noise_shares)
         .Set("scale", mechanism.params.scale);
   }

@@ -261,7 +261,8 @@ absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
     table.TakeWord("neighbouring", accounting::ParseNeighbouring, query.neighbouring);
     table.Take("target_epsilon", result.privacy.target_epsilon);
     table.Take("budget_epsilon", result.privacy.budget_epsilon);
-    table.Take("noise", result.noise);
+    table.Take("noise_multiplier", result.noise_multiplier);
+    table.Take("noise_stddev", result.noise_stddev);
     table.Take("delta", result.privacy.delta);
     table.Take("colluders", result.privacy.colluders);
     table.Take("appearances", result.appearances);
@@ -282,10 +283,12 @@ absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
     return base::InvalidArgument("privacy.spare_attempts is {}, expected at most 1000",
                                  result.spare_attempts);
   }
-  if ((result.noise == 0) == (result.privacy.target_epsilon == 0)) {
+  const double& target = result.privacy.target_epsilon;
+  if ((target != 0) + (result.noise_multiplier != 0) + (result.noise_stddev != 0) != 1) {
     return base::InvalidArgument(
-        "privacy.target_epsilon is {} and privacy.noise is {}: give one of them, above 0",
-        result.privacy.target_epsilon, result.noise);
+        "privacy.target_epsilon is {}, privacy.noise_multiplier {} and privacy.noise_stddev {}: "
+        "give one of them, above 0",
+        target, result.noise_multiplier, result.noise_stddev);
   }
   return result;
 }

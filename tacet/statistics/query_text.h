@@ -22,7 +22,9 @@ struct QueryFile {
   std::vector<std::string> columns = {};  // names, for files without a header
   bool decimal_comma = false;
   accounting::PrivacyTarget privacy = {};  // unit and neighbouring are the query's
-  double noise = 0;                        // sigma / S, instead of a target epsilon
+  // Instead of a target epsilon: sigma / S, or sigma in units of the query's vector.
+  double noise_multiplier = 0;
+  double noise_stddev = 0;
   uint64_t appearances = 1;
   uint64_t spare_attempts = 0;  // that may be charged beside the one
 };

@@ -85,8 +85,10 @@ TEST(QueryTextTest, ErrorsNameTheKey) {
   EXPECT_THAT(
       Refusal(with(R"({"kind": "histogram", "column": "a", "bins": 1e9, "low": 0, "high": 1})")),
       HasSubstr("question[0].bins"));
-  EXPECT_THAT(Refusal(R"({"question": [{"kind": "count"}]})"),
-              HasSubstr("privacy.target_epsilon is 0 and privacy.noise is 0: give one of them"));
+  EXPECT_THAT(
+      Refusal(R"({"question": [{"kind": "count"}]})"),
+      HasSubstr(
+          "privacy.target_epsilon is 0, privacy.noise_multiplier 0 and privacy.noise_stddev 0"));
   EXPECT_THAT(Refusal(with("7")), HasSubstr("question[0].kind is missing"));
 }
 

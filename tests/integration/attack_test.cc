@@ -132,7 +132,7 @@ TEST_F(NoiseAttackTest, FindsWhoIsRememberedAndNotWhoIsHidden) {
   const base::JsonValue& ratio = AttackOf(hidden, "record", "likelihood-ratio");
   EXPECT_NEAR(Number(ratio, "auc"), 0.5, 0.1);
   const base::JsonValue& bound = hidden.Find("bounds")->items()[0];
-  EXPECT_EQ(*bound.Find("view")->AsString(), "outsider");
+  EXPECT_EQ(*bound.Find("observer")->AsString(), "external");
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_LE(LowEnd(PointOf(ratio, i)),
               *bound.Find("max_true_positive_rates")->items()[i].AsDouble());
@@ -158,7 +158,7 @@ rounds = 3
 cohort = 4
 [privacy]
 clip_norm = 0.5
-noise = 3.0
+noise_multiplier = 6
 scale = 1e-3
 [data]
 )";

@@ -47,9 +47,9 @@ class AuditTest : public ProgramTest {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   }
 
-  // The answer of `tacet audit run --json`.
+  // The answer of `tacet audit write run --json`.
   JsonValue Audit(const std::string& run = "run") {
-    const Outcome outcome = Tacet({"audit", run, "--json"});
+    const Outcome outcome = Tacet({"audit", "write", run, "--json"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     auto answer = JsonValue::Parse(outcome.out);
     EXPECT_TRUE(answer.ok()) << answer.status();
@@ -155,7 +155,7 @@ TEST_F(AuditTest, ARunIsAuditedVerifiedAndDescribed) {
   EXPECT_THAT(card, AllOf(HasSubstr("3 of 3 rounds"), HasSubstr(signer),
                           HasSubstr("Anyone who sees every model")));
   // Auditing again changes the date at most.
-  ASSERT_EQ(Tacet({"audit", "run", "--out", "again.json"}).exit_code, 0);
+  ASSERT_EQ(Tacet({"audit", "write", "run", "--out", "again.json"}).exit_code, 0);
   EXPECT_EQ(Refusal("again.json", signer), "");
   EXPECT_TRUE(std::filesystem::exists(path_ / "model-card.md"));
 }
@@ -169,7 +169,7 @@ TEST_F(AuditTest, WhatWasAlteredIsNamed) {
   const std::string epsilon =
       record.Find("privacy")->Find("headlines")->items().front().Find("epsilon")->Dump();
   EXPECT_THAT(Refusal(Forged("\"epsilon\":" + epsilon, "\"epsilon\":0.5")),
-              AllOf(HasSubstr("row outsider, replace-one"),
+              AllOf(HasSubstr("row external, replace-one"),
                     HasSubstr("the record says 0.5, the events give " + epsilon)));
   const std::string round = record.Find("rounds")->items()[1].Dump();
   EXPECT_THAT(Refusal(Forged(round + ",", "")), HasSubstr("round 1 is missing"));
@@ -228,7 +228,7 @@ TEST_F(AuditTest, RefusedAttemptsStandWithTheirReason) {
 TEST_F(AuditTest, ARunThatWasKilledAndResumedShowsWhatWasInterrupted) {
   std::string config = kSmall;
   config.insert(config.find("cohort = 6"), "spare_attempts = 200\n");
-  config.replace(config.find("noise = 1.5"), 11, "noise = 12");
+  config.replace(config.find("noise_multiplier = 3"), 20, "noise_multiplier = 24");
   const std::vector<std::string> start = {
       "simulate", "--config", WriteConfig(config), "--out", "run", "--rounds", "40"};
   const std::vector<std::string> resume = {"simulate", "--resume", "--out", "run"};
@@ -279,7 +279,7 @@ TEST_F(AuditTest, ACutChargeIsMissed) {
       *ReadJson("run/audit.json").Find("signature")->Find("fingerprint")->AsString();
   CutCharges([](const ledger::LedgerEntry& entry) { return entry.label.number.round == 2; });
   const auto refusal = [this] {
-    const Outcome outcome = Tacet({"audit", "run", "--out", "cut.json"});
+    const Outcome outcome = Tacet({"audit", "write", "run", "--out", "cut.json"});
     EXPECT_EQ(outcome.exit_code == 0, outcome.err.empty());
     return outcome.err;
   };
@@ -325,11 +325,11 @@ TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
     text.erase(text.find(what), what.size());
     WriteConfig(text, "run/" + name);
   };
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("attempts lists round"));
+  EXPECT_THAT(Tacet({"audit", "write", "run"}).err, HasSubstr("attempts lists round"));
   without("attempts", charge + "\n");
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("refused lists round"));
+  EXPECT_THAT(Tacet({"audit", "write", "run"}).err, HasSubstr("refused lists round"));
   without("refused", line + "\n");
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("metrics.jsonl lists"));
+  EXPECT_THAT(Tacet({"audit", "write", "run"}).err, HasSubstr("metrics.jsonl lists"));
   // Every count is lowered, too. The attempt that the round needed next stays.
   std::string metrics;
   std::istringstream lines(Read("run/metrics.jsonl"));
@@ -345,7 +345,7 @@ TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
   JsonValue summary = ReadJson("run/summary.json");
   summary.Set("charged_attempts", Number(summary, "charged_attempts") - 1);
   WriteConfig(summary.Dump(), "run/summary.json");
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("attempt 0 before it was not"));
+  EXPECT_THAT(Tacet({"audit", "write", "run"}).err, HasSubstr("attempt 0 before it was not"));
 }
 
 TEST_F(AuditTest, FiguresOnHeldOutDataAreRoundedOrLeftOut) {
@@ -500,40 +500,40 @@ TEST_F(AuditTest, KeysAreKeptFromOthersAndRunsWithoutOneNeedOne) {
   const std::filesystem::path key = path_ / "run" / "audit.key";
   std::filesystem::permissions(key, std::filesystem::perms::group_read,
                                std::filesystem::perm_options::add);
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("chmod 600"));
+  EXPECT_THAT(Tacet({"audit", "write", "run"}).err, HasSubstr("chmod 600"));
   std::filesystem::permissions(key, std::filesystem::perms::group_read,
                                std::filesystem::perm_options::remove);
   std::filesystem::rename(key, path_ / "my.key");
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("--key"));
-  ASSERT_EQ(Tacet({"audit", "run", "--key", "my.key"}).exit_code, 0);
+  EXPECT_THAT(Tacet({"audit", "write", "run"}).err, HasSubstr("--key"));
+  ASSERT_EQ(Tacet({"audit", "write", "run", "--key", "my.key"}).exit_code, 0);
   EXPECT_EQ(Refusal("run/audit.json"), "");
 
   JsonValue start = ReadJson("run/start.json");
   start.Set("audit_key", JsonValue());
   WriteConfig(start.Dump(), "run/start.json");
-  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("has no key of its own"));
+  EXPECT_THAT(Tacet({"audit", "write", "run"}).err, HasSubstr("has no key of its own"));
   for (const auto& entry : std::filesystem::directory_iterator(path_ / "run")) {
     if (entry.path().filename().string().starts_with("manifest-")) {
       std::filesystem::remove(entry.path());
     }
   }
-  EXPECT_THAT(Tacet({"audit", "run", "--key", "my.key"}).err,
+  EXPECT_THAT(Tacet({"audit", "write", "run", "--key", "my.key"}).err,
               HasSubstr("did not keep the manifests of its charges"));
 }
 
 TEST_F(AuditTest, ErrorsNameWhatIsWrong) {
-  EXPECT_THAT(Tacet({"audit", "nowhere"}).err, HasSubstr("nowhere holds no run"));
-  EXPECT_THAT(Tacet({"audit", "verify"}).err, HasSubstr("needs the audit's file"));
-  EXPECT_THAT(Tacet({"audit", "a", "b"}).err, HasSubstr("expected one run directory"));
+  EXPECT_THAT(Tacet({"audit", "write", "nowhere"}).err, HasSubstr("nowhere holds no run"));
+  EXPECT_THAT(Tacet({"audit", "verify"}).err, HasSubstr("file is required"));
+  EXPECT_THAT(Tacet({"audit", "run"}).err, HasSubstr("unknown command `run`"));
   Simulate(kSmall);
   std::string metrics = Read("run/metrics.jsonl");
   const size_t second = metrics.find('\n') + 1;
   WriteConfig(metrics.substr(0, second) + metrics.substr(metrics.find('\n', second) + 1),
               "run/metrics.jsonl");
-  EXPECT_THAT(Tacet({"audit", "run"}).err,
+  EXPECT_THAT(Tacet({"audit", "write", "run"}).err,
               HasSubstr("metrics.jsonl, line 2: found round 2 where round 1 was expected"));
   WriteConfig(metrics.substr(0, second), "run/metrics.jsonl");
-  EXPECT_THAT(Tacet({"audit", "run"}).err,
+  EXPECT_THAT(Tacet({"audit", "write", "run"}).err,
               HasSubstr("metrics.jsonl has 1 rounds and the ledger 3 charges"));
 }
 

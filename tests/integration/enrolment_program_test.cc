@@ -27,7 +27,7 @@ input_shape = [10]
 [federation]
 rounds = 20
 [privacy]
-noise = 6
+noise_multiplier = 6
 scale = 1e-2
 )";
 
@@ -442,11 +442,11 @@ TEST_F(EnrolmentProgramTest, AnAgreementThatProtectsNobodyIsWarnedOfOrRefused) {
                               privacy),
                   "--members", "3", "--key-file", "c.key"});
   };
-  const Outcome refused = init("noise = 0.5\n");
+  const Outcome refused = init("noise_multiplier = 0.5\n");
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("protects nobody: raise `privacy.noise`"));
+  EXPECT_THAT(refused.err, HasSubstr("protects nobody: raise `privacy.noise_multiplier`"));
   EXPECT_FALSE(std::filesystem::exists(path_ / "federation"));
-  const Outcome warned = init("noise = 6\ndelta = 0.4\n");
+  const Outcome warned = init("noise_multiplier = 6\ndelta = 0.4\n");
   EXPECT_EQ(warned.exit_code, 0) << warned.err;
   EXPECT_THAT(warned.out, HasSubstr("warning     delta is 0.4 for 3 clients"));
 }
@@ -460,7 +460,7 @@ TEST_F(EnrolmentProgramTest, AModelOfItsUsersOwnIsAgreedByItsParametersAndItsNam
                                       "--config",
                                       WriteConfig("[model]\n" + model +
                                                   "[federation]\nrounds = 20\n"
-                                                  "[privacy]\nnoise = 6\n"
+                                                  "[privacy]\nnoise_multiplier = 6\n"
                                                   "scale = 1e-2\n"),
                                       "--members",
                                       "3",

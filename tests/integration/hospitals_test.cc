@@ -36,7 +36,7 @@ rounds = 2
 unit = "person"
 record_rate = 0.5
 coordinate_bound = 8
-noise = 1.0
+noise_multiplier = 1
 scale = 1e-3
 )";
 

@@ -93,7 +93,7 @@ class LiveFederationTest : public FederationProgramTest {
   }
   void ExpectNoViolations() {
     for (const auto& [site, told] : told_) {
-      EXPECT_EQ(told.Find("alarms")->Dump(), "[]") << Read(site + "-stderr");
+      EXPECT_EQ(told.Find("violations")->Dump(), "[]") << Read(site + "-stderr");
     }
   }
 
@@ -169,7 +169,7 @@ rounds = {}
 [privacy]
 clip_norm = 0.5
 coordinate_bound = 0.1
-noise = 6
+noise_multiplier = 12
 scale = 1e-3
 )";
   std::vector<std::string> server_flags_ = {"--collecting-seconds", "5", "--unmasking-seconds",

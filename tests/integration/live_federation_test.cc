@@ -40,7 +40,7 @@ class KilledFederationTest : public LiveFederationTest {
     bool attested_by_all = false;
     for (size_t number = 0; number < sites_.size(); ++number) {
       const std::string run = sites_[number] + "/run";
-      const Outcome audited = Tacet({"audit", run, "--json"});
+      const Outcome audited = Tacet({"audit", "write", run, "--json"});
       ASSERT_EQ(audited.exit_code, 0) << audited.err;
       const Outcome verified = Tacet({"audit", "verify", run + "/audit.json", "--model",
                                       sites_.front() + "/run/model.f32", "--json"});
@@ -146,7 +146,7 @@ TEST_F(OptedInTest, ASiteThatDoesNotOptInTellsNothingOfItsData) {
   EXPECT_EQ(Read(opted_out + "-stdout").find("accuracy"), std::string::npos);
   EXPECT_EQ(Read(opted_out + "-stderr").find("held-out"), std::string::npos);
   EXPECT_THAT(Read(opted_in + "-stderr"), HasSubstr("held-out"));
-  ASSERT_EQ(Tacet({"audit", opted_out + "/run"}).exit_code, 0);
+  ASSERT_EQ(Tacet({"audit", "write", opted_out + "/run"}).exit_code, 0);
   const base::JsonValue record = *ReadJson(opted_out + "/run/audit.json").Find("record");
   EXPECT_TRUE(record.Find("run")->Find("result")->is_null());
 }
@@ -242,7 +242,7 @@ TEST_F(ChangedMembersTest, RoundsGoOn) {
   AwaitRounds("east", 6);
   StopAll("east", {"north", "south"});
   // West was replaced and no term changed: a record covers both epochs.
-  const Outcome audited = Tacet({"audit", "north/run", "--json"});
+  const Outcome audited = Tacet({"audit", "write", "north/run", "--json"});
   EXPECT_EQ(audited.exit_code, 0) << audited.err;
 
   for (const std::string site : {"north", "south"}) Renew(site);
@@ -257,7 +257,7 @@ TEST_F(ChangedMembersTest, RoundsGoOn) {
     EXPECT_EQ(Number(told, "rounds"), rounds_);
     EXPECT_EQ(Number(told, "epoch"), 2);
     EXPECT_GE(Number(told, "charged_attempts"), rounds_);
-    EXPECT_EQ(told.Find("alarms")->Dump(), "[]") << ended.err;
+    EXPECT_EQ(told.Find("violations")->Dump(), "[]") << ended.err;
     models.insert(Read(site + "/run/model.f32"));
     EXPECT_EQ(Tacet({"ledger", "verify", site + "/run/ledger"}).exit_code, 0);
   }
@@ -291,7 +291,7 @@ class ChangedTermsTest : public ChangedMembersTest {
   // states the same one.
   base::JsonValue AuditedRecordOf(const std::string& site) {
     const std::string run = site + "/run";
-    const Outcome audited = Tacet({"audit", run});
+    const Outcome audited = Tacet({"audit", "write", run});
     EXPECT_EQ(audited.exit_code, 0) << audited.err;
     const Outcome verified =
         Tacet({"audit", "verify", run + "/audit.json", "--model", run + "/model.f32"});
@@ -354,7 +354,7 @@ TEST_F(ChangedTermsTest, ARecordCoversAllOfThem) {
             stayed.Find("run")->Find("released_model")->Dump());
   EXPECT_LT(WorstOf(*came.Find("privacy")), WorstOf(*stayed.Find("privacy")));
   // The member that was removed has a record of what it was charged for.
-  const Outcome left = Tacet({"audit", "west/run"});
+  const Outcome left = Tacet({"audit", "write", "west/run"});
   EXPECT_EQ(left.exit_code, 0) << left.err;
 }
 
@@ -372,7 +372,7 @@ TEST_F(DearerEpochTest, EachAttemptCountsAtItsOwnPrice) {
   AwaitEndOf({"north", "south"});
   const base::JsonValue record = AuditedRecordOf("north");
   const auto price = [](const base::JsonValue& mechanism) {
-    return Number(*mechanism.Find("charged_event"), "noise");
+    return Number(*mechanism.Find("charged_event"), "noise_stddev");
   };
   const base::JsonValue& earlier = record.Find("earlier_terms")->items().at(0);
   EXPECT_GT(price(*earlier.Find("mechanism")), price(*record.Find("mechanism")));
@@ -468,7 +468,7 @@ TEST_F(ReplacedServerTest, RoundsGoOn) {
     EXPECT_EQ(Noted(site, "applied", "earlier-state"), site == "north") << site;
     EXPECT_EQ(ModelsOf(site)[undone], ModelsOf("north")[undone]) << site;
     EXPECT_THAT(ModelsOf(site)[undone], Not("null")) << site;
-    const Outcome audited = Tacet({"audit", site + "/run"});
+    const Outcome audited = Tacet({"audit", "write", site + "/run"});
     EXPECT_EQ(audited.exit_code, 0) << audited.err;
   }
 }

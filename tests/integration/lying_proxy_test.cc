@@ -370,10 +370,10 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
     }
   }
   for (const std::string name : {"fork", "dropped-upload", "bad-share"}) {
-    EXPECT_THAT(told_.at("west").Find("alarms")->Dump(), HasSubstr(name));
+    EXPECT_THAT(told_.at("west").Find("violations")->Dump(), HasSubstr(name));
     EXPECT_THAT(Read("west-stderr"), HasSubstr("PROTOCOL VIOLATION " + name));
   }
-  EXPECT_THAT(told_.at("south").Find("alarms")->Dump(), HasSubstr("rollback"));
+  EXPECT_THAT(told_.at("south").Find("violations")->Dump(), HasSubstr("rollback"));
   EXPECT_FALSE(Sent("west", "upload").contains(fmt::format("0/{}/0", +kFork)));
   EXPECT_THAT(Read("north/node-log.jsonl"), HasSubstr("a second, different sum"));
   ExpectServerRefusedAttacks();

@@ -81,7 +81,7 @@ TEST_F(MpiTest, RanksTrainTheModelOfOneProcess) {
     EXPECT_EQ(run.out.find("directory   "), run.out.rfind("directory   "));  // one rank speaks
     EXPECT_EQ(Number(*ReadJson(name + "/summary.json").Find("machine"), "ranks"), ranks);
     EXPECT_EQ(LinesOf(name + "/attempts"), 3u);
-    ASSERT_EQ(Tacet({"audit", name}).exit_code, 0);
+    ASSERT_EQ(Tacet({"audit", "write", name}).exit_code, 0);
     const base::JsonValue told = *ReadJson(name + "/audit.json").Find("record")->Find("run");
     EXPECT_EQ(*told.Find("kind")->AsString(), "simulation");
     EXPECT_EQ(Number(told, "processes"), ranks);
@@ -91,8 +91,9 @@ TEST_F(MpiTest, RanksTrainTheModelOfOneProcess) {
 TEST_F(MpiTest, AKilledRankEndsTheRunAndItGoesOn) {
   // Long enough to be killed in its midst, with noise for so many rounds.
   std::string settings = kSmall;
-  for (const auto& [from, to] : {std::pair<std::string, std::string>{"noise = 1.5", "noise = 30"},
-                                 {"scale = 1e-3", "scale = 1e-2"}}) {
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"noise_multiplier = 3", "noise_multiplier = 60"},
+        {"scale = 1e-3", "scale = 1e-2"}}) {
     settings.replace(settings.find(from), from.size(), to);
   }
   const std::string config = WriteConfig(settings + "[run]\nevaluate_every = 100\n");

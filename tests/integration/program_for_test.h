@@ -143,7 +143,7 @@ cohort = 6
 [privacy]
 clip_norm = 0.5
 coordinate_bound = 0.1
-noise = 1.5
+noise_multiplier = 3
 scale = 1e-3
 )";
 

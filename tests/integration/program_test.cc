@@ -38,9 +38,9 @@ void ExpectLimits(const base::JsonValue& result, std::initializer_list<const cha
 }
 
 TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
-  const std::vector<std::string> paper = {"privacy",  "--clients", "3596",   "--cohort", "1000",
-                                          "--rounds", "100",       "--clip", "1",        "--noise",
-                                          "6",        "--delta",   "1e-5"};
+  const std::vector<std::string> paper = {
+      "privacy", "--clients",          "3596", "--cohort", "1000", "--rounds", "100", "--clip-norm",
+      "1",       "--noise-multiplier", "6",    "--delta",  "1e-5"};
   const Outcome table = Tacet(paper);
   EXPECT_EQ(table.exit_code, 0) << table.err;
   EXPECT_THAT(table.out, HasSubstr("5.306"));
@@ -51,7 +51,7 @@ TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
   const auto& accountants = rows->Find("accountants")->items();
   const auto moments = std::ranges::find_if(accountants, [](const base::JsonValue& row) {
     return *row.Find("name")->AsString() == "moments" &&
-           *row.Find("view")->AsString() == "outsider";
+           *row.Find("observer")->AsString() == "external";
   });
   ASSERT_NE(moments, accountants.end());
   EXPECT_NEAR(Number(*moments, "epsilon"), 5.3056767961846457, 1e-9 * 5.3);
@@ -64,9 +64,10 @@ TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
 // The paper's setting; the figures are those of docs/security/privacy.md.
 TEST_F(ProgramTest, PrivacyStatesTheCoalitionOfServerAndMembers) {
   const auto privacy = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"privacy",  "--clients", "3596",   "--cohort", "1000",
-                                          "--rounds", "100",       "--clip", "1",        "--noise",
-                                          "6",        "--delta",   "1e-5"};
+    std::vector<std::string> arguments = {"privacy", "--clients",          "3596", "--cohort",
+                                          "1000",    "--rounds",           "100",  "--clip-norm",
+                                          "1",       "--noise-multiplier", "6",    "--delta",
+                                          "1e-5"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Tacet(arguments);
   };
@@ -78,17 +79,17 @@ TEST_F(ProgramTest, PrivacyStatesTheCoalitionOfServerAndMembers) {
     ASSERT_TRUE(json.ok()) << told.out;
     const auto& headlines = json->Find("headlines")->items();
     const auto coalition = std::ranges::find_if(headlines, [](const base::JsonValue& row) {
-      return *row.Find("view")->AsString() == "coalition";
+      return *row.Find("observer")->AsString() == "coalition";
     });
     ASSERT_NE(coalition, headlines.end());
     EXPECT_NEAR(Number(*coalition, "epsilon"), epsilon, 0.01) << colluders;
     // It is the worst that has a guarantee, so the one that counts.
-    EXPECT_EQ(*json->Find("worst")->Find("view")->AsString(), "coalition");
+    EXPECT_EQ(*json->Find("worst")->Find("observer")->AsString(), "coalition");
   }
   EXPECT_THAT(privacy({"--committee", "7"}).err, HasSubstr("committee"));
   EXPECT_THAT(privacy({"--committee", "5,5"}).err, HasSubstr("corrupt"));
-  EXPECT_THAT(Tacet({"privacy", "--clients", "4", "--cohort", "4", "--rounds", "1", "--noise", "6",
-                     "--committee", "5,1"})
+  EXPECT_THAT(Tacet({"privacy", "--clients", "4", "--cohort", "4", "--rounds", "1",
+                     "--noise-multiplier", "6", "--committee", "5,1"})
                   .err,
               HasSubstr("has 5 seats, the federation only 4 clients"));
 }
@@ -150,7 +151,7 @@ TEST_F(ProgramTest, SimulateLeavesACompleteRunDirectory) {
   EXPECT_TRUE(summary.Find("labels")->items().empty());
   EXPECT_FALSE(summary.Find("privacy")->Find("accountants")->items().empty());
   EXPECT_EQ(Read("run/model.f32").size(), 4 * static_cast<size_t>(Number(summary, "dimension")));
-  EXPECT_THAT(Read("run/config.toml"), HasSubstr("noise = 1.5"));
+  EXPECT_THAT(Read("run/config.toml"), HasSubstr("noise_multiplier = 3"));
   EXPECT_EQ(Tacet({"simulate", "--config", WriteConfig(kSmall), "--out", "run"}).exit_code, 1);
 }
 
@@ -201,7 +202,8 @@ TEST_F(ProgramTest, ErrorsNameWhatIsWrong) {
   const std::string small = kSmall;
   EXPECT_THAT(error(small + "\nnoisse = 3\n"), HasSubstr("unknown key `privacy.noisse`"));
   EXPECT_THAT(error("rounds = 3\n"), HasSubstr("unknown key `rounds`"));
-  EXPECT_THAT(error("[privacy]\nnoise = \"six\"\n"), HasSubstr("key `privacy.noise`"));
+  EXPECT_THAT(error("[privacy]\nnoise_multiplier = \"six\"\n"),
+              HasSubstr("key `privacy.noise_multiplier`"));
   EXPECT_THAT(error("[privacy\n"), HasSubstr("line 1"));
   EXPECT_THAT(error(small + "[run]\nseed = -1\n"), HasSubstr("key `run.seed`"));
   EXPECT_THAT(error(small, {"--parameters", "rsa"}), HasSubstr("compact, paper or"));
@@ -215,7 +217,7 @@ TEST_F(ProgramTest, ErrorsNameWhatIsWrong) {
   };
   EXPECT_THAT(error(with("cohort = 6", "cohort = 13")),
               HasSubstr("cohort is 13, but the federation has 12 clients"));
-  EXPECT_THAT(error(with("noise = 1.5", "noise = 0")), HasSubstr("noise"));
+  EXPECT_THAT(error(with("noise_multiplier = 3", "noise_multiplier = 0")), HasSubstr("noise"));
   EXPECT_THAT(error(small, {"--budget-epsilon", "0.1"}), HasSubstr("for a single attempt"));
   EXPECT_THAT(error(small, {"--budget-epsilon", "5", "--no-noise"}), HasSubstr("infinite"));
   EXPECT_THAT(error(with("scale = 1e-3", "scale = 0")), HasSubstr("scale"));
@@ -268,7 +270,7 @@ TEST_F(ProgramTest, KilledAtAnyMomentItResumesToTheSameModel) {
 // A signal ends a run after a round: nothing is charged twice, and the run goes on from there.
 TEST_F(ProgramTest, StopsAfterARoundWhenItIsAskedTo) {
   std::string config = kSmall;
-  config.replace(config.find("noise = 1.5"), 11, "noise = 60");
+  config.replace(config.find("noise_multiplier = 3"), 20, "noise_multiplier = 120");
   const pid_t child = Start(TACET_PROGRAM, {"simulate", "--config", WriteConfig(config), "--out",
                                             "stopped", "--rounds", "400"});
   const auto lines = [&](const std::string& name) {

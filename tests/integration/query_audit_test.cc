@@ -90,7 +90,7 @@ class QueryAuditTest : public ProgramTest {
 };
 
 TEST_F(QueryAuditTest, TextAndAnswersAreBound) {
-  EXPECT_EQ(Refusal({"audit", "run"}), "");
+  EXPECT_EQ(Refusal({"audit", "write", "run"}), "");
   const JsonValue record = tacet::audit::ReadAuditFile(Read("run/audit.json"))->record;
   const JsonValue& query = *record.Find("query");
   const crypto::Digest asked = crypto::Sha256(base::AsBytes(kQuery));
@@ -152,8 +152,9 @@ TEST_F(QueryAuditTest, AChangedRunIsNeitherReportedNorAudited) {
                            std::string_view why) {
     const std::string name(file), before = Read("run/" + name);
     Change(name, what, by);
-    for (const std::string command : {"audit", "report"}) {
-      EXPECT_THAT(Refusal({command, "run"}), AllOf(HasSubstr(name), HasSubstr(std::string(why))));
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"audit", "write", "run"}, {"report", "run"}}) {
+      EXPECT_THAT(Refusal(command), AllOf(HasSubstr(name), HasSubstr(std::string(why))));
     }
     EXPECT_FALSE(std::filesystem::exists(path_ / "run/report.html"));
     std::ofstream(path_ / "run" / name) << before;

@@ -318,7 +318,7 @@ TEST_P(RandomFaultsTest, LoseNothingAndRepeatNothing) {
   proxy_->Watch(nullptr);
   for (const auto& [site, told] : told_) {
     // A server that was older for a while, perhaps more than once, and nothing else.
-    for (const base::JsonValue& alarm : told.Find("alarms")->items()) {
+    for (const base::JsonValue& alarm : told.Find("violations")->items()) {
       EXPECT_TRUE(server_was_older_ && *alarm.AsString() == "rollback") << site << alarm.Dump();
     }
   }

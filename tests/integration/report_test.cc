@@ -77,7 +77,7 @@ TEST_F(ReportTest, AFinishedRunIsToldByItsFiles) {
   EXPECT_THAT(*guarantees[0].Find("audience")->AsString(),
               HasSubstr("neither traffic nor cohorts"));
   EXPECT_GT(Number(guarantees[0], "true_positive_rate"), 0.01);
-  EXPECT_EQ(*guarantees.back().Find("view")->AsString(), "coalition");
+  EXPECT_EQ(*guarantees.back().Find("observer")->AsString(), "coalition");
   EXPECT_GT(Number(guarantees.back(), "epsilon"), 0);
 }
 
@@ -103,7 +103,7 @@ TEST_F(ReportTest, AnUnfinishedRunIsChargedForItsAttempts) {
   EXPECT_EQ(Member(data, 0, "rounds").items().size(), 2U);
   const base::JsonValue& facts = Member(data, 0, "facts");
   EXPECT_EQ(Number(facts, "clients"), 12);
-  EXPECT_EQ(Number(facts, "noise"), 1.5);
+  EXPECT_EQ(Number(facts, "noise_stddev"), 1.5);
   EXPECT_EQ(Number(facts, "charged_attempts"), 3);
   EXPECT_EQ(Number(facts, "dimension"), Number(Member(whole, 0, "facts"), "dimension"));
   // Three attempts were charged, whether or not the third made a round.

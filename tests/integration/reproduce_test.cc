@@ -166,7 +166,7 @@ TEST_F(ReproduceTest, TheSameCommandGoesOnAfterAKill) {
 TEST_F(ReproduceTest, WrongUseIsNamed) {
   WriteRow("noise",
            "[model]\nname = \"femnist-cnn\"\n[federation]\ncohort = 6\n"
-           "[privacy]\nnoise = 1.0\n");
+           "[privacy]\nnoise_multiplier = 1.0\n");
   EXPECT_THAT(Table1({"--row", "noisy"}).err, HasSubstr("expected baseline, rounds, cohort"));
   EXPECT_THAT(Table1({"--row", "cohort"}).err, HasSubstr("holds no configuration of cohort"));
   EXPECT_THAT(Table1({"--row", "noise"}).err, HasSubstr("--data names its folder"));
@@ -188,7 +188,7 @@ TEST_F(ReproduceTest, Figure2FollowsTheNoise) {
   const auto& points = json->Find("points")->items();
   ASSERT_EQ(points.size(), 5u);
   for (size_t i = 0; i < points.size(); ++i) {
-    EXPECT_DOUBLE_EQ(Number(*points[i].Find("setting"), "noise"),
+    EXPECT_DOUBLE_EQ(Number(*points[i].Find("setting"), "noise_stddev"),
                      0.5 * static_cast<double>(2 * (i + 1)));
     if (i > 0) {
       EXPECT_LT(Number(points[i], "epsilon"), Number(points[i - 1], "epsilon"));

@@ -54,7 +54,7 @@ rounds = 8
 [privacy]
 clip_norm = 0.4
 coordinate_bound = 0.1
-noise = 8
+noise_multiplier = 20
 scale = 1e-3
 )",
                 "second.toml");
@@ -79,7 +79,7 @@ scale = 1e-3
       auto told = base::JsonValue::Parse(ended.out);
       ASSERT_TRUE(told.ok()) << ended.out;
       EXPECT_EQ(Number(*told, "rounds"), rounds);
-      EXPECT_EQ(told->Find("alarms")->Dump(), "[]") << ended.err;
+      EXPECT_EQ(told->Find("violations")->Dump(), "[]") << ended.err;
       told_.insert_or_assign(site, *std::move(told));
     }
   }
@@ -175,7 +175,7 @@ TEST_P(SecondTrainingStoresTest, GoesOnThroughKillsAndLedgersAddUp) {
   }
   // Each training has a record of its own.
   for (const std::string run : {"north/run", "north/run-1"}) {
-    const Outcome audited = Tacet({"audit", run});
+    const Outcome audited = Tacet({"audit", "write", run});
     EXPECT_EQ(audited.exit_code, 0) << audited.err;
     const Outcome verified =
         Tacet({"audit", "verify", run + "/audit.json", "--model", run + "/model.f32"});

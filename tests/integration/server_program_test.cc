@@ -40,7 +40,7 @@ input_shape = [10]
 [federation]
 rounds = 20
 [privacy]
-noise = 6
+noise_multiplier = 6
 scale = 1e-2
 )";
 

@@ -548,7 +548,7 @@ def mac_of_sum(tag_key, attempt, sums, nonces):
 def check_bounds(sums, participants, terms):
     scale, clip = terms["scale"], terms["clip_norm"]
     bound = participants * min(terms["coordinate_bound"], clip)
-    variance = (terms["noise"] ** 2 * participants / terms["noise_shares"]
+    variance = (terms["noise_stddev"] ** 2 * participants / terms["noise_shares"]
                 + scale * (participants * scale * terms["offset"] + bound))
     deviation, d, norm = variance ** 0.5, terms["dimension"], participants * clip
     x = [scale * (value - participants * terms["offset"]) for value in sums]

@@ -66,7 +66,7 @@ def main(dimension: int, clients: int, held: int) -> None:
     guarantee = tacet.guarantee(clients=3596, cohort=1000, rounds=100, noise_multiplier=6,
                                 delta=1e-5)
     external = [row.epsilon for row in guarantee.rows
-                if row.observer == "outsider" and row.accountant == "fixed-size-tight"]
+                if row.observer == "external" and row.accountant == "fixed-size-tight"]
     report({
         "name": "tacet", "version": tacet.__version__,
         "protect_s": protect_s, "add_s": add_s, "decrypt_s": decrypt_s,

@@ -178,7 +178,7 @@ class RecipeTest(unittest.TestCase):
                         "no_clip = true")
             (configs / "pretrain.toml").write_text(
                 SMALL.format(rounds=6, noise="", flags=open_run))
-            (configs / "t20.toml").write_text(SMALL.format(rounds=2, noise="noise = 4", flags=""))
+            (configs / "t20.toml").write_text(SMALL.format(rounds=2, noise="noise_multiplier = 4", flags=""))
             refused = self.run_lab("--row", "t20", "--data", "drawn")
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn("--start names the model.f32", refused.stderr)

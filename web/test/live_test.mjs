@@ -26,7 +26,7 @@ input_shape = [10]
 rounds = 20
 spare_attempts = 2
 [privacy]
-noise = 6
+noise_multiplier = 6
 scale = 1e-2
 `;
 

@@ -28,7 +28,7 @@ cohort = 6
 [privacy]
 clip_norm = 0.5
 coordinate_bound = 0.1
-noise = 1.5
+noise_multiplier = 3
 scale = 1e-3
 `;
 
@@ -114,7 +114,7 @@ test("a finished run: its numbers, its guarantees, its charts", () =>
     const [name, figure, note] = await page.evaluate(`[...document.querySelector(".tiles li").children].map((part) => part.textContent)`);
     assert.deepEqual([name, figure], ["ε", epsilon(privacy.worst.epsilon)]);
     assert.match(note, /the worst observer that has a guarantee/);
-    for (const row of privacy.headlines) assert.ok(text.includes(`ε = ${epsilon(row.epsilon)}`), row.view);
+    for (const row of privacy.headlines) assert.ok(text.includes(`ε = ${epsilon(row.epsilon)}`), row.observer);
     assert.match(text, /one client's whole contribution/);
     assert.match(text, new RegExp(`Charged so far: ${charged_attempts} attempts`));
     assert.match(text, /The server, should it have the epoch's key/);
@@ -171,7 +171,7 @@ test("two runs: overlaid, and what was set differently", () => {
     assert.match(text, /2 runs compared/);
     for (const name of ["whole", "longer"]) {
       assert.ok(text.includes(percent(rounds(name).at(-1).accuracy)));
-      for (const row of summary(name).privacy.headlines) assert.ok(text.includes(epsilon(row.epsilon)), row.view);
+      for (const row of summary(name).privacy.headlines) assert.ok(text.includes(epsilon(row.epsilon)), row.observer);
     }
     assert.match(text, /federation\.rounds\s+3\s+4/);
     assert.doesNotMatch(text, /privacy\.noise\s/);
@@ -235,7 +235,7 @@ test("an unfinished run says how far it came and what it spent", () => {
     assert.match(text, /unfinished: 2 of 3 rounds/);
     assert.match(text, /12 clients, 6 a round/);
     // The third attempt was charged before it was broken off.
-    for (const row of finished.privacy.headlines) assert.ok(text.includes(`ε = ${epsilon(row.epsilon)}`), row.view);
+    for (const row of finished.privacy.headlines) assert.ok(text.includes(`ε = ${epsilon(row.epsilon)}`), row.observer);
   });
 });
 
@@ -313,7 +313,7 @@ test("real data: four hospitals, unit record", { skip: kHeartDisease ? false : "
     const { accuracy, privacy } = summary("hospitals");
     assert.ok(text.includes(percent(accuracy)));
     assert.match(text, /Protected is one record/);
-    for (const row of privacy.headlines) assert.ok(text.includes(`ε = ${epsilon(row.epsilon)}`), row.view);
+    for (const row of privacy.headlines) assert.ok(text.includes(`ε = ${epsilon(row.epsilon)}`), row.observer);
     assert.match(text, /AUC/);
   });
 });

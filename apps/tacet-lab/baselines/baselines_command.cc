@@ -133,11 +133,11 @@ class BaselinesCommand : public program::Command {
     if (!noise.has_value()) {
       text += fmt::format("{:<18}{:>10.2g}  no noise that it can draw is enough\n",
                           BaselineName(baseline), s);
-      return row.Set("noise", base::JsonValue());
+      return row.Set("noise_stddev", base::JsonValue());
     }
     spec.params.noise_stddev = *noise;
     TACET_ASSIGN_OR_RETURN(const BaselinePlan plan, BaselinePlan::Create(baseline, spec));
-    row.Set("noise", *noise)
+    row.Set("noise_stddev", *noise)
         .Set("epsilon", plan.Epsilon(rate, config.agreement.rounds))
         .Set("sum_stddev", plan.sum_stddev())
         .Set("sum_bits", plan.sum_bits())

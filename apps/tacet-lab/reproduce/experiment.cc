@@ -104,7 +104,7 @@ base::JsonValue SettingJson(const run::RunConfig& config, const base::JsonValue&
       .Set("weights", config.federation.weights)
       .Set("clip_norm", agreed.mechanism.clip_norm)
       .Set("coordinate_bound", agreed.mechanism.coordinate_bound)
-      .Set("noise", agreed.mechanism.without_noise ? 0 : agreed.mechanism.noise_stddev)
+      .Set("noise_stddev", agreed.mechanism.without_noise ? 0 : agreed.mechanism.noise_stddev)
       .Set("scale", agreed.mechanism.scale)
       .Set("parameters", he::SchemeName(agreed.scheme))
       .Set("local_rate", base::JsonValue::MakeArray()
@@ -125,7 +125,7 @@ const base::JsonValue* ExternalObserverRow(const base::JsonValue& summary, std::
   if (rows == nullptr) return nullptr;
   for (const base::JsonValue& row : rows->items()) {
     const bool named = accountant.empty() || TextIn(row, "name") == accountant;
-    if (named && TextIn(row, "view") == "outsider" && NumberIn(row, "epsilon").has_value()) {
+    if (named && TextIn(row, "observer") == "external" && NumberIn(row, "epsilon").has_value()) {
       return &row;
     }
   }

@@ -77,7 +77,7 @@ std::vector<program::PlotCurve> Curves(const std::vector<base::JsonValue>& recor
                         .markers = true});
       curve = curves.end() - 2;
     }
-    const double multiplier = NumberIn(record, "setting.noise").value_or(0) /
+    const double multiplier = NumberIn(record, "setting.noise_stddev").value_or(0) /
                               NumberIn(record, "setting.clip_norm").value_or(1);
     curve->points.emplace_back(multiplier, 100 * NumberIn(record, "accuracy").value_or(0));
     (curve + 1)->points.emplace_back(multiplier, NumberIn(record, "epsilon").value_or(0));

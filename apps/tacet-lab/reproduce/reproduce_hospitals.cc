@@ -161,7 +161,7 @@ base::JsonValue LineJson(const Line& line, const data::Dataset& dataset) {
       .Set("ledger_epsilon", std::isfinite(line.ledger_epsilon)
                                  ? base::JsonValue(line.ledger_epsilon)
                                  : base::JsonValue())
-      .Set("noise", line.noise)
+      .Set("noise_stddev", line.noise)
       .Set("auc", Json(Summarise(line.auc)))
       .Set("accuracy", Json(Summarise(line.accuracy)))
       .Set("auc_mean_of_hospitals", MeanOfHospitals(line))

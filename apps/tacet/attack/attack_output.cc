@@ -196,7 +196,7 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
     for (const double rate : bound.max_true_positive_rates) most.Append(rate);
     bounds.Append(
         base::JsonValue::MakeObject()
-            .Set("view", accounting::ObserverName(bound.observer))
+            .Set("observer", accounting::ObserverName(bound.observer))
             .Set("epsilon", bound.epsilon ? base::JsonValue(*bound.epsilon) : base::JsonValue())
             .Set("releases", bound.releases)
             .Set("max_true_positive_rates", std::move(most)));

@@ -1,8 +1,10 @@
 #include "apps/tacet/audit/audit_command.h"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fmt/core.h"
@@ -30,17 +32,61 @@ using tacet::audit::AuditedRun;
 
 constexpr std::string_view kModelCardFile = "model-card.md";
 
-class AuditCommand : public program::Command {
+// What both commands tell of a run.
+JsonValue Described(const AuditedRun& run, const JsonValue& record) {
+  JsonValue labels = JsonValue::MakeArray();
+  for (const std::string& label : run.facts.labels) labels.Append(label);
+  return JsonValue::MakeObject()
+      .Set("finished", run.facts.finished)
+      .Set("labels", std::move(labels))
+      .Set("rounds", run.complete_rounds())
+      .Set("charged_attempts", run.charges())
+      .Set("agreement", base::ToHex(run.agreement_digest()))
+      .Set("agreements", run.agreements.size())
+      .Set("first_round", run.first_round())
+      .Set("kind", tacet::audit::RunKindName(run.facts.kind))
+      .Set("released_model", run.facts.released_model
+                                 ? JsonValue(base::ToHex(*run.facts.released_model))
+                                 : JsonValue())
+      .Set("ledger_head", base::ToHex(run.facts.ledger_end.head))
+      .Set("query", run.facts.query ? JsonValue(base::ToHex(run.facts.query->text)) : JsonValue())
+      .Set("headlines", *record.Find("privacy")->Find("headlines"));
+}
+
+void PrintRun(const AuditedRun& run, const JsonValue& record) {
+  fmt::print("run         {} of {} rounds{}, {} attempts charged\n", run.complete_rounds(),
+             run.agreed().rounds, run.facts.finished ? "" : " (unfinished)", run.charges());
+  fmt::print("kind        {}\n", tacet::audit::RunKindName(run.facts.kind));
+  if (run.agreements.size() > 1) {
+    fmt::print("terms       {} agreements: members or terms changed in mid-run\n",
+               run.agreements.size());
+  }
+  if (run.first_round() > 0) {
+    fmt::print("came        after {} rounds, which had none of this member's data\n",
+               run.first_round());
+  }
+  if (!run.facts.labels.empty()) {
+    fmt::print("labelled    {}: no guarantee\n", fmt::join(run.facts.labels, ", "));
+  }
+  if (run.facts.query.has_value()) {
+    fmt::print("query       SHA-256 {}\n", base::ToHex(run.facts.query->text));
+  }
+  for (const JsonValue& row : record.Find("privacy")->Find("headlines")->items()) {
+    fmt::print("epsilon     {:.4f} for {} ({})\n", row.Find("epsilon")->AsDouble().value_or(0),
+               row.Find("observer")->AsString().value_or(""),
+               row.Find("name")->AsString().value_or(""));
+  }
+}
+
+class WriteCommand : public program::Command {
  public:
-  std::string_view name() const override { return "audit"; }
+  std::string_view name() const override { return "write"; }
   std::string_view summary() const override {
-    return "write a signed record of a run's privacy guarantee, or verify one";
+    return "write a signed record of a run's privacy guarantee, and a model card";
   }
 
   void Register(program::Options& options) override {
-    options.AddPositional("run", "run directory to audit, or the word verify", {}, true, &run_);
-    options.AddPositional("file", "with verify: audit file that `tacet audit` wrote", {}, false,
-                          &file_);
+    options.AddPositional("run", "run directory to audit", {}, true, &run_);
     options.AddString("out",
                       "path of the audit file; when not given, audit.json in the run directory. "
                       "The model card is written beside it as model-card.md",
@@ -49,45 +95,10 @@ class AuditCommand : public program::Command {
                       "file with the Ed25519 seed (32 bytes, mode 0600) to sign with; the run's "
                       "own audit.key when not given",
                       &key_);
-    options.AddString(
-        "signer", "with verify: fingerprint of the key that must have signed the audit", &signer_);
-    options.AddString("model", "with verify: model file, which must be one of this run's", &model_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
   absl::Status Run() override {
-    if (run_ == "verify") {
-      if (file_.empty()) return base::InvalidArgument("tacet audit verify needs the audit's file");
-      return Verify();
-    }
-    if (!file_.empty()) {
-      return base::InvalidArgument("expected one run directory, or verify and a file; found {} {}",
-                                   run_, file_);
-    }
-    return Audit();
-  }
-
- private:
-  absl::StatusOr<crypto::SigningKey> SigningKey(const run::RunRecord& run) const {
-    if (key_.has_value()) return run::LoadSigningKey(*key_);
-    if (!run.start.has_value() || !run.start->audit_key.has_value()) {
-      return base::FailedPrecondition(
-          "the run in {} has no key of its own (the program that began it made none): give one "
-          "with "
-          "--key FILE",
-          run.path.string());
-    }
-    absl::StatusOr<crypto::SigningKey> key = run::LoadSigningKey(run.path / run::kAuditKeyFile);
-    if (!key.ok()) {
-      return base::Annotate(key.status(), "the run's key (another one can be given with --key)");
-    }
-    if (key->public_key() == *run.start->audit_key) return key;
-    return base::FailedPrecondition("{} is not the key that {} names",
-                                    (run.path / run::kAuditKeyFile).string(),
-                                    (run.path / run::kStartFile).string());
-  }
-
-  absl::Status Audit() const {
     absl::StatusOr<RunToAudit> read = ReadRunToAudit(run_, base::SystemUnixSeconds());
     if (read.status().code() == absl::StatusCode::kDataLoss) {
       return base::Annotate(read.status(), fmt::format("the run in {}", run_));
@@ -111,6 +122,26 @@ class AuditCommand : public program::Command {
     TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(card, base::AsBytes(text)));
     PrintAudit(*audited, record, path, card);
     return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<crypto::SigningKey> SigningKey(const run::RunRecord& run) const {
+    if (key_.has_value()) return run::LoadSigningKey(*key_);
+    if (!run.start.has_value() || !run.start->audit_key.has_value()) {
+      return base::FailedPrecondition(
+          "the run in {} has no key of its own (the program that began it made none): give one "
+          "with "
+          "--key FILE",
+          run.path.string());
+    }
+    absl::StatusOr<crypto::SigningKey> key = run::LoadSigningKey(run.path / run::kAuditKeyFile);
+    if (!key.ok()) {
+      return base::Annotate(key.status(), "the run's key (another one can be given with --key)");
+    }
+    if (key->public_key() == *run.start->audit_key) return key;
+    return base::FailedPrecondition("{} is not the key that {} names",
+                                    (run.path / run::kAuditKeyFile).string(),
+                                    (run.path / run::kStartFile).string());
   }
 
   static absl::StatusOr<std::string> CardOf(const AuditedRun& run, const std::string& name) {
@@ -141,53 +172,26 @@ class AuditCommand : public program::Command {
                signer);
   }
 
-  // What both forms tell of a run.
-  static JsonValue Described(const AuditedRun& run, const JsonValue& record) {
-    JsonValue labels = JsonValue::MakeArray();
-    for (const std::string& label : run.facts.labels) labels.Append(label);
-    return JsonValue::MakeObject()
-        .Set("finished", run.facts.finished)
-        .Set("labels", std::move(labels))
-        .Set("rounds", run.complete_rounds())
-        .Set("charged_attempts", run.charges())
-        .Set("agreement", base::ToHex(run.agreement_digest()))
-        .Set("agreements", run.agreements.size())
-        .Set("first_round", run.first_round())
-        .Set("kind", tacet::audit::RunKindName(run.facts.kind))
-        .Set("released_model", run.facts.released_model
-                                   ? JsonValue(base::ToHex(*run.facts.released_model))
-                                   : JsonValue())
-        .Set("ledger_head", base::ToHex(run.facts.ledger_end.head))
-        .Set("query", run.facts.query ? JsonValue(base::ToHex(run.facts.query->text)) : JsonValue())
-        .Set("headlines", *record.Find("privacy")->Find("headlines"));
+  std::string run_;
+  std::optional<std::string> out_, key_;
+  bool json_ = false;
+};
+
+class VerifyCommand : public program::Command {
+ public:
+  std::string_view name() const override { return "verify"; }
+  std::string_view summary() const override {
+    return "compute every figure of a signed record again, offline";
   }
 
-  static void PrintRun(const AuditedRun& run, const JsonValue& record) {
-    fmt::print("run         {} of {} rounds{}, {} attempts charged\n", run.complete_rounds(),
-               run.agreed().rounds, run.facts.finished ? "" : " (unfinished)", run.charges());
-    fmt::print("kind        {}\n", tacet::audit::RunKindName(run.facts.kind));
-    if (run.agreements.size() > 1) {
-      fmt::print("terms       {} agreements: members or terms changed in mid-run\n",
-                 run.agreements.size());
-    }
-    if (run.first_round() > 0) {
-      fmt::print("came        after {} rounds, which had none of this member's data\n",
-                 run.first_round());
-    }
-    if (!run.facts.labels.empty()) {
-      fmt::print("labelled    {}: no guarantee\n", fmt::join(run.facts.labels, ", "));
-    }
-    if (run.facts.query.has_value()) {
-      fmt::print("query       SHA-256 {}\n", base::ToHex(run.facts.query->text));
-    }
-    for (const JsonValue& row : record.Find("privacy")->Find("headlines")->items()) {
-      fmt::print("epsilon     {:.4f} for {} ({})\n", row.Find("epsilon")->AsDouble().value_or(0),
-                 row.Find("view")->AsString().value_or(""),
-                 row.Find("name")->AsString().value_or(""));
-    }
+  void Register(program::Options& options) override {
+    options.AddPositional("file", "audit file that `tacet audit write` wrote", {}, true, &file_);
+    options.AddString("signer", "fingerprint of the key that must have signed the audit", &signer_);
+    options.AddString("model", "model file, which must be one of this run's", &model_);
+    options.AddFlag("json", "print JSON", &json_);
   }
 
-  absl::Status Verify() {
+  absl::Status Run() override {
     const absl::StatusOr<tacet::audit::VerifiedAudit> verified = VerifyFile();
     if (!verified.ok()) {
       if (json_) {
@@ -219,6 +223,7 @@ class AuditCommand : public program::Command {
     return absl::OkStatus();
   }
 
+ private:
   absl::StatusOr<tacet::audit::VerifiedAudit> VerifyFile() {
     TACET_ASSIGN_OR_RETURN(const std::string text,
                            run::ReadText(file_, tacet::audit::kMaxAuditBytes));
@@ -265,14 +270,21 @@ class AuditCommand : public program::Command {
         "the query's answers");
   }
 
-  std::string run_, file_, signer_;
-  std::optional<std::string> out_, key_, model_;
+  std::string file_, signer_;
+  std::optional<std::string> model_;
   std::string model_is_;  // which of the run's models `model_` holds, in words
   bool json_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<program::Command> NewAuditCommand() { return std::make_unique<AuditCommand>(); }
+std::unique_ptr<program::Command> NewAuditCommand() {
+  std::vector<std::unique_ptr<program::Command>> commands;
+  commands.push_back(std::make_unique<WriteCommand>());
+  commands.push_back(std::make_unique<VerifyCommand>());
+  return std::make_unique<program::CommandGroup>(
+      "audit", "write a signed record of a run's privacy guarantee, or verify one",
+      std::move(commands));
+}
 
 }  // namespace tacet::app::audit

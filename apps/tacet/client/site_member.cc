@@ -201,7 +201,7 @@ base::JsonValue SiteMemberEndJson(const Membership& membership, const SiteMember
       .Set("complete", end.complete)
       .Set("charged_attempts", end.charged_attempts)
       .Set("epsilon", end.epsilon)
-      .Set("alarms", std::move(violations))
+      .Set("violations", std::move(violations))
       .Set("run", end.run.string());
 }
 

@@ -201,7 +201,7 @@ class LedgerShowCommand : public program::Command {
                       .Set("rule", ledger::ChargingRuleName(group.rule))
                       .Set("sampling", accounting::SamplingName(group.event.sampling))
                       .Set("sampling_rate", group.event.sampling_rate)
-                      .Set("noise", group.event.noise_stddev)
+                      .Set("noise_stddev", group.event.noise_stddev)
                       .Set("clip_norm", group.event.clip_norm)
                       .Set("charges", group.releases)
                       .Set("caught_up", group.caught_up)

@@ -19,12 +19,8 @@ using ::testing::Not;
 
 constexpr program::Program kProgram = {.name = "tacet", .summary = "", .version = "0"};
 
-// What `tacet privacy ARGS` prints; the paper's setting unless ARGS change it.
-std::string Output(std::vector<const char*> more, int expected_code = 0) {
-  std::vector<const char*> args = {"tacet",   "privacy",  "--clients", "3596",   "--cohort",
-                                   "1000",    "--rounds", "100",       "--clip", "1",
-                                   "--noise", "6",        "--delta",   "1e-5"};
-  args.insert(args.end(), more.begin(), more.end());
+// What `tacet ARGS` prints.
+std::string Printed(const std::vector<const char*>& args, int expected_code) {
   std::vector<std::unique_ptr<program::Command>> commands;
   commands.push_back(NewPrivacyCommand());
   testing::internal::CaptureStdout();
@@ -35,6 +31,25 @@ std::string Output(std::vector<const char*> more, int expected_code = 0) {
   const std::string out = testing::internal::GetCapturedStdout();
   const std::string error = testing::internal::GetCapturedStderr();
   return code == 0 ? out : error;
+}
+
+// What `tacet privacy ARGS` prints; the paper's setting unless ARGS change it.
+std::string Output(const std::vector<const char*>& more, int expected_code = 0) {
+  std::vector<const char*> args = {
+      "tacet",       "privacy", "--clients",          "3596", "--cohort", "1000", "--rounds", "100",
+      "--clip-norm", "1",       "--noise-multiplier", "6",    "--delta",  "1e-5"};
+  args.insert(args.end(), more.begin(), more.end());
+  return Printed(args, expected_code);
+}
+
+// What `tacet privacy ARGS` prints with the paper's clients, cohort and delta.
+std::string Varied(const std::vector<const char*>& some, int expected_code = 0) {
+  std::vector<const char*> args = {"tacet", "privacy"};
+  args.insert(args.end(), some.begin(), some.end());
+  for (const char* word : {"--clients", "3596", "--cohort", "1000", "--delta", "1e-5"}) {
+    args.push_back(word);
+  }
+  return Printed(args, expected_code);
 }
 
 TEST(PrivacyCommandTest, TheTableShowsThePublishedFigure) {
@@ -55,7 +70,7 @@ TEST(PrivacyCommandTest, JsonHasTheExternalObserversMomentsFirst) {
   const base::JsonValue& first = rows->items().front();
   const auto text = [&](const char* key) { return *first.Find(key)->AsString(); };
   EXPECT_EQ(text("name"), "moments");
-  EXPECT_EQ(text("view"), "outsider");
+  EXPECT_EQ(text("observer"), "external");
   EXPECT_EQ(text("unit"), "client");
   EXPECT_EQ(text("neighbouring"), "replace-one");
   EXPECT_EQ(text("sampling"), "fixed-size");
@@ -64,7 +79,7 @@ TEST(PrivacyCommandTest, JsonHasTheExternalObserversMomentsFirst) {
 }
 
 TEST(PrivacyCommandTest, ARowWithoutGuaranteeHasNullAndAReason) {
-  const auto json = base::JsonValue::Parse(Output({"--json", "--noise", "0"}));
+  const auto json = base::JsonValue::Parse(Output({"--json", "--noise-multiplier", "0"}));
   ASSERT_TRUE(json.ok());
   for (const base::JsonValue& row : json->Find("accountants")->items()) {
     EXPECT_TRUE(row.Find("epsilon")->is_null());
@@ -102,15 +117,15 @@ TEST(PrivacyCommandTest, TermsAreThoseOfTheSampler) {
 
 // With hardly any noise e^epsilon passes every double: the term stays a number, and is named.
 TEST(PrivacyCommandTest, TermsBeyondDeltaAreSaidToBe) {
-  const auto json = base::JsonValue::Parse(Output({"--json", "--noise", "0.3"}));
+  const auto json = base::JsonValue::Parse(Output({"--json", "--noise-multiplier", "0.3"}));
   ASSERT_TRUE(json.ok());
   const base::JsonValue* terms = json->Find("headlines")->items().front().Find("implementation");
   ASSERT_NE(terms, nullptr);
   EXPECT_EQ(terms->Find("delta")->AsDouble().value_or(0), 1);
   EXPECT_EQ(json->Find("accountants")->items().back().Find("implementation"), nullptr);
-  const std::string hardly_any = Output({"--noise", "0.3"});
+  const std::string hardly_any = Output({"--noise-multiplier", "0.3"});
   EXPECT_THAT(hardly_any, HasSubstr("for exact arithmetic only"));
-  EXPECT_THAT(hardly_any, EndsWith("raise `privacy.noise`\n"));
+  EXPECT_THAT(hardly_any, EndsWith("raise `privacy.noise_multiplier`\n"));
   EXPECT_THAT(Output({}), Not(HasSubstr("for exact arithmetic only")));
 }
 
@@ -119,39 +134,64 @@ TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
   EXPECT_THAT(Output({"--availability", "0.7"}), HasSubstr("6.72"));
   EXPECT_THAT(Output({"--max-participations", "45"}), HasSubstr("11.48"));
   const std::string covered = Output({"--dummy-uploads", "--sampling", "poisson"});
-  EXPECT_THAT(covered, HasSubstr("traffic-observer"));
+  EXPECT_THAT(covered, HasSubstr("traffic-aware"));
   EXPECT_THAT(covered, HasSubstr("anyone who learns the cohorts nevertheless"));
   EXPECT_THAT(covered, Not(HasSubstr("server, network, operators; about")));
   EXPECT_THAT(Output({"--availability", "0"}, 1), HasSubstr("--availability is 0"));
 }
 
 TEST(PrivacyCommandTest, RecordsAreTheUnitOfHospitals) {
-  std::vector<std::unique_ptr<program::Command>> commands;
-  commands.push_back(NewPrivacyCommand());
-  const std::vector<const char*> args = {
-      "tacet",   "privacy", "--unit",  "record", "--record-rate",  "0.1",
-      "--sites", "4",       "--noise", "3",      "--rounds",       "200",
-      "--clip",  "1",       "--delta", "1e-5",   "--neighbouring", "zero-out"};
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(program::RunCommandLine(static_cast<int>(args.size()), args.data(), kProgram,
-                                    std::move(commands)),
-            0);
-  const std::string table = testing::internal::GetCapturedStdout();
+  const std::string table =
+      Printed({"tacet", "privacy", "--unit", "record", "--record-rate", "0.1", "--sites", "4",
+               "--noise-multiplier", "3", "--rounds", "200", "--clip-norm", "1", "--delta", "1e-5",
+               "--neighbouring", "zero-out"},
+              0);
   EXPECT_THAT(table, HasSubstr("2.004"));  // external observer
   EXPECT_THAT(table, HasSubstr("2.394"));  // another hospital
   EXPECT_THAT(table, HasSubstr("the draw of records stays inside the site"));
 }
 
 TEST(PrivacyCommandTest, CalibratesNoise) {
-  const auto json = base::JsonValue::Parse(Output(
-      {"--calibrate", "noise", "--epsilon", "5.3056768", "--accountant", "moments", "--json"}));
-  ASSERT_TRUE(json.ok());
-  EXPECT_NEAR(*json->Find("value")->AsDouble(), 6, 1e-5);
-  EXPECT_THAT(Output({"--calibrate", "noise"}, 1), HasSubstr("--calibrate needs --epsilon"));
-  EXPECT_THAT(Output({"--epsilon", "5.3"}, 1),
-              HasSubstr("--epsilon is what --calibrate may spend"));
-  EXPECT_THAT(Output({"--calibrate", "clip", "--epsilon", "1"}, 1),
-              HasSubstr("cannot calibrate \"clip\""));
+  // In clip norms, whatever those are.
+  for (const char* clip_norm : {"1", "0.25"}) {
+    const auto json = base::JsonValue::Parse(
+        Varied({"calibrate", "noise-multiplier", "--epsilon", "5.3056768", "--accountant",
+                "moments", "--rounds", "100", "--clip-norm", clip_norm, "--json"}));
+    ASSERT_TRUE(json.ok());
+    EXPECT_NEAR(*json->Find("value")->AsDouble(), 6, 1e-5);
+    EXPECT_NEAR(*json->Find("noise_multiplier")->AsDouble(), 6, 1e-5);
+    EXPECT_EQ(*json->Find("observer")->AsString(), "worst");
+  }
+  EXPECT_THAT(Varied({"calibrate", "rounds", "--epsilon", "5.31", "--accountant", "moments",
+                      "--noise-multiplier", "6"}),
+              HasSubstr("rounds 100 gives epsilon 5.30"));
+  EXPECT_THAT(Varied({"calibrate", "noise-multiplier", "--rounds", "1"}, 2),
+              HasSubstr("--epsilon"));
+  EXPECT_THAT(Output({"--epsilon", "5.3"}, 2), HasSubstr("unknown flag `--epsilon`"));
+  EXPECT_THAT(Varied({"calibrate", "clip", "--epsilon", "1"}, 2), HasSubstr("clip"));
+  EXPECT_THAT(Varied({"calibrate", "noise-multiplier", "--epsilon", "1", "--rounds", "1",
+                      "--noise-stddev", "2"},
+                     1),
+              HasSubstr("--noise-stddev is what this command varies"));
+}
+
+// A flag before the subcommand would not count.
+TEST(PrivacyCommandTest, FlagsBelongBehindTheSubcommand) {
+  EXPECT_THAT(Output({"calibrate", "rounds", "--epsilon", "1"}, 2),
+              HasSubstr("flags of `privacy calibrate` belong behind `calibrate`"));
+}
+
+TEST(PrivacyCommandTest, TheNoiseIsGivenOnceInClipNormsOrItself) {
+  const auto printed = [](const std::vector<const char*>& noise, int code = 0) {
+    std::vector<const char*> args = {"--rounds", "100", "--clip-norm", "0.5"};
+    args.insert(args.end(), noise.begin(), noise.end());
+    return Varied(args, code);
+  };
+  EXPECT_EQ(printed({"--noise-multiplier", "6"}), printed({"--noise-stddev", "3"}));
+  EXPECT_THAT(printed({"--noise-multiplier", "6", "--noise-stddev", "3"}, 1),
+              HasSubstr("both given"));
+  EXPECT_THAT(printed({}, 1), HasSubstr("--noise-multiplier is missing"));
+  EXPECT_THAT(printed({"--noise", "6"}, 2), HasSubstr("unknown flag `--noise`"));
 }
 
 TEST(PrivacyCommandTest, ExplainsInWords) {
@@ -185,33 +225,40 @@ TEST(PrivacyCommandTest, WarnsOfWhatItIsToldOf) {
 
 TEST(PrivacyCommandTest, SweepsWriteCsvAndSvg) {
   const std::string path = testing::TempDir() + "privacy-sweep-test";
-  Output({"--sweep", "noise=4:8:2", "--out", path.c_str()});
+  Varied({"sweep", "noise-multiplier=4:8:2", "--rounds", "100", "--out", path.c_str()});
   const auto read = [](const std::string& name) {
     std::ifstream in(name);
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
   const std::string csv = read(path + ".csv");
-  EXPECT_THAT(csv, HasSubstr("quantity,value,view,accountant,standing,releases,epsilon"));
-  EXPECT_THAT(csv, HasSubstr("noise,6,outsider,moments,convention,100,5.30567679618"));
-  EXPECT_THAT(csv, HasSubstr("noise,8,outsider,pld,"));
+  EXPECT_THAT(csv, HasSubstr("quantity,value,observer,accountant,standing,releases,epsilon"));
+  EXPECT_THAT(csv, HasSubstr("noise-multiplier,6,external,moments,convention,100,5.30567679618"));
+  EXPECT_THAT(csv, HasSubstr("noise-multiplier,8,external,pld,"));
   const std::string svg = read(path + ".svg");
   EXPECT_THAT(svg, HasSubstr("<svg xmlns"));
   EXPECT_THAT(svg, HasSubstr("polyline"));
-  EXPECT_THAT(svg, HasSubstr(">Epsilon against the observer cohort-knowing</text>"));
+  EXPECT_THAT(svg, HasSubstr(">Epsilon against the observer cohort-aware</text>"));
   EXPECT_THAT(svg, HasSubstr(">replace-one per client, 3596 clients, cohort 1000 (fixed-size), 100 "
                              "rounds, clip norm 1, delta 1e-05</text>"));
-  EXPECT_THAT(svg, HasSubstr(">standard deviation of the noise in the sum</text>"));
-  EXPECT_THAT(Output({"--sweep", "noise=4"}, 1), HasSubstr("not of the form"));
-  EXPECT_THAT(Output({"--sweep", "mood=1:2:1"}, 1), HasSubstr("cannot sweep \"mood\""));
-  EXPECT_THAT(Output({"--sweep", "noise=2:1:1"}, 1), HasSubstr("does not go up"));
-  EXPECT_THAT(Output({"--sweep", "noise=1:x:1"}, 1), HasSubstr("not a number"));
-  EXPECT_THAT(Output({"--sweep", "noise=1:1e9:1"}, 1), HasSubstr("more than 10000 points"));
+  EXPECT_THAT(
+      svg,
+      HasSubstr(">noise multiplier: deviation of the noise in the sum over the clip norm</text>"));
+  EXPECT_THAT(Varied({"sweep", "noise-multiplier=4", "--rounds", "100"}, 1),
+              HasSubstr("not of the form"));
+  EXPECT_THAT(Varied({"sweep", "mood=1:2:1", "--rounds", "100"}, 1),
+              HasSubstr("cannot sweep \"mood\""));
+  EXPECT_THAT(Varied({"sweep", "noise-multiplier=2:1:1", "--rounds", "100"}, 1),
+              HasSubstr("does not go up"));
+  EXPECT_THAT(Varied({"sweep", "noise-multiplier=1:x:1", "--rounds", "100"}, 1),
+              HasSubstr("not a number"));
+  EXPECT_THAT(Varied({"sweep", "noise-multiplier=1:1e9:1", "--rounds", "100"}, 1),
+              HasSubstr("more than 10000 points"));
 }
 
 TEST(PrivacyCommandTest, RefusalsNameTheQuantity) {
   EXPECT_THAT(Output({"--cohort", "4000"}, 1), HasSubstr("the cohort is 4000, expected 1 to 3596"));
   EXPECT_THAT(Output({"--delta", "2"}, 1), HasSubstr("delta is 2"));
-  EXPECT_THAT(Output({"--noise=-1"}, 1), HasSubstr("noise_stddev is -1"));
+  EXPECT_THAT(Output({"--noise-multiplier=-1"}, 1), HasSubstr("--noise-multiplier is -1"));
   EXPECT_THAT(Output({"--sampling", "maybe"}, 2), HasSubstr("maybe"));
 }
 

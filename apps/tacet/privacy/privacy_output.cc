@@ -23,9 +23,9 @@ std::string WorstLine(const PrivacyRow* worst) {
 }  // namespace
 
 std::string GuaranteesTable(const accounting::Guarantees& guarantees) {
-  std::string out = fmt::format("  {:<26}{:<17}{:<8}{:<13}{:<19}{:>10}{:>10}{:>8}  {}\n", "view",
-                                "accountant", "unit", "neighbours", "sampling", "epsilon", "delta",
-                                "rounds", "what the figure assumes");
+  std::string out = fmt::format("  {:<26}{:<17}{:<8}{:<13}{:<19}{:>10}{:>10}{:>8}  {}\n",
+                                "observer", "accountant", "unit", "neighbours", "sampling",
+                                "epsilon", "delta", "rounds", "what the figure assumes");
   dp::ImplementationTerms most;
   bool any = false;
   int spent = 0;  // rows whose terms are more than delta, and the least epsilon among them

@@ -49,7 +49,7 @@ struct Line {
 
 // The observer of the picture.
 Observer ObserverOf(const SweepRange& range, const std::vector<SweepPoint>& points) {
-  if (range.quantity == "colluding") return Observer::kColluders;
+  if (range.quantity == "colluders") return Observer::kColluders;
   for (const SweepPoint& point : points) {
     if (point.worst.has_value()) return *point.worst;
   }
@@ -72,7 +72,7 @@ std::vector<Line> LinesFor(const SweepRange& range, Observer observer) {
   lines.push_back({"lower bound", "#999999", [observer](const PrivacyRow& row) {
                      return row.observer == observer ? row.epsilon_lower : std::nullopt;
                    }});
-  if (range.quantity == "colluding") {
+  if (range.quantity == "colluders") {
     lines.push_back({"published convention", "#97266d", [](const PrivacyRow& row) {
                        return row.observer == Observer::kPublishedParticipant ? row.epsilon
                                                                               : std::nullopt;
@@ -100,24 +100,27 @@ std::string SettingText(const FederationPrivacySpec& spec, const SweepRange& ran
   }
   add("rounds", fmt::format("{} rounds", spec.rounds));
   add("clip", fmt::format("clip norm {:.4g}", spec.mechanism.clip_norm));
-  add("noise", range.quantity == "cohort"
-                   ? fmt::format("noise / cohort {:.4g}",
-                                 spec.mechanism.noise_stddev / static_cast<double>(sampling.cohort))
-                   : fmt::format("noise {:.4g}", spec.mechanism.noise_stddev));
+  add("noise-multiplier",
+      range.quantity == "cohort"
+          ? fmt::format("noise multiplier / cohort {:.4g}",
+                        spec.mechanism.noise_stddev / spec.mechanism.clip_norm /
+                            static_cast<double>(sampling.cohort))
+          : fmt::format("noise multiplier {:.4g}",
+                        spec.mechanism.noise_stddev / spec.mechanism.clip_norm));
   if (spec.privacy.colluders > 0) {
-    add("colluding", fmt::format("{} colluders", spec.privacy.colluders));
+    add("colluders", fmt::format("{} colluders", spec.privacy.colluders));
   }
   return text + fmt::format(", delta {:g}", spec.privacy.delta);
 }
 
 std::string AxisLabel(const SweepRange& range) {
-  if (range.quantity == "noise") {
-    return "standard deviation of the noise in the sum";
+  if (range.quantity == "noise-multiplier") {
+    return "noise multiplier: deviation of the noise in the sum over the clip norm";
   }
   if (range.quantity == "cohort") {
     return "cohort, the noise of the average fixed";
   }
-  return range.quantity == "rounds" ? "rounds" : "colluding clients";
+  return range.quantity == "rounds" ? "rounds" : "colluders";
 }
 
 }  // namespace
@@ -127,14 +130,16 @@ absl::StatusOr<SweepRange> ParseSweep(std::string_view text) {
   const size_t first = text.find(':');
   const size_t second = first == text.npos ? text.npos : text.find(':', first + 1);
   if (equals == text.npos || second == text.npos || first < equals) {
-    return base::InvalidArgument("the sweep \"{}\" is not of the form noise=FROM:TO:STEP", text);
+    return base::InvalidArgument(
+        "the sweep \"{}\" is not of the form noise-multiplier=FROM:TO:STEP", text);
   }
   SweepRange range{.quantity = std::string(text.substr(0, equals))};
-  constexpr std::array<std::string_view, 4> kQuantities = {"noise", "rounds", "cohort",
-                                                           "colluding"};
+  constexpr std::array<std::string_view, 4> kQuantities = {"noise-multiplier", "rounds", "cohort",
+                                                           "colluders"};
   if (std::find(kQuantities.begin(), kQuantities.end(), range.quantity) == kQuantities.end()) {
-    return base::InvalidArgument("cannot sweep \"{}\": expected noise, rounds, cohort or colluding",
-                                 range.quantity);
+    return base::InvalidArgument(
+        "cannot sweep \"{}\": expected noise-multiplier, rounds, cohort or colluders",
+        range.quantity);
   }
   TACET_ASSIGN_OR_RETURN(range.from, Number(text.substr(equals + 1, first - equals - 1)));
   TACET_ASSIGN_OR_RETURN(range.to, Number(text.substr(first + 1, second - first - 1)));
@@ -156,8 +161,8 @@ absl::StatusOr<std::vector<SweepPoint>> RunSweep(const FederationPrivacySpec& sp
     SweepPoint point{.value = range.from + static_cast<double>(i) * range.step, .rows = {}};
     FederationPrivacySpec here = spec;
     const auto whole = static_cast<uint64_t>(std::llround(point.value));
-    if (range.quantity == "noise") {
-      here.mechanism.noise_stddev = point.value;
+    if (range.quantity == "noise-multiplier") {
+      here.mechanism.noise_stddev = point.value * spec.mechanism.clip_norm;
     } else if (range.quantity == "rounds") {
       here.rounds = whole;
     } else if (range.quantity == "cohort") {
@@ -174,7 +179,7 @@ absl::StatusOr<std::vector<SweepPoint>> RunSweep(const FederationPrivacySpec& sp
 }
 
 std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& points) {
-  std::string out = "quantity,value,view,accountant,standing,releases,epsilon,epsilon_lower\n";
+  std::string out = "quantity,value,observer,accountant,standing,releases,epsilon,epsilon_lower\n";
   const auto number = [](const std::optional<double>& value) {
     return value ? fmt::format("{}", *value) : std::string();
   };

@@ -13,8 +13,8 @@
 
 namespace tacet::app::privacy {
 
-// "noise=1:10:0.5": from, to and step. Quantities: noise, rounds, cohort (the noise of the average,
-// sigma / K, stays) and colluding.
+// "noise-multiplier=1:10:0.5": from, to and step. Quantities: noise-multiplier, rounds, cohort (the
+// noise of the average, sigma / K, stays) and colluders.
 struct SweepRange {
   std::string quantity;
   double from = 0;
@@ -35,12 +35,13 @@ struct SweepPoint {
 absl::StatusOr<std::vector<SweepPoint>> RunSweep(const accounting::FederationPrivacySpec& spec,
                                                  const SweepRange& range);
 
-// Header and one line a value and row: quantity,value,view,accountant,standing,releases,epsilon,
-// epsilon_lower; absent numbers are empty.
+// Header and one line a value and row:
+// quantity,value,observer,accountant,standing,releases,epsilon, epsilon_lower; absent numbers are
+// empty.
 std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& points);
 
 // Bounds on a logarithmic axis over the quantity, 720 x 440 units. The observer is the worst that
-// has a guarantee at the first value (with `colluding` the colluders, and the published
+// has a guarantee at the first value (with `colluders` the colluders, and the published
 // convention). The picture names observer, setting and delta.
 std::string SweepSvg(const accounting::FederationPrivacySpec& spec, const SweepRange& range,
                      const std::vector<SweepPoint>& points);

@@ -51,7 +51,8 @@ std::optional<std::string> NoiseWarning(const FederationPrivacySpec& spec, uint6
       "a smaller model or {}",
       dimension, ratio, spec.rounds, limit,
       clients ? "raise `federation.cohort`" : "raise `privacy.record_rate`",
-      spec.privacy.target_epsilon > 0 ? "raise `privacy.target_epsilon`" : "lower `privacy.noise`");
+      spec.privacy.target_epsilon > 0 ? "raise `privacy.target_epsilon`"
+                                      : "lower `privacy.noise_multiplier`");
 }
 
 absl::StatusOr<std::optional<std::string>> EpsilonWarning(const FederationPrivacySpec& spec) {
@@ -65,7 +66,7 @@ absl::StatusOr<std::optional<std::string>> EpsilonWarning(const FederationPrivac
       epsilon, accounting::ObserverName(guarantees.worst_observed.observer),
       spec.mechanism.noise_stddev, spec.mechanism.clip_norm, agreement::kMaxUsefulEpsilon,
       spec.privacy.target_epsilon > 0 ? "lower `privacy.target_epsilon`"
-                                      : "raise `privacy.noise`"));
+                                      : "raise `privacy.noise_multiplier`"));
 }
 
 }  // namespace

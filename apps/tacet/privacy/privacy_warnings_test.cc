@@ -68,10 +68,11 @@ TEST(PrivacyWarningsTest, NoiseThatDrownsTheUpdate) {
   EXPECT_NEAR(NoiseOverClipNorm(spec, kFemnist), 99.76, 0.01);
   EXPECT_THAT(Warnings(spec, kFemnist), IsEmpty());
   spec = Table1(144);
-  EXPECT_THAT(Warnings(spec, kFemnist),
-              ElementsAre(AllOf(
-                  HasSubstr("its norm over 486654 parameters is 100 times the clip norm"),
-                  HasSubstr("raise `federation.cohort`"), EndsWith("lower `privacy.noise`"))));
+  EXPECT_THAT(
+      Warnings(spec, kFemnist),
+      ElementsAre(AllOf(HasSubstr("its norm over 486654 parameters is 100 times the clip norm"),
+                        HasSubstr("raise `federation.cohort`"),
+                        EndsWith("lower `privacy.noise_multiplier`"))));
   EXPECT_THAT(Warnings(spec, 0), IsEmpty()) << "the dimension is not known";
   // Fewer shares than uploads carry sigma, so all uploads together carry more.
   spec = Table1(100);
@@ -89,12 +90,12 @@ TEST(PrivacyWarningsTest, NoiseThatDrownsTheUpdate) {
 
 TEST(PrivacyWarningsTest, AnEpsilonThatProtectsNobodyEndsWithTheNoise) {
   EXPECT_THAT(Warnings(Table1(2, 100), kFemnist),
-              ElementsAre(AllOf(HasSubstr("for observer cohort-knowing"),
-                                EndsWith("raise `privacy.noise`"))));
+              ElementsAre(AllOf(HasSubstr("for observer cohort-aware"),
+                                EndsWith("raise `privacy.noise_multiplier`"))));
   // With hardly any noise every observer is above the limit; the largest epsilon is told.
-  EXPECT_THAT(
-      Warnings(Table1(0.1), kFemnist),
-      ElementsAre(AllOf(HasSubstr("epsilon is 2.085e+04"), EndsWith("raise `privacy.noise`"))));
+  EXPECT_THAT(Warnings(Table1(0.1), kFemnist),
+              ElementsAre(AllOf(HasSubstr("epsilon is 2.085e+04"),
+                                EndsWith("raise `privacy.noise_multiplier`"))));
   FederationPrivacySpec from_target = Table1(0.1);
   from_target.privacy.target_epsilon = 20'000;
   EXPECT_THAT(Warnings(from_target, 0), ElementsAre(EndsWith("lower `privacy.target_epsilon`")));

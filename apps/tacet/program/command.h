@@ -27,8 +27,10 @@ class Command {
   virtual absl::Status Run() = 0;
   // After a run without an error.
   virtual int exit_code() const { return 0; }
-  // Of a group one has to be chosen, and the group itself does not run.
+  // A chosen subcommand runs in place of the command, which then takes no flags itself.
   virtual std::vector<Command*> subcommands() { return {}; }
+  // Whether one of the subcommands has to be chosen. Else the command runs when none is.
+  virtual bool needs_subcommand() const { return true; }
 };
 
 // A command that only holds others.

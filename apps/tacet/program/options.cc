@@ -128,7 +128,7 @@ void AddCommand(CLI::App& parent, Command& command, KnownCommands& known) {
   command.Register(options);
   known.emplace_back(app, &command);
   const std::vector<Command*> subcommands = command.subcommands();
-  if (!subcommands.empty()) app->require_subcommand(1);
+  if (!subcommands.empty()) app->require_subcommand(command.needs_subcommand() ? 1 : 0, 1);
   for (Command* subcommand : subcommands) AddCommand(*app, *subcommand, known);
 }
 
@@ -195,6 +195,11 @@ int Run(const CLI::App& app, Command& command) {
   return kFailed;
 }
 
+bool HasOptions(const CLI::App& app) {
+  return std::ranges::any_of(app.get_options({}),
+                             [](const CLI::Option* option) { return option->count() > 0; });
+}
+
 void Describe(const Program& program, CLI::App& app) {
   app.description(std::string(program.summary));
   app.name(std::string(program.name));
@@ -211,11 +216,19 @@ int RunCommandLine(int argc, const char* const* argv, const Program& program,
   KnownCommands known;
   for (const std::unique_ptr<Command>& command : commands) AddCommand(app, *command, known);
   if (const std::optional<int> code = Parse(app, argc, argv)) return *code;
-  for (const auto& [sub, command] : known) {
-    if (!sub->parsed()) continue;
-    if (const int code = Run(app, *command); code != 0) return code;
+  // Each level has at most one chosen command, and a command stands before its subcommands.
+  const std::pair<CLI::App*, Command*>* chosen = nullptr;
+  for (const auto& candidate : known) {
+    if (!candidate.first->parsed()) continue;
+    if (chosen != nullptr && HasOptions(*chosen->first)) {
+      fmt::print(stderr, "{}: flags of `{} {}` belong behind `{}`\n", app.get_name(),
+                 chosen->first->get_name(), candidate.first->get_name(),
+                 candidate.first->get_name());
+      return kUsage;
+    }
+    chosen = &candidate;
   }
-  return 0;
+  return chosen == nullptr ? 0 : Run(app, *chosen->second);
 }
 
 int RunSingleCommand(int argc, const char* const* argv, const Program& program, Command& command) {

@@ -97,7 +97,7 @@ JsonValue FactsJson(const run::RunRecord& run) {
       .Set("dimension", known(agreed.dimension))
       .Set("clients", known(agreed.sampling.clients))
       .Set("cohort", known(agreed.sampling.cohort))
-      .Set("noise", known(agreed.mechanism.noise_stddev))
+      .Set("noise_stddev", known(agreed.mechanism.noise_stddev))
       .Set("charged_attempts", run::ChargedAttempts(run))
       .Set("most_frequent_class", OfSummary(run, "most_frequent_class"))
       .Set("commit", run.start ? JsonValue(run.start->commit) : OfSummary(run, "commit"))
@@ -178,7 +178,7 @@ absl::StatusOr<JsonValue> ReportData(std::span<const run::RunRecord> runs, std::
     list.Append(std::move(run));
   }
   return JsonValue::MakeObject()
-      .Set("format", 1)
+      .Set("format", 2)
       .Set("version", version)
       .Set("made_at", made_at)
       .Set("runs", std::move(list));

@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<Words, 21> kNames = {{
+constexpr std::array<Words, 22> kNames = {{
     {"appearances", "privacy.appearances"},
     {"budget_epsilon", "privacy.budget_epsilon"},
     {"clip_norm", "privacy.clip_norm"},
@@ -28,7 +28,8 @@ constexpr std::array<Words, 21> kNames = {{
     {"local_epochs", "training.local_epochs"},
     {"max_participations", "federation.max_participations"},
     {"min_participants", "federation.min_participants"},
-    {"noise_stddev", "privacy.noise"},
+    {"noise_multiplier", "privacy.noise_multiplier"},
+    {"noise_stddev", "privacy.noise_stddev"},
     {"plaintext_bits", "aggregation.plaintext_bits"},
     {"record_rate", "privacy.record_rate"},
     {"sample_cap", "training.sample_cap"},
@@ -37,14 +38,13 @@ constexpr std::array<Words, 21> kNames = {{
     {"without_noise", "run.no_noise"},
 }};
 
-constexpr std::array<Words, 12> kSubjects = {{
+constexpr std::array<Words, 11> kSubjects = {{
     {"batch", "training.batch"},
     {"classes", "data.classes"},
     {"cohort", "federation.cohort"},
     {"colluders", "privacy.colluders"},
     {"delta", "privacy.delta"},
     {"federated", "model.federated"},
-    {"noise", "privacy.noise"},
     {"rounds", "federation.rounds"},
     {"sampler", "privacy.sampler"},
     {"sampling", "federation.sampling"},

@@ -6,9 +6,10 @@
 
 namespace tacet::app::run {
 
-// The library names its own parameters (`noise_stddev`), a user knows keys (`privacy.noise`). The
-// same status, in whose message every name of a parameter is the key that sets it. Names that are
-// ordinary words (`scale`) are replaced only at the beginning, where they are the subject.
+// The library names its own parameters (`noise_stddev`), a user knows keys
+// (`privacy.noise_stddev`). The same status, in whose message every name of a parameter is the key
+// that sets it. Names that are ordinary words (`scale`) are replaced only at the beginning, where
+// they are the subject.
 absl::Status InConfigurationWords(const absl::Status& status);
 
 }  // namespace tacet::app::run

@@ -113,7 +113,7 @@ void ComparePrivacy(const ManifestSpec& was, const ManifestSpec& is, Comparison&
                       accounting::NeighbouringName(was.privacy.neighbouring),
                       accounting::NeighbouringName(is.privacy.neighbouring),
                       is.privacy.neighbouring == accounting::Neighbouring::kZeroOut);
-  changes.Compare("privacy.noise", was.mechanism.noise_stddev, is.mechanism.noise_stddev,
+  changes.Compare("privacy.noise_stddev", was.mechanism.noise_stddev, is.mechanism.noise_stddev,
                   Weaker::kLess);
   changes.Compare("privacy.clip_norm", was.mechanism.clip_norm, is.mechanism.clip_norm,
                   Weaker::kMore);

@@ -96,7 +96,7 @@ TEST(ManifestChangesTest, WeakerTermsAreMarked) {
     void (*weaker)(ManifestSpec&);
     void (*stronger)(ManifestSpec&);
   } cases[] = {
-      {"privacy.noise", [](ManifestSpec& spec) { spec.mechanism.noise_stddev = 2.9; },
+      {"privacy.noise_stddev", [](ManifestSpec& spec) { spec.mechanism.noise_stddev = 2.9; },
        [](ManifestSpec& spec) { spec.mechanism.noise_stddev = 3.1; }},
       {"privacy.delta", [](ManifestSpec& spec) { spec.privacy.delta = 2e-5; },
        [](ManifestSpec& spec) { spec.privacy.delta = 5e-6; }},

@@ -64,9 +64,11 @@ std::string AgreementText(const agreement::Manifest& manifest) {
   const double divisor =
       clients ? static_cast<double>(agreed.sampling.cohort) : agreed.sampling.expected_batch;
   text += fmt::format(
-      "privacy     clip {}, noise {} in the sum, quantised to {}: deviation of an average value "
+      "privacy     clip norm {}, noise multiplier {:.6g} (deviation {:.6g} in the sum), quantised "
+      "to {}: deviation of an average value "
       "{:.3g}, of which quantisation {:.2g}\n",
-      agreed.mechanism.clip_norm, agreed.mechanism.noise_stddev, agreed.mechanism.scale,
+      agreed.mechanism.clip_norm, agreed.mechanism.noise_stddev / agreed.mechanism.clip_norm,
+      agreed.mechanism.noise_stddev, agreed.mechanism.scale,
       mechanism.sum_stddev(uploads) / divisor,
       std::sqrt(mechanism.quantisation_variance(uploads)) / divisor);
   text += fmt::format(
@@ -156,7 +158,7 @@ base::JsonValue SignedManifestJson(const agreement::SignedManifest& manifest,
       .Set("cohort", agreed.sampling.cohort)
       .Set("min_participants", agreed.sampling.min_participants)
       .Set("rounds", agreed.rounds)
-      .Set("noise", agreed.mechanism.noise_stddev)
+      .Set("noise_stddev", agreed.mechanism.noise_stddev)
       .Set("clip_norm", agreed.mechanism.clip_norm)
       .Set("delta", agreed.privacy.delta)
       .Set("privacy", std::move(privacy));

@@ -54,7 +54,7 @@ appearances = 2
 colluders = 1
 clip_norm = 1.0
 coordinate_bound = 32.0
-noise = 6.0
+noise_multiplier = 6
 scale = 1e-2
 delta = 1e-6
 )";
@@ -83,7 +83,7 @@ unit = "client"
 colluders = 1
 clip_norm = 0.5
 coordinate_bound = 0.5
-noise = 6.0
+noise_multiplier = 12
 scale = 1e-3
 delta = 1e-6
 budget_epsilon = 3.0

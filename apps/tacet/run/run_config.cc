@@ -22,6 +22,27 @@
 namespace tacet::app::run {
 namespace {
 
+// Both keys of the noise stand for its deviation sigma in the agreement: in clip norms (the noise
+// multiplier), or in units of an update.
+enum class NoiseUnit { kClipNorm, kUpdate };
+template <typename Mechanism>
+struct NoiseKey {
+  Mechanism& mechanism;
+  NoiseUnit unit;
+};
+template <typename Mechanism>
+NoiseKey(Mechanism&, NoiseUnit) -> NoiseKey<Mechanism>;
+
+// The multiplier that gives sigma again to the last bit; none where no double does.
+std::optional<double> MultiplierOf(const dp::MechanismParams& mechanism) {
+  const double nearest = mechanism.noise_stddev / mechanism.clip_norm;
+  for (const double multiplier : {nearest, std::nextafter(nearest, 0.0),
+                                  std::nextafter(nearest, std::numeric_limits<double>::max())}) {
+    if (multiplier * mechanism.clip_norm == mechanism.noise_stddev) return multiplier;
+  }
+  return std::nullopt;
+}
+
 // Every key once, with the member that holds it: what is read, written and known.
 template <typename Config, typename Visitor>
 void VisitKeys(Config& c, Visitor&& visit) {
@@ -71,7 +92,10 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("federation.committee_packing", c.agreement.committee.packing);
   visit("privacy.clip_norm", c.agreement.mechanism.clip_norm);
   visit("privacy.coordinate_bound", c.agreement.mechanism.coordinate_bound);
-  visit("privacy.noise", c.agreement.mechanism.noise_stddev);
+  NoiseKey multiplier{c.agreement.mechanism, NoiseUnit::kClipNorm};
+  visit("privacy.noise_multiplier", multiplier);
+  NoiseKey deviation{c.agreement.mechanism, NoiseUnit::kUpdate};
+  visit("privacy.noise_stddev", deviation);
   visit("privacy.scale", c.agreement.mechanism.scale);
   visit("privacy.delta", c.agreement.privacy.delta);
   visit("privacy.budget_epsilon", c.agreement.privacy.budget_epsilon);
@@ -134,6 +158,25 @@ std::string ValueText(const std::optional<T>& value) {
   return value.has_value() ? ValueText(*value) : "";
 }
 
+// A file has one of the two keys: the multiplier where it gives sigma exactly.
+template <typename Mechanism>
+std::string ValueText(const NoiseKey<Mechanism>& noise) {
+  const std::optional<double> multiplier = MultiplierOf(noise.mechanism);
+  if (noise.unit == NoiseUnit::kClipNorm) {
+    return multiplier.has_value() ? TomlText(*multiplier) : "";
+  }
+  return multiplier.has_value() ? "" : TomlText(noise.mechanism.noise_stddev);
+}
+
+absl::Status Assign(const base::JsonValue& value, NoiseKey<dp::MechanismParams>& target) {
+  TACET_ASSIGN_OR_RETURN(const double noise, value.AsDouble());
+  if (!(noise >= 0 && std::isfinite(noise))) {
+    return base::InvalidArgument("is {}, it must be a finite number of 0 or more", noise);
+  }
+  target.mechanism.noise_stddev =
+      target.unit == NoiseUnit::kClipNorm ? noise * target.mechanism.clip_norm : noise;
+  return absl::OkStatus();
+}
 absl::Status Assign(const base::JsonValue& value, std::string& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsString());
   return absl::OkStatus();
@@ -227,7 +270,8 @@ absl::Status Assign(const base::JsonValue& value, std::optional<ledger::Charging
   return AssignWord(value, ledger::ParseChargingRule, target.emplace());
 }
 
-// "; `KEY` may be meant": the key of the same name in another section, else the nearest.
+// "; `KEY` may be meant": the key of the same name in another section, else those that begin with
+// the given one, else the nearest.
 std::string Suggestion(std::string_view key, const std::set<std::string>& known) {
   const std::string_view name = key.substr(key.find('.') + 1);
   std::vector<std::string_view> words;
@@ -239,6 +283,12 @@ std::string Suggestion(std::string_view key, const std::set<std::string>& known)
     meant = word;
   }
   if (!meant.empty()) return fmt::format("; `{}` may be meant", meant);
+  std::string longer;
+  for (const std::string& word : known) {
+    if (!word.starts_with(std::string(key) + "_")) continue;
+    longer += fmt::format("{}`{}`", longer.empty() ? "" : " or ", word);
+  }
+  if (!longer.empty()) return fmt::format("; {} may be meant", longer);
   const std::optional<std::string> nearest = base::NearestWord(key, words);
   return nearest.has_value() ? fmt::format("; `{}` may be meant", *nearest) : "";
 }
@@ -285,6 +335,13 @@ absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view
   });
   TACET_RETURN_IF_ERROR(CheckKnown(root, known, source));
   TACET_RETURN_IF_ERROR(status);
+  if (const base::JsonValue* privacy = root.Find("privacy");
+      privacy != nullptr && privacy->Find("noise_multiplier") != nullptr &&
+      privacy->Find("noise_stddev") != nullptr) {
+    return base::InvalidArgument(
+        "{}: `privacy.noise_multiplier` and `privacy.noise_stddev` are both given: leave out one",
+        source);
+  }
   return config;
 }
 

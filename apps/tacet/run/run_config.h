@@ -111,7 +111,8 @@ absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
 // secret coins and hide them by dummy uploads; K_min is then K when it is not given.
 absl::StatusOr<RunConfig> LoadAgreedConfig(const std::string& path, uint64_t members);
 
-// Sets one key, as a line of the file would.
+// Sets one key, as a line of the file would. `privacy.noise_multiplier` counts in the clip norm
+// that is set when it is called.
 absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonValue& value);
 
 // The file that gives this configuration again, every key written out.

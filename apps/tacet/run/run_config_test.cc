@@ -40,10 +40,10 @@ TEST(RunConfigTest, ThreadsAndThePlaceOfTheDataMakeNoOtherRun) {
   b.data.path.clear();
   b.agreement.mechanism.noise_stddev = 2.5;
   b.run.insecure_seed = 1;
-  EXPECT_THAT(
-      DifferingKeys(a, b),
-      AllOf(HasSubstr("data.path (given, not drawn)"), HasSubstr("privacy.noise (0.0, not 2.5)"),
-            HasSubstr("run.insecure_seed"), Not(HasSubstr("threads"))));
+  EXPECT_THAT(DifferingKeys(a, b),
+              AllOf(HasSubstr("data.path (given, not drawn)"),
+                    HasSubstr("privacy.noise_multiplier (0.0, not 2.5)"),
+                    HasSubstr("run.insecure_seed"), Not(HasSubstr("threads"))));
 }
 
 // Coins of the members, unless the file says who draws, or everybody takes part.
@@ -74,8 +74,9 @@ TEST(RunConfigTest, UnknownKeysGetASuggestion) {
   const auto refusal = [](std::string_view toml) {
     return base::Message(ParseRunConfig(toml, "test.toml").status());
   };
-  EXPECT_EQ(refusal("[privacy]\nnosie = 1.0\n"),
-            "test.toml: unknown key `privacy.nosie`; `privacy.noise` may be meant");
+  EXPECT_EQ(
+      refusal("[privacy]\nnoise_multipleir = 1.0\n"),
+      "test.toml: unknown key `privacy.noise_multipleir`; `privacy.noise_multiplier` may be meant");
   EXPECT_THAT(refusal("[privacy]\nrounds = 3\n"), HasSubstr("`federation.rounds` may be meant"));
   EXPECT_THAT(refusal("cohort = 3\n"),
               HasSubstr("`cohort` (every key is in a section); `federation.cohort` may be meant"));

@@ -129,7 +129,7 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("cohort", agreed.sampling.cohort)
       .Set("unit", accounting::UnitName(agreed.privacy.unit))
       .Set("neighbouring", accounting::NeighbouringName(agreed.privacy.neighbouring))
-      .Set("noise", agreed.mechanism.noise_stddev)
+      .Set("noise_stddev", agreed.mechanism.noise_stddev)
       .Set("rounds", result.rounds)
       .Set("charged_attempts", result.charged_attempts)
       .Set("accuracy_before", JsonOf(run.before ? run.before->accuracy : std::nullopt))
@@ -151,7 +151,7 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
         .Set("charged_event", base::JsonValue::MakeObject()
                                   .Set("sampling", accounting::SamplingName(charged.sampling))
                                   .Set("rate", charged.sampling_rate)
-                                  .Set("noise", charged.noise_stddev)
+                                  .Set("noise_stddev", charged.noise_stddev)
                                   .Set("clip_norm", charged.clip_norm));
   }
   TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,

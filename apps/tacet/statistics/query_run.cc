@@ -61,7 +61,8 @@ absl::StatusOr<run::RunConfig> QueryConfig(const LoadedQuery& loaded, uint64_t s
   terms.spare_attempts = static_cast<uint32_t>(loaded.file.spare_attempts);
   terms.sampling.clients = sites;
   terms.privacy = loaded.file.privacy;
-  terms.mechanism.noise_stddev = loaded.file.noise;
+  terms.mechanism.noise_stddev =
+      loaded.file.noise_stddev + loaded.file.noise_multiplier * loaded.query->clip_norm();
   if (loaded.query->spec().unit != accounting::Unit::kClient) {
     terms.sampling.appearances = loaded.file.appearances;
   }

@@ -25,7 +25,7 @@ function draw({ spent, whole, attempts }) {
     h("div", { class: "card wide" },
       h("p", { class: "note" },
         "ε against each observer: spent by the attempts begun so far, and what all attempts that may ever be begun would cost. What is left is not lost when it is not used: stopping early is free.", behind),
-      dataTable("ε spent and left, by view", [
+      dataTable("ε spent and left, by observer", [
         { title: "Against", head: true, cell: (row) => row.audience },
         { title: "Spent", number: true, cell: (row) => cell(row.spent) },
         { title: "Left", number: true, cell: (row) => cell(row.left) },

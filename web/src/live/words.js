@@ -185,14 +185,14 @@ export function eventDetails(event) {
 
 /** Rows of the views: what is spent, what the whole will cost, what is left; null: no guarantee. */
 export function viewRows(spent, whole) {
-  const known = new Map((spent?.statement?.guarantees ?? []).map((guarantee) => [guarantee.view, guarantee]));
+  const known = new Map((spent?.statement?.guarantees ?? []).map((guarantee) => [guarantee.observer, guarantee]));
   const rows = whole?.statement?.guarantees ?? spent?.statement?.guarantees ?? [];
   const nothingYet = spent !== null && spent !== undefined && spent.attempts === 0;
   return rows.map((guarantee) => {
     const end = whole?.statement ? guarantee.epsilon : undefined;
-    const now = nothingYet ? (guarantee.epsilon === null ? null : 0) : known.get(guarantee.view)?.epsilon;
+    const now = nothingYet ? (guarantee.epsilon === null ? null : 0) : known.get(guarantee.observer)?.epsilon;
     const bounded = typeof end === "number" && typeof now === "number";
-    return { view: guarantee.view, audience: guarantee.audience, spent: now, whole: end,
+    return { observer: guarantee.observer, audience: guarantee.audience, spent: now, whole: end,
              left: bounded ? Math.max(0, end - now) : undefined };
   });
 }

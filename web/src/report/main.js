@@ -5,7 +5,7 @@ import { startTheme, themeSwitch } from "../theme.js";
 import { queryAnswers } from "./answers.js";
 import { phasesByRound, phasesOfRuns, privacyChart, qualityCharts, timeCharts, trafficCharts } from "./charts.js";
 import { comparedOverview, provenance, singleOverview } from "./overview.js";
-import { allViews, privacyComparison, privacyStatement } from "./privacy.js";
+import { allObservers, privacyComparison, privacyStatement } from "./privacy.js";
 import { isInsecure, numberedRuns } from "./runs.js";
 import { settingsComparison, settingsList } from "./settings.js";
 import { insecureChip, warningBanner } from "./warnings.js";
@@ -19,7 +19,7 @@ const grid = (charts) => h("div", { class: "grid" }, charts);
 function singleReport(run) {
   return [
     singleOverview(run),
-    part("Privacy guarantee", privacyStatement(run), allViews(run)),
+    part("Privacy guarantee", privacyStatement(run), allObservers(run)),
     run.query ? part("Answers", queryAnswers(run))
               : part("How good the model is", grid(qualityCharts([run]))),
     part("What it costs", grid([privacyChart([run]), ...timeCharts([run]), ...trafficCharts([run])])),
@@ -42,7 +42,7 @@ function comparedReport(runs) {
 function runDetails(run) {
   return h("details", { class: "run", id: `run-${run.letter}` },
     h("summary", {}, h("b", {}, run.letter), h("span", {}, run.name), isInsecure(run) ? insecureChip() : null),
-    privacyStatement(run), allViews(run), run.query ? queryAnswers(run) : null,
+    privacyStatement(run), allObservers(run), run.query ? queryAnswers(run) : null,
     run.rounds.length > 0 ? grid([phasesByRound(run)]) : null,
     settingsList(run), provenance(run));
 }

@@ -7,27 +7,27 @@ import { fullName, isInsecure } from "./runs.js";
 const kAlmostCertain = 0.9;  // a true-positive rate above it is hardly a protection
 
 /** Who sees what, in few words, for columns and rows of tables. */
-export const kViewNames = {
-  "outsider": "external observer",
+export const kObserverNames = {
+  "external": "external observer",
   "participant-in-cohort": "participant, every round",
   "participant-out-of-cohort": "participant, no round",
   "colluders": "colluding clients",
-  "traffic-observer": "traffic observer",
-  "cohort-knowing": "knows the cohorts",
+  "traffic-aware": "traffic-aware observer",
+  "cohort-aware": "knows the cohorts",
   "coalition": "server and colluding members",
   "server-with-key-holder": "server with a key holder",
   "participant-published": "participant, by the paper",
 };
 
-/** The smallest bound of a view, else null. */
-export const headline = (run, view) =>
-  run.privacy?.headlines?.find((row) => row.view === view) ?? null;
+/** The smallest bound against an observer, else null. */
+export const headline = (run, observer) =>
+  run.privacy?.headlines?.find((row) => row.observer === observer) ?? null;
 
 /** The figure that counts: of the worst observer that has a guarantee; null without one. */
 export const worst = (run) => (typeof run.privacy?.worst?.epsilon === "number" ? run.privacy.worst : null);
 
 /** Its observer, in words. */
-export const againstWorst = (row) => `against ${kViewNames[row.view] ?? row.view}, the worst observer that has a guarantee`;
+export const againstWorst = (row) => `against ${kObserverNames[row.observer] ?? row.observer}, the worst observer that has a guarantee`;
 
 /** The guarantee of one run, in words. */
 export function privacyStatement(run) {
@@ -78,16 +78,16 @@ function guaranteeText(guarantee) {
 
 const share = (value) => `${power(100 * value)} %`;
 
-/** Every view by every accountant. */
-export function allViews(run) {
+/** Every observer by every accountant. */
+export function allObservers(run) {
   const rows = run.privacy?.accountants ?? [];
   if (rows.length === 0) return null;
-  const isHeadline = (row) => headline(run, row.view)?.epsilon === row.epsilon && row.epsilon !== null;
+  const isHeadline = (row) => headline(run, row.observer)?.epsilon === row.epsilon && row.epsilon !== null;
   const bound = (row) => (row.epsilon === null ? "none" : epsilon(row.epsilon));
   return h("details", {},
-    h("summary", {}, "Every view by every accountant"),
-    dataTable("Every view by every accountant", [
-      { title: "View", head: true, cell: (row) => kViewNames[row.view] ?? row.view },
+    h("summary", {}, "Every observer by every accountant"),
+    dataTable("Every observer by every accountant", [
+      { title: "Observer", head: true, cell: (row) => kObserverNames[row.observer] ?? row.observer },
       { title: "Accountant", cell: (row) => (row.epsilon === null ? kAbsent : row.name) },
       { title: "ε", number: true,
         cell: (row) => (isHeadline(row) ? h("strong", {}, `${bound(row)} *`) : bound(row)) },
@@ -99,30 +99,30 @@ export function allViews(run) {
       { title: "Assumes", cell: (row) => row.note ?? row.reason ?? "" },
     ], rows, kStacked),
     h("p", { class: "note" },
-      "* the smallest valid bound of a view. A convention is shown for comparison and is no guarantee."));
+      "* the smallest valid bound against an observer. A convention is shown for comparison and is no guarantee."));
 }
 
-/** The bound of a view in a table: "none" where it looks without a guarantee. */
-function boundCell(run, view) {
-  const row = headline(run, view);
-  if (!row) return run.privacy?.accountants?.every((other) => other.view !== view) ? kAbsent : "none";
+/** The bound against an observer in a table: "none" where it looks without a guarantee. */
+function boundCell(run, observer) {
+  const row = headline(run, observer);
+  if (!row) return run.privacy?.accountants?.every((other) => other.observer !== observer) ? kAbsent : "none";
   return isInsecure(run) ? h("s", { title: "insecure run: not kept" }, epsilon(row.epsilon))
                          : epsilon(row.epsilon);
 }
 
 /** Runs against views, for several runs. */
 export function privacyComparison(runs) {
-  const views = Object.keys(kViewNames).filter((view) => runs.some((run) => headline(run, view)));
+  const observers = Object.keys(kObserverNames).filter((observer) => runs.some((run) => headline(run, observer)));
   return h("div", { class: "card wide" },
     h("h3", {}, "ε against whom"),
     h("p", { class: "note" },
-      "The smallest valid bound of each view, for all attempts that were charged. Smaller is better. “None” means no guarantee, a dash that the run has no such observer."),
-    dataTable("Epsilon by run and view", [
+      "The smallest valid bound against each observer, for all attempts that were charged. Smaller is better. “None” means no guarantee, a dash that the run has no such observer."),
+    dataTable("Epsilon by run and observer", [
       { title: "Run", head: true, cell: (run) => fullName(run) },
       { title: "Unit", cell: (run) => run.facts.unit ?? kAbsent },
       { title: "Neighbours", cell: (run) => run.facts.neighbouring ?? kAbsent },
       { title: "δ", number: true, cell: (run) => power(run.facts.delta) },
-      ...views.map((view) => ({
-        title: kViewNames[view], number: true, cell: (run) => boundCell(run, view) })),
+      ...observers.map((observer) => ({
+        title: kObserverNames[observer], number: true, cell: (run) => boundCell(run, observer) })),
     ], runs, kStacked));
 }
