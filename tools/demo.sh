@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains a small federation on handwriting, with encryption and differential privacy.
+# Trains a federation on handwriting, with encryption and differential privacy.
 # usage: tools/demo.sh PROGRAM [ARGUMENT...]      (arguments go to `tacet simulate`)
 # Data: $TACET_DATA, else data/, else synthetic handwriting. An empty TACET_DATA chooses the last.
 # The run is written to $TACET_DEMO_RUN, by default runs/demo-DATE-TIME.
@@ -26,8 +26,8 @@ echo
 config() { sed -n "s/^$1 = \([^ ]*\).*/\1/p" "$run/config.toml" | head -n 1; }
 summary() { sed -n "s/^  \"$1\": \([^,]*\).*/\1/p" "$run/summary.json"; }
 echo
-echo "== The guarantee of this small federation"
-echo "Few clients hide each other badly, so epsilon is large."
+echo "== The guarantee in words"
+echo "Nobody learns who took part: each client tosses a secret coin, and all upload."
 echo
 "$program" privacy --clients "$(summary clients)" --cohort "$(summary cohort)" \
   --rounds "$(summary charged_attempts)" --clip-norm "$(config clip_norm)" \
@@ -35,10 +35,10 @@ echo
   --delta "$(config delta)" --explain | fold -s -w 100
 echo
 echo "== The guarantee at the size of the paper's experiment"
-echo "3596 clients, 1000 in each of 100 rounds, noise of six clip norms:"
+echo "3596 clients, 1000 in each of 100 rounds, noise of six clip norms."
 "$program" privacy --clients 3596 --cohort 1000 --rounds 100 --clip-norm 1 \
   --noise-multiplier 6 --delta 1e-5 |
-  grep '^epsilon '
+  sed -n '/^Two ways/,$p' | fold -s -w 100
 echo
 echo "== Files"
 echo "The run is in $run (docs/formats/run-directory.md describes the files)."

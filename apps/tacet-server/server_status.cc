@@ -113,7 +113,7 @@ JsonValue ServerAgreementJson(const ServerParts& parts) {
       .Set("format", 2)
       .Set("attempt_budget", parts.manifest.manifest().attempt_budget())
       .Set("unit", accounting::UnitName(agreed.privacy.unit))
-      .Set("sampling", accounting::SamplingName(agreed.sampling.method))
+      .Set("sampling", accounting::SamplingName(*agreed.sampling.method))
       .Set("words", run::MembershipText(parts.manifest))
       .Set("manifest", run::SignedManifestJson(parts.manifest, std::move(privacy)))
       .Set("whole", std::move(whole));

@@ -3,6 +3,7 @@
 #define TACET_FEDERATION_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "tacet/privacy_model.h"
 
@@ -31,21 +32,24 @@ struct FederationOptions {
   // upload carries a K_min-th part of the noise variance. A smaller K_min tolerates more absent
   // clients, and adds more noise when all of them arrive. At least colluders + 2.
   //
-  // Default: 0, all of the cohort; with kPoisson the number that is missed once in 1e9 rounds
+  // Default: 0. With U uploads a round, all clients under dummy uploads and else K:
+  // max(colluders + 2, U - 1), so that one client may be absent. With kPoisson and without dummy
+  // uploads the number that is missed once in 1e9 rounds
   uint64_t min_participants = 0;
 
   // Draw of the cohort. kFixedSize assumes that the party that draws is honest and keeps the
   // cohorts secret from the observers for whom sampling is counted (docs/security/privacy.md).
   // Ignored when K = M and with units kPerson and kRecord.
   //
-  // Default: kFixedSize
-  Sampling sampling = Sampling::kFixedSize;
+  // Default: none. With unit kClient and K < M kPoisson with dummy uploads: nobody learns who took
+  // part. Else kFixedSize
+  std::optional<Sampling> sampling = std::nullopt;
 
   // Clients that were not drawn upload zeros and noise, so that traffic does not show the cohort.
   // Costs an upload of every client in every round. Needs kPoisson and unit kClient.
   //
-  // Default: false
-  bool dummy_uploads = false;
+  // Default: none: true where `sampling` is chosen by default, else false
+  std::optional<bool> dummy_uploads = std::nullopt;
 
   // Number of attempts to which one client gives its data at most. When it is drawn again it
   // uploads zeros and noise. Bounds epsilon for observers who know the cohorts. Unit kClient only.

@@ -2,9 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 
+#include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/string_view.h"
 
@@ -69,6 +71,16 @@ const char* WantedType() {
   if constexpr (std::is_same_v<T, double>) return "a number";
   if constexpr (std::is_integral_v<T>) return "a whole number, not negative";
   return "a string";
+}
+
+template <typename T>
+void Set(T& option, std::string_view name, nb::handle value);
+
+// None is the option's default.
+template <typename T>
+void Set(std::optional<T>& option, std::string_view name, nb::handle value) {
+  option.reset();
+  if (!value.is_none()) Set(option.emplace(), name, value);
 }
 
 template <typename T>
@@ -137,6 +149,8 @@ nb::dict KeywordsOf(const FederationOptions& options) {
   ForEachOption(options, [&](const char* name, const auto& option) {
     if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(option)>>) {
       keywords[name] = Name(option);
+    } else if constexpr (std::is_same_v<decltype(option), const std::optional<Sampling>&>) {
+      keywords[name] = option.has_value() ? nb::cast(Name(*option)) : nb::none();
     } else {
       keywords[name] = option;
     }

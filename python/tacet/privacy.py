@@ -59,10 +59,10 @@ class FederationOptions(TypedDict, total=False):
     cohort: int
     """K, clients that are drawn for a round. 0: all."""
     min_participants: int
-    """K_min: an aggregate of fewer uploads is never decrypted. 0: all of the cohort."""
-    sampling: Sampling
-    """Draw of the cohort. Default: fixed-size."""
-    dummy_uploads: bool
+    """K_min: an aggregate of fewer uploads is never decrypted. 0: all of a round but one."""
+    sampling: Sampling | None
+    """Draw of the cohort. Default: poisson with dummy uploads where K < M, else fixed-size."""
+    dummy_uploads: bool | None
     """Clients that were not drawn upload zeros and noise."""
     max_participations: int
     """Attempts to which one client gives its data at most. 0: no limit."""
@@ -114,7 +114,8 @@ class Privacy:
     """Protection of a training: the mechanism, the unit and the guarantee that is wanted.
 
     Give either ``noise_multiplier`` or ``target_epsilon``; the latter finds the least noise. The
-    other fields are those of `FederationOptions`.
+    other fields are those of `FederationOptions`. Unless ``sampling`` is given, nobody learns who
+    takes part in a round of fewer than all clients: each tosses a coin, and all upload.
 
     >>> Privacy(noise_multiplier=6, clip_norm=0.5).delta
     1e-05
@@ -126,8 +127,8 @@ class Privacy:
     delta: float = 1e-5
     unit: Unit = "client"
     neighbouring: Neighbouring = "replace-one"
-    sampling: Sampling = "fixed-size"
-    dummy_uploads: bool = False
+    sampling: Sampling | None = None
+    dummy_uploads: bool | None = None
     max_participations: int = 0
     min_participants: int = 0
     colluders: int = 0
@@ -146,6 +147,9 @@ class Privacy:
             object.__setattr__(self, name, whole_number_of(name, getattr(self, name)))
         if (self.noise_multiplier is None) == (self.target_epsilon is None):
             text = "give either noise_multiplier or target_epsilon, and not both or neither"
+            raise ValueError(text)
+        if self.dummy_uploads is False and self.sampling is None:
+            text = "dummy_uploads is False: choose sampling, fixed-size or poisson, too"
             raise ValueError(text)
 
     def options(self, *, clients: int, rounds: int, cohort: int = 0) -> FederationOptions:

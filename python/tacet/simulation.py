@@ -173,11 +173,13 @@ def _settings(
         "privacy.colluders": privacy.colluders,
         "privacy.record_rate": privacy.record_rate,
         "privacy.expected_batch": privacy.expected_batch,
-        "federation.sampling": privacy.sampling,
-        "federation.dummy_uploads": privacy.dummy_uploads,
         "federation.max_participations": privacy.max_participations,
         "federation.min_participants": privacy.min_participants,
     }
+    if privacy.sampling is not None:
+        settings["federation.sampling"] = privacy.sampling
+    if privacy.dummy_uploads is not None:
+        settings["federation.dummy_uploads"] = privacy.dummy_uploads
     if privacy.appearances:
         settings["privacy.appearances"] = privacy.appearances
     if privacy.target_epsilon is not None:

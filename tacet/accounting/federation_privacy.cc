@@ -15,6 +15,19 @@ constexpr double kMissedRound = 1e-9;
 
 bool IsClientUnit(const FederationPrivacySpec& spec) { return spec.privacy.unit == Unit::kClient; }
 
+uint64_t DefaultMinParticipants(const SamplingParams& sampling, const PrivacyTarget& privacy,
+                                uint64_t pool, Purpose purpose) {
+  const bool coins = privacy.unit == Unit::kClient && sampling.method == Sampling::kPoisson &&
+                     sampling.cohort < pool && sampling.cohort > 0;
+  if (coins && !sampling.dummy_uploads) {
+    return PoissonMinParticipants(
+        pool, static_cast<double>(sampling.cohort) / static_cast<double>(pool), kMissedRound);
+  }
+  const uint64_t uploads = sampling.dummy_uploads ? pool : sampling.cohort;
+  if (purpose == Purpose::kQuery || uploads == 0) return uploads;
+  return std::min(uploads, std::max(privacy.colluders + 2, uploads - 1));
+}
+
 }  // namespace
 
 absl::Status CheckFederation(const FederationPrivacySpec& given) {
@@ -73,7 +86,7 @@ absl::Status CheckFederation(const FederationPrivacySpec& given) {
     return base::InvalidArgument(
         "dummy_uploads hide the cohort, but with {} sampling the party that draws it knows it: "
         "expected sampling poisson",
-        SamplingName(sampling.method));
+        SamplingName(*sampling.method));
   }
   TACET_RETURN_IF_ERROR(CheckDelta(spec.privacy.delta));
   return CheckEvent({.sampling = Sampling::kNone,
@@ -81,24 +94,26 @@ absl::Status CheckFederation(const FederationPrivacySpec& given) {
                      .clip_norm = spec.mechanism.clip_norm});
 }
 
+SamplingParams Resolved(SamplingParams sampling, const PrivacyTarget& privacy, uint64_t pool,
+                        Purpose purpose) {
+  const bool is_client = privacy.unit == Unit::kClient;
+  if (sampling.cohort == 0) sampling.cohort = is_client ? pool : sampling.clients;
+  if (!is_client) sampling.appearances = std::max<uint64_t>(sampling.appearances, 1);
+  if (!sampling.method.has_value()) {
+    const bool hidden = is_client && (sampling.cohort < pool || sampling.dummy_uploads);
+    sampling.method = hidden ? Sampling::kPoisson : Sampling::kFixedSize;
+    sampling.dummy_uploads |= hidden;
+  }
+  if (sampling.min_participants == 0) {
+    sampling.min_participants = DefaultMinParticipants(sampling, privacy, pool, purpose);
+  }
+  return sampling;
+}
+
 FederationPrivacySpec Resolved(FederationPrivacySpec spec) {
   spec.pool = spec.pool == 0 ? spec.sampling.clients : spec.pool;
   SamplingParams& sampling = spec.sampling;
-  if (!IsClientUnit(spec)) {
-    sampling.cohort = sampling.cohort == 0 ? sampling.clients : sampling.cohort;
-    sampling.appearances = std::max<uint64_t>(sampling.appearances, 1);
-  }
-  if (sampling.min_participants == 0) {
-    sampling.min_participants = sampling.cohort;
-    if (IsClientUnit(spec) && sampling.dummy_uploads) {
-      sampling.min_participants = spec.pool;
-    } else if (IsClientUnit(spec) && sampling.method == Sampling::kPoisson &&
-               sampling.cohort < spec.pool && sampling.cohort > 0) {
-      sampling.min_participants = PoissonMinParticipants(
-          spec.pool, static_cast<double>(sampling.cohort) / static_cast<double>(spec.pool),
-          kMissedRound);
-    }
-  }
+  sampling = Resolved(sampling, spec.privacy, spec.pool, Purpose::kTraining);
   sampling.max_participations = sampling.max_participations == 0
                                     ? spec.rounds
                                     : std::min(sampling.max_participations, spec.rounds);

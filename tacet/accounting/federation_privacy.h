@@ -30,7 +30,22 @@ struct FederationPrivacySpec {
 // InvalidArgument names the quantity, its value and its range.
 absl::Status CheckFederation(const FederationPrivacySpec& spec);
 
-// `spec` with its zeros replaced by the defaults that they stand for.
+// A training can repeat a round with fewer members; an answer of a query is about all of them.
+enum class Purpose { kTraining, kQuery };
+
+// The defaults of sampling, for every program and binding. `pool` clients can be drawn.
+//
+// Draw: with unit client and K below the pool each member's secret coin, hidden by dummy uploads;
+// else fixed size. Cohort: all.
+//
+// K_min, with U uploads of a round in which nobody is absent (the pool under dummy uploads, K for
+// cohorts of fixed size): max(c + 2, U - 1) for a training, at most U, and U for a query. So one
+// absent member does not end a training's round. Poisson cohorts without dummy uploads: the size
+// that is missed once in 10^9 rounds.
+SamplingParams Resolved(SamplingParams sampling, const PrivacyTarget& privacy, uint64_t pool,
+                        Purpose purpose);
+
+// `spec` with its zeros replaced by the defaults that they stand for, those of a model's training.
 FederationPrivacySpec Resolved(FederationPrivacySpec spec);
 
 // Shares of noise that add up to sigma: K_min, less the colluders for unit record or person; 0

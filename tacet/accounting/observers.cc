@@ -23,7 +23,7 @@ SamplingEvent Release(const FederationPrivacySpec& spec, uint64_t honest_shares,
   const auto shares = static_cast<double>(spec.sampling.min_participants);
   SamplingEvent event{.unit = Unit::kClient,
                       .neighbouring = spec.privacy.neighbouring,
-                      .sampling = spec.sampling.method,
+                      .sampling = *spec.sampling.method,
                       .sampling_rate = spec.sampling.method == Sampling::kNone ? 1 : q,
                       .clip_norm = spec.mechanism.clip_norm};
   // The number of uploads divides the sum. Where only those who were drawn upload, it says how many

@@ -10,7 +10,7 @@ namespace tacet::accounting {
 constexpr double kPaperRate = 1000.0 / 3596;
 
 inline FederationPrivacySpec PaperFederation() {
-  return {.sampling = {.clients = 3596, .cohort = 1000},
+  return {.sampling = {.clients = 3596, .cohort = 1000, .min_participants = 1000},
           .mechanism = {.clip_norm = 1, .noise_stddev = 6},
           .rounds = 100};
 }

@@ -20,8 +20,9 @@ PrivacyRow RowOf(const ObservedRounds& observed, const FederationPrivacySpec& fe
   PrivacyRow row{.observer = observed.observer,
                  .unit = federation.privacy.unit,
                  .neighbouring = federation.privacy.neighbouring,
-                 .sampling = federation.privacy.unit == Unit::kClient ? federation.sampling.method
-                                                                      : Sampling::kPoisson,
+                 .sampling = federation.privacy.unit == Unit::kClient
+                                 ? *Resolved(federation).sampling.method
+                                 : Sampling::kPoisson,
                  .standing = observed.standing,
                  .hypothetical = observed.hypothetical,
                  .delta = federation.privacy.delta,

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 FederationPrivacySpec Paper() {
-  return {.sampling = {.clients = 3596, .cohort = 1000},
+  return {.sampling = {.clients = 3596, .cohort = 1000, .min_participants = 1000},
           .mechanism = {.clip_norm = 1, .noise_stddev = 6},
           .rounds = 100};
 }

@@ -4,6 +4,7 @@
 #define TACET_ACCOUNTING_SAMPLING_PARAMS_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "tacet/accounting/privacy_event.h"
 
@@ -20,12 +21,12 @@ struct SamplingParams {
   // K, 1 .. M; with Poisson sampling the expected size. Unit record or person: 0 or M.
   uint64_t cohort = 0;
   // K_min, 1 .. K (.. M with dummy uploads): fewer uploads are never decrypted, and shares of the
-  // noise add up to sigma over as many. 0: K, or with Poisson sampling the most that is missed with
-  // probability below 1e-9, or all with dummy uploads.
+  // noise add up to sigma over as many. 0: as Resolved() says (federation_privacy.h).
   uint64_t min_participants = 0;
   // Draw of the cohort: kFixedSize by the server, kPoisson by each client's own coin, or kNone when
-  // K = M. Ignored for unit record or person, where the agreement wants the default.
-  Sampling method = Sampling::kFixedSize;
+  // K = M. Ignored for unit record or person, where the agreement wants kFixedSize. None: as
+  // Resolved() says; configurations and the public options begin so.
+  std::optional<Sampling> method = Sampling::kFixedSize;
   // Unit client with Poisson sampling: clients that were not drawn upload zeros and noise, so that
   // nobody sees who was. K_min counts uploads then, and the sum is divided by the share K / M of
   // them that is to be expected. A server that draws a cohort knows it.

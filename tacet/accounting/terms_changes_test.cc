@@ -111,9 +111,9 @@ TEST(TermsChangesTest, AnObserverThatTheChangeDoesNotTouchIsAsBefore) {
   EXPECT_EQ(external.round, Of(*ObserveFederation(Sites(5, 5)), Observer::kExternal).round);
   const ObservedRounds& inside = Of(all, Observer::kParticipantInCohort);
   EXPECT_TRUE(inside.terms_changed);
-  EXPECT_DOUBLE_EQ(inside.round[0].event.noise_stddev, 6 * std::sqrt(3.0 / 4));
+  EXPECT_DOUBLE_EQ(inside.round[0].event.noise_stddev, 6 * std::sqrt(2.0 / 3));
   ASSERT_EQ(inside.by_terms.size(), 2u);
-  EXPECT_DOUBLE_EQ(inside.by_terms[0].event.noise_stddev, 6 * std::sqrt(4.0 / 5));
+  EXPECT_DOUBLE_EQ(inside.by_terms[0].event.noise_stddev, 6 * std::sqrt(3.0 / 4));
   EXPECT_EQ(inside.by_terms[0].count, 3u);
 }
 
@@ -154,7 +154,7 @@ TEST(TermsChangesTest, WhereEverybodyIsDrawnNobodyIsOutside) {
   const ObservedRounds& outside = Of(all, Observer::kParticipantOutOfCohort);
   const SamplingEvent& worst = outside.round[0].event;
   EXPECT_EQ(worst.sampling_rate, 1);
-  EXPECT_DOUBLE_EQ(worst.noise_stddev, 6 * std::sqrt(3.0 / 4));
+  EXPECT_DOUBLE_EQ(worst.noise_stddev, 6 * std::sqrt(2.0 / 3));
   EXPECT_EQ(outside.releases, 5u);
 }
 

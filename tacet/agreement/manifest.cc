@@ -37,7 +37,7 @@ absl::Status CheckUnit(const ManifestSpec& spec) {
       return base::InvalidArgument(
           "dummy_uploads hide who takes part, but with {} sampling the server draws the cohort and "
           "knows it: choose poisson, members then toss coins of their own",
-          accounting::SamplingName(spec.sampling.method));
+          accounting::SamplingName(*spec.sampling.method));
     }
     if (spec.sampling.record_rate != 0 || spec.sampling.expected_batch != 0 ||
         spec.sampling.appearances != 0) {
@@ -68,7 +68,7 @@ absl::Status CheckUnit(const ManifestSpec& spec) {
         "with unit {} every site is in every round: the cohort must be all {} sites, not {} by {} "
         "sampling",
         unit, spec.sampling.clients, spec.sampling.cohort,
-        accounting::SamplingName(spec.sampling.method));
+        accounting::SamplingName(*spec.sampling.method));
   }
   // Sums of a query are exact in floats (statistics/query.h).
   if (spec.model == kQueryModel) return absl::OkStatus();
@@ -305,7 +305,7 @@ bool EveryMemberUploads(const ManifestSpec& spec) {
 
 CohortRange UploadRange(const ManifestSpec& spec) {
   if (!spec.sampling.dummy_uploads)
-    return ExpectedCohortRange(spec.sampling.method, spec.sampling.clients, spec.sampling.cohort);
+    return ExpectedCohortRange(*spec.sampling.method, spec.sampling.clients, spec.sampling.cohort);
   const auto all = static_cast<uint32_t>(spec.sampling.clients);
   return {.smallest = all, .largest = all};
 }
@@ -370,15 +370,16 @@ absl::StatusOr<Manifest> Manifest::CreateWithoutMembers(ManifestSpec spec) {
 }
 
 absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
-  if (!IsClientUnit(spec) && spec.sampling.cohort == 0)
-    spec.sampling.cohort = spec.sampling.clients;
   if (spec.training != 0 && spec.federation == crypto::Digest{}) {
     return base::InvalidArgument(
         "the training of epoch {} has no federation: its identity is zeros", spec.training);
   }
+  if (spec.sampling.cohort == 0) spec.sampling.cohort = spec.sampling.clients;
   TACET_RETURN_IF_ERROR(CheckCounts(spec));
+  spec.sampling = accounting::Resolved(
+      spec.sampling, spec.privacy, spec.sampling.clients,
+      spec.model == kQueryModel ? accounting::Purpose::kQuery : accounting::Purpose::kTraining);
   const CohortRange range = UploadRange(spec);
-  if (spec.sampling.min_participants == 0) spec.sampling.min_participants = range.smallest;
   const uint32_t uploads = ExpectedUploads(spec);
   if (spec.sampling.min_participants > uploads) {
     return base::InvalidArgument(
@@ -389,8 +390,6 @@ absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
   TACET_RETURN_IF_ERROR(CheckUnit(spec));
   TACET_RETURN_IF_ERROR(CheckHonestUploads(spec));
   TACET_RETURN_IF_ERROR(ChooseCommittee(spec));
-  if (!IsClientUnit(spec))
-    spec.sampling.appearances = std::max<uint64_t>(spec.sampling.appearances, 1);
   TACET_RETURN_IF_ERROR(ChooseNoise(spec));
   if (spec.mechanism.without_noise) spec.mechanism.noise_stddev = 0;
   spec.optimizer.rounds = spec.rounds;

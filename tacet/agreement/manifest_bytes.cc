@@ -29,7 +29,7 @@ void WriteAgreement(const ManifestSpec& spec, base::ByteWriter& writer) {
   writer.U32(spec.committee.corrupt);
   writer.U32(spec.committee.packing);
   for (const uint64_t member : spec.committee_members) writer.U64(member);
-  writer.Blob(accounting::SamplingName(spec.sampling.method));
+  writer.Blob(accounting::SamplingName(*spec.sampling.method));
   writer.F64(spec.mechanism.clip_norm);
   writer.F64(spec.mechanism.coordinate_bound);
   writer.F64(spec.mechanism.noise_stddev);
@@ -134,7 +134,7 @@ absl::Status ReadAgreement(base::ByteReader& reader, ManifestSpec& spec) {
   TACET_ASSIGN_OR_RETURN(spec.spare_attempts, reader.ReadU32("spare attempts"));
   TACET_RETURN_IF_ERROR(ReadCommittee(reader, spec));
   TACET_RETURN_IF_ERROR(
-      ReadWord(reader, "sampling", accounting::ParseSampling, spec.sampling.method));
+      ReadWord(reader, "sampling", accounting::ParseSampling, spec.sampling.method.emplace()));
   TACET_RETURN_IF_ERROR(ReadMechanism(reader, spec));
   TACET_ASSIGN_OR_RETURN(spec.optimizer.learning_rate, reader.ReadF64("server learning rate"));
   TACET_ASSIGN_OR_RETURN(spec.optimizer.learning_rate_final,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -43,7 +45,7 @@ TEST(ManifestTest, PlansThePapersSetting) {
   const he::AggregationParams& aggregation = manifest->terms().aggregation();
   EXPECT_EQ(aggregation.plaintext_bits(), 22u);
   EXPECT_EQ(aggregation.slots(), 4u);
-  EXPECT_EQ(manifest->spec().sampling.min_participants, 1000u);
+  EXPECT_EQ(manifest->spec().sampling.min_participants, 999u);
   EXPECT_GT(manifest->max_epsilon(), 5.3);
   EXPECT_EQ(manifest->attempt_budget(), 110u);
 }
@@ -71,7 +73,7 @@ ManifestSpec Hospitals() {
   ManifestSpec spec;
   spec.model = "logistic";
   spec.dimension = 60;
-  spec.sampling.clients = 4;
+  spec.sampling.clients = spec.sampling.min_participants = 4;
   spec.rounds = 200;
   spec.spare_attempts = 0;
   spec.privacy.unit = accounting::Unit::kRecord;
@@ -108,6 +110,34 @@ TEST(ManifestTest, NamesThePartOfAModelThatIsFederated) {
   EXPECT_THAT(Refusal(part), HasSubstr("has 7998 parameters of a model of 7997"));
   part.federated_part.clear();
   EXPECT_THAT(Refusal(part), HasSubstr("name a part and the size of the whole, or neither"));
+}
+
+// One default of K_min: a round survives one absence, where two honest uploads are left.
+TEST(ManifestTest, OneMemberMayBeAbsentByDefault) {
+  const auto least = [](uint64_t clients, uint64_t cohort, uint64_t colluders,
+                        std::optional<accounting::Sampling> method = std::nullopt,
+                        std::string_view model = "logistic") {
+    ManifestSpec spec;
+    spec.model = model;
+    spec.dimension = 10;
+    spec.rounds = 5;
+    spec.sampling = {.clients = clients, .cohort = cohort, .method = method};
+    spec.privacy.colluders = colluders;
+    spec.mechanism.noise_stddev = 6;
+    spec.members.resize(clients);
+    const auto manifest = Manifest::Create(spec);
+    EXPECT_TRUE(manifest.ok()) << manifest.status();
+    return manifest->spec().sampling.min_participants;
+  };
+  EXPECT_EQ(least(2, 0, 0), 2u);
+  EXPECT_EQ(least(3, 0, 0), 2u);
+  EXPECT_EQ(least(3, 0, 1), 3u);
+  EXPECT_EQ(least(5, 0, 0), 4u);
+  EXPECT_EQ(least(5, 3, 0), 4u);  // hidden: all five upload
+  EXPECT_EQ(least(5, 3, 0, accounting::Sampling::kFixedSize), 2u);
+  EXPECT_EQ(least(6, 0, 2), 5u);
+  EXPECT_EQ(least(5, 0, 0, std::nullopt, kQueryModel), 5u);
+  EXPECT_LT(least(1000, 200, 0, accounting::Sampling::kPoisson), 160u);
 }
 
 // What helps a member with its work comes to the same agreement.
@@ -193,6 +223,7 @@ TEST(ManifestTest, RefusesSumsWithFewerThanTwoHonestUploads) {
 TEST(ManifestTest, RefusesAFederationOfOneUnlessNothingIsEncrypted) {
   ManifestSpec alone = Hospitals();
   alone.sampling.clients = 1;
+  alone.sampling.min_participants = 0;
   alone.members.resize(1);
   EXPECT_THAT(Refusal(alone), HasSubstr("the federation needs 2 members or more, it has 1"));
   alone.mechanism.without_noise = true;
@@ -223,7 +254,7 @@ TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
   spec.privacy.colluders = 30;
   const auto with = Manifest::Create(spec);
   ASSERT_TRUE(with.ok()) << with.status();
-  EXPECT_DOUBLE_EQ(with->terms().mechanism().participant_stddev(), 6 / std::sqrt(1000.0));
+  EXPECT_DOUBLE_EQ(with->terms().mechanism().participant_stddev(), 6 / std::sqrt(999.0));
   EXPECT_EQ(with->terms().mechanism().participant_stddev(),
             without->terms().mechanism().participant_stddev());
   EXPECT_NE(with->agreement(), without->agreement());
@@ -354,7 +385,9 @@ TEST(ManifestTest, RefusesUnitsThatDoNotFit) {
               HasSubstr("record_rate is 1.5"));
   EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling.expected_batch = 0; }),
               HasSubstr("expected_batch is 0, it must be a positive number"));
-  EXPECT_THAT(refusal([](ManifestSpec& spec) { spec.sampling.cohort = 3; }),
+  EXPECT_THAT(refusal([](ManifestSpec& spec) {
+                spec.sampling.cohort = spec.sampling.min_participants = 3;
+              }),
               HasSubstr("the cohort must be all 4 sites"));
   EXPECT_THAT(
       refusal([](ManifestSpec& spec) { spec.sampling.method = accounting::Sampling::kPoisson; }),
@@ -424,8 +457,8 @@ TEST(ManifestTest, RefusesWithAReason) {
   spec.sampling.cohort = 4000;
   EXPECT_THAT(Refusal(spec), HasSubstr("cohort is 4000, but the federation has 3596 clients"));
   spec = Paper();
-  spec.sampling.cohort = 0;
-  EXPECT_THAT(Refusal(spec), HasSubstr("cohort is 0"));
+  spec.sampling.cohort = 0;  // everybody
+  EXPECT_EQ(Manifest::Create(spec)->spec().sampling.cohort, 3596u);
   spec = Paper();
   spec.sampling.min_participants = 1001;
   EXPECT_THAT(Refusal(spec), HasSubstr("min_participants is 1001, the cohort has only 1000"));
@@ -486,7 +519,7 @@ TEST(ManifestTest, WithDummyUploadsSharesAddUpOverAllWhoUpload) {
 
   ManifestSpec all = Covered();
   all.sampling.min_participants = 0;
-  EXPECT_EQ(Manifest::Create(all)->spec().sampling.min_participants, 3596u);
+  EXPECT_EQ(Manifest::Create(all)->spec().sampling.min_participants, 3595u);
   all.sampling.min_participants = 3597;
   EXPECT_THAT(Refusal(all), HasSubstr("min_participants is 3597, there are only 3596 members"));
 }

@@ -34,13 +34,15 @@ TEST(AgreementTest, DefaultsAreFilledIn) {
   const FederationOptions& federation = agreement.options().federation;
   EXPECT_EQ(federation.clients, 6u);
   EXPECT_EQ(federation.cohort, 6u);
-  EXPECT_EQ(federation.min_participants, 6u);
+  EXPECT_EQ(federation.min_participants, 5u);            // one may be absent
+  EXPECT_EQ(federation.sampling, Sampling::kFixedSize);  // everybody takes part
+  EXPECT_EQ(federation.dummy_uploads, false);
   EXPECT_EQ(federation.coordinate_bound, 1);
   EXPECT_EQ(federation.committee_seats, 6u);
   EXPECT_EQ(federation.corrupt_seats, 1u);
   EXPECT_THAT(agreement.options().committee, ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_EQ(agreement.votes_needed(), 4u);
-  EXPECT_EQ(agreement.min_participants(), 6u);
+  EXPECT_EQ(agreement.min_participants(), 5u);
   EXPECT_EQ(agreement.max_participants(), 6u);
   EXPECT_EQ(agreement.attempt_budget(), 13u);
   EXPECT_GE(agreement.sum_stddev(6), 4);
@@ -56,14 +58,18 @@ TEST(AgreementTest, EveryOptionChangesTheDigest) {
   const std::vector<Change> changes = {
       [](AgreementOptions&) {},
       [](AgreementOptions& o) { o.federation.cohort = 5; },
-      [](AgreementOptions& o) { o.federation.min_participants = 5; },
+      [](AgreementOptions& o) {
+        o.federation.cohort = 5;
+        o.federation.sampling = Sampling::kFixedSize;
+      },
+      [](AgreementOptions& o) { o.federation.min_participants = 4; },
       [](AgreementOptions& o) {
         o.federation.cohort = 5;
         o.federation.sampling = Sampling::kPoisson;
         o.federation.min_participants = 2;
       },
       [](AgreementOptions& o) {
-        o.federation.cohort = 5;
+        o.federation.cohort = 4;
         o.federation.sampling = Sampling::kPoisson;
         o.federation.dummy_uploads = true;
       },

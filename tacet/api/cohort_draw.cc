@@ -10,7 +10,7 @@ std::vector<uint64_t> DrawCohort(const Agreement& agreement) {
   const accounting::SamplingParams& sampling = api::ManifestOf(agreement).spec().sampling;
   crypto::SystemEntropy entropy;
   crypto::Random random = crypto::Random::FromEntropy(entropy);
-  return agreement::DrawCohort(sampling.method, sampling.clients, sampling.cohort, random);
+  return agreement::DrawCohort(*sampling.method, sampling.clients, sampling.cohort, random);
 }
 
 bool TossOwnCoin(const Agreement& agreement) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "tacet/api/privacy_model.h"
@@ -19,13 +20,18 @@ absl::Status CheckPositive(double value, const char* name) {
   return base::InvalidArgument("{} is {}, expected a finite number above 0", name, value);
 }
 
+std::optional<accounting::Sampling> SamplingMethodOf(const FederationOptions& options) {
+  if (options.unit != Unit::kClient) return accounting::Sampling::kFixedSize;
+  if (!options.sampling.has_value()) return std::nullopt;
+  return Internal(*options.sampling);
+}
+
 accounting::SamplingParams SamplingOf(const FederationOptions& options) {
-  const bool is_client = options.unit == Unit::kClient;
   return {.clients = options.clients,
           .cohort = options.cohort == 0 ? options.clients : options.cohort,
           .min_participants = options.min_participants,
-          .method = is_client ? Internal(options.sampling) : accounting::Sampling::kFixedSize,
-          .dummy_uploads = options.dummy_uploads,
+          .method = SamplingMethodOf(options),
+          .dummy_uploads = options.dummy_uploads.value_or(false),
           .max_participations = options.max_participations,
           .record_rate = options.record_rate,
           .expected_batch = options.expected_batch,
@@ -56,7 +62,13 @@ he::CommitteeShape CommitteeOf(const FederationOptions& options) {
   return shape;
 }
 
-absl::Status CheckMechanism(const FederationOptions& options) {
+absl::Status CheckOptions(const FederationOptions& options) {
+  if (options.unit == Unit::kClient && !options.sampling.has_value() &&
+      options.dummy_uploads == false) {
+    return base::InvalidArgument(
+        "dummy_uploads is false and sampling is not given: choose kFixedSize or kPoisson for "
+        "cohorts without dummy uploads");
+  }
   TACET_RETURN_IF_ERROR(CheckPositive(options.clip_norm, "clip_norm"));
   TACET_RETURN_IF_ERROR(CheckPositive(options.noise_multiplier, "noise_multiplier"));
   if (options.coordinate_bound != 0) {
@@ -68,7 +80,7 @@ absl::Status CheckMechanism(const FederationOptions& options) {
 }  // namespace
 
 absl::StatusOr<accounting::FederationPrivacySpec> PrivacySpecOf(const FederationOptions& options) {
-  TACET_RETURN_IF_ERROR(CheckMechanism(options));
+  TACET_RETURN_IF_ERROR(CheckOptions(options));
   accounting::FederationPrivacySpec spec{.sampling = SamplingOf(options),
                                          .mechanism = MechanismOf(options),
                                          .privacy = PrivacyOf(options),
@@ -90,7 +102,7 @@ absl::StatusOr<accounting::FederationPrivacySpec> PrivacySpecOf(const Federation
 absl::StatusOr<agreement::ManifestSpec> ManifestSpecOf(const AgreementOptions& options) {
   FederationOptions federation = options.federation;
   if (federation.clients == 0) federation.clients = options.members.size();
-  TACET_RETURN_IF_ERROR(CheckMechanism(federation));
+  TACET_RETURN_IF_ERROR(CheckOptions(federation));
   if (federation.unit != Unit::kClient && federation.coordinate_bound == 0) {
     return base::InvalidArgument(
         "coordinate_bound is 0: with unit {} an update is a sum of clipped contributions, choose "
@@ -124,6 +136,8 @@ AgreementOptions WithDefaults(AgreementOptions options, const agreement::Manifes
   federation.clients = spec.sampling.clients;
   federation.cohort = spec.sampling.cohort;
   federation.min_participants = spec.sampling.min_participants;
+  if (federation.unit == Unit::kClient) federation.sampling = Public(*spec.sampling.method);
+  federation.dummy_uploads = spec.sampling.dummy_uploads;
   federation.appearances = spec.sampling.appearances;
   federation.coordinate_bound = spec.mechanism.coordinate_bound;
   federation.committee_seats = spec.committee.seats;

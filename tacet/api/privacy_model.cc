@@ -78,6 +78,7 @@ accounting::Accountant Internal(Accountant accountant) {
 Observer Public(accounting::Observer observer) { return ToPublic(kObservers, observer); }
 Accountant Public(accounting::Accountant accountant) { return ToPublic(kAccountants, accountant); }
 Standing Public(accounting::Standing standing) { return ToPublic(kStandings, standing); }
+Sampling Public(accounting::Sampling sampling) { return ToPublic(kSamplings, sampling); }
 
 }  // namespace api
 

@@ -18,6 +18,7 @@ accounting::Accountant Internal(Accountant accountant);
 Observer Public(accounting::Observer observer);
 Accountant Public(accounting::Accountant accountant);
 Standing Public(accounting::Standing standing);
+Sampling Public(accounting::Sampling sampling);
 
 }  // namespace tacet::api
 

@@ -289,6 +289,7 @@ TEST(RoundTest, MessagesAloneDecryptNothing) {
 TEST(RoundTest, CohortsHaveTheAgreedSize) {
   AgreementOptions options = RoundForTest::OptionsForTest();
   options.federation.cohort = 4;
+  options.federation.sampling = Sampling::kFixedSize;
   const RoundForTest round(9, options);
   std::map<uint64_t, int> drawn;
   for (int i = 0; i < 200; ++i) {

@@ -166,7 +166,7 @@ JsonValue MechanismJson(const AuditedAgreement& agreement) {
       .Set("without_clipping", agreed.mechanism.without_clipping)
       .Set("cohort", agreed.sampling.cohort)
       .Set("min_participants", agreed.sampling.min_participants)
-      .Set("sampling", accounting::SamplingName(agreed.sampling.method))
+      .Set("sampling", accounting::SamplingName(*agreed.sampling.method))
       .Set("record_rate", agreed.sampling.record_rate)
       .Set("expected_batch", agreed.sampling.expected_batch)
       .Set("colluders", agreed.privacy.colluders)

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "tacet/agreement/roster_differences.h"
 #include "tacet/he/aggregation.h"
 
 namespace tacet::audit {
@@ -135,9 +136,11 @@ std::string Limits(const AuditedRun& run) {
             "did."
           : "The run was a simulation: one user's processes played every member. The figures are "
             "those of a federation with this agreement; nothing here shows that members behaved.";
+  const std::string rosters = agreement::RosterDifferenceText(run.agreed());
   return fmt::format(
       "## Limits\n\n"
       "- {}\n"
+      "{}"
       "- Accuracy is over all held-out samples. Members whose data are rare may be served worse, "
       "and noise makes that worse; it was not measured here.\n"
       "- The model was made to measure training with privacy, not to decide about people.\n"
@@ -145,7 +148,8 @@ std::string Limits(const AuditedRun& run) {
       "epsilon.\n"
       "- The server together with a holder of the epoch key decrypts single updates; encryption is "
       "{}.\n\n",
-      kind, he::SchemeName(run.agreed().scheme));
+      kind, rosters.empty() ? "" : fmt::format("- {}\n", rosters),
+      he::SchemeName(run.agreed().scheme));
 }
 
 }  // namespace

@@ -240,7 +240,7 @@ uint64_t RoundServer::LeastPresence() const {
   uint64_t few = 0, enough = sampling.clients;
   while (enough - few > 1) {
     const uint64_t middle = few + (enough - few) / 2;
-    const double chance = agreement::ChanceOfEnough(sampling.method, sampling.clients,
+    const double chance = agreement::ChanceOfEnough(*sampling.method, sampling.clients,
                                                     sampling.cohort, middle, uploads);
     (chance >= wanted ? enough : few) = middle;
   }
@@ -379,7 +379,7 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
   std::vector<uint64_t> cohort;
   if (spec().sampling.method == accounting::Sampling::kFixedSize) {
     crypto::Random random = crypto::Random::FromEntropy(cohorts_);
-    cohort = agreement::DrawCohort(spec().sampling.method, spec().sampling.clients,
+    cohort = agreement::DrawCohort(*spec().sampling.method, spec().sampling.clients,
                                    CohortSize(attempt), random);
     // Like clients that are away: the draw is independent of who is left out, as accountants
     // assume.

@@ -446,7 +446,7 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
       entropy_(fmt::format("cohort/{}/{}/{}", number.epoch, number.round, number.attempt));
   crypto::Random cohort_random = crypto::Random::FromEntropy(*cohort_entropy);
   const std::vector<uint64_t> cohort =
-      agreement::DrawCohort(manifest_.spec().sampling.method, manifest_.spec().sampling.clients,
+      agreement::DrawCohort(*manifest_.spec().sampling.method, manifest_.spec().sampling.clients,
                             manifest_.spec().sampling.cohort, cohort_random);
   std::vector<uint64_t> covers;
   if (manifest_.spec().sampling.dummy_uploads)

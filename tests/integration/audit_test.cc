@@ -182,9 +182,9 @@ TEST_F(AuditTest, WhatWasAlteredIsNamed) {
 
   // Without the key the signature goes too.
   std::string text = Read("run/audit.json");
-  text.replace(text.find("\"participants\": 6"), 17, "\"participants\": 5");
+  text.replace(text.find("\"participants\": 6"), 17, "\"participants\": 4");
   EXPECT_THAT(Refusal(WriteConfig(text, "altered.json")),
-              AllOf(HasSubstr("round 0 has 5 participants"), HasSubstr("; and the signature")));
+              AllOf(HasSubstr("round 0 has 4 participants"), HasSubstr("; and the signature")));
   // Another run's signature, its value alone and whole.
   const JsonValue own = *ReadJson("run/audit.json").Find("signature");
   const JsonValue foreign = *ReadJson("other/audit.json").Find("signature");
@@ -209,10 +209,9 @@ TEST_F(AuditTest, WhatWasAlteredIsNamed) {
 // attempt.
 TEST_F(AuditTest, RefusedAttemptsStandWithTheirReason) {
   std::string config = kSmall;
-  const size_t at = config.find("cohort = 6");
-  config.insert(at,
-                "sampling = \"poisson\"\nmin_participants = 6\n"
-                "spare_attempts = 60\n");
+  constexpr std::string_view kDrawn = "sampling = \"fixed-size\"";
+  config.replace(config.find(kDrawn), kDrawn.size(),
+                 "sampling = \"poisson\"\nmin_participants = 6\nspare_attempts = 60");
   Simulate(config, {"--insecure-seed", "3", "--rounds", "8"});
   Audit();
   const JsonValue record = Record();
@@ -308,9 +307,9 @@ TEST_F(AuditTest, ACutChargeIsMissed) {
 // The charge of an attempt that gave no sum is in no round's model.
 TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
   std::string config = kSmall;
-  config.insert(config.find("cohort = 6"),
-                "sampling = \"poisson\"\nmin_participants = 6\n"
-                "spare_attempts = 60\n");
+  constexpr std::string_view kDrawn = "sampling = \"fixed-size\"";
+  config.replace(config.find(kDrawn), kDrawn.size(),
+                 "sampling = \"poisson\"\nmin_participants = 6\nspare_attempts = 60");
   Simulate(config, {"--insecure-seed", "3", "--rounds", "8"});
   ASSERT_FALSE(Read("run/refused").empty());
   uint32_t round = 0;

@@ -171,7 +171,7 @@ TEST_F(EnrolmentProgramTest, ChangesAreShownAndAskedFor) {
   const Outcome refused = join(2, {"--accept"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("has weaker terms than the manifest of epoch 1"));
-  EXPECT_THAT(refused.err, ContainsRegex("WEAKER +federation.min_participants +4 -> 2"));
+  EXPECT_THAT(refused.err, ContainsRegex("WEAKER +federation.min_participants +3 -> 2"));
   EXPECT_EQ(Read("north/invitation"), accepted);
   EXPECT_EQ(join(2, {"--accept-weaker"}).exit_code, 0);
 }

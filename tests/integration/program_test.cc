@@ -39,8 +39,9 @@ void ExpectLimits(const base::JsonValue& result, std::initializer_list<const cha
 
 TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
   const std::vector<std::string> paper = {
-      "privacy", "--clients",          "3596", "--cohort", "1000", "--rounds", "100", "--clip-norm",
-      "1",       "--noise-multiplier", "6",    "--delta",  "1e-5"};
+      "privacy",  "--clients", "3596",        "--cohort",   "1000",
+      "--rounds", "100",       "--clip-norm", "1",          "--noise-multiplier",
+      "6",        "--delta",   "1e-5",        "--sampling", "fixed-size"};
   const Outcome table = Tacet(paper);
   EXPECT_EQ(table.exit_code, 0) << table.err;
   EXPECT_THAT(table.out, HasSubstr("5.306"));
@@ -64,10 +65,10 @@ TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
 // The paper's setting; the figures are those of docs/security/privacy.md.
 TEST_F(ProgramTest, PrivacyStatesTheCoalitionOfServerAndMembers) {
   const auto privacy = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"privacy", "--clients",          "3596", "--cohort",
-                                          "1000",    "--rounds",           "100",  "--clip-norm",
-                                          "1",       "--noise-multiplier", "6",    "--delta",
-                                          "1e-5"};
+    std::vector<std::string> arguments = {
+        "privacy", "--clients",   "3596",       "--cohort",           "1000", "--rounds",
+        "100",     "--clip-norm", "1",          "--noise-multiplier", "6",    "--delta",
+        "1e-5",    "--sampling",  "fixed-size", "--min-participants", "1000"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Tacet(arguments);
   };

@@ -154,6 +154,7 @@ TEST_F(SimulationTest, AFlippedByteOfOneUploadEndsTheAttempt) {
     return absl::OkStatus();
   });
   SimulationSpec spec = SmallSpec();
+  spec.manifest.sampling.min_participants = 6;
   spec.threads = 1;
   const auto store = NewStore("run");
   const auto result = Run(spec, *store, recorder_, channel, *learner_);

@@ -25,6 +25,7 @@ name = "logistic"
 [federation]
 rounds = 3
 cohort = 6
+sampling = "fixed-size"
 [privacy]
 clip_norm = 0.5
 coordinate_bound = 0.1

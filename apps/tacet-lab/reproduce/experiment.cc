@@ -96,14 +96,23 @@ absl::StatusOr<Course> ReadCourse(const RunDirectory& directory) {
 
 base::JsonValue SettingJson(const run::RunConfig& config, const base::JsonValue& summary) {
   const agreement::ManifestSpec& agreed = config.agreement;
+  const accounting::SamplingParams sampling =
+      accounting::Resolved(agreed.sampling, agreed.privacy,
+                           static_cast<uint64_t>(NumberIn(summary, "clients").value_or(0)),
+                           accounting::Purpose::kTraining);
   return base::JsonValue::MakeObject()
       .Set("model", config.model.name)
       .Set("clients", MemberOrNull(summary, "clients"))
-      .Set("cohort", agreed.sampling.cohort)
-      .Set("sampling", accounting::SamplingName(agreed.sampling.method))
+      .Set("cohort", sampling.cohort)
+      .Set("sampling", accounting::SamplingName(*sampling.method))
+      .Set("dummy_uploads", sampling.dummy_uploads)
+      .Set("min_participants", sampling.min_participants)
       .Set("weights", config.federation.weights)
       .Set("clip_norm", agreed.mechanism.clip_norm)
       .Set("coordinate_bound", agreed.mechanism.coordinate_bound)
+      .Set("noise_multiplier", agreed.mechanism.without_noise
+                                   ? 0
+                                   : agreed.mechanism.noise_stddev / agreed.mechanism.clip_norm)
       .Set("noise_stddev", agreed.mechanism.without_noise ? 0 : agreed.mechanism.noise_stddev)
       .Set("scale", agreed.mechanism.scale)
       .Set("parameters", he::SchemeName(agreed.scheme))

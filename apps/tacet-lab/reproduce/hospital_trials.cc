@@ -75,6 +75,7 @@ absl::StatusOr<run::RunConfig> HospitalTrials::ConfigOf(const HospitalVariant& v
     agreed.without_encryption = config.run.no_quantisation = true;
     return config;
   }
+  agreed.sampling.min_participants = sites;  // every sum is of all hospitals
   if (variant.name == "client") {
     agreed.rounds = kClientRounds;
     agreed.sampling.cohort = sites;

@@ -11,8 +11,10 @@ namespace {
 constexpr std::string_view kPretrain = "pretrain";
 constexpr std::string_view kRandomStart = "random-start";
 
-constexpr std::array<Row, 10> kPublicStartRows = {{
+constexpr std::array<Row, 11> kPublicStartRows = {{
     {kPretrain, "the public start: drawn characters, no person's data", std::nullopt},
+    {"epsilon-1", "from the public start, 12 rounds at 8 S: epsilon 1 against everybody",
+     std::nullopt},
     {"t20", "from the public start, 20 rounds at 6.6 S: private", std::nullopt},
     {"t40", "from the public start, 40 rounds at 6.6 S: private", std::nullopt},
     {"t100", "from the public start, 100 rounds at 6.6 S: private", std::nullopt},

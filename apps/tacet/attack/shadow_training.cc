@@ -78,7 +78,7 @@ class ShadowTraining {
   std::vector<uint64_t> Cohort() {
     if (IsClientUnit(spec_)) {
       std::vector<uint64_t> drawn =
-          agreement::DrawCohort(spec_.sampling.method, learner_.clients(), cohort_, draws_);
+          agreement::DrawCohort(*spec_.sampling.method, learner_.clients(), cohort_, draws_);
       if (!drawn.empty()) return drawn;  // nobody by all coins of a Poisson cohort: everybody
     }
     std::vector<uint64_t> all(learner_.clients());

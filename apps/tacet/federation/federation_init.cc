@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <ctime>
 #include <string>
+#include <utility>
 
 #include "fmt/core.h"
 
@@ -10,6 +11,8 @@
 #include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "apps/tacet/run/manifest_text.h"
+#include "apps/tacet/run/run_output.h"
+#include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
@@ -53,9 +56,12 @@ class FederationInitCommand : public program::Command {
       return base::InvalidArgument("--days is {}, it must be from 1 to {}", days_, kMaxDays);
     }
     TACET_ASSIGN_OR_RETURN(const PlannedTraining training, terms_.Load(members_));
+    TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                           agreement::GuaranteesOf(training.plan, training.plan.attempt_budget()));
+    TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, run::PrivacyJson(training.plan, guarantees));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.New("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const crypto::PublicKey coordinator, Make(training.terms, unlocker));
-    Print(training, coordinator);
+    Print(training, guarantees, std::move(privacy), coordinator);
     return absl::OkStatus();
   }
 
@@ -86,24 +92,26 @@ class FederationInitCommand : public program::Command {
     return keys.signing.public_key();
   }
 
-  void Print(const PlannedTraining& training, const crypto::PublicKey& coordinator) const {
+  void Print(const PlannedTraining& training, const accounting::Guarantees& guarantees,
+             base::JsonValue privacy, const crypto::PublicKey& coordinator) const {
     if (json_) {
       fmt::print("{}\n", base::JsonValue::MakeObject()
                              .Set("federation", name_)
                              .Set("folder", folder_)
                              .Set("coordinator", base::ToHex(coordinator))
                              .Set("dimension", training.plan.spec().dimension)
+                             .Set("privacy", std::move(privacy))
                              .Set("warnings", privacy::WarningsJson(training.warnings))
                              .Dump(2));
       return;
     }
     fmt::print(
-        "{}{}\nfolder      {}\ncoordinator {}\n\nTell every site the coordinator's fingerprint "
+        "{}{}{}\nfolder      {}\ncoordinator {}\n\nTell every site the coordinator's fingerprint "
         "through a channel that nobody can alter. Each site makes its keys with\n  tacet client "
         "request --name NAME\n"
         "and sends you its request; enrol it with\n  tacet federation enrol NAME --request FILE\n",
-        run::AgreementText(training.plan), privacy::WarningLines(training.warnings), folder_,
-        agreement::FingerprintText(coordinator));
+        run::AgreementText(training.plan), run::EpsilonLines(training.plan, guarantees),
+        privacy::WarningLines(training.warnings), folder_, agreement::FingerprintText(coordinator));
   }
 
   std::string folder_ = std::string(kDefaultFolder);

@@ -77,7 +77,7 @@ absl::StatusOr<PlannedTraining> TrainingTermsFlags::Load(uint64_t members) const
 }
 
 absl::StatusOr<run::RunConfig> TrainingTermsFlags::Terms(uint64_t members) const {
-  if (query_.empty()) return run::LoadAgreedConfig(config_, members);
+  if (query_.empty()) return run::LoadRunConfig(config_);
   if (members < 2) {
     return base::InvalidArgument(
         "--members is {}: a query needs the planned number of sites, 2 or more", members);

@@ -27,10 +27,13 @@ void PlannedFederation::Register(program::Options& options) {
                     "factor e^epsilon does not cover",
                     &spec_.privacy.delta);
   options.AddUint("min-participants",
-                  "K_min, uploads below which a round is not decrypted; 0: the cohort (with "
-                  "Poisson sampling a size that is missed once in 1e9 rounds)",
+                  "K_min, uploads below which a round is not decrypted; 0: all but one, or with "
+                  "poisson and without --dummy-uploads a size that is missed once in 1e9 rounds",
                   &spec_.sampling.min_participants);
-  options.AddChoice("sampling", "sampling of a cohort", {"fixed-size", "poisson"}, &sampling_);
+  options.AddChoice("sampling",
+                    "sampling of a cohort; default: poisson with --dummy-uploads, so that nobody "
+                    "learns the cohorts",
+                    {"default", "fixed-size", "poisson"}, &sampling_);
   options.AddChoice("neighbouring",
                     "neighbouring relation: pairs of data sets that must look alike",
                     {"replace-one", "zero-out"}, &neighbouring_);
@@ -74,7 +77,10 @@ void PlannedFederation::Register(program::Options& options) {
 
 absl::StatusOr<accounting::FederationPrivacySpec> PlannedFederation::Read(Varied varied) const {
   accounting::FederationPrivacySpec spec = spec_;
-  TACET_ASSIGN_OR_RETURN(spec.sampling.method, accounting::ParseSampling(sampling_));
+  spec.sampling.method.reset();
+  if (sampling_ != "default") {
+    TACET_ASSIGN_OR_RETURN(spec.sampling.method, accounting::ParseSampling(sampling_));
+  }
   TACET_ASSIGN_OR_RETURN(spec.privacy.neighbouring, accounting::ParseNeighbouring(neighbouring_));
   TACET_ASSIGN_OR_RETURN(spec.privacy.unit, accounting::ParseUnit(unit_));
   TACET_ASSIGN_OR_RETURN(spec.mechanism.sampler, dp::ParseGaussianSampler(sampler_));

@@ -41,7 +41,7 @@ class PlannedFederation {
   std::optional<double> noise_multiplier_;
   std::optional<double> noise_stddev_;
   std::string sampler_ = "default";
-  std::string sampling_ = "fixed-size";
+  std::string sampling_ = "default";
   std::string neighbouring_ = "replace-one";
   std::string unit_ = "client";
   uint64_t sites_ = 0;

@@ -64,6 +64,13 @@ class PrivacyCommand : public program::Command {
       return absl::OkStatus();
     }
     Print(guarantees, plan.status(), warnings);
+    if (json_ || spec_.privacy.unit != Unit::kClient || !(spec_.mechanism.noise_stddev > 0)) {
+      return absl::OkStatus();
+    }
+    const accounting::FederationPrivacySpec resolved = accounting::Resolved(spec_);
+    if (resolved.sampling.cohort >= resolved.pool) return absl::OkStatus();
+    TACET_ASSIGN_OR_RETURN(const std::string comparison, CohortComparison());
+    fmt::print("{}", comparison);
     return absl::OkStatus();
   }
 
@@ -78,7 +85,7 @@ class PrivacyCommand : public program::Command {
           spec_.sampling.record_rate, spec_.rounds, spec_.mechanism.clip_norm,
           Multiplier(spec_.mechanism.noise_stddev), spec_.privacy.delta);
     }
-    const double expected = spec_.sampling.dummy_uploads
+    const double expected = resolved.sampling.dummy_uploads
                                 ? static_cast<double>(resolved.pool)
                                 : static_cast<double>(resolved.sampling.cohort);
     const double resulting =
@@ -88,8 +95,9 @@ class PrivacyCommand : public program::Command {
         "{} clients, cohorts of {} ({}) out of {}, at least {} arrive, {} rounds, clip norm {}, "
         "noise multiplier {:.6g} at least and {:.4g} when all arrive, delta {}",
         spec_.sampling.clients, spec_.sampling.cohort,
-        accounting::SamplingName(spec_.sampling.method), resolved.pool,
-        resolved.sampling.min_participants, spec_.rounds, spec_.mechanism.clip_norm,
+        resolved.sampling.dummy_uploads ? "poisson, hidden by dummy uploads"
+                                        : accounting::SamplingName(*resolved.sampling.method),
+        resolved.pool, resolved.sampling.min_participants, spec_.rounds, spec_.mechanism.clip_norm,
         Multiplier(spec_.mechanism.noise_stddev), Multiplier(resulting), spec_.privacy.delta);
   }
 
@@ -108,6 +116,44 @@ class PrivacyCommand : public program::Command {
       fmt::print("The mechanism cannot run at this size: {}\n", base::Message(plan));
     }
     fmt::print("{}", WarningsText(warnings));
+  }
+
+  // The same cohorts drawn by the server and known to it, as in the paper, and hidden from
+  // everybody.
+  absl::StatusOr<std::string> CohortComparison() const {
+    accounting::FederationPrivacySpec drawn = spec_;
+    drawn.sampling.method = accounting::Sampling::kFixedSize;
+    drawn.sampling.dummy_uploads = false;
+    drawn.sampling.min_participants = 0;
+    accounting::FederationPrivacySpec hidden = drawn;
+    hidden.sampling.method.reset();
+    TACET_ASSIGN_OR_RETURN(const accounting::Guarantees by_server,
+                           accounting::GuaranteesOf(drawn, accounting::Extent::kAllRows));
+    TACET_ASSIGN_OR_RETURN(const accounting::Guarantees by_coins,
+                           accounting::GuaranteesOf(hidden, accounting::Extent::kHeadline));
+    const accounting::PrivacyRow* published = nullptr;
+    for (const accounting::PrivacyRow& row : by_server.rows) {
+      if (row.observer == accounting::Observer::kExternal &&
+          row.accountant == accounting::Accountant::kMoments) {
+        published = &row;
+      }
+    }
+    const accounting::PrivacyRow* external = by_server.HeadlineOf(accounting::Observer::kExternal);
+    if (published == nullptr || external == nullptr || by_server.headline() == nullptr ||
+        by_coins.headline() == nullptr) {
+      return std::string();
+    }
+    const auto figure = [](const accounting::PrivacyRow* row) {
+      return row->epsilon ? fmt::format("{:.3f}", *row->epsilon) : std::string("none");
+    };
+    return fmt::format(
+        "\nTwo ways to draw these cohorts, at delta {:.3g}:\n"
+        "- Fixed size, drawn by the server: epsilon {} against an external observer by the moments "
+        "accountant, as papers publish it, and {} by the tight one; {} against {}.\n"
+        "- Each client's secret coin, hidden by dummy uploads (the default): epsilon {} against "
+        "every observer.\n",
+        spec_.privacy.delta, figure(published), figure(external), figure(by_server.headline()),
+        accounting::ObserverName(by_server.headline()->observer), figure(by_coins.headline()));
   }
 
   // As a federation with these terms would plan it.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,6 @@
 namespace tacet::app::privacy {
 namespace {
 
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -35,9 +35,10 @@ std::string Printed(const std::vector<const char*>& args, int expected_code) {
 
 // What `tacet privacy ARGS` prints; the paper's setting unless ARGS change it.
 std::string Output(const std::vector<const char*>& more, int expected_code = 0) {
-  std::vector<const char*> args = {
-      "tacet",       "privacy", "--clients",          "3596", "--cohort", "1000", "--rounds", "100",
-      "--clip-norm", "1",       "--noise-multiplier", "6",    "--delta",  "1e-5"};
+  std::vector<const char*> args = {"tacet",       "privacy", "--clients",          "3596",
+                                   "--cohort",    "1000",    "--rounds",           "100",
+                                   "--clip-norm", "1",       "--noise-multiplier", "6",
+                                   "--delta",     "1e-5",    "--sampling",         "fixed-size"};
   args.insert(args.end(), more.begin(), more.end());
   return Printed(args, expected_code);
 }
@@ -46,7 +47,8 @@ std::string Output(const std::vector<const char*>& more, int expected_code = 0) 
 std::string Varied(const std::vector<const char*>& some, int expected_code = 0) {
   std::vector<const char*> args = {"tacet", "privacy"};
   args.insert(args.end(), some.begin(), some.end());
-  for (const char* word : {"--clients", "3596", "--cohort", "1000", "--delta", "1e-5"}) {
+  for (const char* word :
+       {"--clients", "3596", "--cohort", "1000", "--delta", "1e-5", "--sampling", "fixed-size"}) {
     args.push_back(word);
   }
   return Printed(args, expected_code);
@@ -59,6 +61,40 @@ TEST(PrivacyCommandTest, TheTableShowsThePublishedFigure) {
   EXPECT_THAT(table, HasSubstr("19.131"));
   EXPECT_THAT(table, HasSubstr("coalition"));
   EXPECT_THAT(table, HasSubstr("the server and no member"));
+}
+
+// The last lines state both ways to draw a cohort. They are computed: other settings have others.
+TEST(PrivacyCommandTest, TheLastLinesCompareBothWaysToDrawACohort) {
+  const auto last = [](const std::vector<const char*>& more) {
+    const std::string text = Output(more);
+    return text.substr(text.find("Two ways to draw these cohorts"));
+  };
+  const std::vector<const char*> by_default = {"--sampling", "default"};
+  EXPECT_EQ(last(by_default), last({}));
+  const std::string paper = last(by_default);
+  EXPECT_THAT(paper, HasSubstr("epsilon 5.306 against an external observer by the moments"));
+  EXPECT_THAT(paper, HasSubstr("and 4.311 by the tight one; 19.131 against cohort-aware."));
+  EXPECT_THAT(paper, HasSubstr("(the default): epsilon 3.999 against every observer."));
+  const auto epsilon = [](std::vector<const char*> args, const char* observer) {
+    args.push_back("--json");
+    const auto json = base::JsonValue::Parse(Output(args));
+    EXPECT_TRUE(json.ok());
+    for (const base::JsonValue& row : json->Find("headlines")->items()) {
+      if (*row.Find("observer")->AsString() == observer) {
+        return fmt::format("{:.3f}", *row.Find("epsilon")->AsDouble());
+      }
+    }
+    return std::string("none");
+  };
+  for (const char* noise : {"5", "8"}) {
+    const std::string text = last({"--noise-multiplier", noise});
+    EXPECT_THAT(text, HasSubstr(epsilon({"--noise-multiplier", noise}, "external") + " by the"));
+    EXPECT_THAT(text, HasSubstr("epsilon " +
+                                epsilon({"--noise-multiplier", noise, "--sampling", "default"},
+                                        "participant-in-cohort") +
+                                " against every observer."));
+  }
+  EXPECT_THAT(Output({"--cohort", "3596"}), Not(HasSubstr("Two ways")));
 }
 
 TEST(PrivacyCommandTest, JsonHasTheExternalObserversMomentsFirst) {
@@ -125,7 +161,7 @@ TEST(PrivacyCommandTest, TermsBeyondDeltaAreSaidToBe) {
   EXPECT_EQ(json->Find("accountants")->items().back().Find("implementation"), nullptr);
   const std::string hardly_any = Output({"--noise-multiplier", "0.3"});
   EXPECT_THAT(hardly_any, HasSubstr("for exact arithmetic only"));
-  EXPECT_THAT(hardly_any, EndsWith("raise `privacy.noise_multiplier`\n"));
+  EXPECT_THAT(hardly_any, HasSubstr("raise `privacy.noise_multiplier`\n"));
   EXPECT_THAT(Output({}), Not(HasSubstr("for exact arithmetic only")));
 }
 
@@ -141,11 +177,27 @@ TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
 }
 
 TEST(PrivacyCommandTest, RecordsAreTheUnitOfHospitals) {
-  const std::string table =
-      Printed({"tacet", "privacy", "--unit", "record", "--record-rate", "0.1", "--sites", "4",
-               "--noise-multiplier", "3", "--rounds", "200", "--clip-norm", "1", "--delta", "1e-5",
-               "--neighbouring", "zero-out"},
-              0);
+  const std::string table = Printed({"tacet",
+                                     "privacy",
+                                     "--unit",
+                                     "record",
+                                     "--record-rate",
+                                     "0.1",
+                                     "--sites",
+                                     "4",
+                                     "--noise-multiplier",
+                                     "3",
+                                     "--rounds",
+                                     "200",
+                                     "--clip-norm",
+                                     "1",
+                                     "--delta",
+                                     "1e-5",
+                                     "--neighbouring",
+                                     "zero-out",
+                                     "--min-participants",
+                                     "4"},
+                                    0);
   EXPECT_THAT(table, HasSubstr("2.004"));  // external observer
   EXPECT_THAT(table, HasSubstr("2.394"));  // another hospital
   EXPECT_THAT(table, HasSubstr("the draw of records stays inside the site"));

@@ -83,7 +83,7 @@ std::vector<Line> LinesFor(const SweepRange& range, Observer observer) {
 
 // The setting without the quantity that is swept.
 std::string SettingText(const FederationPrivacySpec& spec, const SweepRange& range) {
-  const accounting::SamplingParams& sampling = spec.sampling;
+  const accounting::SamplingParams sampling = accounting::Resolved(spec).sampling;
   std::string text =
       fmt::format("{} per {}", accounting::NeighbouringName(spec.privacy.neighbouring),
                   accounting::UnitName(spec.privacy.unit));
@@ -93,7 +93,7 @@ std::string SettingText(const FederationPrivacySpec& spec, const SweepRange& ran
   if (spec.privacy.unit == accounting::Unit::kClient) {
     add("clients", fmt::format("{} clients", sampling.clients));
     add("cohort",
-        fmt::format("cohort {} ({})", sampling.cohort, accounting::SamplingName(sampling.method)));
+        fmt::format("cohort {} ({})", sampling.cohort, accounting::SamplingName(*sampling.method)));
   } else {
     add("clients", fmt::format("{} sites", sampling.clients));
     add("rate", fmt::format("rate {:.4g}", sampling.record_rate));

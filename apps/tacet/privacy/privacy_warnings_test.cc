@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 
 // `noise` of table 1 (configs/table1/noise.toml), of 486,654 parameters.
 FederationPrivacySpec Table1(double noise_over_clip = 6, uint64_t rounds = 100) {
-  return {.sampling = {.clients = 3596, .cohort = 1000},
+  return {.sampling = {.clients = 3596, .cohort = 1000, .min_participants = 1000},
           .mechanism = {.clip_norm = 0.4, .noise_stddev = 0.4 * noise_over_clip},
           .rounds = rounds};
 }

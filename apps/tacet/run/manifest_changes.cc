@@ -148,8 +148,8 @@ void CompareRounds(const ManifestSpec& was, const ManifestSpec& is, Comparison& 
   changes.Compare("federation.rounds", was.rounds, is.rounds, Weaker::kMore);
   changes.Compare("federation.spare_attempts", was.spare_attempts, is.spare_attempts,
                   Weaker::kMore);
-  changes.CompareText("federation.sampling", accounting::SamplingName(was.sampling.method),
-                      accounting::SamplingName(is.sampling.method));
+  changes.CompareText("federation.sampling", accounting::SamplingName(*was.sampling.method),
+                      accounting::SamplingName(*is.sampling.method));
   changes.Compare("federation.dummy_uploads", was.sampling.dummy_uploads, is.sampling.dummy_uploads,
                   Weaker::kLess);
   changes.CompareLimit("federation.max_participations", was.sampling.max_participations,

@@ -1,6 +1,8 @@
 #include "apps/tacet/run/manifest_text.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "fmt/core.h"
@@ -10,6 +12,7 @@
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/member_keys.h"
+#include "tacet/agreement/roster_differences.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/committee.h"
 #include "tacet/secagg/upload.h"
@@ -41,7 +44,7 @@ std::string AgreementText(const agreement::Manifest& manifest) {
     text +=
         fmt::format("federation  {} clients, {} a round ({}), at least {} to decrypt, {} rounds\n",
                     agreed.sampling.clients, agreed.sampling.cohort,
-                    accounting::SamplingName(agreed.sampling.method),
+                    accounting::SamplingName(*agreed.sampling.method),
                     agreed.sampling.min_participants, agreed.rounds);
     if (agreed.sampling.dummy_uploads) {
       text +=
@@ -86,7 +89,29 @@ std::string AgreementText(const agreement::Manifest& manifest) {
         agreed.committee.seats, agreed.committee.corrupt, sharing.votes(),
         agreed.committee.seats - sharing.votes());
   }
+  if (const std::string rosters = agreement::RosterDifferenceText(agreed); !rosters.empty()) {
+    text += fmt::format("rosters     {}\n", rosters);
+  }
   return text;
+}
+
+std::string EpsilonLines(const agreement::Manifest& manifest,
+                         const accounting::Guarantees& guarantees) {
+  std::vector<const accounting::PrivacyRow*> rows;
+  for (const accounting::PrivacyRow& row : guarantees.rows) {
+    if (!row.hypothetical && guarantees.HeadlineOf(row.observer) == &row) rows.push_back(&row);
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater(), [](const accounting::PrivacyRow* row) {
+    return row->epsilon.value_or(0);
+  });
+  std::string text;
+  for (const accounting::PrivacyRow* row : rows) {
+    text += fmt::format("epsilon     {:.3f} at delta {:.3g} after {} attempts, against {} ({})\n",
+                        row->epsilon.value_or(0), row->delta, manifest.attempt_budget(),
+                        accounting::ObserverName(row->observer),
+                        accounting::AccountantName(row->accountant));
+  }
+  return text.empty() ? "epsilon     no observer has a guarantee\n" : text;
 }
 
 std::string MembershipText(const agreement::SignedManifest& manifest) {

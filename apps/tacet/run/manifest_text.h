@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/json.h"
@@ -14,6 +15,11 @@ namespace tacet::app::run {
 
 // Model, rounds, mechanism and encryption, a line each, with a heading of 12 columns.
 std::string AgreementText(const agreement::Manifest& manifest);
+
+// A line for each observer that has a guarantee: epsilon and delta of all permitted attempts, the
+// worst observer first.
+std::string EpsilonLines(const agreement::Manifest& manifest,
+                         const accounting::Guarantees& guarantees);
 
 // Members and agreement of a federation.
 std::string MembershipText(const agreement::SignedManifest& manifest);

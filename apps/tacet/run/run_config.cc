@@ -33,6 +33,15 @@ struct NoiseKey {
 template <typename Mechanism>
 NoiseKey(Mechanism&, NoiseUnit) -> NoiseKey<Mechanism>;
 
+// Whether members that were not drawn upload, too. The default follows from the draw, so the key is
+// written with `federation.sampling` only.
+template <typename Sampling>
+struct DummyUploadsKey {
+  Sampling& sampling;
+};
+template <typename Sampling>
+DummyUploadsKey(Sampling&) -> DummyUploadsKey<Sampling>;
+
 // The multiplier that gives sigma again to the last bit; none where no double does.
 std::optional<double> MultiplierOf(const dp::MechanismParams& mechanism) {
   const double nearest = mechanism.noise_stddev / mechanism.clip_norm;
@@ -83,7 +92,8 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("federation.cohort", c.agreement.sampling.cohort);
   visit("federation.min_participants", c.agreement.sampling.min_participants);
   visit("federation.sampling", c.agreement.sampling.method);
-  visit("federation.dummy_uploads", c.agreement.sampling.dummy_uploads);
+  DummyUploadsKey dummy_uploads{c.agreement.sampling};
+  visit("federation.dummy_uploads", dummy_uploads);
   visit("federation.max_participations", c.agreement.sampling.max_participations);
   visit("federation.weights", c.federation.weights);
   visit("federation.spare_attempts", c.agreement.spare_attempts);
@@ -168,6 +178,25 @@ std::string ValueText(const NoiseKey<Mechanism>& noise) {
   return multiplier.has_value() ? "" : TomlText(noise.mechanism.noise_stddev);
 }
 
+template <typename Sampling>
+std::string ValueText(const DummyUploadsKey<Sampling>& key) {
+  return key.sampling.method.has_value() ? TomlText(key.sampling.dummy_uploads) : "";
+}
+
+// Dummy uploads need the members' own coins, so true says how cohorts are drawn. False does not.
+absl::Status Assign(const base::JsonValue& value,
+                    DummyUploadsKey<accounting::SamplingParams>& target) {
+  TACET_ASSIGN_OR_RETURN(target.sampling.dummy_uploads, value.AsBool());
+  if (target.sampling.method.has_value()) return absl::OkStatus();
+  if (!target.sampling.dummy_uploads) {
+    return base::InvalidArgument(
+        "is false, and `federation.sampling` is missing: say whether cohorts without dummy uploads "
+        "are drawn fixed-size or poisson");
+  }
+  target.sampling.method = accounting::Sampling::kPoisson;
+  return absl::OkStatus();
+}
+
 absl::Status Assign(const base::JsonValue& value, NoiseKey<dp::MechanismParams>& target) {
   TACET_ASSIGN_OR_RETURN(const double noise, value.AsDouble());
   if (!(noise >= 0 && std::isfinite(noise))) {
@@ -247,8 +276,8 @@ absl::Status AssignWord(const base::JsonValue& value, absl::StatusOr<T> (*parse)
   TACET_ASSIGN_OR_RETURN(target, parse(word));
   return absl::OkStatus();
 }
-absl::Status Assign(const base::JsonValue& value, accounting::Sampling& target) {
-  return AssignWord(value, accounting::ParseSampling, target);
+absl::Status Assign(const base::JsonValue& value, std::optional<accounting::Sampling>& target) {
+  return AssignWord(value, accounting::ParseSampling, target.emplace());
 }
 absl::Status Assign(const base::JsonValue& value, accounting::Unit& target) {
   return AssignWord(value, accounting::ParseUnit, target);
@@ -372,24 +401,6 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
 absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path) {
   TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   return ParseRunConfig(text, path);
-}
-
-absl::StatusOr<RunConfig> LoadAgreedConfig(const std::string& path, uint64_t members) {
-  TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
-  TACET_ASSIGN_OR_RETURN(RunConfig config, ParseRunConfig(text, path));
-  accounting::SamplingParams& sampling = config.agreement.sampling;
-  TACET_ASSIGN_OR_RETURN(const base::JsonValue root, ParseToml(text, path));
-  const base::JsonValue* federation = root.Find("federation");
-  const bool chosen = federation != nullptr && (federation->Find("sampling") != nullptr ||
-                                                federation->Find("dummy_uploads") != nullptr);
-  if (chosen || sampling.cohort == 0 || sampling.cohort >= members ||
-      config.agreement.privacy.unit != accounting::Unit::kClient) {
-    return config;
-  }
-  sampling.method = accounting::Sampling::kPoisson;
-  sampling.dummy_uploads = true;
-  if (sampling.min_participants == 0) sampling.min_participants = sampling.cohort;
-  return config;
 }
 
 namespace {

@@ -79,7 +79,7 @@ struct RunConfig {
   // Keys of [federation], [privacy], [aggregation] and [server], and the flags of [run] that leave
   // something out: the agreement itself, as far as it is configured. Model, dimension, clients and
   // members follow from model and data.
-  agreement::ManifestSpec agreement = {.rounds = 100};
+  agreement::ManifestSpec agreement = {.rounds = 100, .sampling = {.method = std::nullopt}};
   struct {
     std::string weights = "equal";
   } federation;
@@ -106,10 +106,6 @@ struct RunConfig {
 // checked where the values are used.
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view source);
 absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
-// The terms of a live federation of `members`. Where fewer of them are in a cohort, and the file
-// names neither `federation.sampling` nor `federation.dummy_uploads`, members draw the cohorts by
-// secret coins and hide them by dummy uploads; K_min is then K when it is not given.
-absl::StatusOr<RunConfig> LoadAgreedConfig(const std::string& path, uint64_t members);
 
 // Sets one key, as a line of the file would. `privacy.noise_multiplier` counts in the clip norm
 // that is set when it is called.

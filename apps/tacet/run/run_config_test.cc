@@ -46,28 +46,35 @@ TEST(RunConfigTest, ThreadsAndThePlaceOfTheDataMakeNoOtherRun) {
                     HasSubstr("run.insecure_seed"), Not(HasSubstr("threads"))));
 }
 
-// Coins of the members, unless the file says who draws, or everybody takes part.
-TEST(RunConfigTest, MembersOfALiveFederationDrawTheCohorts) {
-  const std::string path = ::testing::TempDir() + "/agreed.toml";
-  const auto load = [&](std::string_view keys, uint64_t members) {
-    std::ofstream(path) << "[federation]\n" << keys;
-    auto config = LoadAgreedConfig(path, members);
-    EXPECT_TRUE(config.ok()) << config.status();
-    return config->agreement.sampling;
+// Nobody learns the cohorts, unless the file says how they are drawn.
+TEST(RunConfigTest, CohortsAreDrawnAsTheFileSays) {
+  const auto read = [](std::string_view keys) {
+    return ParseRunConfig("[federation]\ncohort = 4\n" + std::string(keys), "test.toml");
   };
-  const accounting::SamplingParams coins = load("cohort = 4\n", 5);
-  EXPECT_EQ(coins.method, accounting::Sampling::kPoisson);
-  EXPECT_TRUE(coins.dummy_uploads);
-  EXPECT_EQ(coins.min_participants, 4u);
-  EXPECT_EQ(load("cohort = 4\nmin_participants = 3\n", 5).min_participants, 3u);
+  const auto sampling = [&](std::string_view keys) {
+    const auto config = read(keys);
+    EXPECT_TRUE(config.ok()) << config.status();
+    // What a run directory or an agreement keeps is read as the same.
+    EXPECT_EQ(ParseRunConfig(RunConfigToml(*config), "again")->agreement.sampling,
+              config->agreement.sampling);
+    return accounting::Resolved(config->agreement.sampling, config->agreement.privacy, 5,
+                                accounting::Purpose::kTraining);
+  };
+  const accounting::SamplingParams hidden = sampling("");
+  EXPECT_EQ(hidden.method, accounting::Sampling::kPoisson);
+  EXPECT_TRUE(hidden.dummy_uploads);
+  EXPECT_EQ(hidden.min_participants, 4u);
+  EXPECT_EQ(sampling("dummy_uploads = true\n"), hidden);
+  EXPECT_EQ(sampling("min_participants = 3\n").min_participants, 3u);
   for (const std::string_view keys :
-       {"cohort = 5\n", "cohort = 4\nsampling = \"fixed-size\"\n",
-        "cohort = 4\ndummy_uploads = false\n", "cohort = 4\n[privacy]\nunit = \"record\"\n", ""}) {
-    const accounting::SamplingParams agreed = load(keys, 5);
-    EXPECT_EQ(agreed.method, accounting::Sampling::kFixedSize) << keys;
-    EXPECT_FALSE(agreed.dummy_uploads) << keys;
+       {"sampling = \"fixed-size\"\n", "sampling = \"fixed-size\"\ndummy_uploads = false\n",
+        "[privacy]\nunit = \"record\"\n"}) {
+    EXPECT_EQ(sampling(keys).method, accounting::Sampling::kFixedSize) << keys;
+    EXPECT_FALSE(sampling(keys).dummy_uploads) << keys;
   }
-  EXPECT_EQ(LoadAgreedConfig(path + ".none", 5).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(sampling("sampling = \"poisson\"\n").dummy_uploads);
+  EXPECT_THAT(base::Message(read("dummy_uploads = false\n").status()),
+              HasSubstr("`federation.sampling` is missing"));
 }
 
 TEST(RunConfigTest, UnknownKeysGetASuggestion) {
