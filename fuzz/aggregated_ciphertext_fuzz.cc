@@ -17,6 +17,8 @@ namespace {
 using tacet::base::Bytes;
 using namespace tacet::he;
 
+constexpr Tag kTag{{1, kTagPrime - 1, uint64_t{1} << 40}};
+
 struct Honest {
   explicit Honest(Scheme scheme) : params(Params(scheme)) {
     tacet::crypto::InsecureSeededEntropy entropy(1, "aggregated ciphertext fuzz");
@@ -31,7 +33,8 @@ struct Honest {
     for (int i = 0; i < 2; ++i) {
       const auto key = entropy.Draw(32);
       if (!encryptor
-               ->Encrypt(std::vector<uint32_t>(5, 1000), {.key = key, .masks = masks}, ciphertext)
+               ->Encrypt(std::vector<uint32_t>(5, 1000), kTag, {.key = key, .masks = masks},
+                         ciphertext)
                .ok() ||
           !adder->Add(ciphertext).ok()) {
         std::abort();
@@ -90,9 +93,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     altered = aggregated_ciphertext != honest.aggregated_ciphertext;
   }
   const uint32_t participants = data[1];
-  const auto sums = honest.decryptor->Decrypt(aggregated_ciphertext, participants);
-  if (sums.ok() && (sums->size() != 5 || participants < 1 || participants > 3)) std::abort();
-  if (!altered && participants == 2 && (!sums.ok() || *sums != std::vector<uint64_t>(5, 2000))) {
+  const auto decrypted = honest.decryptor->Decrypt(aggregated_ciphertext, participants);
+  if (decrypted.ok()) {
+    if (decrypted->sums.size() != 5 || participants < 1 || participants > 3) std::abort();
+    for (const uint64_t word : decrypted->tag.words) {
+      if (word >= kTagPrime) std::abort();
+    }
+  }
+  if (!altered && participants == 2 &&
+      (!decrypted.ok() || decrypted->sums != std::vector<uint64_t>(5, 2000) ||
+       decrypted->tag.words != AddTags(kTag, kTag).words)) {
     std::abort();
   }
   return 0;

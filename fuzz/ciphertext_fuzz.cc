@@ -14,6 +14,8 @@ namespace {
 using tacet::base::Bytes;
 using namespace tacet::he;
 
+constexpr Tag kTag{{1, kTagPrime - 1, uint64_t{1} << 40}};
+
 struct Honest {
   explicit Honest(Scheme scheme) : params(Params(scheme)) {
     tacet::crypto::InsecureSeededEntropy entropy(1, "ciphertext fuzz");
@@ -24,7 +26,8 @@ struct Honest {
     const std::vector<uint16_t> masks(params.mask_words(), 40000);
     const auto key = entropy.Draw(32);
     if (!encryptor
-             ->Encrypt(std::vector<uint32_t>(5, 1000), {.key = key, .masks = masks}, ciphertext)
+             ->Encrypt(std::vector<uint32_t>(5, 1000), kTag, {.key = key, .masks = masks},
+                       ciphertext)
              .ok()) {
       std::abort();
     }

@@ -216,7 +216,12 @@ void WriteCiphertextSeeds(const std::filesystem::path& folder) {
   }
   Write(folder / "compact_payload_not_canonical",
         Patches(0, {{8, 0xff}, {9, 0xff}, {10, 0xff}, {11, 0xff}}));
-  Write(folder / "compact_shares_not_canonical", Patches(0, {{12, 0xff}, {13, 0xff}}));
+  // One coefficient of counts, three of the MAC, then the shares.
+  Write(folder / "compact_tag_altered", Patches(0, {{12 + 24, 0x55}}));
+  Write(folder / "compact_tag_not_canonical",
+        Patches(0, {{36, 0xff}, {37, 0xff}, {38, 0xff}, {39, 0xff}}));
+  Write(folder / "compact_shares_not_canonical", Patches(0, {{48, 0xff}, {49, 0xff}}));
+  Write(folder / "paper_tag_not_canonical", Patches(1, {{5 * 8 + 8 * 8192 + 7, 0xff}}));
   Write(folder / "paper_c0_not_canonical", Patches(1, {{7, 0xff}}));
   Write(folder / "paper_c1_not_canonical", Patches(1, {{5 * 8 + 8 * 8191 + 7, 0xff}}));
   Write(folder / "paper_secret_key_c0_not_canonical", Patches(2, {{7, 0xff}}));
@@ -238,7 +243,9 @@ void WriteAggregatedCiphertextSeeds(const std::filesystem::path& folder) {
     Write(folder / (name + "_not_canonical"), patches(scheme, 2, {{7, 0xff}, {15, 0xff}}));
     Write(folder / (name + "_participants"), patches(scheme, 9, {}));
   }
-  Write(folder / "compact_shares_not_canonical", patches(0, 2, {{16, 0xff}, {17, 0xff}}));
+  Write(folder / "compact_tag_not_canonical", patches(0, 2, {{16 + 7, 0xff}}));
+  Write(folder / "compact_shares_not_canonical", patches(0, 2, {{64, 0xff}, {65, 0xff}}));
+  Write(folder / "paper_tag_not_canonical", patches(1, 2, {{5 * 8 + 8 * 8192 + 7, 0xff}}));
   Write(folder / "raw_zeros", patches(kRaw | 2, 1, std::vector<Patch>(14)));
 }
 

@@ -88,9 +88,9 @@ Outputs RunSums(const he::SumKernels& kernels, const Inputs& in) {
   const uint32_t largest = kernels.largest_word(places[0], words);
   out.Take(&largest, 1);
 
-  std::array<he::LimbProducts, he::kTagRowsAtOnce> products{};
-  const size_t size = in.counts.size() / he::kTagRowsAtOnce;
-  std::array<const uint32_t*, he::kTagRowsAtOnce> rows;
+  std::array<he::LimbProducts, he::kRowsAtOnce> products{};
+  const size_t size = in.counts.size() / he::kRowsAtOnce;
+  std::array<const uint32_t*, he::kRowsAtOnce> rows;
   for (size_t r = 0; r < rows.size(); ++r) rows[r] = in.counts.data() + r * size;
   kernels.limb_products(in.limbs.data(), size, rows.data(), rows.size(), size, products.data());
   for (const he::LimbProducts& product : products) out.Take(product.data(), product.size());
@@ -122,11 +122,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     upload.resize(4 * count);
     for (uint8_t& byte : upload) byte = static_cast<uint8_t>(source.Next());
   }
-  in.limbs.resize(he::kTagLimbs * count);
+  in.limbs.resize(he::kLimbs * count);
   for (uint32_t& limb : in.limbs) {
-    limb = static_cast<uint32_t>(source.Next()) & ((1u << he::kTagLimbBits) - 1);
+    limb = static_cast<uint32_t>(source.Next()) & ((1u << he::kLimbBits) - 1);
   }
-  in.counts.resize(he::kTagRowsAtOnce * count);
+  in.counts.resize(he::kRowsAtOnce * count);
   for (uint32_t& value : in.counts) value = static_cast<uint32_t>(source.Next());
 
   const Outputs mechanism = RunMechanism(dp::ScalarKernels(), in);

@@ -50,9 +50,9 @@ void ReadUpload(std::span<const uint8_t> message) {
   const fuzz::FuzzRound& round = Answered().round;
   const auto upload = secagg::ReadUpload(message, round.attempt, round.params());
   if (!upload.ok()) return;
-  Expect(Same(secagg::WriteUpload(upload->attempt, round.params(), upload->nonce, upload->tag,
-                                  upload->ciphertext),
-              message));
+  Expect(
+      Same(secagg::WriteUpload(upload->attempt, round.params(), upload->nonce, upload->ciphertext),
+           message));
 }
 
 // Another closed round than the one that was voted for is never decrypted.

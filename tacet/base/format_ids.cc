@@ -6,15 +6,15 @@ namespace tacet::base {
 
 void WritePreamble(const FormatId& id, ByteWriter& writer) {
   writer.Raw(id.magic);
-  writer.U16(kFormatVersion);
+  writer.U16(id.version);
 }
 
 absl::Status ReadPreamble(const FormatId& id, ByteReader& reader) {
   TACET_RETURN_IF_ERROR(reader.Expect(AsBytes(id.magic), "magic"));
   TACET_ASSIGN_OR_RETURN(const uint16_t version, reader.ReadU16("version"));
-  if (version != kFormatVersion) {
+  if (version != id.version) {
     return DataLoss("{}: field `version` is {}, this program reads version {}", reader.what(),
-                    version, kFormatVersion);
+                    version, id.version);
   }
   return absl::OkStatus();
 }

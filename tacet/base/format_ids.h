@@ -1,4 +1,4 @@
-// Identifiers of the binary formats: four characters that open each of them, and the version.
+// Identifiers of the binary formats: four characters that open each of them, and its version.
 #ifndef TACET_BASE_FORMAT_IDS_H_
 #define TACET_BASE_FORMAT_IDS_H_
 
@@ -12,16 +12,16 @@
 
 namespace tacet::base {
 
-// Four ASCII characters.
 struct FormatId {
-  std::string_view magic;
+  std::string_view magic;  // four ASCII characters
+  uint16_t version = 1;    // a program reads no other
 };
 
 // docs/formats/ describes each of them.
 namespace format {
 inline constexpr FormatId kAnnouncement{"TCTA"};
 inline constexpr FormatId kLedgerAnchor{"TCTB"};
-inline constexpr FormatId kClosedRound{"TCTC"};
+inline constexpr FormatId kClosedRound{"TCTC", 2};
 inline constexpr FormatId kStateEntry{"TCTD"};
 inline constexpr FormatId kEpochKey{"TCTE"};
 inline constexpr FormatId kSignedManifest{"TCTF"};
@@ -34,12 +34,12 @@ inline constexpr FormatId kLedger{"TCTL"};
 inline constexpr FormatId kManifest{"TCTM"};
 inline constexpr FormatId kMemberMemory{"TCTN"};
 inline constexpr FormatId kRoster{"TCTO"};
-inline constexpr FormatId kPartialSum{"TCTP"};
+inline constexpr FormatId kPartialSum{"TCTP", 2};
 inline constexpr FormatId kEnrolmentRequest{"TCTQ"};
 inline constexpr FormatId kMemberRequest{"TCTR"};
 inline constexpr FormatId kEncryptedCheckpoint{"TCTS"};
 inline constexpr FormatId kAttestation{"TCTT"};
-inline constexpr FormatId kUpload{"TCTU"};
+inline constexpr FormatId kUpload{"TCTU", 2};
 inline constexpr FormatId kVote{"TCTV"};
 inline constexpr FormatId kRankTask{"TCTW"};
 inline constexpr FormatId kCheckpoint{"TCTX"};
@@ -85,8 +85,6 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kEnrolledSite,
                                           format::kOpeningStatement};
 
-// Every format is at this version. A program reads no other.
-inline constexpr uint16_t kFormatVersion = 1;
 inline constexpr size_t kPreambleBytes = 6;
 
 consteval bool FormatIdsAreUnique() {

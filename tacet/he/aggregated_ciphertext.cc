@@ -32,6 +32,7 @@ absl::StatusOr<std::vector<Field>> FieldsOf(const AggregationParams& params) {
     for (size_t prime = 0; prime < 2; ++prime) fields.push_back({name, prime, words});
   };
   for (uint64_t j = 0; j < params.polynomials(); ++j) add("payload", UsedCoefficients(params, j));
+  add("payload", kTagWords);
   return fields;
 }
 

@@ -39,7 +39,7 @@ TEST_P(AggregatedCiphertextTest, IsTheOneOfAllCiphertextsTogether) {
   }
   const auto decrypted = attempt_.DecryptorFor(sum)->Decrypt(sum, 9);
   ASSERT_TRUE(decrypted.ok()) << decrypted.status();
-  EXPECT_EQ(*decrypted,
+  EXPECT_EQ(decrypted->sums,
             std::vector<uint64_t>(params_.dimension(), 172300));  // 57,300 + 19,000 + 96,000
 }
 

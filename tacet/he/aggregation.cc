@@ -27,8 +27,9 @@ constexpr uint32_t kMaxParticipants = 1048575;
 constexpr uint64_t kMaxOffset = (uint64_t{1} << 32) - 1;
 // Slots narrower than this would let unreduced counts carry past 2^127.
 constexpr uint32_t kMinPlaintextBits = 8;
-// Holds every |sum of counts - K' offset| that so many participants can reach.
-constexpr uint32_t kMaxCompactBits = 54;
+// Two sums that fit w bits differ mod p0 > 2^49, so that the MAC tells them apart.
+constexpr uint32_t kMaxCompactBits = 49;
+static_assert(kTagPrime > uint64_t{1} << kMaxCompactBits);
 
 constexpr uint64_t CeilDivide(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
@@ -146,7 +147,7 @@ absl::Status AggregationParams::PlanCompact() {
         spec_.max_participants, KeySharing::MaxParticipants());
   }
   TACET_ASSIGN_OR_RETURN(spec_.plaintext_bits, ChoosePlaintextBits(spec_, kMaxCompactBits));
-  // Fewest bytes a value is most slots a coefficient. One slot of 54 bits always fits.
+  // Fewest bytes a value is most slots a coefficient. One slot of 49 bits always fits.
   slots_ = 100 / spec_.plaintext_bits;
   while (!SlotsFit(slots_, spec_.plaintext_bits, scale_bits_, spec_.sum_bound)) --slots_;
 
@@ -154,8 +155,8 @@ absl::Status AggregationParams::PlanCompact() {
   log2_modulus_ = ring::kLog2ModulusQ;
   used_coefficients_ = CeilDivide(spec_.dimension, slots_);
   polynomials_ = CeilDivide(used_coefficients_, ring_degree_);
-  ciphertext_bytes_ = kPlaneBytes * used_coefficients_ + share_bytes();
-  aggregated_ciphertext_bytes_ = 16 * used_coefficients_ + share_bytes();
+  ciphertext_bytes_ = kPlaneBytes * (used_coefficients_ + kTagWords) + share_bytes();
+  aggregated_ciphertext_bytes_ = 16 * (used_coefficients_ + kTagWords) + share_bytes();
   noise_variance_per_upload_ = CompactNoiseVariance();
   return absl::OkStatus();
 }
@@ -170,10 +171,10 @@ absl::Status AggregationParams::PlanPaper() {
   log2_modulus_ = std::log2(static_cast<double>(ring::kPrime0));
   used_coefficients_ = spec_.dimension;
   polynomials_ = CeilDivide(used_coefficients_, ring_degree_);
-  aggregated_ciphertext_bytes_ = 8 * (used_coefficients_ + polynomials_ * ring_degree_);
+  aggregated_ciphertext_bytes_ = 8 * (used_coefficients_ + polynomials_ * ring_degree_) + kTagBytes;
   ciphertext_bytes_ = spec_.scheme == Scheme::kPaperPublicKey
                           ? aggregated_ciphertext_bytes_
-                          : 8 * used_coefficients_ + ring::kSeedBytes;
+                          : 8 * used_coefficients_ + ring::kSeedBytes + kTagBytes;
   noise_variance_per_upload_ = PaperNoiseVariance(spec_.scheme);
   return absl::OkStatus();
 }
@@ -194,19 +195,15 @@ absl::Status ForEachBlock(const AggregationParams& params, std::span<Value> valu
 
 }  // namespace
 
-absl::Status Decryptor::DecryptInto(std::span<const uint8_t> aggregated_ciphertext,
-                                    uint32_t participants, std::vector<uint64_t>& sums) const {
-  TACET_ASSIGN_OR_RETURN(const auto decryption, Begin(aggregated_ciphertext, participants));
-  sums.resize(params_.dimension());
-  return ForEachBlock(params_, std::span(sums),
-                      [&](std::span<uint64_t> block) { return decryption->Next(block); });
-}
-
-absl::StatusOr<std::vector<uint64_t>> Decryptor::Decrypt(
+absl::StatusOr<Decryptor::Decrypted> Decryptor::Decrypt(
     std::span<const uint8_t> aggregated_ciphertext, uint32_t participants) const {
-  std::vector<uint64_t> sums;
-  TACET_RETURN_IF_ERROR(DecryptInto(aggregated_ciphertext, participants, sums));
-  return sums;
+  TACET_ASSIGN_OR_RETURN(const auto decryption, Begin(aggregated_ciphertext, participants));
+  Decrypted decrypted{.sums = std::vector<uint64_t>(params_.dimension()), .tag = {}};
+  TACET_RETURN_IF_ERROR(
+      ForEachBlock(params_, std::span(decrypted.sums),
+                   [&](std::span<uint64_t> block) { return decryption->Next(block); }));
+  TACET_ASSIGN_OR_RETURN(decrypted.tag, decryption->Finish());
+  return decrypted;
 }
 
 absl::StatusOr<std::unique_ptr<Encryptor>> NewCompactEncryptor(
@@ -244,16 +241,18 @@ absl::StatusOr<std::unique_ptr<Decryptor>> NewPaperDecryptor(
   return MakePaperDecryptor(params, group_secret);
 }
 
-absl::Status Encryptor::Encrypt(std::span<const uint32_t> counts, const SealSecrets& secrets,
-                                base::Bytes& ciphertext) const {
+absl::Status Encryptor::Encrypt(std::span<const uint32_t> counts, const Tag& tag,
+                                const SealSecrets& secrets, base::Bytes& ciphertext) const {
   TACET_RETURN_IF_ERROR(CheckCounts(params_, counts.size()));
   TACET_RETURN_IF_ERROR(CheckSealSecrets(params_, secrets));
   ciphertext.resize(params_.ciphertext_bytes());
   TACET_ASSIGN_OR_RETURN(const auto encryption, Begin(secrets, ciphertext));
-  return ForEachBlock(params_, counts, [&](std::span<const uint32_t> block) {
+  TACET_RETURN_IF_ERROR(ForEachBlock(params_, counts, [&](std::span<const uint32_t> block) {
     encryption->Append(block);
     return absl::OkStatus();
-  });
+  }));
+  encryption->Finish(tag);
+  return absl::OkStatus();
 }
 
 base::Bytes Adder::Close() const {

@@ -18,6 +18,7 @@
 #include "tacet/base/parallel.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/he/key_sharing.h"
+#include "tacet/he/tag.h"
 #include "tacet/he/word_sums.h"
 
 namespace tacet::he {
@@ -71,6 +72,10 @@ class AggregationParams {
 
   // w: sums are decoded centred in [-2^(w-1), 2^(w-1) - 1] around K' offset.
   uint32_t plaintext_bits() const { return spec_.plaintext_bits; }
+  // No sum that comes out of the decryption of K' ciphertexts is above K' offset + 2^(w-1).
+  uint64_t LargestSum(uint32_t participants) const {
+    return participants * spec_.offset + (uint64_t{1} << (spec_.plaintext_bits - 1));
+  }
   // L: values that share a coefficient; 1 for the paper's schemes.
   uint32_t slots() const { return slots_; }
   // kappa: a plaintext is scaled by 2^kappa. 0 for the paper's schemes, which scale by (Q - 1)/2^w.
@@ -130,7 +135,7 @@ struct SealSecrets {
   std::span<const uint16_t> masks = {};
 };
 
-// One vector on its way into a ciphertext.
+// One vector and its MAC on their way into a ciphertext.
 class Encryption {
  public:
   virtual ~Encryption() = default;
@@ -138,6 +143,8 @@ class Encryption {
   // The next values_per_polynomial() counts (any u32), or all that are left; aborts on another
   // number.
   virtual void Append(std::span<const uint32_t> counts) = 0;
+  // After all counts, once: the tag. Aborts at another time.
+  virtual void Finish(const Tag& tag) = 0;
 };
 
 // A participant's side. Immutable and thread-safe: buffers belong to the call.
@@ -145,16 +152,17 @@ class Encryptor {
  public:
   virtual ~Encryptor() = default;
 
-  // Begins a ciphertext in `ciphertext`, ciphertext_bytes() long, which is complete when all counts
-  // were appended; `ciphertext` and this object must outlive the encryption. The time taken does
-  // not depend on counts or secrets. InvalidArgument: wrong length of key, masks or ciphertext.
+  // Begins a ciphertext in `ciphertext`, ciphertext_bytes() long, which is complete when it is
+  // finished; `ciphertext` and this object must outlive the encryption. The time taken does
+  // not depend on counts, tag or secrets. InvalidArgument: wrong length of key, masks or
+  // ciphertext.
   virtual absl::StatusOr<std::unique_ptr<Encryption>> Begin(
       const SealSecrets& secrets, std::span<uint8_t> ciphertext) const = 0;
 
-  // Encrypts all counts (counts.size() == dimension) at once; `ciphertext` is resized, so a caller
-  // that keeps it reuses its memory. InvalidArgument: wrong number of counts, wrong length of a
-  // secret; `ciphertext` is then unchanged.
-  absl::Status Encrypt(std::span<const uint32_t> counts, const SealSecrets& secrets,
+  // Encrypts all counts (counts.size() == dimension) and their tag at once; `ciphertext` is
+  // resized, so a caller that keeps it reuses its memory. InvalidArgument: wrong number of counts,
+  // wrong length of a secret; `ciphertext` is then unchanged.
+  absl::Status Encrypt(std::span<const uint32_t> counts, const Tag& tag, const SealSecrets& secrets,
                        base::Bytes& ciphertext) const;
 
  protected:
@@ -213,6 +221,8 @@ class Decryption {
   // The next values_per_polynomial() sums, or all that are left; aborts on another number. DataLoss
   // when a word of theirs is not canonical; the decryption is then over.
   virtual absl::Status Next(std::span<uint64_t> sums) = 0;
+  // After all sums, once: the sum of the tags. Aborts at another time. DataLoss as above.
+  virtual absl::StatusOr<Tag> Finish() = 0;
 };
 
 // The side of a member that knows the key of the sum. Immutable and thread-safe.
@@ -228,17 +238,17 @@ class Decryptor {
   virtual absl::StatusOr<std::unique_ptr<Decryption>> Begin(
       std::span<const uint8_t> aggregated_ciphertext, uint32_t participants) const = 0;
 
-  // All sums at once; `sums` is resized, so a caller that keeps it reuses its memory; worthless
-  // after an error.
-  absl::Status DecryptInto(std::span<const uint8_t> aggregated_ciphertext, uint32_t participants,
-                           std::vector<uint64_t>& sums) const;
-  // The same into new memory.
-  absl::StatusOr<std::vector<uint64_t>> Decrypt(std::span<const uint8_t> aggregated_ciphertext,
-                                                uint32_t participants) const;
+  // All sums at once, and the sum of the tags.
+  struct Decrypted {
+    std::vector<uint64_t> sums;
+    Tag tag;
+  };
+  absl::StatusOr<Decrypted> Decrypt(std::span<const uint8_t> aggregated_ciphertext,
+                                    uint32_t participants) const;
 
   // The mean square of the payload's error in this sum over the used coefficients; honest sums are
   // near participants * noise_variance_per_upload(). Depends on secrets: for the member's own log
-  // and for tests, never a reason to refuse, never sent. Slower than DecryptInto; errors as there.
+  // and for tests, never a reason to refuse, never sent. Slower than Decrypt; errors as there.
   virtual absl::StatusOr<double> MeasureNoise(std::span<const uint8_t> aggregated_ciphertext,
                                               uint32_t participants) const = 0;
 

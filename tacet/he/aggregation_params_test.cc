@@ -84,7 +84,7 @@ TEST(CompactPlanTest, AHundredBitsHoldSlightlyLess) {
   EXPECT_EQ(MustCreate(Spec(1000, 2096127)).plaintext_bits(), 22u);
   EXPECT_EQ(MustCreate(Spec(1000, 2096128)).slots(), 3u);
   EXPECT_EQ(MustCreate(Spec(1000, 2096128)).plaintext_bits(), 22u);
-  for (uint32_t bits = 8; bits <= 54; ++bits) {
+  for (uint32_t bits = 8; bits <= 49; ++bits) {
     for (uint32_t scale_bits = kMinScaleBits; scale_bits <= kMaxScaleBits; ++scale_bits) {
       const uint32_t slots = (100 - scale_bits) / bits;
       if (slots == 0) continue;
@@ -108,9 +108,16 @@ TEST(CompactPlanTest, BytesOfTheUsualSetting) {
   EXPECT_EQ(params.used_coefficients(), 121664u);
   EXPECT_EQ(params.polynomials(), 30u);
   EXPECT_EQ(params.share_bytes(), 12336u);
-  EXPECT_EQ(params.ciphertext_bytes(), 121664u * 12 + 12336);
-  EXPECT_EQ(params.aggregated_ciphertext_bytes(), 16u * 121664 + 12336);
+  EXPECT_EQ(params.ciphertext_bytes(), 121664u * 12 + 36 + 12336);
+  EXPECT_EQ(params.aggregated_ciphertext_bytes(), 16u * (121664 + 3) + 12336);
   EXPECT_DOUBLE_EQ(params.noise_variance_per_upload(), 31.75);
+}
+
+TEST(CompactPlanTest, LargestSumIsThatOfTheWidestSlot) {
+  AggregationSpec spec = Spec(1000, 2000000);
+  spec.offset = 26276;
+  EXPECT_EQ(MustCreate(spec).LargestSum(1000), 26276000u + 2097152);
+  EXPECT_EQ(MustCreate(spec).LargestSum(1), 26276u + 2097152);
 }
 
 TEST(CompactPlanTest, AskedBitsMakeSlotsWiderButNotTheBound) {
@@ -134,11 +141,11 @@ TEST(PaperPlanTest, HasThePublishedSize) {
   EXPECT_EQ(public_key.polynomials(), 60u);
   EXPECT_EQ(public_key.slots(), 1u);
   EXPECT_EQ(public_key.plaintext_bits(), 26u);
-  EXPECT_EQ(public_key.ciphertext_bytes(), 8u * (486654 + 60 * 8192));
-  EXPECT_EQ(public_key.aggregated_ciphertext_bytes(), 8u * (486654 + 60 * 8192));
+  EXPECT_EQ(public_key.ciphertext_bytes(), 8u * (486654 + 60 * 8192) + 24);
+  EXPECT_EQ(public_key.aggregated_ciphertext_bytes(), 8u * (486654 + 60 * 8192) + 24);
   spec.scheme = Scheme::kPaperSecretKey;
   const AggregationParams secret_key = MustCreate(spec);
-  EXPECT_EQ(secret_key.ciphertext_bytes(), 8u * 486654 + 32);
+  EXPECT_EQ(secret_key.ciphertext_bytes(), 8u * 486654 + 32 + 24);
   EXPECT_EQ(secret_key.aggregated_ciphertext_bytes(), public_key.aggregated_ciphertext_bytes());
   EXPECT_DOUBLE_EQ(secret_key.noise_variance_per_upload(), 10.5);
   EXPECT_NEAR(public_key.noise_variance_per_upload(), 10.5 * (1 + 4 * 8192 / 3.0), 1e-6);
@@ -191,8 +198,8 @@ TEST(PlanRefusalTest, NamesTheFieldThatIsOutOfRange) {
     ExpectRefused(spec,
                   HasSubstr("`plaintext_bits` is too small: 21, `sum_bound` 2000000 needs 22"));
     spec = valid;
-    spec.plaintext_bits = 55;
-    ExpectRefused(spec, HasSubstr("`plaintext_bits` is too large: 55"));
+    spec.plaintext_bits = 50;
+    ExpectRefused(spec, HasSubstr("`plaintext_bits` is too large: 50"));
   }
   AggregationSpec spec = Spec(1000, 1000);
   spec.scheme = static_cast<Scheme>(4);
@@ -200,10 +207,10 @@ TEST(PlanRefusalTest, NamesTheFieldThatIsOutOfRange) {
 }
 
 TEST(PlanRefusalTest, CompactNamesTheQuantityThatIsTooLarge) {
-  ExpectRefused(Spec(1000, BoundOfBits(54) + 1),
-                AllOf(HasSubstr("`sum_bound` is too large: 9007199254740992"),
-                      HasSubstr("at most 9007199254740991")));
-  EXPECT_EQ(MustCreate(Spec(910244, BoundOfBits(54))).slots(), 1u);
+  ExpectRefused(Spec(1000, BoundOfBits(49) + 1),
+                AllOf(HasSubstr("`sum_bound` is too large: 281474976710656"),
+                      HasSubstr("at most 281474976710655")));
+  EXPECT_EQ(MustCreate(Spec(910244, BoundOfBits(49))).slots(), 1u);
 }
 
 TEST(PlanRefusalTest, PaperNamesTheQuantityThatIsTooLarge) {

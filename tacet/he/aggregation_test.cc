@@ -19,6 +19,8 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr Tag kTag{{3, 5, kTagPrime - 1}};
+
 class AggregationTest : public testing::TestWithParam<Scheme> {
  protected:
   AggregationSpec Spec(uint64_t dimension, uint32_t participants, uint64_t offset,
@@ -190,8 +192,8 @@ TEST_P(AggregationTest, SealIsAFunctionOfKeysAndCounts) {
   std::vector<uint32_t> counts(13000, 20000);
   base::Bytes a;
   base::Bytes b(17, 0xee);
-  ASSERT_TRUE(attempt.encryptor().Encrypt(counts, {.key = seal_key, .masks = masks}, a).ok());
-  ASSERT_TRUE(attempt.encryptor().Encrypt(counts, {.key = seal_key, .masks = masks}, b).ok());
+  ASSERT_TRUE(attempt.encryptor().Encrypt(counts, kTag, {.key = seal_key, .masks = masks}, a).ok());
+  ASSERT_TRUE(attempt.encryptor().Encrypt(counts, kTag, {.key = seal_key, .masks = masks}, b).ok());
   EXPECT_TRUE(a == b);
 }
 
@@ -206,7 +208,7 @@ TEST_P(AggregationTest, EncryptorServesManyThreads) {
     threads.emplace_back([&] {
       for (int i = 0; i < 3; ++i) {
         EXPECT_TRUE(attempt.encryptor()
-                        .Encrypt(counts, {.key = seal_key, .masks = masks}, ciphertext)
+                        .Encrypt(counts, kTag, {.key = seal_key, .masks = masks}, ciphertext)
                         .ok());
       }
     });
@@ -222,17 +224,18 @@ TEST_P(AggregationTest, EncryptRefusesWrongLengths) {
   const crypto::SecretBytes seal_key = attempt.DrawSealKey();
   const std::vector<uint16_t> masks(attempt.params().mask_words());
   absl::Status status =
-      attempt.encryptor().Encrypt(counts, {.key = seal_key, .masks = masks}, ciphertext);
+      attempt.encryptor().Encrypt(counts, kTag, {.key = seal_key, .masks = masks}, ciphertext);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(base::Message(status),
               HasSubstr("`counts` has 12999 values, the dimension is 13000"));
   const std::vector<uint32_t> right(13000, 20000);
-  status = attempt.encryptor().Encrypt(right, {.key = crypto::SecretBytes(31), .masks = masks},
-                                       ciphertext);
+  status = attempt.encryptor().Encrypt(
+      right, kTag, {.key = crypto::SecretBytes(31), .masks = masks}, ciphertext);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(base::Message(status), HasSubstr("`key` of a seal has 31 bytes, 32 are needed"));
   const std::vector<uint16_t> more_masks(masks.size() + 1);
-  status = attempt.encryptor().Encrypt(right, {.key = seal_key, .masks = more_masks}, ciphertext);
+  status =
+      attempt.encryptor().Encrypt(right, kTag, {.key = seal_key, .masks = more_masks}, ciphertext);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(base::Message(status), HasSubstr("`masks` of a seal has"));
   EXPECT_EQ(ciphertext, (base::Bytes{1, 2, 3}));
@@ -349,8 +352,11 @@ TEST_P(AggregationTest, AdderRefusesWordsThatAreNotCanonical) {
   if (GetParam() == Scheme::kCompact) {
     ASSERT_EQ(params.polynomials(), 2u);
     const size_t payload = params.ciphertext_bytes() - params.share_bytes();
-    // The last high word of the second polynomial, after the first was added.
+    // The last high words of the MAC's polynomial and of the second, after the first was added.
     ExpectRefusedUnchanged(attempt.adder(), with_word(payload - 4, 0xffffffff, 4),
+                           absl::StatusCode::kDataLoss,
+                           "field `payload` is not canonical: coefficient 2 of polynomial 2");
+    ExpectRefusedUnchanged(attempt.adder(), with_word(payload - 36 - 4, 0xffffffff, 4),
                            absl::StatusCode::kDataLoss,
                            "field `payload` is not canonical: coefficient 237 of polynomial 1");
     ExpectRefusedUnchanged(attempt.adder(), with_word(12 * 4096 - 4, 0xffffffff, 4),
@@ -363,8 +369,11 @@ TEST_P(AggregationTest, AdderRefusesWordsThatAreNotCanonical) {
   ExpectRefusedUnchanged(attempt.adder(), with_word(80, ring::kPrime0, 8),
                          absl::StatusCode::kDataLoss,
                          "field `c0` is not canonical: word 10 of polynomial 0");
+  ExpectRefusedUnchanged(attempt.adder(), with_word(good.size() - 8, ring::kPrime0, 8),
+                         absl::StatusCode::kDataLoss,
+                         "ciphertext: field `tag` is not canonical: word 2 is not below");
   if (GetParam() == Scheme::kPaperPublicKey) {
-    ExpectRefusedUnchanged(attempt.adder(), with_word(good.size() - 8, ~uint64_t{0}, 8),
+    ExpectRefusedUnchanged(attempt.adder(), with_word(good.size() - 24 - 8, ~uint64_t{0}, 8),
                            absl::StatusCode::kDataLoss,
                            "field `c1` is not canonical: word 8191 of polynomial 1");
   }
@@ -404,8 +413,44 @@ TEST_P(AggregationTest, DecryptorRefusesWhatIsVisiblyWrong) {
     expect_field(payload - 8, "payload");
   } else {
     expect_field(0, "c0");
-    expect_field(closed.size() - 8, "c1");
+    expect_field(closed.size() - 24 - 8, "c1");
   }
+}
+
+TEST_P(AggregationTest, DecryptorRefusesATagThatIsNotCanonical) {
+  TestAttempt attempt(MustCreate(SmallSpec()));
+  attempt.EncryptAndAdd(std::vector<uint32_t>(13000, 20000));
+  base::Bytes closed = attempt.adder().Close();
+  const auto decryptor = attempt.DecryptorFor(closed);
+  const bool compact = GetParam() == Scheme::kCompact;
+  const size_t end = closed.size() - attempt.params().share_bytes();
+  ring::StoreWord64(ring::kPrimes[compact ? 1 : 0], &closed[end - 8]);
+  const absl::Status refused = decryptor->Decrypt(closed, 1).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(base::Message(refused), HasSubstr(compact ? "field `payload` is not canonical: word 2"
+                                                        : "field `tag` is not canonical: word 2"));
+}
+
+TEST_P(AggregationTest, TheTagComesAfterAllValuesAndOnce) {
+  TestAttempt attempt(MustCreate(SmallSpec()));
+  const crypto::SecretBytes seal_key = attempt.DrawSealKey();
+  const std::vector<uint16_t> masks(attempt.params().mask_words());
+  base::Bytes ciphertext(attempt.params().ciphertext_bytes());
+  const auto encryption =
+      attempt.encryptor().Begin({.key = seal_key, .masks = masks}, ciphertext).value();
+  EXPECT_DEATH(encryption->Finish({}), "the tag comes after block 0");
+  attempt.EncryptAndAdd(std::vector<uint32_t>(13000, 20000));
+  const base::Bytes closed = attempt.adder().Close();
+  const auto decryptor = attempt.DecryptorFor(closed);
+  const auto decryption = decryptor->Begin(closed, 1).value();
+  EXPECT_DEATH(decryption->Finish().IgnoreError(), "the tag comes after block 0");
+  std::vector<uint64_t> sums(13000);
+  for (uint64_t first = 0; first < 13000; first += attempt.params().values_per_polynomial()) {
+    const uint64_t size = std::min(attempt.params().values_per_polynomial(), 13000 - first);
+    ASSERT_TRUE(decryption->Next(std::span(sums).subspan(first, size)).ok());
+  }
+  ASSERT_TRUE(decryption->Finish().ok());
+  EXPECT_DEATH(decryption->Finish().IgnoreError(), "the tag comes after block");
 }
 
 TEST_P(AggregationTest, AnotherSecretOrNumberOpensSomethingElse) {
@@ -415,13 +460,13 @@ TEST_P(AggregationTest, AnotherSecretOrNumberOpensSomethingElse) {
   attempt.EncryptAndAdd(counts);
   const base::Bytes closed = attempt.adder().Close();
   const std::vector<uint64_t> expected(13000, 40000);
-  EXPECT_EQ(attempt.DecryptorFor(closed)->Decrypt(closed, 2).value(), expected);
+  EXPECT_EQ(attempt.DecryptorFor(closed)->Decrypt(closed, 2)->sums, expected);
 
   MaskSums others(attempt.params());  // of masks that nobody used
   const crypto::SecretBytes other_secret = attempt.DrawSealKey();
   const auto other =
       DecryptorOf(attempt.params(), attempt.public_seed(), other_secret, closed, others).value();
-  const std::vector<uint64_t> wrong = other->Decrypt(closed, 2).value();
+  const std::vector<uint64_t> wrong = other->Decrypt(closed, 2)->sums;
   size_t equal = 0;
   for (size_t i = 0; i < wrong.size(); ++i) equal += wrong[i] == expected[i] ? 1 : 0;
   EXPECT_LT(equal, 5u);

@@ -46,6 +46,8 @@ class TestAttempt {
         mask_entropy_(seed, "masks"),
         random_(crypto::Random::FromEntropy(mask_entropy_)),
         mask_sums_(params),
+        tag_entropy_(seed, "tags"),
+        tag_random_(crypto::Random::FromEntropy(tag_entropy_)),
         encryptor_(*NewEncryptor(params, public_seed_.Expose(), group_secret_)),
         adder_(NewAdder(params)) {}
 
@@ -64,24 +66,30 @@ class TestAttempt {
 
   crypto::SecretBytes DrawSealKey() { return entropy_.Draw(32); }
 
+  // With a random tag.
   base::Bytes Encrypt(std::span<const uint32_t> counts) {
     base::Bytes ciphertext;
     const std::vector<uint16_t> masks = RandomMasks(random_, params_.mask_words());
     mask_sums_.Add(masks);
+    Tag tag;
+    for (uint64_t& word : tag.words) word = tag_random_.Below(kTagPrime);
+    tag_sum_ = AddTags(tag_sum_, tag);
     EXPECT_TRUE(
-        encryptor_->Encrypt(counts, {.key = DrawSealKey(), .masks = masks}, ciphertext).ok());
+        encryptor_->Encrypt(counts, tag, {.key = DrawSealKey(), .masks = masks}, ciphertext).ok());
     return ciphertext;
   }
   void EncryptAndAdd(std::span<const uint32_t> counts) {
     const absl::Status status = adder_->Add(Encrypt(counts));
     EXPECT_TRUE(status.ok()) << base::Message(status);
   }
+  // The sums, where the sum of the tags is that of all ciphertexts that Encrypt made.
   std::vector<uint64_t> Decrypt() const {
     const base::Bytes closed = adder_->Close();
-    absl::StatusOr<std::vector<uint64_t>> sums =
+    absl::StatusOr<Decryptor::Decrypted> decrypted =
         DecryptorFor(closed)->Decrypt(closed, adder_->count());
-    if (!sums.ok()) ADD_FAILURE() << base::Message(sums.status());
-    return *std::move(sums);
+    if (!decrypted.ok()) ADD_FAILURE() << base::Message(decrypted.status());
+    EXPECT_EQ(decrypted->tag.words, tag_sum_.words);
+    return std::move(decrypted->sums);
   }
 
  private:
@@ -92,6 +100,9 @@ class TestAttempt {
   crypto::InsecureSeededEntropy mask_entropy_;
   crypto::Random random_;
   MaskSums mask_sums_;
+  crypto::InsecureSeededEntropy tag_entropy_;
+  crypto::Random tag_random_;
+  Tag tag_sum_;
   std::unique_ptr<Encryptor> encryptor_;
   std::unique_ptr<Adder> adder_;
 };

@@ -35,17 +35,17 @@ namespace {
 
 constexpr size_t kN = ring::kCompactDegree;
 
-void ExpandPayload(std::span<const uint8_t> seed, uint64_t j, std::span<uint64_t> a_ntt) {
+}  // namespace
+
+void ExpandPayload(std::span<const uint8_t> public_seed, uint64_t j, std::span<uint64_t> a_ntt) {
   for (size_t prime = 0; prime < 2; ++prime) {
-    ring::ExpandUniform(seed,
+    ring::ExpandUniform(public_seed,
                         {.use = ring::UniformUse::kPayload,
                          .polynomial = static_cast<uint32_t>(j),
                          .prime = static_cast<uint8_t>(prime)},
                         a_ntt.subspan(prime * kN, kN));
   }
 }
-
-}  // namespace
 
 PayloadPolynomials::PayloadPolynomials(std::span<const uint8_t> public_seed, uint64_t polynomials) {
   std::ranges::copy(public_seed, seed_.begin());

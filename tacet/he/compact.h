@@ -3,9 +3,10 @@
 // Ring Z_Q[X]/(X^N + 1), N = 4096, Q = p0 p1. A seal draws one key k; polynomial j of its payload
 // is
 //   c_j = a_j k + e_j + 2^kappa m_j mod Q,   k, e_j ~ CBD(21)^N,
-// with a_j public and the same for all uploads of a round, m_j the counts in slots (slots.h).
-// c_j is sent truncated (truncated_planes.h). Sums of c_j decrypt under Σk, which alone
-// the committee's answers give (key_sharing.h). Bytes: docs/formats/ciphertext.md.
+// with a_j public and the same for all uploads of a round, m_j the counts in slots (slots.h). The
+// last polynomial carries the MAC (tag_polynomial.h). c_j is sent truncated (truncated_planes.h).
+// Sums of c_j decrypt under Σk, which alone the committee's answers give (key_sharing.h). Bytes:
+// docs/formats/ciphertext.md.
 //
 // The key is as wide as the error because Σk becomes known. The sum of two ternary keys determines
 // 2/9 of their coefficients; the sum of two CBD(21) keys leaves each a deviation of 2.29
@@ -42,6 +43,9 @@ double CompactNoiseVariance();
 //   2^kappa B (2^(w L) - 1) / (2^w - 1) + 2^(kappa - 1) <= (Q - 1) / 2.
 bool SlotsFit(uint32_t slots, uint32_t slot_bits, uint32_t scale_bits, uint64_t sum_bound);
 
+// a_j of a round: N words mod kPrimes[0], then N mod kPrimes[1], NTT domain.
+void ExpandPayload(std::span<const uint8_t> public_seed, uint64_t j, std::span<uint64_t> a_ntt);
+
 // The a_j of a round, public. Up to kMaxKept of them are expanded once and kept (64 KiB each);
 // more are expanded whenever they are used, so that memory does not grow with the model: that takes
 // about as long as the rest of encrypting a polynomial. Immutable and thread-safe.
@@ -51,8 +55,7 @@ class PayloadPolynomials {
 
   PayloadPolynomials(std::span<const uint8_t> public_seed, uint64_t polynomials);
 
-  // a_j mod both primes, NTT domain: N words mod kPrimes[0], then N mod kPrimes[1]. They may lie in
-  // `buffer`, the caller's own, until its next use.
+  // What ExpandPayload makes. It may lie in `buffer`, the caller's own, until its next use.
   std::span<const uint64_t> At(uint64_t j, ring::AlignedWords& buffer) const;
 
  private:

@@ -21,10 +21,11 @@ class CompactAdder final : public Adder {
         tasks_(std::clamp<uint64_t>(tasks, 1, params.polynomials())),
         run_(std::move(run)),
         shares_(params.sharing()) {
-    payload_.reserve(params.polynomials());
+    payload_.reserve(params.polynomials() + 1);
     for (uint64_t j = 0; j < params.polynomials(); ++j) {
       payload_.emplace_back(UsedCoefficients(params, j));
     }
+    payload_.emplace_back(kTagWords);
   }
 
   void AddEach(std::span<const Contribution> contributions,
@@ -149,7 +150,8 @@ class CompactAdder final : public Adder {
   }
 
   const uint8_t* PlanesOf(const Contribution& contribution, uint64_t j) const {
-    return contribution.ciphertext.data() + kPlaneBytes * params().ring_degree() * j;
+    const uint64_t before = std::min(params().ring_degree() * j, params().used_coefficients());
+    return contribution.ciphertext.data() + kPlaneBytes * before;
   }
 
   // Task t has the polynomials from FirstOf(t) to before FirstOf(t + 1).
@@ -162,7 +164,7 @@ class CompactAdder final : public Adder {
 
   size_t tasks_;
   base::ParallelFor run_;
-  std::vector<PlaneSums> payload_;
+  std::vector<PlaneSums> payload_;  // the MAC's polynomial last
   ShareSums shares_;
   uint32_t count_ = 0;
 };

@@ -6,6 +6,7 @@
 #include "tacet/he/compact.h"
 #include "tacet/he/payload_shape.h"
 #include "tacet/he/residues.h"
+#include "tacet/he/tag_polynomial.h"
 #include "tacet/he/truncated_planes.h"
 #include "tacet/ring/crt.h"
 #include "tacet/ring/kernels.h"
@@ -35,7 +36,9 @@ class CompactDecryptor final : public Decryptor {
                    crypto::SecretVector<int32_t> key_sum)
       : Decryptor(params),
         a_(public_seed, params.polynomials()),
-        key_factors_(std::span<const int32_t>(key_sum.Expose())) {}
+        key_factors_(std::span<const int32_t>(key_sum.Expose())),
+        tag_products_(TagPolynomial(public_seed, params.polynomials())
+                          .Times(std::span<const int32_t>(key_sum.Expose()))) {}
 
   absl::StatusOr<std::unique_ptr<Decryption>> Begin(std::span<const uint8_t> aggregated_ciphertext,
                                                     uint32_t participants) const override {
@@ -55,7 +58,8 @@ class CompactDecryptor final : public Decryptor {
     base::ByteReader reader(aggregated_ciphertext, "aggregated ciphertext");
     ring::AlignedWords expanded;
     for (uint64_t j = 0; j < params().polynomials(); ++j) {
-      TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c, ReadPolynomial(reader, j));
+      TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c,
+                             ReadPolynomial(reader, j, UsedCoefficients(params(), j)));
       const std::span<const uint64_t> a_ntt = a_.At(j, expanded);
       for (size_t r = 0; r < 2; ++r) {
         key_factors_.mod(r).Multiply(a_ntt.subspan(r * kN, kN), product[r].Expose());
@@ -91,8 +95,9 @@ class CompactDecryptor final : public Decryptor {
     absl::Status Next(std::span<uint64_t> sums) override {
       const AggregationParams& params = decryptor_.params();
       RequireBlock(params, polynomial_, sums.size());
-      TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c,
-                             decryptor_.ReadPolynomial(reader_, polynomial_));
+      TACET_ASSIGN_OR_RETURN(
+          const ClosedPolynomial c,
+          ReadPolynomial(reader_, polynomial_, UsedCoefficients(params, polynomial_)));
       const std::span<const uint64_t> a_ntt = decryptor_.a_.At(polynomial_, expanded_);
       ring::ActiveKernels().decrypt(
           {.product = decryptor_.key_factors_.Times(a_ntt, scratch_.Expose()),
@@ -107,6 +112,13 @@ class CompactDecryptor final : public Decryptor {
       return absl::OkStatus();
     }
 
+    absl::StatusOr<Tag> Finish() override {
+      RequireEnd(decryptor_.params(), polynomial_);
+      TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c,
+                             ReadPolynomial(reader_, polynomial_++, kTagWords));
+      return DecryptTag(c.residues, decryptor_.tag_products_, participants_);
+    }
+
    private:
     const CompactDecryptor& decryptor_;
     base::ByteReader reader_;
@@ -116,11 +128,12 @@ class CompactDecryptor final : public Decryptor {
     uint64_t polynomial_ = 0;
   };
 
-  absl::StatusOr<ClosedPolynomial> ReadPolynomial(base::ByteReader& reader, uint64_t index) const {
-    ClosedPolynomial polynomial{.index = index, .used = UsedCoefficients(params(), index)};
+  static absl::StatusOr<ClosedPolynomial> ReadPolynomial(base::ByteReader& reader, uint64_t index,
+                                                         size_t used) {
+    ClosedPolynomial polynomial{.index = index, .used = used};
     for (size_t r = 0; r < 2; ++r) {
       TACET_ASSIGN_OR_RETURN(const auto bytes,
-                             ReadResidues(reader, "payload", ring::kPrimes[r], polynomial.used));
+                             ReadResidues(reader, "payload", ring::kPrimes[r], used));
       polynomial.residues[r] = bytes.data();
     }
     return polynomial;
@@ -154,6 +167,7 @@ class CompactDecryptor final : public Decryptor {
 
   PayloadPolynomials a_;
   ModQMultiplier key_factors_;
+  TagProducts tag_products_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tacet/he/compact.h"
 #include "tacet/he/derived_random.h"
 #include "tacet/he/payload_shape.h"
+#include "tacet/he/tag_polynomial.h"
 #include "tacet/he/truncated_planes.h"
 #include "tacet/ring/kernels.h"
 #include "tacet/ring/ntt.h"
@@ -20,11 +21,12 @@ constexpr size_t kN = ring::kCompactDegree;
 class CompactEncryption final : public Encryption {
  public:
   CompactEncryption(const AggregationParams& params, const PayloadPolynomials& a,
-                    const crypto::SecretVector<int8_t>& key, crypto::Random error_random,
-                    uint8_t* planes)
+                    const TagPolynomial& a_tag, const crypto::SecretVector<int8_t>& key,
+                    crypto::Random error_random, uint8_t* planes)
       : params_(params),
         a_(a),
         key_factors_(std::span<const int8_t>(key.Expose())),
+        tag_products_(a_tag.Times(std::span<const int8_t>(key.Expose()))),
         error_random_(std::move(error_random)),
         error_words_(kN),
         scratch_(ring::ScratchWords(kN)),
@@ -46,11 +48,17 @@ class CompactEncryption final : public Encryption {
     ++polynomial_;
   }
 
+  void Finish(const Tag& tag) override {
+    RequireEnd(params_, polynomial_++);
+    EncryptTag(tag, tag_products_, error_random_, planes_);
+  }
+
  private:
   const AggregationParams& params_;
   const PayloadPolynomials& a_;
   ring::AlignedWords expanded_;
   ModQMultiplier key_factors_;
+  TagProducts tag_products_;
   crypto::Random error_random_;
   crypto::SecretVector<uint64_t> error_words_;
   crypto::SecretVector<uint64_t> scratch_;
@@ -61,7 +69,9 @@ class CompactEncryption final : public Encryption {
 class CompactEncryptor final : public Encryptor {
  public:
   CompactEncryptor(const AggregationParams& params, std::span<const uint8_t> public_seed)
-      : Encryptor(params), a_(public_seed, params.polynomials()) {}
+      : Encryptor(params),
+        a_(public_seed, params.polynomials()),
+        a_tag_(public_seed, params.polynomials()) {}
 
   absl::StatusOr<std::unique_ptr<Encryption>> Begin(const SealSecrets& secrets,
                                                     std::span<uint8_t> ciphertext) const override {
@@ -72,7 +82,7 @@ class CompactEncryptor final : public Encryptor {
     params().sharing().Share(key.Expose(), CheckSecrets(secrets.key).Expose(), secrets.masks,
                              ciphertext.last(params().share_bytes()));
     return std::make_unique<CompactEncryption>(
-        params(), a_, key, DeriveRandom(secrets.key, "payload error"), ciphertext.data());
+        params(), a_, a_tag_, key, DeriveRandom(secrets.key, "payload error"), ciphertext.data());
   }
 
  private:
@@ -92,6 +102,7 @@ class CompactEncryptor final : public Encryptor {
   }
 
   PayloadPolynomials a_;
+  TagPolynomial a_tag_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "tacet/crypto/hash.h"
 #include "tacet/he/attempt_for_test.h"
+#include "tacet/he/tag_polynomial.h"
 
 namespace tacet::he {
 namespace {
@@ -128,7 +129,7 @@ TEST(CompactSlotsTest, OneSlotTakesTheWidestSums) {
                                 .max_participants = 18,
                                 .offset = 2147483648,
                                 .sum_bound = uint64_t{1} << 35,
-                                .plaintext_bits = 54};
+                                .plaintext_bits = 49};
   EXPECT_EQ(MustCreate(spec).slots(), 1u);
   ExpectExactSum(spec, 2, 2147483647);
 }
@@ -157,10 +158,19 @@ TEST(CompactFormatTest, CiphertextAndSumBytesAreFrozen) {
   for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<uint32_t>(39000 + i % 2001);
   const base::Bytes ciphertext = attempt.Encrypt(counts);
   EXPECT_EQ(base::ToHex(crypto::Sha256(ciphertext)),
-            "e09759620890ed60d2ab7ae79782bc7a639a3cbefbfdb9971468413610f8c220");
+            "041933c678efdf3ae909f7f4ef1cb273110350c469466bb97b2c5aba459dba64");
   ASSERT_TRUE(attempt.adder().Add(ciphertext).ok());
   EXPECT_EQ(base::ToHex(crypto::Sha256(attempt.adder().Close())),
-            "a3754107eb5ace035a2085a2f0ee4aa335cd479da30b41f5944a3b2cefb83566");
+            "2629cac9240f15c675495bd9e41ce2c0b0c5b41461dfc5e84827569c0a2b48a0");
+  // Of the counts and the shares alone.
+  base::Bytes rest = ciphertext;
+  const auto shares = rest.end() - static_cast<ptrdiff_t>(attempt.params().share_bytes());
+  const auto tag = shares - static_cast<ptrdiff_t>(kTagPlaneBytes);
+  EXPECT_EQ(base::ToHex(base::Bytes(tag, shares)),
+            "c85e7655c375859a91fa13104e049e78502c46ba7a68868464c3e9ee96af095de4093df8");
+  rest.erase(tag, shares);
+  EXPECT_EQ(base::ToHex(crypto::Sha256(rest)),
+            "e09759620890ed60d2ab7ae79782bc7a639a3cbefbfdb9971468413610f8c220");
 }
 
 }  // namespace

@@ -47,7 +47,6 @@ bool SealAddOpen(Scheme scheme) {
   const HomomorphicMacKey tagger(tag_key, params.dimension(), public_seed.Expose());
   const TagNonce nonce{};
   const auto adder = NewAdder(params);
-  Tag tag_sum;
   for (int i = 0; i < 2; ++i) {
     crypto::SecretBytes seal_key = entropy.Draw(32);
     MarkSecret(seal_key.Expose());
@@ -57,23 +56,21 @@ bool SealAddOpen(Scheme scheme) {
     std::vector<uint16_t> masks = RandomMasks(mask_random, params.mask_words());
     MarkSecret(std::span(masks));
     mask_sums.Add(masks);
-    if (!encryptor->Encrypt(counts, {.key = seal_key, .masks = masks}, ciphertext).ok()) {
+    const Tag tag = tagger.Compute(counts, nonce);
+    if (!encryptor->Encrypt(counts, tag, {.key = seal_key, .masks = masks}, ciphertext).ok()) {
       return false;
     }
-    Tag tag = tagger.Compute(counts, nonce);
     MarkPublic(std::span(ciphertext));
-    MarkPublic(std::span(tag.words));
     if (!adder->Add(ciphertext).ok()) return false;
-    tag_sum = AddTags(tag_sum, tag);
   }
 
   const base::Bytes closed = adder->Close();
   const auto decryptor =
       *DecryptorOf(params, public_seed.Expose(), group_secret, closed, mask_sums);
-  std::vector<uint64_t> sums = *decryptor->Decrypt(closed, 2);
+  auto [sums, tag] = *decryptor->Decrypt(closed, 2);
   Tag expected = tagger.OfSum(sums);
   for (int i = 0; i < 2; ++i) expected = AddTags(expected, tagger.Mask(nonce));
-  bool equal = TagsEqual(tag_sum, expected);
+  bool equal = TagsEqual(tag, expected);
   MarkPublic(std::span(&equal, 1));
   MarkPublic(std::span(sums));
   return equal && sums == std::vector<uint64_t>(params.dimension(), 82000);

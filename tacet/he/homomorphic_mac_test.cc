@@ -72,10 +72,10 @@ TEST(HomomorphicMacTest, IsTheFieldsLinearCombination) {
   const size_t dimension = 4100;
   const HomomorphicMacKey key = KeyFor(2, dimension);
   for (const uint64_t value : {uint64_t{1}, uint64_t{4294967295}, ~uint64_t{0}, kTagPrime}) {
-    std::array<uint64_t, 2> expected{};
+    std::array<uint64_t, kTagWords> expected{};
     for (size_t i = 0; i < dimension; i += 50) {
       const Tag unit = UnitTag(key, dimension, i);
-      for (size_t word = 0; word < 2; ++word) {
+      for (size_t word = 0; word < kTagWords; ++word) {
         expected[word] =
             (expected[word] + MultiplyModPrime(value % kTagPrime, unit.words[word])) % kTagPrime;
       }
@@ -95,7 +95,7 @@ TEST(HomomorphicMacTest, LargestCountsEverywhereDoNotOverflow) {
   const Tag of_counts = key.Compute(counts, Nonce(0));
   const Tag of_words = key.OfSum(std::vector<uint64_t>(dimension, ~uint64_t{0}));
   const Tag mask = key.Mask(Nonce(0));
-  for (size_t word = 0; word < 2; ++word) {
+  for (size_t word = 0; word < kTagWords; ++word) {
     EXPECT_EQ(of_counts.words[word],
               (MultiplyModPrime(4294967295, of_ones.words[word]) + mask.words[word]) % kTagPrime);
     EXPECT_EQ(of_words.words[word],
@@ -111,7 +111,7 @@ TEST(HomomorphicMacTest, CoefficientsAreProductsOfRowAndColumn) {
   const Tag b = UnitTag(key, dimension, 4000);
   const Tag c = UnitTag(key, dimension, 2 * kTagBlock + 7);
   const Tag d = UnitTag(key, dimension, 2 * kTagBlock + 4000);
-  for (size_t word = 0; word < 2; ++word) {
+  for (size_t word = 0; word < kTagWords; ++word) {
     EXPECT_EQ(MultiplyModPrime(a.words[word], d.words[word]),
               MultiplyModPrime(b.words[word], c.words[word]));
   }
@@ -126,11 +126,17 @@ TEST(HomomorphicMacTest, PartsOfASumMakeItsTag) {
   crypto::Random random = crypto::Random::FromEntropy(entropy);
   std::vector<uint64_t> sums(dimension);
   random.FillU64(sums);
-  Tag tag;
-  key.AccumulateSum(2 * kTagBlock, std::span(sums).last(5), tag);
-  key.AccumulateSum(0, std::span(sums).first(kTagBlock), tag);
-  key.AccumulateSum(kTagBlock, std::span(sums).subspan(kTagBlock, kTagBlock), tag);
-  EXPECT_TRUE(TagsEqual(tag, key.OfSum(sums)));
+  const auto of_parts = [&](uint64_t largest) {
+    Tag tag;
+    key.AccumulateSum(2 * kTagBlock, std::span(sums).last(5), largest, tag);
+    key.AccumulateSum(0, std::span(sums).first(kTagBlock), largest, tag);
+    key.AccumulateSum(kTagBlock, std::span(sums).subspan(kTagBlock, kTagBlock), largest, tag);
+    return tag;
+  };
+  EXPECT_EQ(of_parts(~uint64_t{0}).words, key.OfSum(sums).words);
+  for (uint64_t& sum : sums) sum >>= 32;
+  EXPECT_EQ(of_parts(0xffffffff).words, key.OfSum(sums).words);
+  EXPECT_EQ(of_parts(0x100000000).words, key.OfSum(sums).words);
 }
 
 TEST(HomomorphicMacTest, MasksDifferByLabelAndKey) {
@@ -158,38 +164,43 @@ TEST(HomomorphicMacTest, MasksAddUpAndDependOnTheContext) {
 }
 
 TEST(HomomorphicMacTest, AddingStaysCanonical) {
-  const Tag largest{{kTagPrime - 1, kTagPrime - 1}};
-  EXPECT_EQ(AddTags(largest, Tag{{1, kTagPrime - 1}}).words,
-            (std::array<uint64_t, 2>{0, kTagPrime - 2}));
+  const Tag largest{{kTagPrime - 1, kTagPrime - 1, kTagPrime - 1}};
+  EXPECT_EQ(AddTags(largest, Tag{{1, kTagPrime - 1, 2}}).words,
+            (std::array<uint64_t, kTagWords>{0, kTagPrime - 2, 1}));
   EXPECT_EQ(AddTags(largest, Tag()).words, largest.words);
 }
 
-TEST(HomomorphicMacTest, ComparisonSeesEitherWord) {
-  const Tag tag{{5, 6}};
-  EXPECT_TRUE(TagsEqual(tag, Tag{{5, 6}}));
-  EXPECT_FALSE(TagsEqual(tag, Tag{{4, 6}}));
-  EXPECT_FALSE(TagsEqual(tag, Tag{{5, 7}}));
+TEST(HomomorphicMacTest, ComparisonSeesEveryWord) {
+  const Tag tag{{5, 6, 7}};
+  EXPECT_TRUE(TagsEqual(tag, Tag{{5, 6, 7}}));
+  for (size_t word = 0; word < kTagWords; ++word) {
+    Tag other = tag;
+    other.words[word] ^= uint64_t{1} << (20 * word);
+    EXPECT_FALSE(TagsEqual(tag, other));
+  }
 }
 
-TEST(HomomorphicMacTest, BytesAreTwoLittleEndianWords) {
-  const Tag tag{{0x0102030405060708, kTagPrime - 1}};
+TEST(HomomorphicMacTest, BytesAreThreeLittleEndianWords) {
+  const Tag tag{{0x0002030405060708, kTagPrime - 1, 0}};
   const std::array<uint8_t, kTagBytes> bytes = EncodeTag(tag);
-  EXPECT_EQ(base::ToHex(bytes), "0807060504030201feffffffffffff1f");
-  EXPECT_TRUE(TagsEqual(DecodeTag(bytes).value(), tag));
+  EXPECT_EQ(base::ToHex(bytes),
+            "0807060504030200"
+            "00000000c0ff0300"
+            "0000000000000000");
+  EXPECT_TRUE(TagsEqual(DecodeTag(bytes, "sum").value(), tag));
 }
 
 TEST(HomomorphicMacTest, DecoderRefusesLengthsAndWordsFromThePrimeOn) {
-  const std::array<uint8_t, kTagBytes> zeros{};
-  for (const size_t size : {0u, 15u}) {
-    const absl::Status status = DecodeTag(std::span(zeros).first(size)).status();
+  for (const size_t size : {0u, 23u, 25u}) {
+    const absl::Status status = DecodeTag(std::vector<uint8_t>(size), "sum").status();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-    EXPECT_THAT(base::Message(status), HasSubstr("tag: length is"));
+    EXPECT_THAT(base::Message(status),
+                HasSubstr("sum: field `tag` has " + std::to_string(size) + " bytes"));
   }
-  EXPECT_FALSE(DecodeTag(std::vector<uint8_t>(17)).ok());
-  for (size_t word = 0; word < 2; ++word) {
+  for (size_t word = 0; word < kTagWords; ++word) {
     Tag tag;
     tag.words[word] = kTagPrime;
-    const absl::Status status = DecodeTag(EncodeTag(tag)).status();
+    const absl::Status status = DecodeTag(EncodeTag(tag), "sum").status();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
     EXPECT_THAT(base::Message(status), HasSubstr("word " + std::to_string(word) + " is not below"));
   }
@@ -203,7 +214,7 @@ TEST(HomomorphicMacTest, KnownAnswer) {
   std::vector<uint32_t> counts(5000);
   for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<uint32_t>(i * i);
   EXPECT_EQ(base::ToHex(EncodeTag(key.Compute(counts, Nonce('!')))),
-            "28d6a26fc2548e1c52754c14c54d2117");
+            "4e30a4fa8c940300a7e479a377f9030097082d108dc30200");
 }
 
 TEST(HomomorphicMacDeathTest, WrongSizesAreProgrammingErrors) {

@@ -37,7 +37,7 @@ std::vector<int8_t> KeysOfSeals(size_t seals, uint64_t seed) {
   base::Bytes ciphertext;
   for (size_t i = 0; i < seals; ++i) {
     const crypto::SecretBytes key = entropy.Draw(32);
-    EXPECT_TRUE(encryptor->Encrypt(counts, {.key = key, .masks = no_masks}, ciphertext).ok());
+    EXPECT_TRUE(encryptor->Encrypt(counts, {}, {.key = key, .masks = no_masks}, ciphertext).ok());
     const auto shares = std::span(ciphertext).last(params.share_bytes());
     EXPECT_EQ(shares.size(), 2 * (kN + kCheckWords));
     for (size_t c = 0; c < kN; ++c) {

@@ -5,6 +5,7 @@
 // Q - 1. A ciphertext (c0, c1) has the phase c0 + c1 s = Delta m + e mod Q.
 //   public key:  pk = (-a s + e', a);  c0 = pk0 u + e0 + Delta m,  c1 = pk1 u + e1
 //   secret key:  c1 = a fresh uniform polynomial, sent as a seed;  c0 = -c1 s + e0 + Delta m
+// A ciphertext ends with the tag in clear: anyone who can unmask it holds the group secret, too.
 // with s, u ternary and e', e0, e1 ~ CBD(21)^N. Counts are not reduced mod t: the phase of a sum is
 // Delta Σm + Σe, and nothing wraps once the known offset is subtracted. Bytes:
 // docs/formats/ciphertext.md.

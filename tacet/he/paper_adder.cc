@@ -52,6 +52,7 @@ class PaperAdder final : public Adder {
     TACET_RETURN_IF_ERROR(CheckRoomInSum(params(), uint64_t{count_} + that->count_));
     ring::AddInPlace(c0_, that->c0_, kModulus);
     ring::AddInPlace(c1_ntt_, that->c1_ntt_, kModulus);
+    tag_ = AddTags(tag_, that->tag_);
     count_ += that->count_;
     return absl::OkStatus();
   }
@@ -70,6 +71,7 @@ class PaperAdder final : public Adder {
       write(std::span(c0_).subspan(j * kN, UsedCoefficients(params(), j)));
       write(std::span(c1_ntt_).subspan(j * kN, kN));
     }
+    write(tag_.words);
   }
 
  private:
@@ -89,6 +91,7 @@ class PaperAdder final : public Adder {
       TACET_RETURN_IF_ERROR(CheckCanonical(next, kN, "c1", j));
       next += 8 * kN;
     }
+    TACET_ASSIGN_OR_RETURN(const Tag tag, DecodeTag(ciphertext.last(kTagBytes), "ciphertext"));
 
     next = ciphertext.data();
     std::vector<uint64_t> a_ntt(seeded_ ? kN : 0);
@@ -99,7 +102,7 @@ class PaperAdder final : public Adder {
       const auto c1 = std::span(c1_ntt_).subspan(j * kN, kN);
       if (seeded_) {
         ring::ExpandUniform(
-            ciphertext.last(ring::kSeedBytes),
+            ciphertext.last(ring::kSeedBytes + kTagBytes).first(ring::kSeedBytes),
             {.use = ring::UniformUse::kCiphertext, .polynomial = static_cast<uint32_t>(j)}, a_ntt);
         ring::AddInPlace(c1, a_ntt, kModulus);
       } else {
@@ -107,6 +110,7 @@ class PaperAdder final : public Adder {
         next += 8 * kN;
       }
     }
+    tag_ = AddTags(tag_, tag);
     ++count_;
     return absl::OkStatus();
   }
@@ -114,6 +118,7 @@ class PaperAdder final : public Adder {
   bool seeded_;
   std::vector<uint64_t> c0_;      // coefficients, canonical
   std::vector<uint64_t> c1_ntt_;  // NTT domain, canonical
+  Tag tag_;
   uint32_t count_ = 0;
 };
 

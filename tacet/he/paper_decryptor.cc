@@ -81,6 +81,12 @@ class PaperDecryptor final : public Decryptor {
       return std::as_const(phases_).Expose().first(used);
     }
 
+    absl::StatusOr<Tag> ReadTag() {
+      ++polynomial_;
+      TACET_ASSIGN_OR_RETURN(const auto bytes, reader_.ReadBytes(kTagBytes, "tag"));
+      return DecodeTag(bytes, reader_.what());
+    }
+
     uint64_t total_offset() const { return total_offset_; }
     uint64_t polynomial() const { return polynomial_; }  // the next one
 
@@ -106,6 +112,11 @@ class PaperDecryptor final : public Decryptor {
         sums[i] = SumOfCounts(decryptor_.Round(phases[i]), phases_.total_offset());
       }
       return absl::OkStatus();
+    }
+
+    absl::StatusOr<Tag> Finish() override {
+      RequireEnd(decryptor_.params(), phases_.polynomial());
+      return phases_.ReadTag();
     }
 
    private:

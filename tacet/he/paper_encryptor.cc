@@ -63,6 +63,11 @@ class PublicKeyEncryption final : public Encryption {
     }
   }
 
+  void Finish(const Tag& tag) override {
+    RequireEnd(params_, polynomial_++);
+    std::ranges::copy(EncodeTag(tag), next_);
+  }
+
  private:
   const AggregationParams& params_;
   const ring::ShoupFactor& delta_;
@@ -102,6 +107,12 @@ class SecretKeyEncryption final : public Encryption {
     ring::SampleError(random_, error_.Expose().first(counts.size()));
     WriteC0(mask_.Expose(), error_.Expose(), delta_, counts, next_);
     next_ += 8 * counts.size();
+  }
+
+  void Finish(const Tag& tag) override {
+    RequireEnd(params_, polynomial_++);
+    std::ranges::copy(seed_.Expose(), next_);  // public from here on
+    std::ranges::copy(EncodeTag(tag), next_ + seed_.size());
   }
 
  private:
@@ -177,11 +188,9 @@ class SecretKeyEncryptor final : public Encryptor {
   absl::StatusOr<std::unique_ptr<Encryption>> Begin(const SealSecrets& secrets,
                                                     std::span<uint8_t> ciphertext) const override {
     TACET_RETURN_IF_ERROR(CheckEncryption(params(), secrets, ciphertext.size()));
-    crypto::SecretBytes seed = DeriveKey(secrets.key, "ciphertext seed");  // public from here on
-    std::ranges::copy(seed.Expose(), ciphertext.last(ring::kSeedBytes).begin());
-    return std::make_unique<SecretKeyEncryption>(params(), delta_, secret_, std::move(seed),
-                                                 DeriveRandom(secrets.key, "secret-key encryption"),
-                                                 ciphertext.data());
+    return std::make_unique<SecretKeyEncryption>(
+        params(), delta_, secret_, DeriveKey(secrets.key, "ciphertext seed"),
+        DeriveRandom(secrets.key, "secret-key encryption"), ciphertext.data());
   }
 
  private:

@@ -61,6 +61,28 @@ TEST(PaperTest, ErrorBoundIsFarAboveTheDeviation) {
   }
 }
 
+// The tag is at the end, in clear, for both of them.
+TEST(PaperFormatTest, TheTagEndsCiphertextsAndSums) {
+  const Tag tag{{5, kTagPrime - 1, 7}};
+  for (const Scheme scheme : {Scheme::kPaperPublicKey, Scheme::kPaperSecretKey}) {
+    const AggregationParams params = MustCreate(Spec(scheme));
+    const crypto::SecretBytes key(32);
+    const auto encryptor = NewEncryptor(params, key.Expose(), key).value();
+    base::Bytes ciphertext;
+    ASSERT_TRUE(
+        encryptor->Encrypt(std::vector<uint32_t>(9000), tag, {.key = key}, ciphertext).ok());
+    EXPECT_EQ(DecodeTag(std::span(ciphertext).last(kTagBytes), "end")->words, tag.words);
+    const auto adder = NewAdder(params);
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(adder->Add(ciphertext).ok());
+    const base::Bytes closed = adder->Close();
+    EXPECT_EQ(DecodeTag(std::span(closed).last(kTagBytes), "end")->words, AddTags(tag, tag).words);
+  }
+}
+
+std::string HashWithoutTag(const base::Bytes& bytes) {
+  return base::ToHex(crypto::Sha256(std::span(bytes).first(bytes.size() - kTagBytes)));
+}
+
 // The bytes of docs/formats/ciphertext.md, frozen, as a second implementation computed them from
 // that page.
 TEST(PaperFormatTest, CiphertextAndSumBytesAreFrozen) {
@@ -68,15 +90,15 @@ TEST(PaperFormatTest, CiphertextAndSumBytesAreFrozen) {
   for (size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<uint32_t>(39000 + i % 2001);
   TestAttempt secret_key(MustCreate(Spec(Scheme::kPaperSecretKey)));
   const base::Bytes seeded = secret_key.Encrypt(counts);
-  EXPECT_EQ(base::ToHex(crypto::Sha256(seeded)),
+  EXPECT_EQ(HashWithoutTag(seeded),
             "03f0e5d0a4170f40e47da217f1bbd81f42950aae4a28567b6bd80774f4e78fd7");
   ASSERT_TRUE(secret_key.adder().Add(seeded).ok());
-  EXPECT_EQ(base::ToHex(crypto::Sha256(secret_key.adder().Close())),
+  EXPECT_EQ(HashWithoutTag(secret_key.adder().Close()),
             "53b870a5d5957d9f5cfb798b6e4d21a1e4a41a51fb78e14fca444e9b599f3e2c");
 
   TestAttempt public_key(MustCreate(Spec(Scheme::kPaperPublicKey)));
   const base::Bytes full = public_key.Encrypt(counts);
-  EXPECT_EQ(base::ToHex(crypto::Sha256(full)),
+  EXPECT_EQ(HashWithoutTag(full),
             "60f1ec6716b3a736f63a51b903e00d6949900c432a90f21f9a4ef6cdbcc37404");
   // The aggregated ciphertext of one full ciphertext is that ciphertext.
   ASSERT_TRUE(public_key.adder().Add(full).ok());

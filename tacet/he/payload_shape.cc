@@ -53,6 +53,13 @@ void RequireBlock(const AggregationParams& params, uint64_t polynomial, size_t c
   std::abort();
 }
 
+void RequireEnd(const AggregationParams& params, uint64_t polynomial) {
+  if (polynomial == params.polynomials()) return;
+  std::fprintf(stderr, "tacet: the tag comes after block %llu of an encryption or decryption\n",
+               static_cast<unsigned long long>(polynomial));
+  std::abort();
+}
+
 absl::Status CheckCiphertextLength(const AggregationParams& params, size_t bytes) {
   if (bytes == params.ciphertext_bytes()) return absl::OkStatus();
   return base::DataLoss("ciphertext: length is {} bytes, scheme {} at dimension {} has {}", bytes,

@@ -40,6 +40,8 @@ absl::Status CheckEncryption(const AggregationParams& params, const SealSecrets&
                              size_t ciphertext_bytes);
 // Aborts unless `counts` values are what payload polynomial `polynomial` takes or gives.
 void RequireBlock(const AggregationParams& params, uint64_t polynomial, size_t counts);
+// Aborts unless all payload polynomials came, and the tag did not: `polynomial` is the next one.
+void RequireEnd(const AggregationParams& params, uint64_t polynomial);
 absl::Status CheckCiphertextLength(const AggregationParams& params, size_t bytes);
 absl::Status CheckAnnounced(const Contribution& contribution, const WordSums& words);
 absl::Status CheckRoomInSum(const AggregationParams& params, uint64_t count_after);

@@ -18,12 +18,12 @@ namespace tacet::he {
 // second-level cache, so that its way there and back costs more than an upload's own words.
 inline constexpr size_t kAddedAtOnce = 4;
 
-// The column coefficients v < 2^61 of a MAC in three limbs of 21, 21 and 19 bits, in arrays of
-// their own: products with 32-bit counts stay below 2^53, and 2048 of them fit a 64-bit lane.
-inline constexpr size_t kTagLimbs = 3;
-inline constexpr uint32_t kTagLimbBits = 21;
-inline constexpr size_t kTagRowsAtOnce = 4;
-using LimbProducts = std::array<unsigned __int128, kTagLimbs>;
+// Elements of a field of 50 bits in two limbs of 25 bits, in arrays of their own (field_row.h):
+// products with 32-bit words stay below 2^57, and 128 of them fit a 64-bit lane.
+inline constexpr size_t kLimbs = 2;
+inline constexpr uint32_t kLimbBits = 25;
+inline constexpr size_t kRowsAtOnce = 4;
+using LimbProducts = std::array<unsigned __int128, kLimbs>;
 
 struct SumKernels {
   base::Target target = base::Target::kScalar;
@@ -37,7 +37,7 @@ struct SumKernels {
   // The largest word; 0 of none.
   uint32_t (*largest_word)(const uint8_t* bytes, size_t words) = nullptr;
   // products[r][limb] = Σ_b limbs[limb stride + b] rows[r][b] for b < size <= 4096, exactly, for
-  // `count` <= kTagRowsAtOnce rows: the limbs are loaded once for all of them.
+  // `count` <= kRowsAtOnce rows: the limbs are loaded once for all of them.
   void (*limb_products)(const uint32_t* limbs, size_t stride, const uint32_t* const* rows,
                         size_t count, size_t size, LimbProducts* products) = nullptr;
 };

@@ -32,7 +32,7 @@ uint32_t LargestWord(const uint8_t* bytes, size_t words) {
 void MultiplyRows(const uint32_t* limbs, size_t stride, const uint32_t* const* rows, size_t count,
                   size_t size, LimbProducts* products) {
   for (size_t r = 0; r < count; ++r) {
-    for (size_t limb = 0; limb < kTagLimbs; ++limb) {
+    for (size_t limb = 0; limb < kLimbs; ++limb) {
       products[r][limb] = 0;
       for (size_t b = 0; b < size; ++b) {
         products[r][limb] += static_cast<uint64_t>(limbs[limb * stride + b]) * rows[r][b];

@@ -124,27 +124,39 @@ template <size_t kCount>
 void MultiplyRowsOf(const uint32_t* limbs, size_t stride, const uint32_t* const* rows, size_t size,
                     LimbProducts* products) {
   constexpr size_t kWords = 2 * kLanes;
+  // A lane takes two products below 2^57 a step, on top of less than 2^32: below 2^64.
+  constexpr size_t kFoldedWords = 63 * kWords;
   const auto odd_words = [](auto words) {
     return hn::BitCast(D32(), hn::ShiftRight<32>(hn::BitCast(D64(), words)));
   };
-  W sums[kCount][kTagLimbs];
-  for (auto& of_row : sums) {
-    for (W& sum : of_row) sum = hn::Zero(D64());
+  const W low_half = hn::Set(D64(), ~uint32_t{0});
+  W sums[kCount][kLimbs], high[kCount][kLimbs];
+  for (size_t r = 0; r < kCount; ++r) {
+    for (size_t limb = 0; limb < kLimbs; ++limb) sums[r][limb] = high[r][limb] = hn::Zero(D64());
   }
   size_t b = 0;
-  // A lane takes two products of 53 bits a step and size / kWords <= 512 steps: up to 2^63.
-  for (; b + kWords <= size; b += kWords) {
-    hn::Vec<D32> even[kCount], odd[kCount];
-    for (size_t r = 0; r < kCount; ++r) {
-      even[r] = hn::LoadU(D32(), rows[r] + b);
-      odd[r] = odd_words(even[r]);
-    }
-    for (size_t limb = 0; limb < kTagLimbs; ++limb) {
-      const auto even_limb = hn::LoadU(D32(), limbs + limb * stride + b);
-      const auto odd_limb = odd_words(even_limb);
+  for (size_t left = size / kWords * kWords; left > 0;) {
+    const size_t end = b + std::min(left, kFoldedWords);
+    left -= end - b;
+    for (; b < end; b += kWords) {
+      hn::Vec<D32> even[kCount], odd[kCount];
       for (size_t r = 0; r < kCount; ++r) {
-        sums[r][limb] = hn::Add(sums[r][limb], hn::MulEven(even[r], even_limb));
-        sums[r][limb] = hn::Add(sums[r][limb], hn::MulEven(odd[r], odd_limb));
+        even[r] = hn::LoadU(D32(), rows[r] + b);
+        odd[r] = odd_words(even[r]);
+      }
+      for (size_t limb = 0; limb < kLimbs; ++limb) {
+        const auto even_limb = hn::LoadU(D32(), limbs + limb * stride + b);
+        const auto odd_limb = odd_words(even_limb);
+        for (size_t r = 0; r < kCount; ++r) {
+          sums[r][limb] = hn::Add(sums[r][limb], hn::MulEven(even[r], even_limb));
+          sums[r][limb] = hn::Add(sums[r][limb], hn::MulEven(odd[r], odd_limb));
+        }
+      }
+    }
+    for (size_t r = 0; r < kCount; ++r) {
+      for (size_t limb = 0; limb < kLimbs; ++limb) {
+        high[r][limb] = hn::Add(high[r][limb], hn::ShiftRight<32>(sums[r][limb]));
+        sums[r][limb] = hn::And(sums[r][limb], low_half);
       }
     }
   }
@@ -152,17 +164,17 @@ void MultiplyRowsOf(const uint32_t* limbs, size_t stride, const uint32_t* const*
   for (size_t r = 0; r < kCount; ++r) rest[r] = rows[r] + b;
   ScalarSumKernels().limb_products(limbs + b, stride, rest, kCount, size - b, products);
   for (size_t r = 0; r < kCount; ++r) {
-    for (size_t limb = 0; limb < kTagLimbs; ++limb) {
-      HWY_ALIGN uint64_t lanes[kLanes];
-      hn::Store(sums[r][limb], D64(), lanes);
-      for (const uint64_t lane : lanes) products[r][limb] += lane;
+    for (size_t limb = 0; limb < kLimbs; ++limb) {
+      products[r][limb] += hn::GetLane(hn::SumOfLanes(D64(), sums[r][limb]));
+      const uint64_t of_high = hn::GetLane(hn::SumOfLanes(D64(), high[r][limb]));
+      products[r][limb] += LimbProducts::value_type{of_high} << 32;
     }
   }
 }
 
 void MultiplyRows(const uint32_t* limbs, size_t stride, const uint32_t* const* rows, size_t count,
                   size_t size, LimbProducts* products) {
-  static_assert(kTagRowsAtOnce == 4);
+  static_assert(kRowsAtOnce == 4);
   switch (count) {
     case 1:
       return MultiplyRowsOf<1>(limbs, stride, rows, size, products);

@@ -99,17 +99,17 @@ TEST_P(SumKernelsTest, TheLargestWordIsFoundInEveryPlace) {
 TEST_P(SumKernelsTest, LimbProductsAreExact) {
   constexpr size_t kStride = 4096;
   for (const bool largest : {false, true}) {
-    std::vector<uint32_t> limbs(kTagLimbs * kStride);
-    std::vector<uint32_t> counts(kTagRowsAtOnce * kStride);
+    std::vector<uint32_t> limbs(kLimbs * kStride);
+    std::vector<uint32_t> counts(kRowsAtOnce * kStride);
     const base::Bytes random = SomeBytes(4 * (limbs.size() + counts.size()), 9);
     std::memcpy(limbs.data(), random.data(), 4 * limbs.size());
     std::memcpy(counts.data(), random.data() + 4 * limbs.size(), 4 * counts.size());
-    for (uint32_t& limb : limbs) limb = (largest ? ~0u : limb) & ((1u << kTagLimbBits) - 1);
+    for (uint32_t& limb : limbs) limb = (largest ? ~0u : limb) & ((1u << kLimbBits) - 1);
     if (largest) std::ranges::fill(counts, ~0u);
-    const uint32_t* rows[kTagRowsAtOnce];
-    for (size_t r = 0; r < kTagRowsAtOnce; ++r) rows[r] = counts.data() + r * kStride;
+    const uint32_t* rows[kRowsAtOnce];
+    for (size_t r = 0; r < kRowsAtOnce; ++r) rows[r] = counts.data() + r * kStride;
     for (const size_t size : kSizes) {
-      for (size_t count = 1; count <= kTagRowsAtOnce; ++count) {
+      for (size_t count = 1; count <= kRowsAtOnce; ++count) {
         std::vector<LimbProducts> expected(count), products(count);
         oracle().limb_products(limbs.data(), kStride, rows, count, size, expected.data());
         Tested().limb_products(limbs.data(), kStride, rows, count, size, products.data());

@@ -66,7 +66,6 @@ std::vector<absl::Status> Aggregator::SubmitEach(std::span<const Submission> sub
       results[places[i]] = added[i];
       if (!added[i].ok()) continue;
       const uint64_t participant = submissions[places[i]].participant;
-      tag_sum_ = he::AddTags(tag_sum_, views[i].tag);
       accepted_.emplace(participant, Accepted(views[i]));
       sender_of_nonce_.emplace(views[i].nonce, participant);
     }
@@ -130,7 +129,6 @@ absl::Status Aggregator::Merge(std::span<const uint8_t> partial_sum) {
   }
   if (merged_.empty()) merged_.resize(params_.aggregated_ciphertext_bytes());  // zeros: of nothing
   TACET_RETURN_IF_ERROR(he::AddAggregatedCiphertext(params_, other.aggregated_ciphertext, merged_));
-  tag_sum_ = he::AddTags(tag_sum_, other.tag_sum);
   for (const AddedUpload& upload : other.uploads) {
     accepted_.emplace(upload.participant, std::nullopt);
     sender_of_nonce_.emplace(upload.nonce, upload.participant);
@@ -154,8 +152,7 @@ absl::StatusOr<Aggregator::Closed> Aggregator::Close(
   closed_ = true;
   Roster roster;
   entropy.Fill(roster.salt);
-  ClosedRound round{
-      .attempt = attempt_, .nonces = {}, .tag_sum = tag_sum_, .aggregated_ciphertext = {}};
+  ClosedRound round{.attempt = attempt_, .nonces = {}, .aggregated_ciphertext = {}};
   for (const auto& [nonce, participant] : sender_of_nonce_) {
     round.nonces.push_back(nonce);
     roster.members.push_back(member_of(participant));
@@ -173,10 +170,8 @@ absl::StatusOr<base::Bytes> Aggregator::ClosePartial() {
   closed_ = true;
   base::Bytes aggregated_ciphertext(params_.aggregated_ciphertext_bytes());
   WriteAggregatedCiphertext(aggregated_ciphertext);
-  PartialSum sum{.attempt = attempt_,
-                 .uploads = {},
-                 .tag_sum = tag_sum_,
-                 .aggregated_ciphertext = aggregated_ciphertext};
+  PartialSum sum{
+      .attempt = attempt_, .uploads = {}, .aggregated_ciphertext = aggregated_ciphertext};
   for (const auto& [nonce, participant] : sender_of_nonce_) {
     sum.uploads.push_back({.participant = participant, .nonce = nonce});
   }

@@ -20,7 +20,6 @@ void WriteHead(const ClosedRound& round, base::ByteWriter& writer) {
   writer.U32(static_cast<uint32_t>(round.nonces.size()));
   for (const SealNonce& nonce : round.nonces) writer.Raw(nonce);
   writer.Raw(round.roster_digest);
-  WriteTag(round.tag_sum, writer);
 }
 
 }  // namespace
@@ -86,8 +85,8 @@ base::Bytes WriteClosedRound(const ClosedRound& round) {
 }
 
 size_t ClosedRoundBytes(const he::AggregationParams& params, uint32_t participants) {
-  return kHeadBytes + sizeof(SealNonce) * size_t{participants} + sizeof(crypto::Digest) +
-         he::kTagBytes + 4 + params.aggregated_ciphertext_bytes();
+  return kHeadBytes + sizeof(SealNonce) * size_t{participants} + sizeof(crypto::Digest) + 4 +
+         params.aggregated_ciphertext_bytes();
 }
 
 absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, const Attempt& attempt,
@@ -115,7 +114,6 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
     }
   }
   TACET_ASSIGN_OR_RETURN(round.roster_digest, ReadArray<32>(reader, "roster digest"));
-  TACET_ASSIGN_OR_RETURN(round.tag_sum, ReadTag(reader, "tag sum"));
   TACET_ASSIGN_OR_RETURN(const auto aggregated_ciphertext,
                          ReadAggregatedCiphertext(params, kClosedRound, reader));
   round.aggregated_ciphertext.assign(aggregated_ciphertext.begin(), aggregated_ciphertext.end());
@@ -125,7 +123,7 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
 
 crypto::Digest ClosedRoundHash(const ClosedRound& round) {
   base::ByteWriter writer;
-  writer.Raw("tacet/1/closed round");
+  writer.Raw("tacet/2/closed round");
   WriteHead(round, writer);
   writer.Raw(crypto::Sha256(round.aggregated_ciphertext));
   return crypto::Sha256(writer.bytes());

@@ -14,7 +14,6 @@
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/he/homomorphic_mac.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/upload.h"
 
@@ -41,7 +40,6 @@ struct ClosedRound {
   Attempt attempt;
   std::vector<SealNonce> nonces;  // one an upload, strictly increasing; their number is K'
   crypto::Digest roster_digest{};
-  he::Tag tag_sum;
   base::Bytes aggregated_ciphertext;  // of the scheme: docs/formats/ciphertext.md
 };
 
@@ -63,8 +61,8 @@ absl::StatusOr<ClosedRound> ReadClosedRound(std::span<const uint8_t> bytes, cons
                                             const he::AggregationParams& params,
                                             uint32_t min_participants);
 
-// Hash for which the committee votes: SHA-256 over attempt, nonces, roster digest, MAC sum and the
-// hash of the aggregated ciphertext.
+// Hash for which the committee votes: SHA-256 over attempt, nonces, roster digest and the hash of
+// the aggregated ciphertext.
 crypto::Digest ClosedRoundHash(const ClosedRound& round);
 
 }  // namespace tacet::secagg

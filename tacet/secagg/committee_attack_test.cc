@@ -52,7 +52,7 @@ std::vector<uint64_t> DecodeWithSeats(const SmallRound& round, const base::Bytes
       he::NewCompactDecryptor(params, PublicSeed(round.attempt()), std::move(recovery.key_sum)));
   const auto adder = he::NewAdder(params);
   EXPECT_TRUE(adder->Add(view.ciphertext).ok());
-  return ValueOf(decryptor->Decrypt(adder->Close(), 1));
+  return ValueOf(decryptor->Decrypt(adder->Close(), 1)).sums;
 }
 
 // How often the coalition tells which of two updates a victim sealed, over `games`.
@@ -171,13 +171,53 @@ TEST_F(FilledCohort, OfOtherMembersDecryptsToNothing) {
     const auto decryptor = ValueOf(
         he::NewCompactDecryptor(params, PublicSeed(round_.attempt()), std::move(recovery.key_sum)));
     const std::vector<uint64_t> sums =
-        ValueOf(decryptor->Decrypt(round.aggregated_ciphertext, kAttackedParticipants));
+        ValueOf(decryptor->Decrypt(round.aggregated_ciphertext, kAttackedParticipants)).sums;
     size_t revealed = 0;
     for (size_t i = 0; i < counts.size(); ++i) {
       revealed += sums[i] == counts[i] + 3 * params.offset() ? 1 : 0;
     }
     EXPECT_LT(revealed, 5u);
   }
+}
+
+// The payload of an upload, polynomial by polynomial, the MAC's last: its coefficients, less the
+// bits that are dropped. Function(coefficients) may change them.
+template <typename Function>
+void ForEachPolynomial(const he::AggregationParams& params, base::Bytes& upload,
+                       const Function& function) {
+  uint8_t* planes = upload.data() + kUploadCiphertext;
+  std::vector<size_t> counts(params.polynomials(), params.ring_degree());
+  counts.back() = params.used_coefficients() - params.ring_degree() * (counts.size() - 1);
+  counts.push_back(he::kTagWords);
+  for (const size_t count : counts) {
+    std::vector<ring::Uint128> coefficients(count);
+    for (size_t i = 0; i < count; ++i) {
+      for (const size_t plane : {2, 1, 0}) {
+        coefficients[i] = coefficients[i] << 32 | base::LoadU32(planes + 4 * (plane * count + i));
+      }
+      coefficients[i] <<= he::kDropBits;
+    }
+    function(coefficients);
+    for (size_t i = 0; i < count; ++i) {
+      he::StoreCoefficient(coefficients[i] % ring::kModulusQ, i, count, planes);
+    }
+    planes += he::kPlaneBytes * count;
+  }
+}
+
+// Adds `shift` to the words of an upload's MAC, which nobody needs to be able to read for it.
+void ShiftTag(const he::AggregationParams& params, const he::Tag& shift, base::Bytes& upload) {
+  ForEachPolynomial(params, upload, [&](std::vector<ring::Uint128>& coefficients) {
+    if (coefficients.size() != he::kTagWords) return;
+    for (size_t i = 0; i < he::kTagWords; ++i) {
+      coefficients[i] += static_cast<ring::Uint128>(ring::kPrime1) * shift.words[i];
+    }
+  });
+}
+
+he::HomomorphicMacKey MacOf(const SmallRound& round) {
+  return {round.KeysOf(round.attempt()).tag_key, round.terms().dimension(),
+          TagContext(round.attempt())};
 }
 
 // (c) A copy of the victim's upload in another member's name: the correlated-ciphertext attack.
@@ -192,10 +232,8 @@ TEST(CopiedUploadTest, DecryptsToNothing) {
   // Under the liar's own nonce, with the MAC made for it by a holder of the epoch key.
   base::Bytes copy = uploads[0];
   std::copy_n(uploads[3].begin() + kUploadNonce, 16, copy.begin() + kUploadNonce);
-  const he::HomomorphicMacKey mac(round.KeysOf(round.attempt()).tag_key, 300,
-                                  TagContext(round.attempt()));
-  const auto tag = he::EncodeTag(mac.Compute(round.Counts(0), NonceOf(copy)));
-  std::ranges::copy(tag, copy.begin() + kUploadTag);
+  const he::HomomorphicMacKey mac = MacOf(round);
+  ShiftTag(round.params(), Minus(mac.Mask(NonceOf(copy)), mac.Mask(NonceOf(uploads[0]))), copy);
   FixChecksum(copy);
   uploads[3] = copy;
   const Aggregator::Closed closed = round.Close(uploads);
@@ -204,24 +242,18 @@ TEST(CopiedUploadTest, DecryptsToNothing) {
 }
 
 // Adds the payload and the shares of `other` to those of `upload`, as anyone can who has both.
-void AddUpload(const he::AggregationParams& params, const base::Bytes& other, base::Bytes& upload) {
-  constexpr ring::Uint128 kQ = static_cast<ring::Uint128>(ring::kPrime0) * ring::kPrime1;
-  constexpr size_t kChecksum = 16;
-  const size_t shares = upload.size() - kChecksum - params.share_bytes();
-  const size_t count = (shares - kUploadCiphertext) / he::kPlaneBytes;
-  const auto coefficient = [count](const base::Bytes& bytes, size_t i) {
-    ring::Uint128 kept = 0;
-    for (const size_t plane : {2, 1, 0}) {
-      kept = kept << 32 | base::LoadU32(bytes.data() + kUploadCiphertext + 4 * (plane * count + i));
-    }
-    return kept << he::kDropBits;
-  };
-  for (size_t i = 0; i < count; ++i) {
-    he::StoreCoefficient((coefficient(upload, i) + coefficient(other, i)) % kQ, i, count,
-                         upload.data() + kUploadCiphertext);
-  }
-  he::AddShares(std::span(other).subspan(shares, params.share_bytes()),
-                std::span(upload).subspan(shares, params.share_bytes()));
+void AddUpload(const he::AggregationParams& params, base::Bytes other, base::Bytes& upload) {
+  std::vector<std::vector<ring::Uint128>> added;
+  ForEachPolynomial(params, other, [&](const std::vector<ring::Uint128>& coefficients) {
+    added.push_back(coefficients);
+  });
+  size_t polynomial = 0;
+  ForEachPolynomial(params, upload, [&](std::vector<ring::Uint128>& coefficients) {
+    for (size_t i = 0; i < coefficients.size(); ++i) coefficients[i] += added[polynomial][i];
+    ++polynomial;
+  });
+  he::AddShares(std::span(other).subspan(SharesOffset(params), params.share_bytes()),
+                std::span(upload).subspan(SharesOffset(params), params.share_bytes()));
 }
 
 // The sum of a closed round when every seat's answer counts the masks of one upload `more` times
@@ -255,7 +287,7 @@ std::vector<uint64_t> DecryptCounting(const SmallRound& round, const base::Bytes
       std::span(aggregated_ciphertext).last(params.share_bytes()), counted));
   const auto decryptor = ValueOf(
       he::NewCompactDecryptor(params, PublicSeed(round.attempt()), std::move(recovery.key_sum)));
-  return ValueOf(decryptor->Decrypt(aggregated_ciphertext, kAttackedParticipants));
+  return ValueOf(decryptor->Decrypt(aggregated_ciphertext, kAttackedParticipants)).sums;
 }
 
 // The same re-randomised, with an upload of zeros under the liar's own key added, and multiplied.
@@ -268,10 +300,10 @@ TEST(CopiedUploadTest, RerandomisedCopiesAndMultiplesHaveGarbageShares) {
     base::Bytes lie = round.UploadOf(std::vector<uint32_t>(300, 0), 3, round.attempt());
     std::vector<uint32_t> counts = round.Counts(0);
     for (uint32_t& count : counts) count *= static_cast<uint32_t>(times);
-    for (int i = 0; i < times; ++i) AddUpload(round.params(), uploads[0], lie);
-    const he::HomomorphicMacKey mac(round.KeysOf(round.attempt()).tag_key, 300,
-                                    TagContext(round.attempt()));
-    std::ranges::copy(he::EncodeTag(mac.Compute(counts, NonceOf(lie))), lie.begin() + kUploadTag);
+    for (int i = 0; i < times; ++i) {
+      AddUpload(round.params(), uploads[0], lie);
+      ShiftTag(round.params(), Minus({}, MacOf(round).Mask(NonceOf(uploads[0]))), lie);
+    }
     FixChecksum(lie);
     uploads[3] = lie;
     const Aggregator::Closed closed = round.Close(uploads);
@@ -371,8 +403,8 @@ TEST(BadClientTest, IsRefusedByEveryMember) {
     SmallRound round(SmallTerms(300, kAttackedParticipants));
     std::vector<base::Bytes> uploads = round.Uploads();
     base::Bytes& bad = uploads[2];
-    const size_t at = place == 0   ? bad.size() - 16 - 2     // the last share
-                      : place == 1 ? kUploadTag              // the MAC
+    const size_t at = place == 0   ? bad.size() - 16 - 2  // the last share
+                      : place == 1 ? UploadTagByte(round.params())
                                    : kUploadCiphertext + 5;  // the payload
     bad[at] ^= 0x20;
     FixChecksum(bad);

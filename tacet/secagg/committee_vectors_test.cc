@@ -225,6 +225,7 @@ class VectorRound {
     Aggregator aggregator(params, attempt_, terms_.min_participants());
     std::vector<uint64_t> sums(terms_.dimension());
     std::map<uint64_t, SealNonce> nonces;
+    std::vector<base::Bytes> uploads;
     for (const uint64_t client : kClients) {
       std::vector<uint32_t> counts(terms_.dimension());
       for (size_t i = 0; i < counts.size(); ++i) {
@@ -236,9 +237,9 @@ class VectorRound {
         std::ranges::copy(PairKey(client, seat).Expose(),
                           testing::SmallRound::PairKeyIn(pair_keys, seat).begin());
       }
-      const base::Bytes upload = ValueOf(sealer->SealCounts(counts, pair_keys, entropy_.Draw(32)));
-      nonces[client] = testing::NonceOf(upload);
-      EXPECT_TRUE(aggregator.Submit(client, upload).ok());
+      uploads.push_back(ValueOf(sealer->SealCounts(counts, pair_keys, entropy_.Draw(32))));
+      nonces[client] = testing::NonceOf(uploads.back());
+      EXPECT_TRUE(aggregator.Submit(client, uploads.back()).ok());
     }
     const Aggregator::Closed closed = ValueOf(aggregator.Close(entropy_));
     const auto [votes, shares, rows] = Answers(closed, nonces);
@@ -254,22 +255,31 @@ class VectorRound {
                            .Set("signing_key", base::ToHex(seat.signing_key)));
     }
     JsonValue decrypted_sums = JsonValue::MakeArray();
-    for (const uint64_t sum : decrypted.aggregate.sums) decrypted_sums.Append(sum);
+    JsonValue values = JsonValue::MakeArray();
+    for (const uint64_t sum : decrypted.aggregate.sums) {
+      decrypted_sums.Append(sum);
+      values.Append(terms_.mechanism().spec().params.scale *
+                    (static_cast<double>(sum) - 3 * static_cast<double>(params.offset())));
+    }
     return JsonValue::MakeObject()
-        .Set("about",
-             "A closed round with its votes and unmask shares, and what a member makes of them: "
-             "docs/formats/messages.md. The unmask share of seat 3 is wrong. Check rows are those "
-             "that seats would give if the sum were wrong.")
+        .Set(
+            "about",
+            "Uploads, their closed round with its votes and unmask shares, and what a member makes "
+            "of them: docs/formats/messages.md. The unmask share of seat 3 is wrong. Check rows "
+            "are those "
+            "that seats would give if the sum were wrong.")
         .Set("terms", TermsJson())
         .Set("attempt", AttemptJson(attempt_))
         .Set("epoch_key", base::ToHex(epoch_key_.Expose()))
         .Set("committee", std::move(committee))
+        .Set("uploads", HexList(uploads))
         .Set("closed_round", base::ToHex(closed.closed_round))
         .Set("roster", base::ToHex(closed.roster))
         .Set("votes", HexList(votes))
         .Set("unmask_shares", HexList(shares))
         .Set("check_rows", HexList(rows))
         .Set("sums", std::move(decrypted_sums))
+        .Set("values", std::move(values))
         .Set("wrong_seats", JsonValue::MakeArray().Append(3));
   }
 
@@ -298,9 +308,8 @@ class VectorRound {
         .Set("dimension", terms_.dimension())
         .Set("min_participants", terms_.min_participants())
         .Set("max_participants", terms_.max_participants())
-        .Set("offset", params.offset())
-        .Set("sum_bound", params.sum_bound())
-        .Set("plaintext_bits", params.plaintext_bits())
+        .Set("attempts", mechanism.attempts)
+        .Set("plaintext_bits", 0)  // the smallest number that holds the sums
         .Set("seats", params.committee().seats)
         .Set("corrupt", params.committee().corrupt)
         .Set("packing", params.committee().packing)
@@ -308,7 +317,8 @@ class VectorRound {
         .Set("coordinate_bound", mechanism.params.coordinate_bound)
         .Set("noise_stddev", mechanism.params.noise_stddev)
         .Set("noise_shares", mechanism.noise_shares)
-        .Set("scale", mechanism.params.scale);
+        .Set("scale", mechanism.params.scale)
+        .Set("sampler", static_cast<int>(mechanism.params.sampler));
   }
 
   crypto::SecretBytes PairKey(uint64_t client, uint32_t seat) const {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kPartialSum = "partial sum";
 constexpr size_t kUploadBytes = 8 + sizeof(SealNonce);
-// magic, version, attempt, scheme, a reserved zero, dimension, number of uploads; tag sum, length
-constexpr size_t kFixedBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 4 + he::kTagBytes + 4;
+// magic, version, attempt, scheme, a reserved zero, dimension, number of uploads; length
+constexpr size_t kFixedBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 4 + 4;
 
 }  // namespace
 
@@ -29,7 +29,6 @@ base::Bytes WritePartialSum(const PartialSum& sum, const he::AggregationParams& 
     writer.U64(upload.participant);
     writer.Raw(upload.nonce);
   }
-  WriteTag(sum.tag_sum, writer);
   writer.Blob(sum.aggregated_ciphertext);
   return writer.Take();
 }
@@ -58,7 +57,6 @@ absl::StatusOr<PartialSum> ReadPartialSum(std::span<const uint8_t> bytes, const 
                             kPartialSum, i);
     }
   }
-  TACET_ASSIGN_OR_RETURN(sum.tag_sum, ReadTag(reader, "tag sum"));
   TACET_ASSIGN_OR_RETURN(sum.aggregated_ciphertext,
                          ReadAggregatedCiphertext(params, kPartialSum, reader));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());

@@ -11,7 +11,6 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/he/homomorphic_mac.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/upload.h"
 
@@ -25,8 +24,7 @@ struct AddedUpload {
 
 struct PartialSum {
   Attempt attempt;
-  std::vector<AddedUpload> uploads;  // participants strictly increasing; may be none
-  he::Tag tag_sum;
+  std::vector<AddedUpload> uploads;                // participants strictly increasing; may be none
   std::span<const uint8_t> aggregated_ciphertext;  // read: points into the message
 };
 

@@ -95,10 +95,11 @@ absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee&
     const auto sums =
         std::span(result.aggregate.sums).subspan(first, std::min(block, terms.dimension() - first));
     TACET_RETURN_IF_ERROR(decryption->Next(sums));
-    tag_key.AccumulateSum(first, sums, expected);
+    tag_key.AccumulateSum(first, sums, params.LargestSum(participants), expected);
     bound.Append(sums);
   }
-  if (!he::TagsEqual(expected, round.tag_sum)) {
+  TACET_ASSIGN_OR_RETURN(const he::Tag tag, decryption->Finish());
+  if (!he::TagsEqual(expected, tag)) {
     if (could_be_a_seat) {
       return base::Unavailable(
           "the MAC does not fit the sum of round {} attempt {} with the answers of {} committee "

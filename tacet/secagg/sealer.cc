@@ -135,7 +135,9 @@ absl::StatusOr<base::Bytes> Sealer::SealBlocks(const CountsOfBlock& counts_of,
     tag_key_.Accumulate(first, counts, tag);
     encryption->Append(counts);
   }
-  FinishUpload(tag, upload);
+  encryption->Finish(tag);
+  crypto::Wipe(&tag, sizeof(tag));  // it says something about the counts to every member
+  FinishUpload(upload);
   return upload;
 }
 

@@ -12,10 +12,9 @@ namespace {
 
 constexpr std::string_view kUpload = "upload";
 constexpr size_t kChecksumBytes = 16;
-// magic, version, attempt, scheme, a reserved zero, dimension, nonce, tag, length of the ciphertext
-constexpr size_t kHeaderBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 16 + 16 + 4;
-constexpr size_t kTagAt = kHeaderBytes - 4 - he::kTagBytes;
-static_assert(kHeaderBytes % 64 == 0, "the ciphertext starts on a cache line of the message");
+// magic, version, attempt, scheme, a reserved zero, dimension, nonce, length of the ciphertext
+constexpr size_t kHeaderBytes = 4 + 2 + kAttemptBytes + 1 + 1 + 8 + 16 + 4;
+static_assert(kHeaderBytes % 4 == 0, "the checksum's words are those of header and ciphertext");
 
 }  // namespace
 
@@ -33,7 +32,6 @@ base::Bytes BeginUpload(const Attempt& attempt, const he::AggregationParams& par
   WriteAttempt(attempt, writer);
   WriteShape(params, writer);
   writer.Raw(nonce);
-  WriteTag({}, writer);
   writer.U32(static_cast<uint32_t>(params.ciphertext_bytes()));
   base::Bytes upload = writer.Take();
   upload.resize(UploadBytes(params));
@@ -44,8 +42,7 @@ std::span<uint8_t> CiphertextOf(base::Bytes& upload) {
   return std::span(upload).subspan(kHeaderBytes, upload.size() - kHeaderBytes - kChecksumBytes);
 }
 
-void FinishUpload(const he::Tag& tag, base::Bytes& upload) {
-  std::ranges::copy(he::EncodeTag(tag), upload.begin() + kTagAt);
+void FinishUpload(base::Bytes& upload) {
   const std::span<uint8_t> checksum = std::span(upload).last(kChecksumBytes);
   const auto words = Checksum(std::span(upload).first(upload.size() - kChecksumBytes));
   base::StoreU64(words[0], checksum.data());
@@ -53,11 +50,10 @@ void FinishUpload(const he::Tag& tag, base::Bytes& upload) {
 }
 
 base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& params,
-                        const SealNonce& nonce, const he::Tag& tag,
-                        std::span<const uint8_t> ciphertext) {
+                        const SealNonce& nonce, std::span<const uint8_t> ciphertext) {
   base::Bytes upload = BeginUpload(attempt, params, nonce);
   std::ranges::copy(ciphertext, CiphertextOf(upload).begin());
-  FinishUpload(tag, upload);
+  FinishUpload(upload);
   return upload;
 }
 
@@ -76,7 +72,6 @@ absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, cons
   upload.scheme = params.scheme();
   upload.dimension = params.dimension();
   TACET_ASSIGN_OR_RETURN(upload.nonce, ReadArray<16>(reader, "nonce"));
-  TACET_ASSIGN_OR_RETURN(upload.tag, ReadTag(reader, "tag"));
   TACET_ASSIGN_OR_RETURN(upload.ciphertext,
                          reader.ReadBlob(params.ciphertext_bytes(), "ciphertext"));
   for (uint64_t& word : upload.checksum) {

@@ -29,24 +29,22 @@ struct UploadView {
   he::Scheme scheme = he::Scheme::kCompact;
   uint64_t dimension = 0;
   SealNonce nonce{};
-  he::Tag tag;
   std::span<const uint8_t> ciphertext;
   std::array<uint64_t, 2> checksum{};
   // Sums of the ciphertext's words according to the checksum.
   he::WordSums ciphertext_sums;
 };
 
-// The bytes of docs/formats/messages.md, "Upload", in steps: a message without tag, ciphertext and
+// The bytes of docs/formats/messages.md, "Upload", in steps: a message without ciphertext and
 // checksum; the place of its ciphertext, to be written there; the finished message.
 base::Bytes BeginUpload(const Attempt& attempt, const he::AggregationParams& params,
                         const SealNonce& nonce);
 std::span<uint8_t> CiphertextOf(base::Bytes& upload);
-void FinishUpload(const he::Tag& tag, base::Bytes& upload);
+void FinishUpload(base::Bytes& upload);
 
 // At once.
 base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& params,
-                        const SealNonce& nonce, const he::Tag& tag,
-                        std::span<const uint8_t> ciphertext);
+                        const SealNonce& nonce, std::span<const uint8_t> ciphertext);
 
 // Checks that `bytes` is a complete, undamaged upload for exactly this attempt and these
 // parameters. DataLoss for damage, FailedPrecondition for an upload that belongs elsewhere; the

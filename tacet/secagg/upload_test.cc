@@ -29,14 +29,13 @@ TEST_F(UploadTest, RoundTrip) {
   EXPECT_EQ(view.attempt, round_.attempt());
   EXPECT_EQ(view.dimension, 100u);
   EXPECT_EQ(upload_.size(), UploadBytes(round_.params()));
-  EXPECT_EQ(WriteUpload(view.attempt, round_.params(), view.nonce, view.tag, view.ciphertext),
-            upload_);
+  EXPECT_EQ(WriteUpload(view.attempt, round_.params(), view.nonce, view.ciphertext), upload_);
   EXPECT_EQ(view.ciphertext.data() - upload_.data(), static_cast<ptrdiff_t>(kUploadCiphertext));
 }
 
 TEST_F(UploadTest, RefusesTruncatedAndOversized) {
   const base::Bytes whole = upload_;
-  for (const size_t size : {size_t{0}, size_t{5}, size_t{127}, whole.size() - 1}) {
+  for (const size_t size : {size_t{0}, size_t{5}, size_t{111}, whole.size() - 1}) {
     upload_.assign(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
     EXPECT_THAT(Refusal(), HasSubstr("upload has " + std::to_string(size) + " bytes"));
   }
@@ -64,9 +63,27 @@ TEST_F(UploadTest, NamesTheFieldThatIsWrong) {
     EXPECT_THAT(Refusal(), HasSubstr(wrong.message));
     upload_ = good;
   }
-  upload_[kUploadTag + 7] = 0xff;  // above 2^61 - 1
+}
+
+// Version 1 carried the MAC in clear.
+TEST_F(UploadTest, RefusesVersionOneByName) {
+  ASSERT_EQ(upload_[4], 2);
+  upload_[4] = 1;
   FixChecksum(upload_);
-  EXPECT_THAT(Refusal(), HasSubstr("field `tag`"));
+  EXPECT_THAT(Refusal(), HasSubstr("upload: field `version` is 1, this program reads version 2"));
+}
+
+// Beside ciphertext and shares an upload holds nothing that depends on its counts, and its length
+// follows from the agreement.
+TEST_F(UploadTest, IsHeadCiphertextSharesAndTheirChecksum) {
+  const he::AggregationParams& params = round_.params();
+  EXPECT_EQ(upload_.size(),
+            112 + 12 * (params.used_coefficients() + 3) + params.share_bytes() + 16);
+  base::Bytes other = round_.UploadOf(std::vector<uint32_t>(100, 7), 0, round_.attempt());
+  std::copy_n(upload_.begin() + kUploadNonce, 16, other.begin() + kUploadNonce);
+  EXPECT_TRUE(std::equal(upload_.begin(), upload_.begin() + kUploadCiphertext, other.begin()));
+  EXPECT_EQ(WriteUpload(round_.attempt(), params, NonceOf(upload_), CiphertextOf(other)).size(),
+            upload_.size());
 }
 
 TEST_F(UploadTest, EveryFlippedByteIsNoticed) {

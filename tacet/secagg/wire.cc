@@ -2,15 +2,6 @@
 
 namespace tacet::secagg {
 
-void WriteTag(const he::Tag& tag, base::ByteWriter& writer) { writer.Raw(he::EncodeTag(tag)); }
-
-absl::StatusOr<he::Tag> ReadTag(base::ByteReader& reader, std::string_view field) {
-  TACET_ASSIGN_OR_RETURN(const auto bytes, reader.ReadBytes(he::kTagBytes, field));
-  absl::StatusOr<he::Tag> tag = he::DecodeTag(bytes);
-  if (!tag.ok()) return base::Annotate(tag.status(), fmt::format("field `{}`", field));
-  return *tag;
-}
-
 void WriteShape(const he::AggregationParams& params, base::ByteWriter& writer) {
   writer.U8(static_cast<uint8_t>(params.scheme()));
   writer.U8(0);

@@ -14,14 +14,9 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/he/aggregation.h"
-#include "tacet/he/homomorphic_mac.h"
 #include "tacet/secagg/attempt.h"
 
 namespace tacet::secagg {
-
-void WriteTag(const he::Tag& tag, base::ByteWriter& writer);
-// DataLoss when a word is not below 2^61 - 1.
-absl::StatusOr<he::Tag> ReadTag(base::ByteReader& reader, std::string_view field);
 
 // scheme u8 ‖ a reserved zero u8 ‖ dimension u64: what lengths follow from.
 void WriteShape(const he::AggregationParams& params, base::ByteWriter& writer);

@@ -118,14 +118,13 @@ TEST_F(BadClientTest, WithWrongSharesIsNamedAndLeftOutOfTheRound) {
 // A wrong MAC or payload names nobody. Smaller cohorts follow until one is without the bad client,
 // whose sum is exact. Each attempt is charged once.
 TEST_F(BadClientTest, IsIsolatedByHalving) {
-  const std::map<std::string, std::function<void(base::Bytes&)>> defects = {
-      {"the MAC", [](base::Bytes& upload) { upload[secagg::testing::kUploadTag] ^= 1; }},
-      {"the payload",
-       [](base::Bytes& upload) { upload[secagg::testing::kUploadCiphertext + 5] ^= 0x20; }}};
-  for (const auto& [what, defect] : defects) {
+  for (const std::string what : {"the MAC", "the payload"}) {
     SCOPED_TRACE(what);
     LiveFederation live(EightOfNine(), 3, 9);
-    Spoil(live, defect);
+    const size_t at = what == "the MAC"
+                          ? secagg::testing::UploadTagByte(live.members.terms().aggregation())
+                          : secagg::testing::kUploadCiphertext + 5;
+    Spoil(live, [at](base::Bytes& upload) { upload[at] ^= 0x20; });
     live.Run();
     live.ExpectNobodySpokeTwice();
 

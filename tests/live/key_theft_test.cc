@@ -221,7 +221,7 @@ class KeyTheftTest : public ::testing::Test {
         ValueOf(params.sharing().Recover(std::span(closed).last(params.share_bytes()), answers));
     const auto decryptor = ValueOf(he::NewCompactDecryptor(
         params, secagg::PublicSeed(epoch.attempt()), std::move(recovered.key_sum)));
-    return ValueOf(decryptor->Decrypt(closed, static_cast<uint32_t>(uploads.size())));
+    return ValueOf(decryptor->Decrypt(closed, static_cast<uint32_t>(uploads.size()))).sums;
   }
   static bool Opens(const Epoch& epoch, const Loot& loot, const std::vector<uint32_t>& seats,
                     const Uploads& uploads) {

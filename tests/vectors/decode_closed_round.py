@@ -2,8 +2,8 @@
 """Independent decoder of closed rounds, written from docs/formats alone.
 
 It shares no code with the library and needs Python's standard library and the program openssl (for
-AES). It decrypts tests/vectors/closed_round.json and computes tests/vectors/committee.json again,
-and fails where a value is another one.
+AES). It adds the uploads of tests/vectors/closed_round.json, decrypts their closed round, computes
+tests/vectors/committee.json again, and fails where a value is another one.
 
 usage: decode_closed_round.py CLOSED_ROUND_JSON COMMITTEE_JSON
 """
@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import itertools
 import json
+import math
 import struct
 import subprocess
 import sys
@@ -335,29 +336,44 @@ class Reader:
     def u32(self):
         return struct.unpack("<I", self.take(4))[0]
 
-    def begin(self, magic, attempt):
-        require(self.take(6) == magic + struct.pack("<H", 1), "another format")
+    def begin(self, magic, attempt, version=1):
+        require(self.take(6) == magic + struct.pack("<H", version), "another format")
         require(self.take(76) == attempt_bytes(attempt), "another attempt")
 
     def end(self):
         require(self.at == len(self.data), "bytes after the end")
 
 
+def read_upload(data, attempt, terms, ciphertext_bytes):
+    reader = Reader(data)
+    reader.begin(b"TCTU", attempt, 2)
+    require(reader.take(10) == struct.pack("<BBQ", 1, 0, terms["dimension"]), "another scheme")
+    nonce = reader.take(16)
+    require(reader.u32() == ciphertext_bytes, "length of a ciphertext")
+    ciphertext = reader.take(ciphertext_bytes)
+    covered = data[:reader.at] + bytes(-reader.at % 4)
+    words = struct.unpack(f"<{len(covered) // 4}I", covered)
+    weighted = sum((len(words) - i) * word for i, word in enumerate(words))
+    require(reader.take(16) == struct.pack("<2Q", (len(words) + sum(words)) % 2 ** 64,
+                                           weighted % 2 ** 64), "checksum")
+    reader.end()
+    return nonce, ciphertext
+
+
 def read_closed_round(data, attempt, terms, aggregated_ciphertext_bytes):
     reader = Reader(data)
-    reader.begin(b"TCTC", attempt)
+    reader.begin(b"TCTC", attempt, 2)
     participants = reader.u32()
     require(terms["min_participants"] <= participants <= terms["max_participants"], "participants")
     nonces = [reader.take(16) for _ in range(participants)]
     require(all(a < b for a, b in zip(nonces, nonces[1:])), "nonces")
-    digest, tag = reader.take(32), reader.take(16)
+    digest = reader.take(32)
     head = data[6:reader.at]
     require(reader.u32() == aggregated_ciphertext_bytes, "length of the aggregated ciphertext")
     aggregated_ciphertext = reader.take(aggregated_ciphertext_bytes)
     reader.end()
-    return {"nonces": nonces, "digest": digest, "tag": struct.unpack("<2Q", tag),
-            "aggregated_ciphertext": aggregated_ciphertext,
-            "hash": sha256(b"tacet/1/closed round" + head + sha256(aggregated_ciphertext))}
+    return {"nonces": nonces, "digest": digest, "aggregated_ciphertext": aggregated_ciphertext,
+            "hash": sha256(b"tacet/2/closed round" + head + sha256(aggregated_ciphertext))}
 
 
 def check_roster(data, attempt, closed_round):
@@ -419,25 +435,89 @@ def read_check_row(data, attempt, committee_keys, participants):
     return seat, round_hash, words
 
 
-class Packing:
+def smallest(function, low, high):
+    """The smallest value of a function of log x that falls, then rises, by thirds."""
+    for _ in range(300):
+        third = (high - low) / 3
+        if function(math.exp(low + third)) < function(math.exp(high - third)):
+            high -= third
+        else:
+            low += third
+    return function(math.exp(low))
+
+
+class Mechanism:
+    """Offset m and bound B, which follow from the agreement."""
+
     def __init__(self, terms):
-        bound, bits = terms["sum_bound"], terms["plaintext_bits"]
-        require(bits >= 8 and bound <= 2 ** (bits - 1) - 1, "plaintext bits")
+        require(terms["sampler"] == 0, "sampler")
+        self.scale, self.cohort = terms["scale"], terms["max_participants"]
+        self.bound = min(terms["coordinate_bound"], terms["clip_norm"])
+        self.share = terms["noise_stddev"] / math.sqrt(terms["noise_shares"])
+        largest = math.sqrt(256 * math.log(2)) * (1 + 2 ** -44) * self.share
+        self.offset = math.ceil((self.bound + largest) / self.scale) + 1
+        level = 41 * math.log(2) + 1e-3 + math.log(terms["dimension"]) + math.log(terms["attempts"])
+
+        def distance(step):  # theta s
+            return (level + self.log_moment(step)) * self.scale / step
+
+        self.sum_bound = math.ceil(smallest(distance, math.log(1e-12), math.log(300))
+                                   * (1 + 1e-9) / self.scale)
+
+    def log_moment(self, step):
+        # Less than 1e-12 of the series is lost.
+        excess = (step * step * (1 / 2 + step / 6 + step ** 2 / 24 + step ** 3 / 120)
+                  if step < 1e-3 else math.expm1(step) - step)
+        factor = math.expm1(step) / self.scale
+        return (self.cohort * self.bound * factor + self.cohort * self.share ** 2 * factor ** 2 / 2
+                + self.cohort * self.offset * excess)
+
+
+class Packing:
+    def __init__(self, terms, bound):
+        self.bits = max(8, bound.bit_length() + 1, terms["plaintext_bits"])
+        require(self.bits <= 49, "plaintext bits")
         self.scale = min(k for k, most in MOST_PARTICIPANTS.items()
                          if most >= terms["max_participants"])
-        slots = 1
-        while self.fits(slots + 1, bits, bound):
-            slots += 1
-        self.slots, self.bits = slots, bits
-        self.coefficients = -(-terms["dimension"] // slots)
+        self.slots = 1
+        while self.fits(self.slots + 1, bound):
+            self.slots += 1
+        self.coefficients = -(-terms["dimension"] // self.slots)
 
-    def fits(self, slots, bits, bound):
-        ones = (2 ** (bits * slots) - 1) // (2 ** bits - 1)
-        return (self.scale + bits * slots <= 100
+    def fits(self, slots, bound):
+        ones = (2 ** (self.bits * slots) - 1) // (2 ** self.bits - 1)
+        return (self.scale + self.bits * slots <= 100
                 and 2 ** self.scale * bound * ones + 2 ** (self.scale - 1) <= (MODULUS - 1) // 2)
 
+    def used_coefficients(self):
+        """Of the payload polynomials, the MAC's last."""
+        whole, rest = divmod(self.coefficients, DEGREE)
+        return [DEGREE] * whole + [rest] * (rest > 0) + [MAC_WORDS]
+
+    def payload_bytes(self):
+        return 12 * sum(self.used_coefficients())
+
     def closed_payload_bytes(self):
-        return 16 * self.coefficients
+        return 16 * sum(self.used_coefficients())
+
+
+def add_ciphertexts(ciphertexts, packing):
+    """The aggregated ciphertext."""
+    payload, at = b"", 0
+    for used in packing.used_coefficients():
+        sums = [0] * used
+        for ciphertext in ciphertexts:
+            words = struct.unpack(f"<{3 * used}I", ciphertext[at:at + 12 * used])
+            for i in range(used):
+                kept = words[i] | words[used + i] << 32 | words[2 * used + i] << 64
+                require(kept <= (MODULUS - 1) >> 4, "a coefficient is not canonical")
+                sums[i] += kept << 4
+        for prime in PRIMES:
+            payload += struct.pack(f"<{used}Q", *(c % prime for c in sums))
+        at += 12 * used
+    shares = [u16_words(ciphertext[at:]) for ciphertext in ciphertexts]
+    sums = [sum(column) % SHARE_PRIME for column in zip(*shares)]
+    return payload + struct.pack(f"<{len(sums)}H", *sums)
 
 
 def expand_uniform(seed, polynomial, prime, use):
@@ -492,66 +572,71 @@ def compose(residue0, residue1):
     return residue0 + PRIMES[0] * difference
 
 
-def decrypt_payload(payload, key_sum, participants, terms, packing, public_seed):
-    sums, words = [], struct.unpack(f"<{len(payload) // 8}Q", payload)
-    offset = participants * terms["offset"]
-    for j, first in enumerate(range(0, packing.coefficients, DEGREE)):
-        used = min(DEGREE, packing.coefficients - first)
-        residues = [words[2 * first:2 * first + used], words[2 * first + used:2 * (first + used)]]
-        for index in range(2):
-            require(all(w < PRIMES[index] for w in residues[index]), "payload is not canonical")
+def centred(x):
+    x %= MODULUS
+    return x - MODULUS if x > (MODULUS - 1) // 2 else x
+
+
+def decrypt_payload(payload, key_sum, participants, dimension, offset, packing, public_seed):
+    """The sums of counts, and those of the MAC's words."""
+    sums, words, at = [], [], 0
+    for j, used in enumerate(packing.used_coefficients()):
+        residues = []
+        for index, prime in enumerate(PRIMES):
+            residues.append(struct.unpack(f"<{used}Q", payload[at:at + 8 * used]))
+            require(all(w < prime for w in residues[index]), "payload is not canonical")
+            at += 8 * used
         products = [product_with_uniform(expand_uniform(public_seed, j, index, 1), key_sum, index)
                     for index in range(2)]
         for i in range(used):
-            values = min(packing.slots, terms["dimension"] - (first + i) * packing.slots)
             phase = compose((residues[0][i] - products[0][i]) % PRIMES[0],
-                            (residues[1][i] - products[1][i]) % PRIMES[1])
-            known = 2 ** packing.scale * sum(offset << packing.bits * l for l in range(values))
-            x = (phase + 15 * participants // 2 - known) % MODULUS
-            if x > (MODULUS - 1) // 2:
-                x -= MODULUS
-            m = (x + 2 ** (packing.scale - 1)) >> packing.scale
+                            (residues[1][i] - products[1][i]) % PRIMES[1]) + 15 * participants // 2
+            if j == len(packing.used_coefficients()) - 1:
+                words.append((phase % MODULUS + PRIMES[1] // 2) // PRIMES[1] % PRIMES[0])
+                continue
+            values = min(packing.slots, dimension - len(sums))
+            known = 2 ** packing.scale * sum(participants * offset << packing.bits * l
+                                             for l in range(values))
+            m = (centred(phase - known) + 2 ** (packing.scale - 1)) >> packing.scale
             for _ in range(values):
                 slot = m & (2 ** packing.bits - 1)
                 if slot >= 2 ** (packing.bits - 1):
                     slot -= 2 ** packing.bits
-                sums.append(max(0, slot + offset))
+                sums.append(max(0, slot + participants * offset))
                 m = (m - slot) >> packing.bits
-    return sums
+    return sums, words
 
 
 # --- mac.md -----------------------------------------------------------------------------------
 
-MAC_PRIME = 2 ** 61 - 1
+MAC_WORDS = 3
 
 
-def mac_of_sum(tag_key, attempt, sums, nonces):
-    rows = -(-len(sums) // 4096)
+def mac_of_sum(tag_key, context, sums, nonces):
+    columns, rows = min(len(sums), 4096), -(-len(sums) // 4096)
     stream = aes_ctr(hkdf(tag_key, b"tacet/1/he/tag coefficients", 32), bytes(16),
-                     2 * 16 * (4096 + rows))
-    numbers = [int.from_bytes(stream[i:i + 16], "little") % MAC_PRIME
-               for i in range(0, len(stream), 16)]
-    mask_keys = hkdf(hkdf(tag_key, b"tacet/1/he/tag mask", 32), attempt_bytes(attempt), 64)
+                     8 * MAC_WORDS * (columns + rows))
+    numbers = struct.unpack(f"<{len(stream) // 8}Q", stream)
+    mask_keys = hkdf(hkdf(tag_key, b"tacet/1/he/tag mask", 32), context, 32 * MAC_WORDS)
     words = []
-    for word in range(2):
-        own = numbers[word * (4096 + rows):(word + 1) * (4096 + rows)]
-        total = sum(own[4096 + i // 4096] * own[i % 4096] * value for i, value in enumerate(sums))
+    for word in range(MAC_WORDS):
+        own = numbers[word * (columns + rows):(word + 1) * (columns + rows)]
+        total = sum(own[columns + i // 4096] * own[i % 4096] * value
+                    for i, value in enumerate(sums))
         key = mask_keys[32 * word:32 * word + 32]
         for nonce in nonces:
             total += int.from_bytes(aes_block(key, nonce), "little")
-        words.append(total % MAC_PRIME)
-    return tuple(words)
+        words.append(total % PRIMES[0])
+    return words
 
 
 # --- a member's decryption --------------------------------------------------------------------
 
-def check_bounds(sums, participants, terms):
-    scale, clip = terms["scale"], terms["clip_norm"]
-    bound = participants * min(terms["coordinate_bound"], clip)
-    variance = (terms["noise_stddev"] ** 2 * participants / terms["noise_shares"]
-                + scale * (participants * scale * terms["offset"] + bound))
+def check_bounds(x, participants, terms, mechanism):
+    clip, bound = terms["clip_norm"], participants * mechanism.bound
+    variance = (participants * mechanism.share ** 2
+                + mechanism.scale * (participants * mechanism.scale * mechanism.offset + bound))
     deviation, d, norm = variance ** 0.5, terms["dimension"], participants * clip
-    x = [scale * (value - participants * terms["offset"]) for value in sums]
     require(max(map(abs, x)) <= bound + 10 * deviation, "a coordinate is too large")
     require(sum(value * value for value in x)
             <= d * variance + 8 * variance * (2 * d) ** 0.5 + 64 * variance
@@ -564,9 +649,16 @@ def decrypt_round(vectors):
     epoch_key = bytes.fromhex(vectors["epoch_key"])
     keys = [bytes.fromhex(seat["signing_key"]) for seat in vectors["committee"]]
     committee = Committee(terms["seats"], terms["corrupt"], terms["packing"])
-    packing = Packing(terms)
+    mechanism = Mechanism(terms)
+    packing = Packing(terms, mechanism.sum_bound)
+    uploads = [read_upload(bytes.fromhex(upload), attempt, terms,
+                           packing.payload_bytes() + committee.share_bytes)
+               for upload in vectors["uploads"]]
     closed = read_closed_round(bytes.fromhex(vectors["closed_round"]), attempt, terms,
                                packing.closed_payload_bytes() + committee.share_bytes)
+    require(sorted(nonce for nonce, _ in uploads) == closed["nonces"]
+            and add_ciphertexts([ciphertext for _, ciphertext in uploads], packing)
+            == closed["aggregated_ciphertext"], "the closed round is not that of the uploads")
     members = check_roster(bytes.fromhex(vectors["roster"]), attempt, closed)
     require(len(set(members)) == len(members), "a member is in the roster twice")
     votes = readable(vectors["votes"], lambda vote: read_vote(vote, attempt, keys))
@@ -588,11 +680,14 @@ def decrypt_round(vectors):
     public_seed = sha256(b"tacet/1/public seed" + attempt["manifest_hash"]
                          + struct.pack("<II", attempt["epoch"], attempt["round"]))
     participants = len(closed["nonces"])
-    sums = decrypt_payload(payload, key_sum, participants, terms, packing, public_seed)
-    expected = mac_of_sum(attempt_key(epoch_key, b"tag", attempt), attempt, sums, closed["nonces"])
-    require(expected == closed["tag"], "the MAC does not fit")
-    check_bounds(sums, participants, terms)
-    return sums, wrong_seats
+    sums, words = decrypt_payload(payload, key_sum, participants, terms["dimension"],
+                                  mechanism.offset, packing, public_seed)
+    expected = mac_of_sum(attempt_key(epoch_key, b"tag", attempt), attempt_bytes(attempt), sums,
+                          closed["nonces"])
+    require(words == expected, "the MAC does not fit")
+    values = [mechanism.scale * (value - participants * mechanism.offset) for value in sums]
+    check_bounds(values, participants, terms, mechanism)
+    return sums, values, wrong_seats
 
 
 def readable(messages, read):
@@ -700,14 +795,16 @@ def check_refusals(vectors):
     altered("unmask_shares", lambda shares: flip(shares, 1, 200))
     altered("check_rows", lambda rows: flip(rows, 1, 150))
     altered("committee", lambda seats: seats.reverse())
+    altered("uploads", lambda uploads: flip(uploads, 1, -20))
     altered("attempt", lambda attempt: attempt.update(round=attempt["round"] + 1))
 
 
 def main(closed_round_file, committee_file):
     with open(closed_round_file, encoding="ascii") as file:
         vectors = json.load(file)
-    sums, wrong_seats = decrypt_round(vectors)
-    expect(sums == vectors["sums"], "the sums")
+    sums, values, wrong_seats = decrypt_round(vectors)
+    expect(sums == vectors["sums"], "the sums of the counts")
+    expect(all(abs(a - b) < 1e-12 for a, b in zip(values, vectors["values"])), "the values")
     expect(wrong_seats == vectors["wrong_seats"], "the wrong seats")
     check_refusals(vectors)
     with open(committee_file, encoding="ascii") as file:

@@ -183,11 +183,11 @@ void AddSumRows(uint32_t repetitions, std::vector<KernelTimes>& rows) {
   add.Add("largest word of the high plane", "polynomial", 1, [&](const SumKernels& kernels) {
     return [&] { largest = std::max(largest, kernels.largest_word(places[0], kN)); };
   });
-  std::vector<uint32_t> limbs(he::kTagLimbs * kN, (1u << he::kTagLimbBits) - 1);
-  std::vector<uint32_t> counts(he::kTagRowsAtOnce * kN, kCount);
-  std::array<const uint32_t*, he::kTagRowsAtOnce> of_row;
+  std::vector<uint32_t> limbs(he::kLimbs * kN, (1u << he::kLimbBits) - 1);
+  std::vector<uint32_t> counts(he::kRowsAtOnce * kN, kCount);
+  std::array<const uint32_t*, he::kRowsAtOnce> of_row;
   for (size_t r = 0; r < of_row.size(); ++r) of_row[r] = counts.data() + kN * r;
-  std::array<he::LimbProducts, he::kTagRowsAtOnce> products;
+  std::array<he::LimbProducts, he::kRowsAtOnce> products;
   add.Add("MAC, four rows at once", "value", static_cast<double>(counts.size()),
           [&](const SumKernels& kernels) {
             return [&] {

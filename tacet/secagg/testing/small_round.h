@@ -24,6 +24,7 @@
 #include "tacet/secagg/round_decryption.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/secagg/terms.h"
+#include "tacet/secagg/upload.h"
 
 namespace tacet::secagg::testing {
 
@@ -57,8 +58,22 @@ inline constexpr size_t kUploadModelDigest = 50;
 inline constexpr size_t kUploadScheme = 82;
 inline constexpr size_t kUploadDimension = 84;
 inline constexpr size_t kUploadNonce = 92;
-inline constexpr size_t kUploadTag = 108;
-inline constexpr size_t kUploadCiphertext = 128;
+inline constexpr size_t kUploadCiphertext = 112;
+
+// A byte of an upload of scheme compact whose change shifts the first word of its MAC: bits 68 to
+// 75 of a coefficient, above the prime that words are scaled by.
+inline size_t UploadTagByte(const he::AggregationParams& params) {
+  return SharesOffset(params) - 4 * he::kTagWords;
+}
+
+// Word by word mod p0.
+inline he::Tag Minus(const he::Tag& a, const he::Tag& b) {
+  he::Tag difference;
+  for (size_t i = 0; i < he::kTagWords; ++i) {
+    difference.words[i] = (a.words[i] + he::kTagPrime - b.words[i]) % he::kTagPrime;
+  }
+  return difference;
+}
 
 // Nonce in the bytes of an upload.
 inline SealNonce NonceOf(const base::Bytes& upload) {
