@@ -20,13 +20,15 @@ struct FuzzCheckpoint {
                              .next_round = 2,
                              .model = {1, 2, 3, 4},
                              .velocity = {0.5f, 0, -1, 2}};
-  secagg::Attempt start =
-      protocol::RoundStart(manifest, 1, state.next_round, protocol::ModelDigest(state.model));
   crypto::SecretBytes epoch_key = crypto::InsecureSeededEntropy(1, "fuzz checkpoint").Draw(32);
+  secagg::DigestKey key =
+      secagg::DigestKey::OfEpoch(epoch_key, manifest.spec().scheme, manifest.hash(), 1);
+  secagg::Attempt start =
+      protocol::RoundStart(manifest, 1, state.next_round, key.OfModel(state.model));
 
   base::Bytes Seal(const protocol::Checkpoint& checkpoint) const {
     crypto::InsecureSeededEntropy entropy(1, "fuzz checkpoint nonce");
-    return protocol::SealCheckpoint(checkpoint, protocol::DigestsOf(checkpoint), manifest,
+    return protocol::SealCheckpoint(checkpoint, key.OfModel(checkpoint.model), manifest,
                                     start.number.epoch, 1, epoch_key, entropy);
   }
 };

@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
                           agreement::WriteInvitation({.manifest = {1, 2, 3},
                                                       .certificate = known.certificate,
                                                       .epoch_key = sealed(0, known.coordinator),
-                                                      .initial_model = base::Bytes(16)}));
+                                                      .initial_model = base::Bytes(32 + 16)}));
   WriteLockedSecrets(seeds, known);
   seeds.WriteWithVariants("authority", 5, known.authority);
   seeds.WriteWithVariants("certificate", 5, known.certificate);

@@ -319,7 +319,9 @@ void WriteCheckpointSeeds(const std::filesystem::path& folder) {
   Write(folder / "small", Tagged(0, small));
   Write(folder / "version", Tagged(0, WithByte(small, 4, 9)));
   Write(folder / "cut", Tagged(0, {small.begin(), small.end() - 40}));
-  Write(folder / "damaged", Tagged(0, WithByte(small, -40, 0xaa)));
+  Write(folder / "damaged", Tagged(0, WithByte(small, -20, 0xaa)));
+  Write(folder / "checksum", Tagged(0, WithByte(small, -1, 0xaa)));
+  Write(folder / "old_version", Tagged(0, WithByte(small, 4, 1)));
   protocol::Checkpoint without_velocity = checkpoint;
   without_velocity.velocity = {};
   Write(folder / "without_velocity", Tagged(0, protocol::WriteCheckpoint(without_velocity)));

@@ -85,6 +85,14 @@ ALSO = {"tests": ["apps"], "fuzz": ["apps"], "python": ["apps"]}
 ACCOUNTANT = re.compile(r"tacet/accounting/\w+_accountant\.(h|cc)")
 USER_OF_ACCOUNTANTS = "tacet/accounting/epsilon_bounds.cc"
 
+# A digest of parameters or answers is computed in one place, under a key. Other files that have them
+# as bytes hash nothing, and the Python package has no hash.
+PARAMETER_BYTES = "tacet/base/float_bytes.h"
+DIGESTS_OF_PARAMETERS = "tacet/secagg/digest_key.cc"
+HASH = re.compile(r"\b(Sha256|Sha256Hasher|HmacSha256|OneTimeHash|EVP_\w+)\b")
+PYTHON_PACKAGE = "python/tacet"
+PYTHON_HASH = re.compile(r"^\s*(?:import|from)\s+(hashlib|hmac|zlib|binascii)\b", re.MULTILINE)
+
 # Costly to compile: each is included by a single .cc outside the tests.
 ONCE = {
     "CLI11": ("CLI/",),
@@ -163,6 +171,11 @@ def check_file(root, path, users_of_once):
         if (ACCOUNTANT.fullmatch(name) and not ACCOUNTANT.fullmatch(str(relative)) and not is_test
                 and str(relative) != USER_OF_ACCOUNTANTS):
             yield f"{where}: only {USER_OF_ACCOUNTANTS} may include {name}"
+        hash_of = HASH.search(text)
+        if (name == PARAMETER_BYTES and hash_of and not is_test
+                and str(relative) != DIGESTS_OF_PARAMETERS):
+            yield (f"{where}: only {DIGESTS_OF_PARAMETERS} may include {name} and call "
+                   f"{hash_of.group(1)}")
         included = pathlib.PurePosixPath(name).parts
         if included[0] != "tacet":
             if included[0] != top and included[0] not in ALSO.get(top, []):
@@ -179,6 +192,13 @@ def check_file(root, path, users_of_once):
         other = library_folder(included[1:])
         if other != folder and other not in below(folder):
             yield f"{where}: tacet/{folder} must not include tacet/{other}"
+
+
+def check_python(root, path):
+    """Yields the hashes that a file of the Python package imports."""
+    for match in PYTHON_HASH.finditer(path.read_text(encoding="utf-8")):
+        yield (f"{path.relative_to(root)}: the package must not import {match.group(1)}: a digest "
+               "of parameters is Client.model_digest")
 
 
 def check_links(root, path):
@@ -205,6 +225,8 @@ def check(root):
                for path in (root / "apps").rglob("*.*") if path.is_file()}
     found += [f"apps/{folder}: tools/check_includes.py does not know this folder"
               for folder in program - set(PROGRAM_ARROWS) - {None}]
+    for path in (root / PYTHON_PACKAGE).glob("*.py"):
+        found += check_python(root, path)
     users_of_once = {name: set() for name in ONCE}
     for top in SOURCE_FOLDERS:
         for path in (root / top).rglob("*"):

@@ -13,7 +13,8 @@ namespace tacet {
 struct AttemptId {
   uint32_t round = 0;    // 0 to T - 1
   uint32_t attempt = 0;  // 0 to AgreementOptions::spare_attempts
-  // ModelDigest of the parameters from which the participants trained: the same for all of them.
+  // Client::ModelDigest of the parameters from which the participants trained: the same for all of
+  // them.
   Digest model_digest{};
 
   friend bool operator==(const AttemptId&, const AttemptId&) = default;

@@ -31,6 +31,12 @@ class Client {
   static absl::StatusOr<Client> Create(const Agreement& agreement, uint64_t member,
                                        const MemberKey& key, const EpochKey& epoch_key);
 
+  // Digest of a model for AttemptId: HMAC-SHA256 of its d values as little-endian binary32 under a
+  // key that follows from epoch key and agreement. All clients compute the same. The server, which
+  // lacks the key, cannot confirm guesses of the model; digests under two agreements say nothing
+  // about each other.
+  Digest ModelDigest(std::span<const float> model) const;
+
   // Clips `update` (d finite values) to S and b, adds this client's share of the noise, quantises,
   // encrypts and authenticates it. With units kPerson and kRecord `update` is the sum of
   // contributions that the caller clipped to S; only b is applied.

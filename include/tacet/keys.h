@@ -10,6 +10,8 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/types.h"
+
 namespace tacet {
 
 namespace api {
@@ -63,6 +65,11 @@ class EpochKey {
   // From the bytes that ExposeTo gave. InvalidArgument for another length. The caller wipes
   // `secret`.
   static absl::StatusOr<EpochKey> FromSecret(std::span<const uint8_t> secret);
+
+  // Names the model with which a federation begins, for a context on which members agree
+  // (AgreementOptions::context): HMAC-SHA256 of its values under a key that follows from this one.
+  // The server may see it, and cannot confirm guesses of the model.
+  Digest InitialModelDigest(std::span<const float> model) const;
 
   // Writes the secret, for storage under encryption or for another member. The caller wipes
   // `secret`.

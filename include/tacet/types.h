@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace tacet {
@@ -12,11 +11,8 @@ namespace tacet {
 // A message in the form in which it travels (docs/formats of the source tree gives each byte).
 using Bytes = std::vector<uint8_t>;
 
-// A SHA-256 digest.
+// A SHA-256 or HMAC-SHA256 digest.
 using Digest = std::array<uint8_t, 32>;
-
-// Digest of a model's parameters: SHA-256 of the values as little-endian binary32, in order.
-Digest ModelDigest(std::span<const float> model);
 
 }  // namespace tacet
 

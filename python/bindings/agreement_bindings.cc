@@ -54,15 +54,6 @@ void BindAttemptId(nb::module_& module) {
 
 void BindAgreement(nb::module_& module) {
   BindAttemptId(module);
-  module.def(
-      "model_digest",
-      [](nb::handle model) {
-        const std::vector<float> values = FloatsOf(model, "model");
-        return BytesOf(WithoutLock([&] { return ModelDigest(values); }));
-      },
-      "model"_a, nb::sig("def model_digest(model: object) -> bytes"),
-      "SHA-256 of a model's values, d of them, as little-endian float32.");
-
   nb::class_<Agreement>(module, "Agreement", "Options, members and committee, checked together.")
       .def_static(
           "create",

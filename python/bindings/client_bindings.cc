@@ -166,6 +166,15 @@ void BindClient(nb::module_& module) {
           nb::sig("def __init__(self, agreement: Agreement, member: int, key: MemberKey, "
                   "epoch_key: EpochKey) -> None"),
           "`member` is its number in the agreement.")
+      .def(
+          "model_digest",
+          [](const Client& client, nb::handle model) {
+            const std::vector<float> values = FloatsOf(model, "model");
+            return BytesOf(WithoutLock([&] { return client.ModelDigest(values); }));
+          },
+          "model"_a, nb::sig("def model_digest(self, model: object) -> bytes"),
+          "Digest of a model's d values for AttemptId: 32 bytes, the same at all clients.\n\n"
+          "HMAC-SHA256 of the values as little-endian float32 under a key that the server lacks.")
       .def("seal", &Seal, "attempt"_a, "update"_a.none(),
            nb::sig("def seal(self, attempt: AttemptId, update: object) -> SealedUpdate"),
            "Clips, noises, quantises, encrypts and authenticates an update.\n\n"

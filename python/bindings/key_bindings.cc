@@ -6,6 +6,7 @@
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
+#include "python/bindings/interpreter_lock.h"
 #include "tacet/keys.h"
 
 namespace tacet::python {
@@ -95,7 +96,18 @@ void BindKeys(nb::module_& module) {
   BindSecret<MemberKey>(module, "MemberKey", "Secret keys of one member for one epoch.")
       .def_prop_ro("public_key", [](const MemberKey& key) { return key.public_key(); });
   BindSecret<EpochKey>(module, "EpochKey",
-                       "Secret that all members of an epoch share and the server must never see.");
+                       "Secret that all members of an epoch share and the server must never see.")
+      .def(
+          "initial_model_digest",
+          [](const EpochKey& key, nb::handle model) {
+            const std::vector<float> values = FloatsOf(model, "model");
+            return BytesOf(WithoutLock([&] { return key.InitialModelDigest(values); }));
+          },
+          "model"_a, nb::sig("def initial_model_digest(self, model: object) -> bytes"),
+          "Names the model with which a federation begins, for an agreement's context: 32 "
+          "bytes.\n\n"
+          "HMAC-SHA256 of its values as little-endian float32, under a key that follows from this\n"
+          "one. The server may see it, and cannot confirm guesses of the model.");
 }
 
 }  // namespace tacet::python

@@ -84,7 +84,8 @@ class Member {
   const SiteMember& site() const { return *member_; }
   accounting::Unit unit() const { return member_->manifest().spec().privacy.unit; }
   nb::object InitialModel() const {
-    return ModelArray(ValueOrThrow(WithoutLock([&] { return member_->InitialModel(); })));
+    return ModelArray(
+        ValueOrThrow(WithoutLock([&] { return member_->InitialModel(); })).parameters);
   }
 
   // Whether stop() was called is forgotten: a run begins afterwards.
@@ -165,7 +166,8 @@ class Member {
                                             const PythonCalls& calls) {
     TACET_ASSIGN_OR_RETURN(SiteTraining training, TrainingOf(*member_, site_));
     trainer::FunctionLearnerSpec spec = LearnerOf(train, calls);
-    TACET_ASSIGN_OR_RETURN(spec.initial, member_->InitialModel());
+    TACET_ASSIGN_OR_RETURN(agreement::InitialModel initial, member_->InitialModel());
+    spec.initial = std::move(initial.parameters);
     if (unit() != accounting::Unit::kClient) {
       TACET_ASSIGN_OR_RETURN(const uint64_t units, UnitsOf(unit(), site_));
       spec.units = {units};

@@ -13,7 +13,7 @@ from .secagg import AttemptId
 
 __all__ = ["Outcome"]
 
-_MAGIC = b"TCT8\x01\x00"
+_MAGIC = b"TCT8\x02\x00"
 _HEADER = struct.Struct("<6sII32sII")
 _LENGTH = struct.Struct("<I")
 _MAX_MESSAGES = 64  # committees have at most 20 seats
@@ -57,7 +57,7 @@ class Outcome:
             raise DataLossError(text)
         magic, round_number, number, digest, votes, shares = _HEADER.unpack_from(content)
         if magic != _MAGIC:
-            text = f"the bytes are not an outcome of version 1: {_REMEDY}"
+            text = f"the bytes are not an outcome of version 2: {_REMEDY}"
             raise DataLossError(text)
         if votes > _MAX_MESSAGES or shares > _MAX_MESSAGES:
             text = (

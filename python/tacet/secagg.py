@@ -3,8 +3,9 @@
 A round, each step beside its own data::
 
     agreement = agree(members=public_keys, dimension=d, rounds=1, noise_multiplier=2)
-    attempt = AttemptId(0, model_digest=model_digest(model))
-    sealed = Client(agreement, number, key, epoch_key).seal(attempt, update)   # each client
+    client = Client(agreement, number, key, epoch_key)                         # each client
+    attempt = AttemptId(0, model_digest=client.model_digest(model))
+    sealed = client.seal(attempt, update)
     server = Aggregator(agreement, attempt)                                    # the server, no key
     server.submit(number, sealed.upload)
     closed_round, roster = server.close()
@@ -30,7 +31,6 @@ from ._core import (
     MemberKey,
     MemberPublicKey,
     SealedUpdate,
-    model_digest,
 )
 from .arguments import whole_number_of
 from .durable_file import create_file
@@ -56,7 +56,6 @@ __all__ = [
     "MemberPublicKey",
     "SealedUpdate",
     "agree",
-    "model_digest",
 ]
 
 Agreement = _core.Agreement

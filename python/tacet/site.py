@@ -35,7 +35,7 @@ from .key_files import (
     write_member_key,
 )
 from .outcome import Outcome
-from .secagg import AttemptId, Client, CommitteeSeat, FileJournal, MemberKey, model_digest
+from .secagg import AttemptId, Client, CommitteeSeat, FileJournal, MemberKey
 from .terms import Terms, check_finite
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Site:
             terms: the file of terms.
             digest: `Terms.digest`, heard from the other members through a channel that the server
                 does not control. It replaces a signature.
-            epoch_key: the members' common key.
+            epoch_key: the members' common key, with which the terms were made.
             initial: tensors of the model with which training begins.
             key_file: that of `create`.
             publish_evaluation: let the server have loss and metrics of this site's data.
@@ -185,10 +185,10 @@ class Site:
             raise InvalidArgumentError(text)
         vector = agreed.vector_of(initial)
         check_finite(initial, vector)
-        if model_digest(vector) != agreed.initial_digest:
+        if epoch_key.initial_model_digest(vector) != agreed.initial_digest:
             text = (
-                "the initial model is not the one of the terms: give the tensors with which the "
-                "terms were made"
+                "the initial model, or the epoch key, is not the one of the terms: give the "
+                "tensors and the key with which the terms were made"
             )
             raise InvalidArgumentError(text)
         key = read_member_key(home / _KEY, key_file=key_file)
@@ -266,9 +266,9 @@ class Site:
 
     @property
     def model_digest(self) -> bytes:
-        """SHA-256 of the present model's values."""
+        """`Client.model_digest` of the present model: the server cannot confirm guesses of it."""
         with self._locked() as state:
-            return model_digest(self._model(state))
+            return self._client.model_digest(self._model(state))
 
     def apply(self, outcomes: Sequence[bytes]) -> int:
         """Decrypt the outcomes that follow this site's rounds, and apply each to the model.
@@ -291,7 +291,7 @@ class Site:
                     )
                     raise FailedPreconditionError(text)
                 model = self._model(state)
-                if outcome.attempt.model_digest != model_digest(model):
+                if outcome.attempt.model_digest != self._client.model_digest(model):
                     text = (
                         f"the outcome of round {state.round} began with another model: this site's "
                         "folder, or that of most members, was changed. Enrol it again in a new one"
@@ -366,7 +366,7 @@ class Site:
         with self._locked() as state:
             attempt = self._check_attempt(state, attempt)
             model = self._model(state)
-            digest = model_digest(model)
+            digest = self._client.model_digest(model)
             if digest != base:
                 text = "the model has changed since the training began: train from Site.model again"
                 raise FailedPreconditionError(text)
@@ -383,7 +383,9 @@ class Site:
     def _seat(self, state: _State, attempt: int, *, acknowledged: bool) -> CommitteeSeat:
         nonce = bytes.fromhex(state.nonce) if state.attempt == attempt else b""
         return self._client.seat(
-            AttemptId(state.round, attempt, model_digest=model_digest(self._model(state))),
+            AttemptId(
+                state.round, attempt, model_digest=self._client.model_digest(self._model(state))
+            ),
             nonce=nonce or None,
             acknowledged=acknowledged and bool(nonce),
             journal=self._journal,
@@ -454,9 +456,9 @@ def enrol(
     home.mkdir(mode=0o700, parents=True)
     key_file = home / "unlock.key"
     keys = [Site.create(home / f"site-{i}", key_file=key_file) for i in range(sites)]
-    agreed = Terms.for_model(initial, members=keys, **terms)
-    agreed.save(home / _TERMS)
     epoch_key = EpochKey.generate()
+    agreed = Terms.for_model(initial, members=keys, epoch_key=epoch_key, **terms)
+    agreed.save(home / _TERMS)
     for i in range(sites):
         Site.join(
             home / f"site-{i}",

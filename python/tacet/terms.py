@@ -1,7 +1,7 @@
 """Terms of a federation inside another framework: a public file on which all members agree.
 
 The file has the federation's options, the members' public keys, the shapes of the model's tensors
-and the digest of its initial values, and no secret. `docs/formats/frameworks.md` gives its fields.
+and a keyed digest of its initial values, and no secret. `docs/formats/frameworks.md` gives its fields.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import DataLossError, InvalidArgumentError
-from .secagg import Agreement, MemberPublicKey, agree, model_digest
+from .secagg import Agreement, MemberPublicKey, agree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .key_files import StrPath
+    from .secagg import EpochKey
 
 __all__ = ["Terms", "check_finite"]
 
-_FORMAT = "tacet framework terms 1"
+_FORMAT = "tacet framework terms 2"
 _MAX_FILE_BYTES = 1 << 24
 _MAX_VALUES = 1 << 28
 _MAX_MEMBERS = 10_000
@@ -102,7 +103,8 @@ class Terms:
         members: public keys; a member's number is its place.
         shapes: shape of each tensor of the model.
         names: name of each tensor, for frameworks that have them; empty where they do not.
-        initial_digest: SHA-256 of the initial model's values.
+        initial_digest: `EpochKey.initial_model_digest` of the initial model's values: the server,
+            which sees the terms, cannot confirm guesses of them.
         spare_attempts: failed attempts that are permitted in all rounds together.
         server_learning_rate: factor of the average that is added to the model.
         agreement: the same for `tacet.secagg`.
@@ -180,12 +182,15 @@ class Terms:
         initial: Sequence[NDArray[Any]],
         *,
         members: Sequence[MemberPublicKey],
+        epoch_key: EpochKey,
         names: Sequence[str] = (),
         spare_attempts: int = 10,
         server_learning_rate: float = 1.0,
         **federation: Any,
     ) -> Terms:
-        """Terms for a model that begins with ``initial``, public floating-point tensors.
+        """Terms for a model that begins with ``initial``, floating-point tensors.
+
+        ``epoch_key`` is the one that every site joins with.
 
         Raises:
             InvalidArgumentError: names the value that is wrong, its range and the remedy; also a
@@ -197,7 +202,7 @@ class Terms:
             federation=federation,
             members=tuple(members),
             shapes=tuple(tuple(map(int, np.shape(tensor))) for tensor in initial),
-            initial_digest=model_digest(vector),
+            initial_digest=epoch_key.initial_model_digest(vector),
             names=tuple(names),
             spare_attempts=spare_attempts,
             server_learning_rate=server_learning_rate,

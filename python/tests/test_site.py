@@ -1,6 +1,8 @@
 """Sites and relay of a federation inside another framework, attacked without the framework."""
 
 import copy
+import hashlib
+import hmac
 import json
 import os
 import pickle
@@ -177,12 +179,13 @@ def test_terms_are_accepted_by_digest_only(tmp_path):
     key_file = tmp_path / "unlock.key"
     keys = [Site.create(tmp_path / str(i), key_file=key_file) for i in range(3)]
     options = OPTIONS | {"min_participants": 2}
+    epoch_key = EpochKey.generate()
+    options |= {"epoch_key": epoch_key}
     agreed = Terms.for_model(INITIAL, members=keys, **options)
     # The server hands out terms with a member of its own, or with less noise.
     others = [*keys[:2], MemberKey.generate().public_key]
     stranger = Terms.for_model(INITIAL, members=others, **options)
     weaker = Terms.for_model(INITIAL, members=keys, **(options | {"noise_multiplier": 1.5}))
-    epoch_key = EpochKey.generate()
 
     def join(terms, **more):
         terms.save(tmp_path / "terms.json")
@@ -198,6 +201,8 @@ def test_terms_are_accepted_by_digest_only(tmp_path):
         join(stranger, digest=stranger.digest)
     with pytest.raises(tacet.InvalidArgumentError, match="initial model"):
         join(agreed, initial=[tensor + 1 for tensor in INITIAL])
+    with pytest.raises(tacet.InvalidArgumentError, match="or the epoch key, is not the one"):
+        join(agreed, epoch_key=EpochKey.generate())
     with pytest.raises(tacet.NotFoundError, match="has joined"):
         Site(tmp_path / "2", key_file=key_file)
     assert join(agreed).member == 2
@@ -205,13 +210,69 @@ def test_terms_are_accepted_by_digest_only(tmp_path):
         join(agreed)
 
 
+def byte_strings(value):
+    """All byte strings in a message, and the bytes of its texts."""
+    if isinstance(value, bytes):
+        yield value
+    elif isinstance(value, str):
+        yield value.encode()
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from byte_strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from byte_strings(item)
+
+
+def test_no_message_confirms_a_guess_of_a_model(tmp_path):
+    """A server hashes guesses of models, and looks for them in all that it holds."""
+    sites = Sites(tmp_path)
+    sites.relay = Relay(sites.terms, folder=sites.folder / "relay")
+    heard = [(sites.folder / "terms.json").read_bytes()]
+    models = [sites.sites[0].model]
+
+    def listening(requests):
+        answers = sites.send(requests)
+        heard.extend([*byte_strings(requests), *byte_strings(answers)])
+        return answers
+
+    for _ in range(2):
+        sites.run_round(send=listening)
+        models.append(sites.sites[0].model)
+    sites.assert_trained(2)
+    heard += [path.read_bytes() for path in (sites.folder / "relay").rglob("*") if path.is_file()]
+    held = b"\0".join(heard)
+    assert sites.sites[0].model_digest in held
+    for tensors in models:
+        vector = np.concatenate([tensor.ravel() for tensor in tensors])
+        for form in ("<f4", ">f4", "<f8"):
+            guess = vector.astype(form).tobytes()
+            for name in ("sha256", "sha1", "md5", "sha512", "sha3_256", "blake2b", "blake2s"):
+                for label in (b"", b"tacet/1/model"):
+                    digest = hashlib.new(name, label + guess).digest()
+                    assert digest[:16] not in held
+                    assert digest[:16].hex().encode() not in held
+            for key in (bytes(32), sites.terms.agreement.digest):
+                assert hmac.digest(key, b"tacet/1/model" + guess, "sha256") not in held
+
+
 def test_options_that_no_framework_can_keep_are_refused():
     keys = [MemberKey.generate().public_key for _ in range(3)]
+    epoch_key = EpochKey.generate()
     for option in ({"cohort": 2}, {"sampling": "poisson"}, {"unit": "person"}, {"typo": 1}):
         with pytest.raises(tacet.InvalidArgumentError, match=next(iter(option))):
-            Terms.for_model(INITIAL, members=keys, rounds=1, noise_multiplier=2, **option)
+            Terms.for_model(
+                INITIAL,
+                members=keys,
+                epoch_key=epoch_key,
+                rounds=1,
+                noise_multiplier=2,
+                **option,
+            )
     with pytest.raises(tacet.InvalidArgumentError, match="int64"):
-        Terms.for_model([np.zeros(3, np.int64)], members=keys, noise_multiplier=2)
+        Terms.for_model(
+            [np.zeros(3, np.int64)], members=keys, epoch_key=epoch_key, noise_multiplier=2
+        )
 
 
 def test_a_site_is_not_pickled_or_copied(sites):
@@ -339,10 +400,12 @@ def test_an_outcome_of_another_start_or_round_is_refused(tmp_path, sites):
 
 
 def test_an_outcome_that_is_too_short_or_claims_too_much():
-    for content in (b"", b"TCT8", bytes(200), b"TCT8\x01\x00" + bytes(40) + b"\xff" * 8):
+    for content in (b"", b"TCT8", bytes(200), b"TCT8\x02\x00" + bytes(40) + b"\xff" * 8):
         with pytest.raises(tacet.DataLossError):
             Outcome.from_bytes(content)
     empty = Outcome(AttemptId(0), b"", (), ()).to_bytes()
+    with pytest.raises(tacet.DataLossError, match="not an outcome of version 2"):
+        Outcome.from_bytes(b"TCT8\x01\x00" + empty[6:])
     with pytest.raises(tacet.DataLossError, match="bytes follow"):
         Outcome.from_bytes(empty + b"x")
     with pytest.raises(tacet.DataLossError, match="cut short"):
@@ -363,10 +426,13 @@ def test_damaged_terms_are_refused(tmp_path, sites):
         except tacet.TacetError:
             continue
         assert terms.digest != sites.terms.digest or terms == sites.terms
-    for text in ("[" * 100_000, "{}", "null", '{"format": "tacet framework terms 1"}'):
+    for text in ("[" * 100_000, "{}", "null", '{"format": "tacet framework terms 2"}'):
         path.write_text(text)
         with pytest.raises(tacet.DataLossError):
             Terms.load(path)
+    path.write_text(json.dumps(json.loads(content) | {"format": "tacet framework terms 1"}))
+    with pytest.raises(tacet.DataLossError, match='is not "tacet framework terms 2"'):
+        Terms.load(path)
 
 
 def test_the_relay_leaves_out_members_that_differ(sites):

@@ -12,7 +12,7 @@ from tacet.site import Site, enrol
 from tacet.terms import Terms
 
 import tacet
-from tacet.secagg import EpochKey, model_digest
+from tacet.secagg import EpochKey
 
 INITIAL = [np.zeros((2, 3), np.float32), np.zeros(4, np.float32)]
 OPTIONS: dict[str, Any] = {"rounds": 2, "noise_multiplier": 2, "min_participants": 2}
@@ -28,18 +28,21 @@ def with_value(value: float, dtype: type = np.float64) -> list[np.ndarray]:
 def test_an_initial_model_that_is_not_finite_is_refused(tmp_path: Path, value: float) -> None:
     key_file = tmp_path / "unlock.key"
     keys = [Site.create(tmp_path / str(i), key_file=key_file) for i in range(2)]
+    epoch_key = EpochKey.generate()
     text = r"tensor 0 holds .* at \[1, 2\], which float32 cannot hold"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(tacet.InvalidArgumentError, match=text):
-            Terms.for_model(with_value(value), members=keys, **OPTIONS)
+            Terms.for_model(with_value(value), members=keys, epoch_key=epoch_key, **OPTIONS)
         # Terms that another program made with such a model.
         bad = [np.asarray(tensor, np.float32) for tensor in with_value(np.nan)]
         terms = Terms(
             federation=OPTIONS,
             members=tuple(keys),
             shapes=((2, 3), (4,)),
-            initial_digest=model_digest(np.concatenate([tensor.ravel() for tensor in bad])),
+            initial_digest=epoch_key.initial_model_digest(
+                np.concatenate([tensor.ravel() for tensor in bad])
+            ),
         )
         terms.save(tmp_path / "terms.json")
         with pytest.raises(tacet.InvalidArgumentError, match=text):
@@ -47,7 +50,7 @@ def test_an_initial_model_that_is_not_finite_is_refused(tmp_path: Path, value: f
                 tmp_path / "0",
                 tmp_path / "terms.json",
                 digest=terms.digest,
-                epoch_key=EpochKey.generate(),
+                epoch_key=epoch_key,
                 initial=bad,
                 key_file=key_file,
             )
@@ -70,7 +73,9 @@ def test_masked_tensors_are_refused_and_charge_nothing(site: Site, mask: bool) -
     with pytest.raises(tacet.InvalidArgumentError, match=r"tensor 0 is masked, .* fill them in"):
         site.seal(0, site.model_digest, trained)
     with pytest.raises(tacet.InvalidArgumentError, match="tensor 0 is masked"):
-        Terms.for_model(trained, members=site.terms.members, **OPTIONS)
+        Terms.for_model(
+            trained, members=site.terms.members, epoch_key=EpochKey.generate(), **OPTIONS
+        )
     assert site.charged_attempts == 0
     assert site.seal(0, site.model_digest, INITIAL).finite
 

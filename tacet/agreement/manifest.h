@@ -58,7 +58,7 @@ struct ManifestSpec {
   // Model
   std::string model = {};          // its name, or kQueryModel
   uint64_t dimension = 0;          // d
-  crypto::Digest initial_model{};  // digest of the common start, all parameters
+  crypto::Digest initial_model{};  // InitialModel::Digest of the common start, all parameters
   // Where a part of the model is federated: its layers, and how many parameters the whole has; the
   // others stay as they were at the start. Empty and 0: the model is what is federated.
   std::string federated_part = {};

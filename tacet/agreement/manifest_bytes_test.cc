@@ -88,9 +88,12 @@ TEST(ManifestBytesTest, RefusesWhatIsNotCanonical) {
   EXPECT_THAT(base::Message(ReadManifestBytes(longer).status()),
               HasSubstr("385 bytes of member keys for 6 clients"));
   base::Bytes newer = bytes;
-  newer[4] = 7;
-  EXPECT_THAT(base::Message(ReadManifestBytes(newer).status()),
-              HasSubstr("manifest: field `version` is 7, this program reads version 1"));
+  for (const uint8_t version : {uint8_t{1}, uint8_t{7}}) {
+    newer[4] = version;
+    EXPECT_THAT(base::Message(ReadManifestBytes(newer).status()),
+                HasSubstr(fmt::format(
+                    "manifest: field `version` is {}, this program reads version 2", version)));
+  }
   // Flags other than 0 and 1.
   base::Bytes flagged = bytes;
   const size_t dummy_uploads_at = AgreementBytes(Agreed()).size() - 5;

@@ -124,7 +124,7 @@ struct Invitation {
   std::vector<base::Bytes> earlier = {};  // manifests of all epochs before, from epoch 0 on
   base::Bytes certificate;                // the site's own, DER
   base::Bytes epoch_key;                  // of EncryptEpochKey; empty for the server
-  base::Bytes initial_model;              // d little-endian floats; empty for the server
+  base::Bytes initial_model;              // of WriteInitialModel; empty for the server
 };
 base::Bytes WriteInvitation(const Invitation& invitation);
 // DataLoss when cut short; what the parts hold is for their own readers to check.

@@ -12,6 +12,7 @@
 #include "tacet/dp/mechanism_plan.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/committee.h"
+#include "tacet/secagg/digest_key.h"
 #include "tacet/secagg/round_decryption.h"
 #include "tacet/secagg/sealer.h"
 
@@ -66,6 +67,13 @@ absl::StatusOr<Client> Client::Create(const Agreement& agreement, uint64_t membe
                        .key = key,
                        .epoch_key = epoch_key,
                        .pair_keys = std::move(pair_keys)}));
+}
+
+Digest Client::ModelDigest(std::span<const float> model) const {
+  const agreement::Manifest& manifest = api::ManifestOf(parts_->agreement);
+  return secagg::DigestKey::OfEpoch(api::Access::Of(parts_->epoch_key).key, manifest.spec().scheme,
+                                    manifest.hash(), parts_->agreement.options().epoch)
+      .OfModel(model);
 }
 
 absl::StatusOr<SealedUpdate> Client::Seal(const AttemptId& attempt,

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "tacet/api/parts.h"
+#include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
+#include "tacet/secagg/digest_key.h"
 
 namespace tacet {
 namespace {
@@ -70,6 +72,13 @@ absl::StatusOr<EpochKey> EpochKey::FromSecret(std::span<const uint8_t> secret) {
   TACET_RETURN_IF_ERROR(CheckLength(secret, kSecretBytes, "the epoch key"));
   return EpochKey(std::make_shared<const api::EpochSecret>(
       api::EpochSecret{.key = SecretBytes::CopyOf(secret)}));
+}
+
+Digest EpochKey::InitialModelDigest(std::span<const float> model) const {
+  return secagg::DigestKey(crypto::HkdfSha256(parts_->key.Expose(),
+                                              base::AsBytes("tacet/1/initial model"),
+                                              secagg::DigestKey::kBytes))
+      .OfModel(model);
 }
 
 void EpochKey::ExposeTo(std::span<uint8_t, kSecretBytes> secret) const {

@@ -49,10 +49,16 @@ TEST(MemoryJournalTest, CopiesShareTheirContent) {
   EXPECT_EQ(ValueOf(MemoryJournal().find("a")), std::nullopt);
 }
 
-TEST(TypesTest, AModelsDigestIsThatOfItsLittleEndianFloats) {
-  // Computed by sha256sum from the bytes 00 00 80 3f 00 00 00 c0.
-  EXPECT_EQ(base::ToHex(ModelDigest(std::vector<float>{1, -2})),
-            "ee4ac73c2bd27756ab82780f27c73a7bc4d3f0bb6acb37e008bc27eccd7e588b");
+TEST(EpochKeyTest, NamesAnInitialModelUnderItself) {
+  const std::vector<float> model = {1, -2};
+  const EpochKey key = EpochKey::Generate();
+  EXPECT_EQ(key.InitialModelDigest(model), EpochKey(key).InitialModelDigest(model));
+  EXPECT_NE(key.InitialModelDigest(model), key.InitialModelDigest(std::vector<float>{1, 2}));
+  EXPECT_NE(key.InitialModelDigest(model), EpochKey::Generate().InitialModelDigest(model));
+  const std::vector<uint8_t> zeros(EpochKey::kSecretBytes);
+  // Computed by Python's hmac and hashlib from docs/formats/frameworks.md.
+  EXPECT_EQ(base::ToHex(ValueOf(EpochKey::FromSecret(zeros)).InitialModelDigest(model)),
+            "d4179eab93e9597f75090f3a8ce9108b6e4e52ead54e7f34391e70973abc41ab");
 }
 
 TEST(VersionTest, HasThreeNumbers) {

@@ -403,7 +403,10 @@ absl::Status CheckModels(const AuditedRun& run) {
   }
   if (!facts.finished) return absl::OkStatus();
   const uint32_t rounds = run.complete_rounds();
-  const std::optional<crypto::Digest> last = run.ModelAfter(rounds);
+  const AuditedRound* round = run.RoundWithModel(rounds);
+  std::optional<crypto::Digest> last;
+  if (round != nullptr) last = round->model;
+  if (rounds == 0) last = run.agreed().initial_model;
   if (last == facts.released_model) return absl::OkStatus();
   return base::DataLoss("the released model is {}, but {} rounds ended with {}",
                         Hex(*facts.released_model), rounds,
@@ -446,15 +449,16 @@ absl::Status CheckAttestations(AuditedRun& run) {
       return base::DataLoss("{}: member {} attests the model after {} rounds, the record has {}",
                             which, statement->member, statement->round, run.complete_rounds());
     }
-    const std::optional<crypto::Digest> model = run.ModelAfter(statement->round);
     const bool is_own = IsOwn(facts, facts.attestations[i], *statement);
-    attested = attested || (is_own && statement->round == run.complete_rounds());
-    if (is_own && model && *model != statement->model_digest) {
+    run.attestations.push_back(*statement);
+    const std::optional<bool> confirms = run.Confirms(i);
+    if (is_own && confirms == false) {
       return base::DataLoss("{}: member {} attests the model {} after {} rounds, the record has {}",
                             which, statement->member, Hex(statement->model_digest),
-                            statement->round, Hex(*model));
+                            statement->round, Hex(*run.RoundWithModel(statement->round)->model));
     }
-    run.attestations.push_back(*statement);
+    attested = attested || (is_own && statement->round == run.complete_rounds() &&
+                            confirms.value_or(statement->round == 0));
   }
   if (facts.kind != RunKind::kMember || !facts.finished) return absl::OkStatus();
   if (attested) return absl::OkStatus();
@@ -574,10 +578,22 @@ uint32_t AuditedRun::first_round() const {
   return static_cast<uint32_t>(first - facts.rounds.begin());
 }
 
-std::optional<crypto::Digest> AuditedRun::ModelAfter(uint32_t rounds) const {
-  if (rounds == 0) return agreed().initial_model;
-  if (rounds > facts.rounds.size()) return std::nullopt;
-  return facts.rounds[rounds - 1].model;
+const AuditedRound* AuditedRun::RoundWithModel(uint32_t rounds) const {
+  if (rounds == 0 || rounds > facts.rounds.size()) return nullptr;
+  const AuditedRound& round = facts.rounds[rounds - 1];
+  return round.model.has_value() ? &round : nullptr;
+}
+
+std::optional<bool> AuditedRun::Confirms(size_t attestation) const {
+  const protocol::Attestation& statement = attestations[attestation];
+  const AuditedRound* const round = RoundWithModel(statement.round);
+  const auto manifest = protocol::ManifestOfAttestation(facts.attestations[attestation]);
+  if (round == nullptr || !manifest.ok()) return std::nullopt;
+  const bool is_under_its_key = std::ranges::any_of(ledger.entries, [&](const LedgerEntry& entry) {
+    return entry.label.manifest_hash == *manifest && entry.label.number.epoch == round->model_epoch;
+  });
+  if (!is_under_its_key) return std::nullopt;
+  return *round->model == statement.model_digest;
 }
 
 double RoundedShare(double share) { return std::round(share * 1000) / 1000; }

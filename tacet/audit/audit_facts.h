@@ -46,9 +46,10 @@ struct AuditedRound {
   uint32_t participants = 0;
   // Complete, but this site took the state after it, or after a later round, from others.
   bool sum_not_seen = false;
-  // ModelDigest of all parameters after the round; of a complete round always there, unless its sum
-  // was not seen.
+  // DigestKey::OfModel of all parameters after the round, under the key of `model_epoch`, which is
+  // 0 in a simulation; of a complete round always there, unless its sum was not seen.
   std::optional<crypto::Digest> model = {};
+  uint32_t model_epoch = 0;
   std::vector<AuditedAttempt> attempts = {};  // increasing by epoch and attempt
 
   bool complete() const { return participants > 0 || sum_not_seen; }
@@ -104,9 +105,10 @@ struct AuditFacts {
   std::vector<std::string> labels = {};             // why the run is less than private
   bool finished = false;
   std::string stopped = {};  // why it ended before its last round; empty: it did not
-  std::optional<AuditedResult> result = {};           // the last evaluation
-  std::optional<AuditedQuery> query = {};             // of a query that was answered
-  std::optional<crypto::Digest> released_model = {};  // of the finished model: all parameters
+  std::optional<AuditedResult> result = {};  // the last evaluation
+  std::optional<AuditedQuery> query = {};    // of a query that was answered
+  // Of the finished model: `model` of the last round, or the agreement's initial model.
+  std::optional<crypto::Digest> released_model = {};
   // Of a member: signed statements about the models of its rounds (federation/model_statement.h),
   // its own and those of others that it has.
   std::vector<base::Bytes> attestations = {};
@@ -152,8 +154,11 @@ struct AuditedRun {
   const crypto::Digest& federation() const;
   uint64_t charges() const { return ledger.entries.size(); }
   uint32_t complete_rounds() const;
-  // ModelDigest after so many rounds, as far as the facts have it: the initial model for 0.
-  std::optional<crypto::Digest> ModelAfter(uint32_t rounds) const;
+  // The round that ended with the model after so many rounds, as far as the facts have its digest.
+  const AuditedRound* RoundWithModel(uint32_t rounds) const;
+  // Whether an attestation is about the record's model. Nothing where that cannot be compared: the
+  // record has no digest of that model, or one under the key of another epoch.
+  std::optional<bool> Confirms(size_t attestation) const;
   // False when the labels leave no guarantee to any observer.
   bool has_guarantee() const { return facts.labels.empty(); }
 };

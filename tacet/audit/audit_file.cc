@@ -12,7 +12,7 @@ namespace {
 using base::JsonMembers;
 using base::JsonValue;
 
-constexpr std::string_view kLabel("tacet/audit/2\0", 14);
+constexpr std::string_view kLabel("tacet/audit/3\0", 14);
 constexpr std::string_view kAlgorithm = "ed25519";
 // A JSON string has no line break of its own, so the second one cannot stand inside the record's
 // strings; the last of them begins the signature.

@@ -18,7 +18,7 @@ namespace tacet::audit {
 inline constexpr size_t kMaxAuditBytes = size_t{256} << 20;
 
 // {"record": RECORD, "signature": {...}} with the record's text as it was signed:
-// Ed25519 over "tacet/audit/2", a zero byte and that text.
+// Ed25519 over "tacet/audit/3", a zero byte and that text.
 std::string SignedAudit(const base::JsonValue& record, const crypto::SigningKey& key);
 
 struct AuditFile {

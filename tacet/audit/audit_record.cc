@@ -265,6 +265,7 @@ JsonValue RoundsJson(const std::vector<AuditedRound>& rounds) {
             .Set("round", round.round)
             .Set("participants", round.sum_not_seen ? JsonValue() : JsonValue(round.participants))
             .Set("model", HexOrNull(round.model))
+            .Set("model_epoch", round.model ? JsonValue(round.model_epoch) : JsonValue())
             .Set("attempts", std::move(attempts)));
   }
   return list;

@@ -17,7 +17,7 @@
 namespace tacet::audit {
 
 inline constexpr std::string_view kAuditFormat = "tacet-audit";
-inline constexpr uint64_t kAuditVersion = 2;
+inline constexpr uint64_t kAuditVersion = 3;
 
 // agreement::GuaranteesOf the charged attempts. A labelled run has no guarantee: one row an
 // observer, without a number, says why.

@@ -271,12 +271,50 @@ TEST(AuditTest, ARecordIsBoundToItsModels) {
   facts.rounds[1].model.reset();
   EXPECT_EQ(Complaint(facts), "round 1 is complete, but its model is missing");
 
-  const auto run = CheckFacts(FactsForTest());
-  ASSERT_TRUE(run.ok());
-  EXPECT_EQ(*CheckModelFile(*run, ModelForTest(3)), "the released model");
-  EXPECT_EQ(*CheckModelFile(*run, ModelForTest(1)), "the model after 1 rounds");
-  EXPECT_THAT(base::Message(CheckModelFile(*run, ModelForTest(4)).status()),
-              AllOf(HasSubstr("not about the model ab04"), HasSubstr("it released ab03")));
+  // By digests under a key.
+  const auto key_of = [](uint8_t number) {
+    crypto::SecretBytes bytes(secagg::DigestKey::kBytes);
+    bytes.Expose()[0] = number;
+    return secagg::DigestKey(std::move(bytes));
+  };
+  const secagg::DigestKey key = key_of(1);
+  facts = FactsForTest();
+  for (AuditedRound& round : facts.rounds) {
+    round.model = key.OfModel(std::vector<float>{static_cast<float>(round.round + 1)});
+  }
+  facts.released_model = facts.rounds.back().model;
+  const auto run = CheckFacts(facts);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(*CheckModel(*run, std::vector<float>{3}, key), "the released model");
+  EXPECT_EQ(*CheckModel(*run, std::vector<float>{1}, key), "the model after 1 rounds");
+  const auto complaint = [&](float model, const secagg::DigestKey& under) {
+    return base::Message(CheckModel(*run, std::vector<float>{model}, under).status());
+  };
+  EXPECT_THAT(complaint(4, key),
+              AllOf(HasSubstr("the record is not about this model"),
+                    HasSubstr("the record released " + base::ToHex(*facts.released_model))));
+  EXPECT_THAT(complaint(3, key_of(2)), HasSubstr("or the digest key is another one"));
+}
+
+// Digests under the keys of two epochs say nothing about each other.
+TEST(AuditTest, AttestationsAreComparedWithinTheirEpoch) {
+  const auto second = agreement::Manifest::Create(LiveAgreement(1, SmallAgreement()));
+  ASSERT_TRUE(second.ok()) << second.status();
+  const auto under_second = [&](uint64_t member, const crypto::Digest& model) {
+    return protocol::WriteAttestation(
+        {.member = member, .round = 3, .model_digest = model, .state_digest = {}}, second->hash(),
+        1, KeyForTest(static_cast<uint8_t>(100 + member)));
+  };
+  AuditFacts facts = MemberFactsForTest();
+  facts.rounds[2].model_epoch = 1;
+  // What it attested in the epoch before is not about this digest.
+  EXPECT_EQ(Complaint(facts), "member 2 does not attest the released model");
+  facts.attestations.push_back(under_second(2, ModelForTest(3)));
+  EXPECT_TRUE(CheckFacts(facts).ok()) << CheckFacts(facts).status();
+  facts.attestations[1] = AttestationForTest(facts, 2, 3, ModelForTest(9));
+  EXPECT_TRUE(CheckFacts(facts).ok()) << CheckFacts(facts).status();
+  facts.attestations.push_back(under_second(2, ModelForTest(9)));
+  EXPECT_THAT(Complaint(facts), HasSubstr("member 2 attests the model ab09"));
 }
 
 // Rounds and charges are cut, and whatever else the record's maker can alter fits again: what
@@ -614,6 +652,7 @@ TEST(AuditTest, AMemberThatCameLaterHasNoAttemptsBefore) {
   facts.rounds[1].attempts.erase(facts.rounds[1].attempts.begin());
   facts.manifests.erase(facts.manifests.begin());
   WriteLedgerOf(manifests, facts);
+  facts.rounds[2].model_epoch = 1;
   facts.attestations = {AttestationForTest(facts, 2, 3, ModelForTest(3))};
   const JsonValue record = RecordOf(facts);
   EXPECT_EQ(*record.Find("run")->Find("first_round")->AsUint(), 1u);
@@ -674,8 +713,8 @@ TEST(AuditTest, AFileOfAnotherLayoutIsRefused) {
   EXPECT_THAT(Refusal(Replaced(text, "ed25519", "none")), HasSubstr("algorithm is \"none\""));
   EXPECT_THAT(Refusal(Replaced(text, "\"fingerprint\": \"", "\"fingerprint\": \"0")),
               HasSubstr("not that of its key"));
-  EXPECT_THAT(Refusal(Replaced(text, "\"version\": 2,", "\"version\": 1,")),
-              HasSubstr("version 1, expected"));
+  EXPECT_THAT(Refusal(Replaced(text, "\"version\": 3,", "\"version\": 2,")),
+              HasSubstr("version 2, expected"));
   EXPECT_THAT(Refusal(Replaced(text, "\"head\": \"", "\"head\": \"zz")),
               AllOf(StartsWith("ledger: member `head`"), HasSubstr("hexadecimal")));
 }

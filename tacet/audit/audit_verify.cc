@@ -38,12 +38,14 @@ std::vector<std::string> NotesOnAttestations(const AuditedRun& run) {
   const AuditFacts& facts = run.facts;
   if (facts.kind != RunKind::kMember || !facts.finished) return notes;
   std::set<uint64_t> agree;
-  for (const protocol::Attestation& statement : run.attestations) {
-    const std::optional<crypto::Digest> model = run.ModelAfter(statement.round);
-    if (model && *model != statement.model_digest) {
+  for (size_t i = 0; i < run.attestations.size(); ++i) {
+    const protocol::Attestation& statement = run.attestations[i];
+    const std::optional<bool> confirms = run.Confirms(i);
+    if (confirms == false) {
       notes.push_back(fmt::format("member {} attests another model after {} rounds",
                                   statement.member, statement.round));
-    } else if (statement.round == run.complete_rounds()) {
+    } else if (statement.round == run.complete_rounds() &&
+               confirms.value_or(statement.round == 0)) {
       agree.insert(statement.member);
     }
   }
@@ -95,15 +97,23 @@ bool IsFingerprint(std::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<std::string> CheckModelFile(const AuditedRun& run, const crypto::Digest& model) {
-  if (run.facts.released_model == model) return std::string("the released model");
+absl::StatusOr<std::string> CheckModel(const AuditedRun& run, std::span<const float> model,
+                                       const secagg::DigestKey& key) {
+  const crypto::Digest digest = key.OfModel(model);
+  if (run.facts.released_model == digest) return std::string(kReleasedModel);
   for (uint32_t rounds = run.complete_rounds(); rounds > 0; --rounds) {
-    if (run.ModelAfter(rounds) == model) return fmt::format("the model after {} rounds", rounds);
+    const AuditedRound* const round = run.RoundWithModel(rounds);
+    if (round != nullptr && round->model == digest) {
+      return fmt::format("the model after {} rounds", rounds);
+    }
   }
-  return base::DataLoss("the record is not about the model {}: {}", base::ToHex(model),
-                        run.facts.released_model
-                            ? "it released " + base::ToHex(*run.facts.released_model)
-                            : std::string("it was written before a model was released"));
+  return base::DataLoss(
+      "the record is not about this model, or the digest key is another one: {}",
+      run.facts.released_model
+          ? fmt::format("under the key it has the digest {}, the record released "
+                        "{}",
+                        base::ToHex(digest), base::ToHex(*run.facts.released_model))
+          : std::string("it was written before a model was released"));
 }
 
 absl::StatusOr<VerifiedAudit> VerifyAudit(const AuditFile& file, std::string_view pinned) {

@@ -3,6 +3,7 @@
 #ifndef TACET_AUDIT_AUDIT_VERIFY_H_
 #define TACET_AUDIT_AUDIT_VERIFY_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "tacet/audit/audit_file.h"
 #include "tacet/base/json.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/secagg/digest_key.h"
 
 namespace tacet::audit {
 
@@ -31,8 +33,11 @@ struct VerifiedAudit {
 // `pinned` is not a fingerprint.
 absl::StatusOr<VerifiedAudit> VerifyAudit(const AuditFile& file, std::string_view pinned);
 
-// Which model of the run has this digest (SHA-256 of its file), in words. DataLoss when none has.
-absl::StatusOr<std::string> CheckModelFile(const AuditedRun& run, const crypto::Digest& model);
+inline constexpr std::string_view kReleasedModel = "the released model";
+// Which of the run's models this is, in words, by its digest under a key that the record leaves
+// out. DataLoss when it is none, or `key` is not that of the epoch in which the model was made.
+absl::StatusOr<std::string> CheckModel(const AuditedRun& run, std::span<const float> model,
+                                       const secagg::DigestKey& key);
 
 }  // namespace tacet::audit
 

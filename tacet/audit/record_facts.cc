@@ -75,6 +75,7 @@ absl::Status ReadRounds(const JsonValue& value, AuditFacts& facts) {
     std::optional<uint32_t> participants;
     members.Take("participants", participants);
     members.Take("model", round.model);
+    if (round.model.has_value()) members.Need("model_epoch", round.model_epoch);
     TACET_RETURN_IF_ERROR(base::Annotate(members.status(), where));
     round.sum_not_seen = !participants.has_value();
     round.participants = participants.value_or(0);

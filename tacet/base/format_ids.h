@@ -28,21 +28,21 @@ inline constexpr FormatId kSignedManifest{"TCTF"};
 inline constexpr FormatId kRankJob{"TCTG"};
 inline constexpr FormatId kRankHello{"TCTH"};
 inline constexpr FormatId kMemberKeys{"TCTI"};
-inline constexpr FormatId kInvitation{"TCTJ"};
+inline constexpr FormatId kInvitation{"TCTJ", 2};
 inline constexpr FormatId kLockedSecret{"TCTK"};
 inline constexpr FormatId kLedger{"TCTL"};
-inline constexpr FormatId kManifest{"TCTM"};
+inline constexpr FormatId kManifest{"TCTM", 2};
 inline constexpr FormatId kMemberMemory{"TCTN"};
 inline constexpr FormatId kRoster{"TCTO"};
 inline constexpr FormatId kPartialSum{"TCTP", 2};
 inline constexpr FormatId kEnrolmentRequest{"TCTQ"};
 inline constexpr FormatId kMemberRequest{"TCTR"};
-inline constexpr FormatId kEncryptedCheckpoint{"TCTS"};
-inline constexpr FormatId kAttestation{"TCTT"};
+inline constexpr FormatId kEncryptedCheckpoint{"TCTS", 2};
+inline constexpr FormatId kAttestation{"TCTT", 2};
 inline constexpr FormatId kUpload{"TCTU", 2};
 inline constexpr FormatId kVote{"TCTV"};
 inline constexpr FormatId kRankTask{"TCTW"};
-inline constexpr FormatId kCheckpoint{"TCTX"};
+inline constexpr FormatId kCheckpoint{"TCTX", 2};
 inline constexpr FormatId kSqliteStore{"TCTY"};
 inline constexpr FormatId kRankReport{"TCTZ"};
 inline constexpr FormatId kUnmaskShare{"TCT1"};
@@ -50,7 +50,7 @@ inline constexpr FormatId kCheckRow{"TCT6"};
 inline constexpr FormatId kPolicySignature{"TCT5"};
 inline constexpr FormatId kEnrolledSite{"TCT7"};
 // TCT8 is an outcome of a framework's training: python/tacet/outcome.py.
-inline constexpr FormatId kOpeningStatement{"TCT9"};
+inline constexpr FormatId kOpeningStatement{"TCT9", 2};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,

@@ -5,7 +5,6 @@
 
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 
@@ -52,14 +51,25 @@ Digest Sha256(std::span<const uint8_t> bytes) {
   return hasher.Finish();
 }
 
-Digest HmacSha256(const SecretBytes& key, std::span<const uint8_t> bytes) {
+Digest HmacSha256(const SecretBytes& key, std::initializer_list<std::span<const uint8_t>> parts) {
   Check(!key.empty(), "HMAC needs a key");
+  static EVP_MAC* const mac = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+  Check(mac != nullptr, "HMAC fetch");
+  EVP_MAC_CTX* context = EVP_MAC_CTX_new(mac);
+  Check(context != nullptr, "HMAC context");
+  char digest_name[] = "SHA256";
+  const OSSL_PARAM params[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest_name, 0),
+      OSSL_PARAM_construct_end()};
+  bool done = EVP_MAC_init(context, key.Expose().data(), key.size(), params) == 1;
+  for (const std::span<const uint8_t> part : parts) {
+    done = done && EVP_MAC_update(context, part.data(), part.size()) == 1;
+  }
   Digest digest;
-  unsigned int size = 0;
-  Check(HMAC(EVP_sha256(), key.Expose().data(), static_cast<int>(key.size()), bytes.data(),
-             bytes.size(), digest.data(), &size) != nullptr &&
-            size == digest.size(),
-        "HMAC");
+  size_t written = 0;
+  done = done && EVP_MAC_final(context, digest.data(), &written, digest.size()) == 1;
+  EVP_MAC_CTX_free(context);
+  Check(done && written == digest.size(), "HMAC");
   return digest;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 
@@ -33,8 +34,8 @@ class Sha256Hasher {
   std::unique_ptr<State> state_;
 };
 
-// HMAC-SHA256 of `bytes` under a `key` that is not empty (aborts otherwise).
-Digest HmacSha256(const SecretBytes& key, std::span<const uint8_t> bytes);
+// HMAC-SHA256 of the parts one after the other under a `key` that is not empty (aborts otherwise).
+Digest HmacSha256(const SecretBytes& key, std::initializer_list<std::span<const uint8_t>> parts);
 
 // HKDF-SHA256 with an empty salt: 1 <= bytes <= 255 * 32 bytes from a `key` that is not empty
 // (aborts otherwise). `info` separates the uses of one key: two different `info` give independent

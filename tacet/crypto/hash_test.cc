@@ -48,12 +48,14 @@ TEST(Sha256Test, PiecesGiveTheDigestOfTheWhole) {
 // RFC 4231, test case 2.
 TEST(HmacSha256Test, Rfc4231) {
   const SecretBytes key = SecretBytes::CopyOf(base::AsBytes("Jefe"));
-  EXPECT_EQ(base::ToHex(HmacSha256(key, base::AsBytes("what do ya want for nothing?"))),
+  EXPECT_EQ(base::ToHex(HmacSha256(
+                key, {base::AsBytes("what do ya "), {}, base::AsBytes("want for nothing?")})),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
 TEST(HmacSha256DeathTest, AbortsWithoutAKey) {
-  EXPECT_DEATH(HmacSha256(SecretBytes(), base::AsBytes("x")), "libcrypto failed: HMAC needs a key");
+  EXPECT_DEATH(HmacSha256(SecretBytes(), {base::AsBytes("x")}),
+               "libcrypto failed: HMAC needs a key");
 }
 
 TEST(HkdfSha256Test, Rfc5869TestCase3) {

@@ -12,7 +12,7 @@ crypto::Digest KeyedDataDigest(const crypto::SecretBytes& key, std::string_view 
   writer.Raw(use);
   writer.U8(0);
   writer.Raw(data);
-  return crypto::HmacSha256(key, writer.bytes());
+  return crypto::HmacSha256(key, {writer.bytes()});
 }
 
 }  // namespace tacet::ledger

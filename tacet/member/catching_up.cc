@@ -146,7 +146,7 @@ absl::StatusOr<std::optional<protocol::Checkpoint>> FetchAttestedState(const Mem
   const auto read = [&](const base::Bytes& sealed) -> absl::StatusOr<protocol::Checkpoint> {
     TACET_ASSIGN_OR_RETURN(protocol::Checkpoint checkpoint,
                            protocol::DecryptCheckpoint(sealed, manifest, start, parts.epoch_key));
-    if (protocol::DigestsOf(checkpoint).state != attested->state_digest) {
+    if (protocol::DigestsOf(checkpoint, parts.digest_key()).state != attested->state_digest) {
       return base::DataLoss(
           "the optimiser's state is not the one that a majority of the attestors attests");
     }

@@ -112,7 +112,8 @@ absl::StatusOr<protocol::OpeningStatement> EpochEntry::OwnStates() {
   protocol::OpeningStatement own = Own(protocol::OpeningWord::kHas, OwnState());
   TACET_ASSIGN_OR_RETURN(const std::optional<protocol::Checkpoint> earlier, model_.Earlier());
   if (earlier.has_value() && earlier->next_round + 1 == model_.next_round()) {
-    own.earlier = protocol::OpeningStateOf(earlier->next_round, protocol::DigestsOf(*earlier));
+    own.earlier = protocol::OpeningStateOf(earlier->next_round,
+                                           protocol::DigestsOf(*earlier, model_.digest_key()));
   }
   own_states_ = own;
   return own;
@@ -166,7 +167,8 @@ absl::StatusOr<EpochEntry::Outcome> EpochEntry::BeginWith(
         here));
     return Outcome{};
   }
-  if (protocol::OpeningStateOf(earlier->next_round, protocol::DigestsOf(*earlier)) == state) {
+  if (protocol::OpeningStateOf(earlier->next_round,
+                               protocol::DigestsOf(*earlier, model_.digest_key())) == state) {
     TACET_RETURN_IF_ERROR(model_.StepBack());
   } else {
     TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> attested,

@@ -9,33 +9,30 @@
 namespace tacet::member {
 
 absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifest,
-                                              std::span<const float> initial, MemberState& state,
-                                              SharedCheckpoints* shared) {
+                                              secagg::DigestKey key,
+                                              const agreement::InitialModel& initial,
+                                              MemberState& state, SharedCheckpoints* shared) {
   const agreement::ManifestSpec& spec = manifest.spec();
-  MemberModel model(manifest, state, shared);
+  MemberModel model(manifest, std::move(key), state, shared);
   const absl::StatusOr<base::Bytes> kept = state.LoadCheckpoint();
   if (kept.ok()) {
     TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> checkpoint, model.Read(*kept));
     if (checkpoint.has_value()) {
-      const protocol::StateDigests digests = protocol::DigestsOf(*checkpoint);
-      model.Take(*std::move(checkpoint), digests);
+      model.Take(*std::move(checkpoint));
       model.is_kept_ = true;
       return model;
     }
   } else if (kept.status().code() != absl::StatusCode::kNotFound) {
     return kept.status();
   }
-  protocol::Checkpoint beginning{
-      .federation = manifest.federation(),
-      .training = spec.training,
-      .next_round = 0,
-      .model = std::vector<float>(initial.begin(), initial.end()),
-      .velocity = std::vector<float>(protocol::StateSizeOf(spec).velocity)};
-  const protocol::StateDigests digests = protocol::DigestsOf(beginning);
-  if (initial.size() != spec.dimension || digests.model != spec.initial_model) {
+  if (initial.parameters.size() != spec.dimension || initial.Digest() != spec.initial_model) {
     return base::InvalidArgument("the initial model is not the agreed one");
   }
-  model.Take(std::move(beginning), digests);
+  model.Take({.federation = manifest.federation(),
+              .training = spec.training,
+              .next_round = 0,
+              .model = initial.parameters,
+              .velocity = std::vector<float>(protocol::StateSizeOf(spec).velocity)});
   return model;
 }
 
@@ -74,13 +71,11 @@ absl::Status MemberModel::Apply(const secagg::Aggregate& aggregate) {
 
 absl::Status MemberModel::Install(protocol::Checkpoint checkpoint) {
   if (!is_kept_) {  // so that there is an earlier one, of this training
-    TACET_RETURN_IF_ERROR(
-        state_->SaveCheckpoint(protocol::WriteCheckpoint(this->checkpoint(), digests())));
+    TACET_RETURN_IF_ERROR(state_->SaveCheckpoint(protocol::WriteCheckpoint(this->checkpoint())));
     is_kept_ = true;
   }
-  const protocol::StateDigests digests = protocol::DigestsOf(checkpoint);
-  TACET_RETURN_IF_ERROR(state_->SaveCheckpoint(protocol::WriteCheckpoint(checkpoint, digests)));
-  Take(std::move(checkpoint), digests);
+  TACET_RETURN_IF_ERROR(state_->SaveCheckpoint(protocol::WriteCheckpoint(checkpoint)));
+  Take(std::move(checkpoint));
   return absl::OkStatus();
 }
 
@@ -97,12 +92,12 @@ absl::Status MemberModel::StepBack() {
     return base::FailedPrecondition("the state before round {} is not kept", next_round());
   }
   TACET_RETURN_IF_ERROR(state_->StepBack());
-  const protocol::StateDigests digests = protocol::DigestsOf(*earlier);
-  Take(*std::move(earlier), digests);
+  Take(*std::move(earlier));
   return absl::OkStatus();
 }
 
-void MemberModel::Take(protocol::Checkpoint checkpoint, const protocol::StateDigests& digests) {
+void MemberModel::Take(protocol::Checkpoint checkpoint) {
+  const protocol::StateDigests digests = protocol::DigestsOf(checkpoint, key_);
   DigestedState state{.checkpoint = std::move(checkpoint), .digests = digests};
   current_ = shared_ != nullptr ? shared_->Share(std::move(state))
                                 : std::make_shared<const DigestedState>(std::move(state));

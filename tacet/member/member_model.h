@@ -5,32 +5,37 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/member/member_state.h"
 #include "tacet/member/shared_checkpoints.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/secagg/aggregate.h"
+#include "tacet/secagg/digest_key.h"
 
 namespace tacet::member {
 
 class MemberModel {
  public:
   // The state that was stored last, or the training's `initial` model: a state of an earlier
-  // training of the federation counts as none. `manifest`, `state` and `shared`, which may be null,
-  // must outlive it. InvalidArgument when `initial` is not the agreed one; DataLoss when what was
-  // kept is damaged; FailedPrecondition when it is another federation's, or of a later training.
+  // training of the federation counts as none. `key` is the epoch's, under which a state of the
+  // epoch before has other digests. `manifest`, `state` and `shared`, which may be null, must
+  // outlive it. InvalidArgument when `initial` is not the agreed one; DataLoss when what was kept
+  // is damaged; FailedPrecondition when it is another federation's, or of a later training.
   static absl::StatusOr<MemberModel> Load(const agreement::Manifest& manifest,
-                                          std::span<const float> initial, MemberState& state,
-                                          SharedCheckpoints* shared = nullptr);
+                                          secagg::DigestKey key,
+                                          const agreement::InitialModel& initial,
+                                          MemberState& state, SharedCheckpoints* shared = nullptr);
 
   uint32_t next_round() const { return checkpoint().next_round; }
   const protocol::Checkpoint& checkpoint() const { return current_->checkpoint; }
   const protocol::StateDigests& digests() const { return current_->digests; }  // of the checkpoint
+  const secagg::DigestKey& digest_key() const { return key_; }
 
   // Goes on to the next round by its aggregate. The new state is durable before anything else
   // sees it; an error changes nothing.
@@ -44,14 +49,16 @@ class MemberModel {
   absl::Status StepBack();
 
  private:
-  MemberModel(const agreement::Manifest& manifest, MemberState& state, SharedCheckpoints* shared)
-      : manifest_(&manifest), state_(&state), shared_(shared) {}
+  MemberModel(const agreement::Manifest& manifest, secagg::DigestKey key, MemberState& state,
+              SharedCheckpoints* shared)
+      : manifest_(&manifest), key_(std::move(key)), state_(&state), shared_(shared) {}
 
-  void Take(protocol::Checkpoint checkpoint, const protocol::StateDigests& digests);
+  void Take(protocol::Checkpoint checkpoint);
   // A kept state of this training; nothing for one of an earlier training.
   absl::StatusOr<std::optional<protocol::Checkpoint>> Read(const base::Bytes& kept) const;
 
   const agreement::Manifest* manifest_;
+  secagg::DigestKey key_;
   MemberState* state_;
   SharedCheckpoints* shared_;
   std::shared_ptr<const DigestedState> current_;

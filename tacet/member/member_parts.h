@@ -19,6 +19,7 @@
 #include "tacet/member/remote_server.h"
 #include "tacet/member/shared_checkpoints.h"
 #include "tacet/policy/permission.h"
+#include "tacet/secagg/digest_key.h"
 #include "tacet/trainer/update_source.h"
 
 namespace tacet::member {
@@ -42,6 +43,10 @@ struct MemberParts {
   std::span<const agreement::EpochLink> earlier = {};  // epochs before the manifest's
   SharedCheckpoints* checkpoints = nullptr;  // of this process's sessions; null: a copy of its own
 
+  secagg::DigestKey digest_key() const {
+    return secagg::DigestKey::OfEpoch(epoch_key, manifest.manifest().spec().scheme,
+                                      manifest.manifest().hash(), manifest.epoch());
+  }
   agreement::PairSecrets pair_secrets() const {
     return {.exchange_key = exchange_key, .epoch_key = epoch_key, .epoch = manifest.epoch()};
   }

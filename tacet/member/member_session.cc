@@ -89,7 +89,7 @@ absl::Status CheckLedgerKnows(const MemberParts& parts, const std::optional<Memb
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
-    const MemberParts& parts, std::span<const float> initial_model) {
+    const MemberParts& parts, const agreement::InitialModel& initial_model) {
   const std::vector<agreement::ManifestMember>& members = parts.manifest.members();
   if (parts.member >= members.size() ||
       members[parts.member].signing_key != parts.signing_key.public_key() ||
@@ -98,9 +98,9 @@ absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
                                  parts.manifest.federation());
   }
   TACET_RETURN_IF_ERROR(CheckPermission(parts));
-  TACET_ASSIGN_OR_RETURN(
-      MemberModel model,
-      MemberModel::Load(parts.manifest.manifest(), initial_model, parts.state, parts.checkpoints));
+  TACET_ASSIGN_OR_RETURN(MemberModel model,
+                         MemberModel::Load(parts.manifest.manifest(), parts.digest_key(),
+                                           initial_model, parts.state, parts.checkpoints));
   TACET_ASSIGN_OR_RETURN(std::optional<MemberMemory> memory, LoadMemory(parts.state));
   TACET_RETURN_IF_ERROR(CheckEpoch(parts.manifest, memory));
   TACET_RETURN_IF_ERROR(CheckLedgerKnows(parts, memory));
@@ -634,7 +634,7 @@ absl::Status MemberSession::PutCheckpoint() {
     if (enough) return absl::OkStatus();
     encrypted_checkpoint_ = {
         start.number.round,
-        protocol::SealCheckpoint(model_.checkpoint(), model_.digests(), manifest,
+        protocol::SealCheckpoint(model_.checkpoint(), model_.digests().model, manifest,
                                  parts_.manifest.epoch(), parts_.member, parts_.epoch_key,
                                  parts_.entropy)};
   }

@@ -38,7 +38,7 @@ class MemberSession {
   // FailedPrecondition for a permission that is not for this manifest, or whose yearly budget the
   // ledger does not keep.
   static absl::StatusOr<std::unique_ptr<MemberSession>> Create(
-      const MemberParts& parts, std::span<const float> initial_model);
+      const MemberParts& parts, const agreement::InitialModel& initial_model);
   MemberSession(const MemberSession&) = delete;
   MemberSession& operator=(const MemberSession&) = delete;
 
@@ -61,13 +61,16 @@ class MemberSession {
   struct AppliedRound {
     uint32_t round = 0;
     uint32_t participants = 0;  // K'
-    crypto::Digest model{};     // ModelDigest after the round
+    crypto::Digest model{};     // model_digest() after the round
   };
   const std::vector<AppliedRound>& applied() const { return applied_; }
   // The first of the rounds that were undone, each time that this process did so, in order.
   const std::vector<uint32_t>& undone() const { return undone_; }
   const std::vector<float>& model() const { return model_.checkpoint().model; }
+  // Under the epoch's digest_key().
   const crypto::Digest& model_digest() const { return model_.digests().model; }
+  const secagg::DigestKey& digest_key() const { return model_.digest_key(); }
+  uint32_t epoch() const { return parts_.manifest.epoch(); }
   // This member's attestation of the state with which the next round begins (attestation.h), once
   // it has_entered.
   base::Bytes Attestation() const;

@@ -7,12 +7,14 @@
 #include "tacet/base/float_bytes.h"
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
+#include "tacet/secagg/checksum.h"
 
 namespace tacet::protocol {
 namespace {
 
 constexpr std::string_view kCheckpoint = "checkpoint";
-constexpr uint64_t kFixedBytes = 4 + 2 + 32 + 4 + 4 + 8 + 32;
+constexpr uint64_t kFixedBytes = 4 + 2 + 32 + 4 + 4 + 8;
+constexpr size_t kChecksumBytes = 16;
 
 // A whole checkpoint's fields, before its arrays are copied.
 struct Fields {
@@ -22,24 +24,24 @@ struct Fields {
   std::span<const uint8_t> velocity;  // of as many bytes as `model`, or none
 };
 
-// Of the fields before the arrays, and of what the arrays hold.
-crypto::Digest DigestOf(std::span<const uint8_t> head, const crypto::Digest& state) {
-  crypto::Sha256Hasher hasher;
-  hasher.Update(head);
-  hasher.Update(state);
-  return hasher.Finish();
+base::Bytes ChecksumOf(std::span<const uint8_t> fields) {
+  base::ByteWriter writer;
+  for (const uint64_t word : secagg::Checksum(fields)) writer.U64(word);
+  return writer.Take();
 }
 
-StateDigests DigestsOf(std::span<const uint8_t> model, std::span<const uint8_t> velocity) {
-  StateDigests digests{.model = crypto::Sha256(model), .state = {}};
-  crypto::Sha256Hasher hasher;
-  hasher.Update(digests.model);
-  hasher.Update(velocity);
-  digests.state = hasher.Finish();
-  return digests;
+// The fields of a stored checkpoint. DataLoss when it is damaged.
+absl::StatusOr<std::span<const uint8_t>> CheckedFields(std::span<const uint8_t> bytes) {
+  const auto fields = bytes.first(bytes.size() - std::min(bytes.size(), kChecksumBytes));
+  // A checkpoint of another version says so.
+  base::ByteReader preamble(fields, kCheckpoint);
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kCheckpoint, preamble));
+  base::ByteReader checksum(bytes.subspan(fields.size()), kCheckpoint);
+  TACET_RETURN_IF_ERROR(checksum.Expect(ChecksumOf(fields), "checksum"));
+  return fields;
 }
 
-// DataLoss when it is cut short, too long or damaged.
+// DataLoss when it is cut short or too long.
 absl::StatusOr<Fields> ReadFields(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, kCheckpoint);
   Fields fields;
@@ -50,18 +52,15 @@ absl::StatusOr<Fields> ReadFields(std::span<const uint8_t> bytes) {
   TACET_ASSIGN_OR_RETURN(fields.owner.training, reader.ReadU32("training"));
   TACET_ASSIGN_OR_RETURN(fields.owner.next_round, reader.ReadU32("next round"));
   TACET_ASSIGN_OR_RETURN(fields.parameters, reader.ReadU64("parameters"));
-  const auto head = bytes.first(bytes.size() - reader.remaining());
   if (fields.parameters > reader.remaining() / sizeof(float)) {
     return base::DataLoss("{}: {} bytes are too few for the {} parameters that it names",
                           kCheckpoint, bytes.size(), fields.parameters);
   }
   const uint64_t array_bytes = sizeof(float) * fields.parameters;
   TACET_ASSIGN_OR_RETURN(fields.model, reader.ReadBytes(array_bytes, "model"));
-  if (reader.remaining() > sizeof(crypto::Digest)) {
+  if (reader.remaining() > 0) {
     TACET_ASSIGN_OR_RETURN(fields.velocity, reader.ReadBytes(array_bytes, "velocity"));
   }
-  const StateDigests digests = DigestsOf(fields.model, fields.velocity);
-  TACET_RETURN_IF_ERROR(reader.Expect(DigestOf(head, digests.state), "digest"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return fields;
 }
@@ -76,37 +75,48 @@ absl::Status CheckFederation(const Checkpoint& checkpoint, const crypto::Digest&
 
 }  // namespace
 
-crypto::Digest ModelDigest(std::span<const float> model) {
-  return crypto::Sha256(base::FloatBytes(model));
+StateDigests DigestsOf(const Checkpoint& checkpoint, const secagg::DigestKey& key) {
+  const crypto::Digest model = key.OfModel(checkpoint.model);
+  return {.model = model, .state = key.OfState(model, checkpoint.velocity)};
 }
 
-StateDigests DigestsOf(const Checkpoint& checkpoint) {
-  return DigestsOf(base::FloatBytes(checkpoint.model), base::FloatBytes(checkpoint.velocity));
-}
-
-base::Bytes WriteCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests) {
+base::Bytes WriteCheckpointFields(const Checkpoint& checkpoint) {
   base::ByteWriter writer;
-  writer.Reserve(CheckpointBytes(
-      {.parameters = checkpoint.model.size(), .velocity = checkpoint.velocity.size()}));
+  // With room for a checksum, so that a model is copied once.
+  writer.Reserve(CheckpointFieldBytes({.parameters = checkpoint.model.size(),
+                                       .velocity = checkpoint.velocity.size()}) +
+                 kChecksumBytes);
   base::WritePreamble(base::format::kCheckpoint, writer);
   writer.Raw(checkpoint.federation);
   writer.U32(checkpoint.training);
   writer.U32(checkpoint.next_round);
   writer.U64(checkpoint.model.size());
-  const crypto::Digest digest = DigestOf(writer.bytes(), digests.state);
   writer.Raw(base::FloatBytes(checkpoint.model));
   writer.Raw(base::FloatBytes(checkpoint.velocity));
-  writer.Raw(digest);
   return writer.Take();
 }
 
-uint64_t CheckpointBytes(const StateSize& size) {
+base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
+  base::Bytes bytes = WriteCheckpointFields(checkpoint);
+  const base::Bytes checksum = ChecksumOf(bytes);
+  bytes.insert(bytes.end(), checksum.begin(), checksum.end());
+  return bytes;
+}
+
+uint64_t CheckpointFieldBytes(const StateSize& size) {
   return kFixedBytes + sizeof(float) * (size.parameters + size.velocity);
 }
 
 absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
                                           const crypto::Digest& federation, uint32_t training,
                                           const StateSize& size) {
+  TACET_ASSIGN_OR_RETURN(const auto fields, CheckedFields(bytes));
+  return ReadCheckpointFields(fields, federation, training, size);
+}
+
+absl::StatusOr<Checkpoint> ReadCheckpointFields(std::span<const uint8_t> bytes,
+                                                const crypto::Digest& federation, uint32_t training,
+                                                const StateSize& size) {
   TACET_ASSIGN_OR_RETURN(Fields fields, ReadFields(bytes));
   if (fields.parameters != size.parameters) {
     return base::DataLoss("{}: field `parameters` is {}, the model has {}", kCheckpoint,
@@ -130,7 +140,8 @@ absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
 
 absl::StatusOr<uint32_t> TrainingOfCheckpoint(std::span<const uint8_t> bytes,
                                               const crypto::Digest& federation) {
-  TACET_ASSIGN_OR_RETURN(const Fields fields, ReadFields(bytes));
+  TACET_ASSIGN_OR_RETURN(const auto checked, CheckedFields(bytes));
+  TACET_ASSIGN_OR_RETURN(const Fields fields, ReadFields(checked));
   TACET_RETURN_IF_ERROR(CheckFederation(fields.owner, federation));
   return fields.owner.training;
 }

@@ -11,6 +11,7 @@
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/secagg/digest_key.h"
 
 namespace tacet::protocol {
 
@@ -31,31 +32,30 @@ inline StateSize StateSizeOf(const agreement::ManifestSpec& spec) {
   return {.parameters = spec.dimension, .velocity = spec.optimizer.VelocityValues(spec.dimension)};
 }
 
-// SHA-256 of the parameters as little-endian floats.
-crypto::Digest ModelDigest(std::span<const float> model);
-
-// Kept beside a state, so that it is hashed once.
+// Kept beside a state, so that it is hashed once an epoch.
 struct StateDigests {
-  crypto::Digest model{};  // ModelDigest
-  crypto::Digest state{};  // SHA-256 of model digest ‖ velocity as little-endian floats
+  crypto::Digest model{};  // DigestKey::OfModel
+  crypto::Digest state{};  // DigestKey::OfState
 
   friend bool operator==(const StateDigests&, const StateDigests&) = default;
 };
-StateDigests DigestsOf(const Checkpoint& checkpoint);
+StateDigests DigestsOf(const Checkpoint& checkpoint, const secagg::DigestKey& key);
 
-// docs/formats/checkpoint.md. `digests` are those of `checkpoint`: its reader refuses others.
-base::Bytes WriteCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests);
-inline base::Bytes WriteCheckpoint(const Checkpoint& checkpoint) {
-  return WriteCheckpoint(checkpoint, DigestsOf(checkpoint));
-}
-// The length of every checkpoint with so many values.
-uint64_t CheckpointBytes(const StateSize& size);
+// docs/formats/checkpoint.md: the fields alone, as they are encrypted, and with the checksum, as
+// they are stored.
+base::Bytes WriteCheckpointFields(const Checkpoint& checkpoint);
+base::Bytes WriteCheckpoint(const Checkpoint& checkpoint);
+// The length of the fields with so many values.
+uint64_t CheckpointFieldBytes(const StateSize& size);
 
 // DataLoss when cut short, damaged or of another size than `size`; FailedPrecondition when it
 // belongs to another federation, or to another training of it.
 absl::StatusOr<Checkpoint> ReadCheckpoint(std::span<const uint8_t> bytes,
                                           const crypto::Digest& federation, uint32_t training,
                                           const StateSize& size);
+absl::StatusOr<Checkpoint> ReadCheckpointFields(std::span<const uint8_t> bytes,
+                                                const crypto::Digest& federation, uint32_t training,
+                                                const StateSize& size);
 // The training of a whole checkpoint of this federation, whatever its size. DataLoss when it
 // is cut short or damaged; FailedPrecondition when it belongs to another federation.
 absl::StatusOr<uint32_t> TrainingOfCheckpoint(std::span<const uint8_t> bytes,

@@ -1,6 +1,8 @@
 #include "tacet/protocol/checkpoint.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -40,7 +42,7 @@ std::string Refusal(const base::Bytes& bytes, const StateSize& size = kSize) {
 
 TEST(CheckpointTest, RoundTrip) {
   const base::Bytes whole = WriteCheckpoint(Sample());
-  EXPECT_EQ(whole.size(), CheckpointBytes(kSize));
+  EXPECT_EQ(whole.size(), CheckpointFieldBytes(kSize) + 16);
   const auto read = ReadCheckpoint(whole, Sample().federation, Sample().training, kSize);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->next_round, 7u);
@@ -50,7 +52,7 @@ TEST(CheckpointTest, RoundTrip) {
 
 TEST(CheckpointTest, HoldsAVelocityOnlyWhereTheOptimiserHasMomentum) {
   const base::Bytes whole = WriteCheckpoint(WithoutVelocity());
-  EXPECT_EQ(whole.size(), CheckpointBytes(kSizeWithoutVelocity));
+  EXPECT_EQ(whole.size(), CheckpointFieldBytes(kSizeWithoutVelocity) + 16);
   const auto read =
       ReadCheckpoint(whole, Sample().federation, Sample().training, kSizeWithoutVelocity);
   ASSERT_TRUE(read.ok()) << read.status();
@@ -97,26 +99,57 @@ TEST(CheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
   }
   base::Bytes longer = WriteCheckpoint(Sample());
   longer.push_back(0);
-  EXPECT_THAT(Refusal(longer), HasSubstr("1 bytes too many"));
+  EXPECT_THAT(Refusal(longer), HasSubstr("checksum"));
 }
 
 TEST(CheckpointTest, RefusesACountThatItsLengthDoesNotHold) {
   for (const uint64_t parameters : {uint64_t{15}, uint64_t{1} << 61, ~uint64_t{0}}) {
-    base::Bytes bytes = WriteCheckpoint(Sample());
+    base::Bytes bytes = WriteCheckpointFields(Sample());
     base::ByteWriter field;
     field.U64(parameters);
     std::ranges::copy(field.bytes(), bytes.begin() + 46);
-    EXPECT_THAT(Refusal(bytes, {.parameters = parameters}), HasSubstr("too few for the"))
-        << parameters;
-    EXPECT_EQ(TrainingOfCheckpoint(bytes, Sample().federation).status().code(),
-              absl::StatusCode::kDataLoss);
+    const auto read = ReadCheckpointFields(bytes, Sample().federation, Sample().training,
+                                           {.parameters = parameters});
+    EXPECT_THAT(base::Message(read.status()), HasSubstr("too few for the")) << parameters;
   }
 }
 
-TEST(CheckpointTest, RefusesTheDigestsOfAnotherState) {
+TEST(CheckpointTest, RefusesTheFormerVersionByItsNumber) {
+  base::Bytes old = WriteCheckpoint(Sample());
+  old[4] = 1;
+  EXPECT_THAT(Refusal(old), HasSubstr("field `version` is 1, this program reads version 2"));
+}
+
+TEST(CheckpointTest, ItsFieldsAloneHoldNoChecksum) {
+  const base::Bytes fields = WriteCheckpointFields(Sample());
+  const base::Bytes whole = WriteCheckpoint(Sample());
+  EXPECT_TRUE(std::ranges::equal(fields, std::span(whole).first(whole.size() - 16)));
+  const auto read = ReadCheckpointFields(fields, Sample().federation, Sample().training, kSize);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->velocity, Sample().velocity);
+  EXPECT_FALSE(ReadCheckpointFields(whole, Sample().federation, Sample().training, kSize).ok());
+}
+
+// The velocity without momentum is absent, not zero: the state digest differs from the model's.
+TEST(CheckpointTest, DigestsFollowEveryValueAndTheKey) {
+  const auto key = [](uint8_t number) {
+    crypto::SecretBytes bytes(secagg::DigestKey::kBytes);
+    bytes.Expose()[0] = number;
+    return secagg::DigestKey(std::move(bytes));
+  };
+  const StateDigests digests = DigestsOf(Sample(), key(1));
+  EXPECT_EQ(DigestsOf(Sample(), key(1)), digests);
   Checkpoint other = Sample();
   other.velocity[1] = 2;
-  EXPECT_THAT(Refusal(WriteCheckpoint(Sample(), DigestsOf(other))), HasSubstr("digest"));
+  EXPECT_EQ(DigestsOf(other, key(1)).model, digests.model);
+  EXPECT_NE(DigestsOf(other, key(1)).state, digests.state);
+  other = Sample();
+  other.model[0] = 2;
+  EXPECT_NE(DigestsOf(other, key(1)).model, digests.model);
+  EXPECT_NE(DigestsOf(other, key(1)).state, digests.state);
+  EXPECT_NE(DigestsOf(Sample(), key(2)).model, digests.model);
+  EXPECT_NE(DigestsOf(Sample(), key(2)).state, digests.state);
+  EXPECT_NE(DigestsOf(WithoutVelocity(), key(1)).state, digests.model);
 }
 
 TEST(CheckpointTest, NamesItsTraining) {

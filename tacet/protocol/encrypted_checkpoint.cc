@@ -32,13 +32,13 @@ secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, 
 }
 
 uint64_t EncryptedCheckpointBytes(const agreement::ManifestSpec& spec) {
-  return kHeaderBytes + crypto::kAeadOverheadBytes + CheckpointBytes(StateSizeOf(spec));
+  return kHeaderBytes + crypto::kAeadOverheadBytes + CheckpointFieldBytes(StateSizeOf(spec));
 }
 
-base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests,
+base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const crypto::Digest& model_digest,
                            const agreement::Manifest& manifest, uint32_t epoch, uint64_t writer,
                            const crypto::SecretBytes& epoch_key, crypto::Entropy& entropy) {
-  const secagg::Attempt start = RoundStart(manifest, epoch, checkpoint.next_round, digests.model);
+  const secagg::Attempt start = RoundStart(manifest, epoch, checkpoint.next_round, model_digest);
   base::ByteWriter message;
   message.Reserve(EncryptedCheckpointBytes(manifest.spec()));
   base::WritePreamble(base::format::kEncryptedCheckpoint, message);
@@ -46,7 +46,7 @@ base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const StateDigests& dig
   message.U64(writer);
   message.Raw(crypto::AeadSeal(
       secagg::DeriveCheckpointKey(epoch_key, manifest.spec().scheme, start),
-      WriteCheckpoint(checkpoint, digests), AssociatedData(message.bytes()), entropy));
+      WriteCheckpointFields(checkpoint), AssociatedData(message.bytes()), entropy));
   return message.Take();
 }
 
@@ -69,11 +69,13 @@ absl::StatusOr<Checkpoint> DecryptCheckpoint(std::span<const uint8_t> bytes,
       crypto::AeadOpen(secagg::DeriveCheckpointKey(epoch_key, manifest.spec().scheme, start),
                        bytes.subspan(kHeaderBytes), AssociatedData(bytes.first(kHeaderBytes)));
   if (!content.ok()) return base::Annotate(content.status(), kEncryptedCheckpoint);
-  TACET_ASSIGN_OR_RETURN(
-      Checkpoint checkpoint,
-      ReadCheckpoint(content->Expose(), manifest.federation(), manifest.spec().training, size));
+  TACET_ASSIGN_OR_RETURN(Checkpoint checkpoint,
+                         ReadCheckpointFields(content->Expose(), manifest.federation(),
+                                              manifest.spec().training, size));
+  const auto key = secagg::DigestKey::OfEpoch(epoch_key, manifest.spec().scheme, manifest.hash(),
+                                              start.number.epoch);
   if (checkpoint.next_round != start.number.round ||
-      ModelDigest(checkpoint.model) != start.model_digest) {
+      key.OfModel(checkpoint.model) != start.model_digest) {
     return base::DataLoss("{}: it names round {} and another state than it holds",
                           kEncryptedCheckpoint, start.number.round);
   }

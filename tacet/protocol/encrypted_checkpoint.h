@@ -25,10 +25,10 @@ secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, 
 // The length of every encrypted checkpoint of a federation that agreed on `spec`.
 uint64_t EncryptedCheckpointBytes(const agreement::ManifestSpec& spec);
 
-// `checkpoint` under a key of the epoch and its round (XChaCha20-Poly1305, a fresh nonce), bound to
-// RoundStart and to `writer`, the member that makes it. `digests` are those of `checkpoint`.
-// docs/formats/checkpoint.md.
-base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const StateDigests& digests,
+// `checkpoint`, whose DigestKey::OfModel is `model_digest`, under a key of the epoch and its round
+// (XChaCha20-Poly1305, a fresh nonce), bound to RoundStart and to `writer`, the member that makes
+// it. docs/formats/checkpoint.md.
+base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const crypto::Digest& model_digest,
                            const agreement::Manifest& manifest, uint32_t epoch, uint64_t writer,
                            const crypto::SecretBytes& epoch_key, crypto::Entropy& entropy);
 

@@ -42,13 +42,20 @@ crypto::SecretBytes EpochKey(std::string_view label = "epoch") {
   return crypto::InsecureSeededEntropy(1, label).Draw(32);
 }
 
+crypto::Digest DigestOf(std::span<const float> model,
+                        const agreement::Manifest& manifest = Known()) {
+  return secagg::DigestKey::OfEpoch(EpochKey(), manifest.spec().scheme, manifest.hash(), kEpoch)
+      .OfModel(model);
+}
+
 base::Bytes Seal(const Checkpoint& checkpoint, std::string_view nonce = "nonce") {
   crypto::InsecureSeededEntropy entropy(1, nonce);
-  return SealCheckpoint(checkpoint, DigestsOf(checkpoint), Known(), kEpoch, 1, EpochKey(), entropy);
+  return SealCheckpoint(checkpoint, DigestOf(checkpoint.model), Known(), kEpoch, 1, EpochKey(),
+                        entropy);
 }
 
 secagg::Attempt Start(uint32_t round = 7) {
-  return RoundStart(Known(), kEpoch, round, ModelDigest(EncryptedSample().model));
+  return RoundStart(Known(), kEpoch, round, DigestOf(EncryptedSample().model));
 }
 
 std::string EncryptedRefusal(const base::Bytes& bytes, const secagg::Attempt& start = Start(),
@@ -101,9 +108,11 @@ TEST(EncryptedCheckpointTest, WithoutMomentumHoldsNoVelocity) {
   const auto sealed = [&plain](Checkpoint state) {
     state.federation = plain.federation();
     crypto::InsecureSeededEntropy entropy(1, "nonce");
-    return SealCheckpoint(state, DigestsOf(state), plain, kEpoch, 1, EpochKey(), entropy);
+    return SealCheckpoint(state, DigestOf(state.model, plain), plain, kEpoch, 1, EpochKey(),
+                          entropy);
   };
-  const secagg::Attempt start = RoundStart(plain, kEpoch, 7, ModelDigest(EncryptedSample().model));
+  const secagg::Attempt start =
+      RoundStart(plain, kEpoch, 7, DigestOf(EncryptedSample().model, plain));
   Checkpoint without = EncryptedSample();
   without.velocity = {};
   const auto opened = DecryptCheckpoint(sealed(without), plain, start, EpochKey());

@@ -27,7 +27,7 @@ struct AttemptNumber {
 struct Attempt {
   crypto::Digest manifest_hash{};  // what the federation agreed on
   AttemptNumber number;
-  crypto::Digest model_digest{};  // the model that training started from
+  crypto::Digest model_digest{};  // DigestKey::OfModel, of the model that training started from
 
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };

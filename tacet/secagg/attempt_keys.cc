@@ -36,6 +36,11 @@ crypto::SecretBytes DeriveCheckpointKey(const crypto::SecretBytes& epoch_key, he
   return DeriveKey(epoch_key, "checkpoint", scheme, attempt);
 }
 
+crypto::SecretBytes DeriveDigestKey(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
+                                    const Attempt& attempt) {
+  return DeriveKey(epoch_key, "digest", scheme, attempt);
+}
+
 crypto::Digest PublicSeed(const Attempt& attempt) {
   base::ByteWriter label;
   label.Raw("tacet/1/public seed");

@@ -29,6 +29,10 @@ AttemptKeys DeriveAttemptKeys(const crypto::SecretBytes& epoch_key, he::Scheme s
 crypto::SecretBytes DeriveCheckpointKey(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                                         const Attempt& attempt);
 
+// Of digests of parameters and state in the epoch (digest_key.h); round and attempt are 0.
+crypto::SecretBytes DeriveDigestKey(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
+                                    const Attempt& attempt);
+
 // Seed of the round's public polynomials: a hash of (manifest hash, epoch, round), known to
 // everybody, the same for all attempts of the round.
 crypto::Digest PublicSeed(const Attempt& attempt);

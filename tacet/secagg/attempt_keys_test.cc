@@ -20,7 +20,9 @@ TEST(AttemptKeysTest, EveryKeyOfEveryAttemptDiffers) {
   const auto add = [&](const Attempt& attempt, he::Scheme scheme) {
     const AttemptKeys keys = DeriveAttemptKeys(EpochKey(), scheme, attempt);
     const crypto::SecretBytes checkpoint = DeriveCheckpointKey(EpochKey(), scheme, attempt);
-    for (const auto* key : {&keys.group_secret, &keys.tag_key, &keys.result_key, &checkpoint}) {
+    const crypto::SecretBytes digest = DeriveDigestKey(EpochKey(), scheme, attempt);
+    for (const auto* key :
+         {&keys.group_secret, &keys.tag_key, &keys.result_key, &checkpoint, &digest}) {
       EXPECT_EQ(key->size(), 32u);
       seen.insert(Hex(*key));
       ++made;

@@ -208,7 +208,10 @@ absl::Status RoundServer::TickLocked() {
     return absl::OkStatus();
   }
   const std::optional<secagg::Attempt> next = NextAttempt();
-  if (!next.has_value()) return absl::OkStatus();
+  if (!next.has_value()) {
+    if (state_->finished() == 0) gathering_ = CountGathering();
+    return absl::OkStatus();
+  }
   if (stopped_ = WhyStop(*next); !stopped_.empty()) {
     CountRevision(true);
     return absl::OkStatus();
@@ -342,10 +345,6 @@ std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
       begun.back().phase == protocol::AttemptPhase::kFailed) {
     next.number.attempt = begun.back().attempt.number.attempt + 1;
   }
-  if (next.number.round == 0) {
-    next.model_digest = spec().initial_model;
-    return next;
-  }
   if (next.number.round >= spec().rounds) return next;  // nobody has to say what its model is
   const std::optional<crypto::Digest> stated = StatedModel();
   if (!stated.has_value()) return std::nullopt;
@@ -353,13 +352,20 @@ std::optional<secagg::Attempt> RoundServer::NextAttempt() const {
   return next;
 }
 
-// The model that most members state, if they are enough.
+// The model that most members state, if they are enough. Every member has the initial one and
+// cannot lose it, so the seats that round 0 needs anyway name it: two quorums of them share an
+// honest seat.
 std::optional<crypto::Digest> RoundServer::StatedModel() const {
+  const bool is_initial = state_->finished() == 0;
   std::map<crypto::Digest, size_t> supporters;
-  for (const auto& [member, model] : attested_) ++supporters[model];
+  for (const auto& [member, model] : attested_) {
+    if (!is_initial || CheckOnCommittee(member).ok()) ++supporters[model];
+  }
   const auto most =
       std::ranges::max_element(supporters, {}, [](const auto& s) { return s.second; });
-  if (most == supporters.end() || most->second < FinalQuorum()) return std::nullopt;
+  if (most == supporters.end() || most->second < (is_initial ? VoteQuorum() : FinalQuorum())) {
+    return std::nullopt;
+  }
   return most->first;
 }
 

@@ -52,8 +52,18 @@ class FailingStoreTest : public testing::RoundServerFixture {
         [&] { return testing::TakePart(*server_, member, Part(kind, attempt, whole)).status(); });
   }
 
+  void InsistOnInitialModel() {
+    for (const secagg::CommitteeSeat& seat : members_.committee()) {
+      Insist([&] {
+        return server_->TakeAttestation(
+            seat.member, members_.Attestation(seat.member, 0, testing::kInitialModel));
+      });
+    }
+  }
+
   void RunRound() {
     const auto tick = [this] { return server_->Tick(); };
+    InsistOnInitialModel();
     Insist(tick);
     for (const uint64_t member : Invited()) {
       InsistOnPart(member, protocol::BulkKind::kUpload, members_.Upload(member, Current()));
@@ -141,6 +151,7 @@ TEST_F(FailingStoreTest, WhatTheStoreSaysIsNotTheMembersFault) {
   for (const absl::StatusCode code : {absl::StatusCode::kInternal, absl::StatusCode::kDataLoss,
                                       absl::StatusCode::kFailedPrecondition}) {
     Begin(false, 1000, When::kBefore);
+    InsistOnInitialModel();
     Insist([this] { return server_->Tick(); });
     for (const uint64_t member : Invited()) {
       InsistOnPart(member, protocol::BulkKind::kUpload, members_.Upload(member, Current()));

@@ -32,7 +32,7 @@ TEST_F(RoundServerTest, ARoundEndsWithTheSumOfItsCohort) {
   EXPECT_EQ(For(0).current, std::nullopt);
   Collect();
   const secagg::Attempt attempt = Current();
-  EXPECT_EQ(attempt.model_digest, SmallAgreement().initial_model);
+  EXPECT_EQ(attempt.model_digest, testing::kInitialModel);
   EXPECT_EQ(For(4).current->participants, 3u);
   Publish();
 
@@ -42,6 +42,32 @@ TEST_F(RoundServerTest, ARoundEndsWithTheSumOfItsCohort) {
   ASSERT_TRUE(decrypted.ok()) << decrypted.status();
   EXPECT_EQ(decrypted->aggregate.participants, 3u);
   EXPECT_THAT(decrypted->wrong_seats, IsEmpty());
+}
+
+// The server cannot compute the digest of the initial model. Seats name it, as many as a vote
+// needs: neither members without a seat nor seats that say something else begin a round.
+TEST_F(RoundServerTest, RoundZeroBeginsWithWhatAQuorumOfSeatsNames) {
+  const SmallFederation nine(protocol::testing::AgreementWith(2, {7, 0, 4, 2, 8, 1, 5}), 9);
+  MemoryServerStore store;
+  MemoryBlobStore blobs;
+  const auto server = ValueOf(RoundServer::Create(
+      nine.manifest(), {}, store, blobs, [this] { return now_; }, cohorts_));
+  const auto begins_after = [&](uint64_t member, const crypto::Digest& model) {
+    EXPECT_TRUE(server->TakeAttestation(member, nine.Attestation(member, 0, model)).ok());
+    for (uint64_t here = 0; here < 9; ++here) server->NotePresence(here);
+    EXPECT_TRUE(server->Tick().ok());
+    return ValueOf(server->AnnouncementFor(0, 0, false)).current.has_value();
+  };
+  for (const uint64_t outside : {3, 6}) {
+    EXPECT_FALSE(begins_after(outside, testing::kInitialModel)) << outside;
+  }
+  for (const uint64_t liar : {5, 1}) EXPECT_FALSE(begins_after(liar, crypto::Digest{1})) << liar;
+  for (const uint64_t seat : {7, 0, 4, 2}) {
+    EXPECT_FALSE(begins_after(seat, testing::kInitialModel)) << seat;
+    EXPECT_TRUE(server->Status().gathering.has_value());
+  }
+  EXPECT_TRUE(begins_after(8, testing::kInitialModel));
+  EXPECT_EQ(server->Status().last->attempt.model_digest, testing::kInitialModel);
 }
 
 TEST_F(RoundServerTest, TheNextRoundStartsFromTheModelThatIsStated) {
@@ -68,12 +94,12 @@ TEST_F(RoundServerTest, AttestationsOfLessThanAMajorityAreNotEnough) {
   EXPECT_EQ(Current().number.round, 1u);
 }
 
-// The members may attest the initial model while the first attempt collects: its uploads stay.
+// Members attest the initial model again while the first attempt collects: its uploads stay.
 TEST_F(RoundServerTest, AttestationsDuringAnAttemptSweepNothing) {
   Tick();
   const std::vector<uint64_t> invited = Invited();
   ASSERT_TRUE(Upload(invited[0]).ok());
-  for (uint64_t member = 0; member < 5; ++member) State(member, 0, 7);
+  testing::AttestInitialModel(*server_, members_);
   Restart();
   for (const uint64_t member : {invited[1], invited[2]}) ASSERT_TRUE(Upload(member).ok());
   Tick();

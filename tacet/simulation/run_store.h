@@ -10,9 +10,11 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/ledger/ledger_store.h"
 #include "tacet/secagg/attempt.h"
+#include "tacet/secagg/digest_key.h"
 
 namespace tacet::simulation {
 
@@ -34,6 +36,9 @@ class RunStore {
   // The secret under which the run's ledger names the data (data_digest.h): kDataKeyBytes, drawn
   // once. FailedPrecondition when it was lost while there is a ledger.
   virtual absl::StatusOr<crypto::SecretBytes> DataKey() = 0;
+
+  // The key of the digests of the run's models, drawn once from `entropy`.
+  virtual absl::StatusOr<secagg::DigestKey> DigestKey(crypto::Entropy& entropy) = 0;
 
   // The run's ledger, made with this header when there is none. FailedPrecondition when it was made
   // for other terms.

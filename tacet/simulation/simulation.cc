@@ -6,12 +6,14 @@
 
 #include "tacet/agreement/aggregate_average.h"
 #include "tacet/agreement/cohort.h"
+#include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/server_optimizer.h"
 #include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
 #include "tacet/ledger/data_digest.h"
 #include "tacet/protocol/checkpoint.h"
+#include "tacet/secagg/digest_key.h"
 
 namespace tacet::simulation {
 namespace {
@@ -145,6 +147,7 @@ struct Simulation::State {
   std::string stopped = {};                                 // why the server announces no more
   std::unique_ptr<base::Mutex> note_mutex = std::make_unique<base::Mutex>();  // of OnNote
   ledger::AttemptCost cost = {};
+  secagg::DigestKey digest_key;  // of the run: of RoundRecord::model
 
   void Note(std::string_view text) {
     const base::MutexLock lock(*note_mutex);
@@ -180,7 +183,7 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationSpec sp
         spec.manifest.sampling.record_rate * static_cast<double>(AllUnits(learner));
   }
   const std::vector<float> whole = learner.WholeModel(initial);
-  spec.manifest.initial_model = protocol::ModelDigest(whole);
+  spec.manifest.initial_model = agreement::InitialModel{.parameters = whole}.Digest();
   spec.manifest.federated_part = learner.federated_part();
   spec.manifest.whole_dimension = spec.manifest.federated_part.empty() ? 0 : whole.size();
   // Members' keys, and all that grows with their number, are rank 0's alone.
@@ -206,11 +209,13 @@ absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
       agreement::ServerOptimizer optimizer,
       agreement::ServerOptimizer::Create(manifest_.spec().optimizer, manifest_.spec().dimension));
   TACET_ASSIGN_OR_RETURN(CohortTrainer trainer, NewTrainer());
+  TACET_ASSIGN_OR_RETURN(secagg::DigestKey digest_key, store.DigestKey(*entropy_("digest key")));
   State state{.store = store,
               .observer = observer,
               .model = initial_model_,
               .optimizer = std::move(optimizer),
-              .trainer = std::move(trainer)};
+              .trainer = std::move(trainer),
+              .digest_key = std::move(digest_key)};
   const absl::StatusOr<base::Bytes> saved = store.LoadCheckpoint();
   if (saved.ok()) {
     TACET_ASSIGN_OR_RETURN(
@@ -376,7 +381,7 @@ absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
   record.seconds.open += watch.Restart();
   record.cohort_size = average->participants;
   record.charged_attempts = state.charged_attempts;
-  record.model = protocol::ModelDigest(learner_.WholeModel(state.model));
+  record.model = state.digest_key.OfModel(learner_.WholeModel(state.model));
   record.upload_bytes = average->upload_bytes;
   record.sum_bytes = average->sum_bytes;
   if ((state.round + 1) % spec_.evaluate_every == 0 || state.round + 1 == manifest_.spec().rounds) {
@@ -430,9 +435,12 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
                                                RoundRecord& record) {
   const secagg::AttemptNumber number{keys_.epoch, state.round, attempt};
   TACET_RETURN_IF_ERROR(PlanAttempt(state, number));
-  const secagg::Attempt id{.manifest_hash = manifest_.hash(),
-                           .number = number,
-                           .model_digest = protocol::ModelDigest(state.model)};
+  const secagg::Attempt id{
+      .manifest_hash = manifest_.hash(),
+      .number = number,
+      .model_digest = secagg::DigestKey::OfEpoch(keys_.shared.epoch_key, manifest_.spec().scheme,
+                                                 manifest_.hash(), number.epoch)
+                          .OfModel(state.model)};
   // Every member charges its ledger; only then is anything drawn, trained or sealed.
   const absl::Status charged = state.ledger->ChargeForSealing(state.cost, number, state.missing);
   if (charged.code() == absl::StatusCode::kResourceExhausted) return charged;

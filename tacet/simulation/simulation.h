@@ -66,9 +66,10 @@ struct RoundRecord {
   uint32_t cohort_size = 0;       // K' in the aggregate
   uint32_t attempts = 0;          // of this round, all charged
   uint64_t charged_attempts = 0;  // of all rounds so far
-  // ModelDigest of all parameters after the round; absent where a live site took a later round's
-  // state from others.
+  // DigestKey::OfModel of all parameters after the round; absent where a live site took a later
+  // round's state from others.
   std::optional<crypto::Digest> model;
+  uint32_t model_epoch = 0;  // whose key `model` is under; 0 in a simulation, which has one key
   std::optional<trainer::Evaluation> evaluation;  // after the round
   // agreement::ChargedEpsilon of all attempts so far: of the worst observer that has a guarantee;
   // infinite without one.

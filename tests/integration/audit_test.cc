@@ -60,7 +60,9 @@ class AuditTest : public ProgramTest {
   std::string Refusal(const std::string& name, const std::string& signer = "",
                       const std::string& model = "") {
     std::vector<std::string> arguments = {"audit", "verify", name};
-    if (!model.empty()) arguments.insert(arguments.end(), {"--model", model});
+    if (!model.empty()) {
+      arguments.insert(arguments.end(), {"--model", model, "--digest-key", "run/digest-0.key"});
+    }
     if (!signer.empty()) arguments.insert(arguments.end(), {"--signer", signer});
     const Outcome outcome = Tacet(arguments);
     EXPECT_EQ(outcome.exit_code == 0, outcome.err.empty()) << outcome.err;
@@ -131,8 +133,9 @@ TEST_F(AuditTest, ARunIsAuditedVerifiedAndDescribed) {
   EXPECT_EQ(Number(answer, "rounds"), 3);
   EXPECT_EQ(Refusal("run/audit.json"), "");
   EXPECT_EQ(Refusal("run/audit.json", signer), "");
-  const Outcome verified = Tacet({"audit", "verify", "run/audit.json", "--signer", signer,
-                                  "--model", "run/model.f32", "--json"});
+  const Outcome verified =
+      Tacet({"audit", "verify", "run/audit.json", "--signer", signer, "--model", "run/model.f32",
+             "--digest-key", "run/digest-0.key", "--json"});
   const auto json = JsonValue::Parse(verified.out);
   ASSERT_TRUE(json.ok()) << verified.err;
   EXPECT_TRUE(*json->Find("valid")->AsBool());
@@ -293,14 +296,14 @@ TEST_F(AuditTest, ACutChargeIsMissed) {
   WriteConfig(summary.Dump(), "run/summary.json");
   EXPECT_THAT(refusal(), HasSubstr("checkpoint counts 3 rounds"));
   std::filesystem::remove(path_ / "run" / "checkpoint");
-  EXPECT_THAT(refusal(), HasSubstr("but 2 rounds ended with"));
+  EXPECT_THAT(refusal(), HasSubstr("is not the model with which round 1 ended by metrics.jsonl"));
   // Without a summary the run is an unfinished one of two rounds. That record is not about the
   // model that was released.
   std::filesystem::remove(path_ / "run" / "summary.json");
   EXPECT_EQ(refusal(), "");
   EXPECT_EQ(Refusal("cut.json", signer), "");
   EXPECT_THAT(Refusal("cut.json", signer, "run/model.f32"),
-              AllOf(HasSubstr("the record is not about the model"),
+              AllOf(HasSubstr("the record is not about this model"),
                     HasSubstr("before a model was released")));
 }
 
@@ -377,8 +380,18 @@ TEST_F(AuditTest, AModelIsHeldAgainstItsRecord) {
   EXPECT_EQ(*record.Find("run")->Find("kind")->AsString(), "simulation");
   EXPECT_EQ(Refusal("run/audit.json", "", "run/model.f32"), "");
   EXPECT_THAT(Refusal("run/audit.json", "", "other/model.f32"),
-              AllOf(HasSubstr("other/model.f32"), HasSubstr("the record is not about the model")));
+              AllOf(HasSubstr("other/model.f32"), HasSubstr("the record is not about this model")));
   EXPECT_THAT(Refusal("run/audit.json", "", "nowhere"), HasSubstr("nowhere"));
+  // The record and the model alone do not tell that they belong together.
+  const Outcome keyless = Tacet({"audit", "verify", "run/audit.json", "--model", "run/model.f32"});
+  EXPECT_EQ(keyless.exit_code, 1);
+  EXPECT_THAT(keyless.err, HasSubstr("--model and --digest-key go together"));
+  EXPECT_THAT(Read("run/audit.json"),
+              Not(HasSubstr(base::ToHex(crypto::Sha256(base::AsBytes(Read("run/model.f32")))))));
+  EXPECT_THAT(Tacet({"audit", "verify", "run/audit.json", "--model", "run/model.f32",
+                     "--digest-key", "other/digest-0.key"})
+                  .err,
+              HasSubstr("or the digest key is another one"));
   // The key's holder says that another model was released.
   const std::string released = record.Find("run")->Find("released_model")->Dump();
   EXPECT_THAT(Refusal(Forged("\"released_model\":" + released,

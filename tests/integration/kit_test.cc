@@ -1,10 +1,14 @@
 // Enrolment of five sites and a server by the commands that people are told, counted, and
 // `tacet client check` between them and their server.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -14,7 +18,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/base/test_size_for_test.h"
 #include "tests/integration/federation_for_test.h"
+#include "tests/live/hash_guesser.h"
 
 namespace tacet::app {
 namespace {
@@ -164,6 +170,53 @@ TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
   for (const auto& [who, count] : commands_) {
     EXPECT_LE(count, who == "coordinator" ? 10 : 3) << who;
   }
+}
+
+// The server's whole store against guesses of the sum that a query released, with the true one
+// among them: what a hash of the truth does not confirm, no number of other guesses confirms.
+TEST_F(KitTest, TheServersStoreConfirmsNoGuessOfTheAnswers) {
+  const std::string address = fmt::format("127.0.0.1:{}", FreePort());
+  SetUpFive(address);
+  StartServer({"--listen", address});
+  std::map<std::string, pid_t> running;
+  for (const std::string& name : five_) {
+    const std::vector<std::vector<std::string>> commands = CommandsOfKit(name);
+    By(name, commands[0]);
+    running[name] = Start(TACET_PROGRAM, commands[1], name + "-");
+  }
+  for (const auto& [name, process] : running) {
+    const Outcome ended = WaitFor(process, name + "-");
+    EXPECT_EQ(ended.exit_code, 0) << name << ": " << ended.err;
+  }
+  live::testing::HashGuesser guesser;
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path_ / "hub")) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    guesser.Hear(base::AsBytes(ReadAll(entry.path())));
+  }
+  EXPECT_GT(files, 5u);
+  const std::string released = Read("north/run/model.f32");
+  std::vector<float> truth(released.size() / sizeof(float));
+  ASSERT_FALSE(truth.empty());
+  std::memcpy(truth.data(), released.data(), released.size());
+  EXPECT_EQ(guesser.Confirms(truth), std::nullopt);
+  EXPECT_EQ(guesser.Confirms(std::vector<float>(truth.size())), std::nullopt);  // the initial one
+  // Guesses of one answer at a time, as the nearest floats on both sides of it.
+  const int guesses = base::TestSize("TACET_GUESSES", 1 << 9);
+  for (size_t i = 0; i < truth.size(); ++i) {
+    for (const float towards : {-INFINITY, INFINITY}) {
+      std::vector<float> guess = truth;
+      for (int n = 0; n < guesses; ++n) {
+        guess[i] = std::nextafter(guess[i], towards);
+        ASSERT_EQ(guesser.Confirms(guess), std::nullopt);
+        ASSERT_EQ(guesser.Confirms(std::span(guess).subspan(i, 1)), std::nullopt);
+      }
+    }
+  }
+  // The same search finds the sum once its hash is in the store.
+  guesser.Hear(crypto::Sha256(base::AsBytes(released)));
+  EXPECT_EQ(guesser.Confirms(truth), "SHA256 of little-endian binary32");
 }
 
 TEST_F(KitTest, AKitHasEverythingAndNamesAHostOfTheServer) {

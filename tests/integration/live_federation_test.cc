@@ -43,7 +43,8 @@ class KilledFederationTest : public LiveFederationTest {
       const Outcome audited = Tacet({"audit", "write", run, "--json"});
       ASSERT_EQ(audited.exit_code, 0) << audited.err;
       const Outcome verified = Tacet({"audit", "verify", run + "/audit.json", "--model",
-                                      sites_.front() + "/run/model.f32", "--json"});
+                                      sites_.front() + "/run/model.f32", "--digest-key",
+                                      run + "/digest-0.key", "--json"});
       ASSERT_EQ(verified.exit_code, 0) << verified.err;
       EXPECT_THAT(verified.out, HasSubstr("the released model is attested by"));
       const base::JsonValue record = *ReadJson(run + "/audit.json").Find("record");
@@ -293,10 +294,13 @@ class ChangedTermsTest : public ChangedMembersTest {
     const std::string run = site + "/run";
     const Outcome audited = Tacet({"audit", "write", run});
     EXPECT_EQ(audited.exit_code, 0) << audited.err;
-    const Outcome verified =
-        Tacet({"audit", "verify", run + "/audit.json", "--model", run + "/model.f32"});
-    EXPECT_EQ(verified.exit_code, 0) << verified.err;
     const base::JsonValue record = *ReadJson(run + "/audit.json").Find("record");
+    // The key of the epoch in which the last round ended.
+    const std::string epoch = record.Find("rounds")->items().back().Find("model_epoch")->Dump();
+    const Outcome verified =
+        Tacet({"audit", "verify", run + "/audit.json", "--model", run + "/model.f32",
+               "--digest-key", run + "/digest-" + epoch + ".key"});
+    EXPECT_EQ(verified.exit_code, 0) << verified.err;
     const base::JsonValue& privacy = *record.Find("privacy");
     const double worst = WorstOf(privacy);
     EXPECT_GT(worst, 0);
@@ -481,7 +485,7 @@ TEST_F(KilledFederationTest, TheServerHoldsNoModelAndNoKey) {
   server.AddMemory(server_);
   north.AddFolder(path_ / "north");
 
-  std::vector<std::string> models = PiecesOf(Read("federation/initial-model.f32"));
+  std::vector<std::string> models = PiecesOf(Read("federation/initial-model").substr(32));
   for (std::string& piece : PiecesOf(Read("north/run/model.f32"))) {
     models.push_back(std::move(piece));
   }

@@ -17,7 +17,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/base/float_bytes.h"
 #include "tacet/secagg/closed_round.h"
+#include "tacet/storage/file/digest_key_file.h"
 #include "tests/integration/haystack_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
 #include "tests/integration/lying_proxy_for_test.h"
@@ -424,8 +426,16 @@ TEST_F(TrafficTest, HoldsNoModelNoUpdateAndNoKey) {
   // This search finds what is there.
   EXPECT_THAT(trained.Find(planted), SizeIs(planted.size()));
   EXPECT_TRUE(traffic.Holds(base::AsText(manifest().manifest().hash())));
-  const crypto::Digest last_model = crypto::Sha256(base::AsBytes(Read("north/run/model.f32")));
-  EXPECT_TRUE(traffic.Holds(base::AsText(last_model)));
+  // The digest of the last model under the epoch's key is there, and its hash without a key is not.
+  const std::string last_model = Read("north/run/model.f32");
+  const auto key = storage::file::ReadDigestKey(path_ / "north/run/digest-0.key");
+  ASSERT_TRUE(key.ok()) << key.status();
+  const crypto::Digest digest = key->OfModel(base::FloatsOf(base::AsBytes(last_model)));
+  const crypto::Digest unkeyed = crypto::Sha256(base::AsBytes(last_model));
+  EXPECT_TRUE(traffic.Holds(base::AsText(digest)));
+  EXPECT_TRUE(server.Holds(base::AsText(digest)));
+  EXPECT_FALSE(traffic.Holds(base::AsText(unkeyed)));
+  EXPECT_FALSE(server.Holds(base::AsText(unkeyed)));
 }
 
 }  // namespace

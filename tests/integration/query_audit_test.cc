@@ -100,7 +100,8 @@ TEST_F(QueryAuditTest, TextAndAnswersAreBound) {
   EXPECT_EQ(verified.exit_code, 0) << verified.err;
   EXPECT_THAT(verified.out, AllOf(HasSubstr("query       SHA-256 " + base::ToHex(asked)),
                                   HasSubstr("the query's answers were not computed again")));
-  const Outcome whole = Tacet({"audit", "verify", "run/audit.json", "--model", "run/model.f32"});
+  const Outcome whole = Tacet({"audit", "verify", "run/audit.json", "--model", "run/model.f32",
+                               "--digest-key", "run/digest-0.key"});
   EXPECT_EQ(whole.exit_code, 0) << whole.err;
   EXPECT_THAT(whole.out, Not(HasSubstr("computed again")));
 
@@ -142,7 +143,8 @@ TEST_F(QueryAuditTest, TextAndAnswersAreBound) {
     }
     changed.Set("answers", answers.Set("questions", std::move(questions)));
   };
-  EXPECT_THAT(Refusal({"audit", "verify", Forged(another_answer), "--model", "run/model.f32"}),
+  EXPECT_THAT(Refusal({"audit", "verify", Forged(another_answer), "--model", "run/model.f32",
+                       "--digest-key", "run/digest-0.key"}),
               AllOf(HasSubstr("the query's answers"), HasSubstr("the released sum gives")));
 }
 

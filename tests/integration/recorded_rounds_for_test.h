@@ -119,7 +119,10 @@ class RecordedRounds {
     const auto& params = agreed.terms().aggregation();
     member::MemoryMemberState state;
     auto model = *member::MemberModel::Load(
-        agreed, *storage::file::SiteFolder::Open(home)->InitialModel(), state);
+        agreed,
+        secagg::DigestKey::OfEpoch(site.epoch_key, agreed.spec().scheme, agreed.hash(),
+                                   site.joined.manifest.epoch()),
+        *storage::file::SiteFolder::Open(home)->InitialModel(), state);
     for (const auto& [round, attempt] : published_) {
       SCOPED_TRACE(round);
       const Number number = NumberOf(attempt);

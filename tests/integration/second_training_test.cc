@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -174,17 +175,21 @@ TEST_P(SecondTrainingStoresTest, GoesOnThroughKillsAndLedgersAddUp) {
     EXPECT_THAT(told.Find("run")->Dump(), HasSubstr("run-1"));
   }
   // Each training has a record of its own.
-  for (const std::string run : {"north/run", "north/run-1"}) {
+  for (const auto& [run, epoch] :
+       std::vector<std::pair<std::string, int>>{{"north/run", 0}, {"north/run-1", 1}}) {
     const Outcome audited = Tacet({"audit", "write", run});
     EXPECT_EQ(audited.exit_code, 0) << audited.err;
     const Outcome verified =
-        Tacet({"audit", "verify", run + "/audit.json", "--model", run + "/model.f32"});
+        Tacet({"audit", "verify", run + "/audit.json", "--model", run + "/model.f32",
+               "--digest-key", fmt::format("{}/digest-{}.key", run, epoch)});
     EXPECT_EQ(verified.exit_code, 0) << verified.err;
     EXPECT_EQ(Tacet({"report", run}).exit_code, 0);
   }
-  EXPECT_EQ(Tacet({"audit", "verify", "north/run-1/audit.json", "--model", "north/run/model.f32"})
-                .exit_code,
-            1);
+  const Outcome of_another =
+      Tacet({"audit", "verify", "north/run-1/audit.json", "--model", "north/run/model.f32",
+             "--digest-key", "north/run-1/digest-1.key"});
+  EXPECT_EQ(of_another.exit_code, 1);
+  EXPECT_THAT(of_another.err, HasSubstr("the record is not about this model"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, SecondTrainingStoresTest,

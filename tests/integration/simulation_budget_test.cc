@@ -84,6 +84,8 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
     header.data_set = spec.data.name;
     header.data_digest =
         ledger::KeyedDataDigest(*store->DataKey(), ledger::kLedgerDigest, spec.data.digest);
+    crypto::SystemEntropy entropy;
+    ASSERT_TRUE(store->DigestKey(entropy).ok());
     header.spending = {.budget_epsilon = 10, .delta = 1e-5};
     auto ledger = ledger::PrivacyLedger::Create(*store->OpenLedger(header));
     ASSERT_TRUE(ledger.ok()) << ledger.status();

@@ -174,9 +174,14 @@ inline absl::StatusOr<protocol::AnnouncedAttempt> AwaitPhase(const SiteForTest& 
   return absl::DeadlineExceededError("the phase did not come");
 }
 
-// The server learns that all are there.
+// The server learns that all are there, and with which model round 0 begins. One that is further
+// refuses to hear it.
 inline absl::Status ShowUp(const SitesForTest& sites) {
-  for (const auto& site : sites) TACET_RETURN_IF_ERROR(site->Look().status());
+  for (const auto& site : sites) {
+    TACET_RETURN_IF_ERROR(site->Look().status());
+    const absl::Status stated = site->State(0);
+    if (protocol::IsRetryable(stated)) return stated;
+  }
   return absl::OkStatus();
 }
 

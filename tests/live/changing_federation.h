@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tacet/agreement/epoch_chain.h"
+#include "tacet/protocol/epoch_opening.h"
 #include "tests/live/live_federation.h"
 
 namespace tacet::live::testing {
@@ -117,7 +118,7 @@ class ChangingFederation {
       spec.agreement.training = spec.epoch;
       spec.agreement.model = "another";
       spec.agreement.dimension = dimension;
-      spec.agreement.initial_model = protocol::ModelDigest(std::vector<float>(dimension));
+      spec.agreement.initial_model = protocol::testing::ZerosOf(dimension).Digest();
       spec.agreement.rounds = rounds;
       if (change) change(spec);
     });
@@ -169,21 +170,21 @@ class ChangingFederation {
         site.ledger, ledger::PrivacyLedger::Create(std::move(opened), [this] { return now; }));
     TACET_ASSIGN_OR_RETURN(policy::Permission permission,
                            policy::Permission::WithoutPolicy(std::nullopt, epoch.manifest));
-    TACET_ASSIGN_OR_RETURN(
-        site.session, member::MemberSession::Create({.manifest = epoch.manifest,
-                                                     .member = number,
-                                                     .signing_key = site.keys.signing,
-                                                     .exchange_key = exchange_key,
-                                                     .epoch_key = epoch.key,
-                                                     .server = *site.remote,
-                                                     .state = site.state,
-                                                     .updates = site.updates,
-                                                     .log = site.log,
-                                                     .ledger = *site.ledger,
-                                                     .permission = std::move(permission),
-                                                     .entropy = site.entropy,
-                                                     .clock = [this] { return now; }},
-                                                    std::vector<float>(epoch.agreed().dimension)));
+    TACET_ASSIGN_OR_RETURN(site.session, member::MemberSession::Create(
+                                             {.manifest = epoch.manifest,
+                                              .member = number,
+                                              .signing_key = site.keys.signing,
+                                              .exchange_key = exchange_key,
+                                              .epoch_key = epoch.key,
+                                              .server = *site.remote,
+                                              .state = site.state,
+                                              .updates = site.updates,
+                                              .log = site.log,
+                                              .ledger = *site.ledger,
+                                              .permission = std::move(permission),
+                                              .entropy = site.entropy,
+                                              .clock = [this] { return now; }},
+                                             protocol::testing::ZerosOf(epoch.agreed().dimension)));
     return absl::OkStatus();
   }
 
@@ -262,6 +263,18 @@ class ChangingFederation {
     auto& site = sites_[id];
     if (site == nullptr) site = std::make_unique<Site>(id, entropy_);
     return *site;
+  }
+  // The state that a site keeps, and its digests as the members of an epoch compute them.
+  protocol::Checkpoint CheckpointOf(int id) {
+    const agreement::Manifest& manifest = SiteOf(id).epoch->manifest.manifest();
+    return protocol::testing::ValueOf(protocol::ReadCheckpoint(
+        protocol::testing::ValueOf(SiteOf(id).state.LoadCheckpoint()), manifest.federation(),
+        manifest.spec().training, protocol::StateSizeOf(manifest.spec())));
+  }
+  static protocol::OpeningState StateUnder(const Epoch& epoch, const protocol::Checkpoint& state) {
+    const auto key = secagg::DigestKey::OfEpoch(epoch.key, epoch.agreed().scheme, epoch.hash(),
+                                                epoch.manifest.epoch());
+    return protocol::OpeningStateOf(state.next_round, protocol::DigestsOf(state, key));
   }
   const Epoch& EpochOf(uint32_t number) const {
     const auto found = std::ranges::find_if(

@@ -43,11 +43,11 @@ constexpr uint32_t kSeats = 4;    // of the members 0 to 3
 constexpr uint32_t kCorrupt = 1;
 
 // With one key coefficient a polynomial f + 1 seats decrypt.
-agreement::ManifestSpec Agreement(const std::vector<float>& model) {
+agreement::ManifestSpec Agreement(const agreement::InitialModel& model) {
   agreement::ManifestSpec spec;
   spec.model = "logistic";
   spec.dimension = kDimension;
-  spec.initial_model = protocol::ModelDigest(model);
+  spec.initial_model = model.Digest();
   spec.sampling.cohort = kSites;
   spec.sampling.min_participants = 3;
   spec.rounds = 3;
@@ -122,14 +122,12 @@ class KeyTheftTest : public ::testing::Test {
     Epoch begun{.manifest = ValueOf(agreement::SignedManifest::Sign(std::move(spec), coordinator_)),
                 .key = entropy_.Draw(32)};
     for (uint64_t i = 0; i < kSites; ++i) {
-      const auto* model = reinterpret_cast<const uint8_t*>(model_.data());
-      const agreement::Invitation invitation{
-          .manifest = begun.manifest.bytes(),
-          .earlier = manifests_,
-          .certificate = CertificateFor(requests[i]),
-          .epoch_key =
-              ValueOf(agreement::EncryptEpochKey(begun.manifest, i, begun.key, coordinator_)),
-          .initial_model = {model, model + kDimension * sizeof(float)}};
+      const agreement::Invitation invitation{.manifest = begun.manifest.bytes(),
+                                             .earlier = manifests_,
+                                             .certificate = CertificateFor(requests[i]),
+                                             .epoch_key = ValueOf(agreement::EncryptEpochKey(
+                                                 begun.manifest, i, begun.key, coordinator_)),
+                                             .initial_model = agreement::WriteInitialModel(model_)};
       const auto joined = sites_[i].Join(agreement::WriteInvitation(invitation),
                                          coordinator_.public_key(), unlocker_);
       EXPECT_TRUE(joined.ok()) << joined.status();
@@ -257,7 +255,7 @@ class KeyTheftTest : public ::testing::Test {
                                       .not_before = 1'750'000'000,
                                       .not_after = 1'760'000'000},
                                      authority_key_));
-  std::vector<float> model_ = std::vector<float>(kDimension);
+  agreement::InitialModel model_{.salt = {3}, .parameters = std::vector<float>(kDimension)};
   std::vector<SiteFolder> sites_;
   std::vector<base::Bytes> manifests_;
   crypto::Digest last_{};

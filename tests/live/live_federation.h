@@ -209,23 +209,23 @@ class LiveFederation {
     site.ledger = protocol::testing::ValueOf(ledger::PrivacyLedger::Create(
         protocol::testing::ValueOf(ledger::testing::OpenMemoryLedger(memory)),
         [this] { return now; }, permission.year()));
-    site.session = protocol::testing::ValueOf(
-        member::MemberSession::Create({.manifest = members.manifest(),
-                                       .member = site.number,
-                                       .signing_key = members.site(site.number).signing,
-                                       .exchange_key = members.exchange_key(site.number),
-                                       .epoch_key = members.epoch_key(),
-                                       .server = site.remote,
-                                       .state = site.state,
-                                       .updates = site.updates,
-                                       .log = site.log,
-                                       .ledger = *site.ledger,
-                                       .permission = permission,
-                                       .entropy = site.entropy,
-                                       .rule = site.rule,
-                                       .clock = [this] { return now; },
-                                       .checkpoints = checkpoints},
-                                      std::vector<float>(protocol::testing::kSmallDimension)));
+    site.session = protocol::testing::ValueOf(member::MemberSession::Create(
+        {.manifest = members.manifest(),
+         .member = site.number,
+         .signing_key = members.site(site.number).signing,
+         .exchange_key = members.exchange_key(site.number),
+         .epoch_key = members.epoch_key(),
+         .server = site.remote,
+         .state = site.state,
+         .updates = site.updates,
+         .log = site.log,
+         .ledger = *site.ledger,
+         .permission = permission,
+         .entropy = site.entropy,
+         .rule = site.rule,
+         .clock = [this] { return now; },
+         .checkpoints = checkpoints},
+        protocol::testing::ZerosOf(protocol::testing::kSmallDimension)));
   }
 
   // Everybody who is there is connected, whatever its session does.
@@ -349,11 +349,14 @@ class LiveFederation {
   }
 
   absl::StatusOr<base::Bytes> Answer(std::span<const uint8_t> request) {
-    auto answer = handler->Handle(request, std::nullopt);
-    TACET_RETURN_IF_ERROR(answer.status());
-    if (const auto* waiting = std::get_if<server::Waiting>(&*answer))
-      return handler->Answer(*waiting);
-    return std::get<base::Bytes>(*std::move(answer));
+    if (hear) hear(request);
+    auto handled = handler->Handle(request, std::nullopt);
+    TACET_RETURN_IF_ERROR(handled.status());
+    const auto* waiting = std::get_if<server::Waiting>(&*handled);
+    absl::StatusOr<base::Bytes> answer =
+        waiting != nullptr ? handler->Answer(*waiting) : std::get<base::Bytes>(*std::move(handled));
+    if (hear && answer.ok()) hear(*answer);
+    return answer;
   }
 
   // What `site` says, and who is in which round: an upload is taken when its last part arrives.
@@ -381,6 +384,7 @@ class LiveFederation {
   }
 
   bool restarts = true;
+  std::function<void(std::span<const uint8_t>)> hear;  // every request and every answer
   std::function<void()> between;                     // the server's part of a turn and the members'
   member::SharedCheckpoints* checkpoints = nullptr;  // of the sessions started from now on
   uint64_t now = 1'755'000'000;

@@ -35,16 +35,16 @@ TEST_F(LyingOpeningTest, AMinorityChangesNothing) {
   all_.LoseServerFolder();
   const auto& second = all_.Sign(kAll, &first);
   all_.Begin(second);
-  const State invented{.round = 5, .model_digest = {1}, .state_digest = {2}};
+  const protocol::OpeningState invented{.round = 5, .model_digest = {1}, .state_digest = {2}};
   for (const int liar : {3, 4}) {
-    const auto take = [&](const State& state) {
-      return all_.server->TakeOpeningStatement(second.NumberOf(liar),
-                                               Says(liar, Word::kHas, second, state, earlier));
+    const auto take = [&](const protocol::OpeningState& state) {
+      return all_.server->TakeOpeningStatement(
+          second.NumberOf(liar), Says(liar, Word::kHas, second, state, Under(second, earlier)));
     };
     EXPECT_TRUE(take(invented).ok());
-    EXPECT_TRUE(take(earlier).ok());
+    EXPECT_TRUE(take(Under(second, earlier)).ok());
     // Not many of them, and no round that does not exist.
-    State another = invented;
+    protocol::OpeningState another = invented;
     another.round = 4;
     EXPECT_THAT(base::Message(take(another)), HasSubstr("2 other opening statements"));
     another.round = 7;
@@ -82,7 +82,7 @@ TEST_F(LyingOpeningTest, NobodyGoesBackWithoutAQuorum) {
       AllSay({1, 2, 3, 4}, Word::kHas, second, before)};
   const secagg::Attempt again{.manifest_hash = second.hash(),
                               .number = {.epoch = 1, .round = 1, .attempt = 0},
-                              .model_digest = before.model_digest};
+                              .model_digest = Under(second, before).model_digest};
   for (const std::vector<base::Bytes>& lie : lies) {
     TellThat(0, 1, lie);
     Step(0);
@@ -152,7 +152,7 @@ TEST_F(LyingOpeningTest, WhatASumStartedFromIsNeverUndone) {
   const std::map<int, uint32_t> rounds = {{0, RoundOf(0)}, {1, RoundOf(1)}};
   const secagg::Attempt again{.manifest_hash = second.hash(),
                               .number = {.epoch = 1, .round = 1, .attempt = 0},
-                              .model_digest = before.model_digest};
+                              .model_digest = Under(second, before).model_digest};
   for (const auto& [id, round] : rounds) {
     TellThat(id, 1, AllSay({2, 3, 4}, Word::kHas, second, before));
     Step(id);
@@ -192,7 +192,9 @@ TEST_P(DividingOpeningTest, NobodyEndsWithAModelThatOthersDoNotHave) {
   all_.Begin(second);
   for (const int id : kAll) {
     const bool fooled = std::ranges::find(told_of_the_end, id) != told_of_the_end.end();
-    const auto has_both = [&](int site) { return Says(site, Word::kHas, second, end, before); };
+    const auto has_both = [&](int site) {
+      return Says(site, Word::kHas, second, Under(second, end), Under(second, before));
+    };
     if (fooled) {
       TellThat(id, 6, {has_both(0), has_both(1), has_both(3)});
     } else {
@@ -280,7 +282,7 @@ TEST_F(LyingOpeningTest, NoSeatUnmasksAnAttemptBehindTheOpening) {
   all_.Begin(second);
   const secagg::Attempt attempt{.manifest_hash = second.hash(),
                                 .number = {.epoch = 1, .round = 5, .attempt = 0},
-                                .model_digest = before.model_digest};
+                                .model_digest = Under(second, before).model_digest};
   for (const int id : {1, 2}) {
     Tell(id, AllSay({0, 1, 3, 4}, Word::kVote, second, end), [=](protocol::Announcement& told) {
       told.finished = 6;
@@ -373,15 +375,14 @@ TEST_F(LyingOpeningTest, OneVoteStopsAndUndoesNothing) {
     const auto& first = all.Sign(kAll);
     all.Begin(first);
     all.RunUntil(2);
-    const auto attested =
-        ValueOf(protocol::ReadAttestation(all.SiteOf(4).session->Attestation(), first.manifest));
-    const State before{attested.round, attested.model_digest, attested.state_digest};
+    const State before = all.CheckpointOf(4);
     all.RunUntil(3);
     const auto& second = all.Sign(kAll, &first);
     all.Begin(second);
     all.SiteOf(4).session.reset();
-    const State state =
-        invents ? State{.round = 5, .model_digest = {1}, .state_digest = {2}} : before;
+    const protocol::OpeningState state =
+        invents ? protocol::OpeningState{.round = 5, .model_digest = {1}, .state_digest = {2}}
+                : Under(second, before);
     const base::Bytes vote = protocol::WriteOpeningStatement(
         {.word = Word::kVote, .member = second.NumberOf(4), .state = state}, second.manifest,
         all.SiteOf(4).keys.signing);
@@ -403,19 +404,15 @@ TEST_F(LyingOpeningTest, NoMemberUndoesMoreThanTheVotesSay) {
     spec.agreement.committee = {.seats = 5, .corrupt = 2};
     spec.agreement.committee_members = {0, 1, 2, 3, 4};
   };
-  const auto attestation_of = [&](int id) {
-    return ValueOf(protocol::ReadAttestation(all.SiteOf(id).session->Attestation(),
-                                             all.SiteOf(id).epoch->manifest));
-  };
   const auto& first = all.Sign(six, nullptr, five_seats);
   all.Begin(first);
   all.RunUntil(3);
-  const protocol::Attestation third = attestation_of(5);
+  const State third = all.CheckpointOf(5);
   all.SiteOf(5).session.reset();
-  std::optional<protocol::Attestation> fifth;
+  std::optional<State> fifth;
   for (int turn = 0; turn < 300 && all.server->Status().finished < 6; ++turn) {
     all.Turn();
-    if (all.SiteOf(0).session->next_round() == 5) fifth = attestation_of(0);
+    if (all.SiteOf(0).session->next_round() == 5) fifth = all.CheckpointOf(0);
   }
   ASSERT_TRUE(fifth.has_value());
   ASSERT_TRUE(all.Join(5, first).ok());
@@ -426,16 +423,17 @@ TEST_F(LyingOpeningTest, NoMemberUndoesMoreThanTheVotesSay) {
   std::vector<base::Bytes> votes, attestations;
   for (const int id : {0, 1, 3, 4}) {
     votes.push_back(protocol::WriteOpeningStatement(
-        {.word = Word::kVote,
-         .member = second.NumberOf(id),
-         .state = {fifth->round, fifth->model_digest, fifth->state_digest}},
+        {.word = Word::kVote, .member = second.NumberOf(id), .state = Under(second, *fifth)},
         second.manifest, all.SiteOf(id).keys.signing));
   }
   for (const int id : {2, 3, 4}) {
-    protocol::Attestation stated = third;
-    stated.member = second.NumberOf(id);
-    attestations.push_back(
-        protocol::WriteAttestation(stated, second.manifest, all.SiteOf(id).keys.signing));
+    const protocol::OpeningState stated = Under(second, third);
+    attestations.push_back(protocol::WriteAttestation({.member = second.NumberOf(id),
+                                                       .round = stated.round,
+                                                       .model_digest = stated.model_digest,
+                                                       .state_digest = stated.state_digest},
+                                                      second.manifest,
+                                                      all.SiteOf(id).keys.signing));
   }
   bool asked_for_checkpoint = false;
   all.SiteOf(5).lie = [&](const protocol::RequestBody& body, Answered answer) -> Answered {

@@ -97,6 +97,7 @@ class LyingServerTest : public ::testing::Test {
     return 0;
   }
   void Begin() {
+    live_.Turn(0);  // the seats name the model with which round 0 begins
     live_.Tick(0);
     ASSERT_TRUE(live_.IsAt(protocol::AttemptPhase::kCollecting));
   }
@@ -612,8 +613,9 @@ class LyingServerAndLatecomersTest : public ::testing::Test {
                                             protocol::StateSizeOf(manifest().manifest().spec())));
   }
   base::Bytes Sealed(const protocol::Checkpoint& state) {
-    return protocol::SealCheckpoint(state, protocol::DigestsOf(state), manifest().manifest(),
-                                    manifest().epoch(), 0, live_.members.epoch_key(), entropy_);
+    return protocol::SealCheckpoint(state, live_.site(0).session->digest_key().OfModel(state.model),
+                                    manifest().manifest(), manifest().epoch(), 0,
+                                    live_.members.epoch_key(), entropy_);
   }
   // The late member is given `sealed` in the place of each checkpoint for which `wanted`.
   void LieInCheckpoints(base::Bytes sealed,
@@ -712,6 +714,7 @@ TEST_F(LyingServerTest, WhatTheManifestDoesNotHaveIsNamed) {
   for (size_t i = 0; i < lies.size(); ++i) {
     SCOPED_TRACE(i);
     LiveFederation live;
+    live.Turn(0);
     live.Tick(0);
     Site& site = live.site(0);
     LieInAnnouncements(site, lies[i].second);

@@ -11,6 +11,7 @@
 #include "tacet/protocol/testing/small_federation.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/server/request_handler.h"
+#include "tacet/server/testing/initial_attestations.h"
 #include "tacet/server/testing/memory_server_store.h"
 
 namespace tacet::live {
@@ -191,16 +192,6 @@ TEST(AttestationTest, IsReadAsItWasSigned) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(AttestationTest, TheStateIsModelAndVelocity) {
-  const protocol::Checkpoint checkpoint{.model = {1, 2}, .velocity = {3, 4}};
-  protocol::Checkpoint other = checkpoint;
-  other.velocity[1] = 5;
-  EXPECT_NE(protocol::DigestsOf(checkpoint).state, protocol::DigestsOf(other).state);
-  other = checkpoint;
-  other.model[0] = 5;
-  EXPECT_NE(protocol::DigestsOf(checkpoint).state, protocol::DigestsOf(other).state);
-}
-
 struct Seen {
   std::string kind;
   absl::StatusCode code;
@@ -210,6 +201,7 @@ struct Seen {
 class RequestHandlerTest : public ::testing::Test, protected server::RequestObserver {
  protected:
   RequestHandlerTest() {
+    server::testing::AttestInitialModel(*server_, Members());
     for (uint64_t member = 0; member < 5; ++member) server_->NotePresence(member);
   }
   void OnRequest(std::string_view kind, const absl::Status& status, size_t, size_t) override {

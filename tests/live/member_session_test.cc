@@ -591,7 +591,7 @@ TEST(MemberSessionTest, NobodyActsInAnothersName) {
          .permission = protocol::testing::ValueOf(
              policy::Permission::WithoutPolicy(std::nullopt, live.members.manifest())),
          .entropy = site.entropy},
-        std::vector<float>(kSmallDimension));
+        protocol::testing::ZerosOf(kSmallDimension));
     EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(base::Message(made.status()), HasSubstr("are not those of member 1"));
   }

@@ -30,7 +30,7 @@ absl::Status TryToRestart(LiveFederation& live, LiveFederation::Site& site) {
               .permission = protocol::testing::ValueOf(
                   policy::Permission::WithoutPolicy(std::nullopt, live.members.manifest())),
               .entropy = site.entropy},
-             std::vector<float>(protocol::testing::kSmallDimension))
+             protocol::testing::ZerosOf(protocol::testing::kSmallDimension))
       .status();
 }
 

@@ -21,21 +21,23 @@ class OpeningFixture : public ::testing::Test {
   using Answered = absl::StatusOr<base::Bytes>;
   using Epoch = ChangingFederation::Epoch;
   using Word = protocol::OpeningWord;
-  using State = protocol::OpeningState;
+  using State = protocol::Checkpoint;
 
   inline static const std::vector<int> kAll = {0, 1, 2, 3, 4};
 
-  // What a site has.
-  State StateOf(int id) {
-    const auto attested = protocol::testing::ValueOf(protocol::ReadAttestation(
-        all_.SiteOf(id).session->Attestation(), all_.SiteOf(id).epoch->manifest));
-    return {attested.round, attested.model_digest, attested.state_digest};
+  // What a site has; each epoch has digests of its own for it.
+  State StateOf(int id) { return all_.CheckpointOf(id); }
+  static protocol::OpeningState Under(const Epoch& epoch, const State& state) {
+    return ChangingFederation::StateUnder(epoch, state);
   }
-  base::Bytes Says(int id, Word word, const Epoch& epoch, const State& state,
-                   std::optional<State> earlier = std::nullopt) {
+  base::Bytes Says(int id, Word word, const Epoch& epoch, const protocol::OpeningState& state,
+                   std::optional<protocol::OpeningState> earlier = std::nullopt) {
     return protocol::WriteOpeningStatement(
         {.word = word, .member = epoch.NumberOf(id), .state = state, .earlier = earlier},
         epoch.manifest, all_.SiteOf(id).keys.signing);
+  }
+  base::Bytes Says(int id, Word word, const Epoch& epoch, const State& state) {
+    return Says(id, word, epoch, Under(epoch, state));
   }
   std::vector<base::Bytes> AllSay(const std::vector<int>& ids, Word word, const Epoch& epoch,
                                   const State& state) {

@@ -92,19 +92,20 @@ TEST_F(SharedBudgetTest, APermissionIsForOneTrainingAndItsBudget) {
   Join(live);
   const auto create = [&](const policy::Permission& permission, ledger::PrivacyLedger& ledger) {
     LiveFederation::Site& site = live.site(0);
-    return member::MemberSession::Create({.manifest = live.members.manifest(),
-                                          .member = 0,
-                                          .signing_key = live.members.site(0).signing,
-                                          .exchange_key = live.members.exchange_key(0),
-                                          .epoch_key = live.members.epoch_key(),
-                                          .server = site.remote,
-                                          .state = site.state,
-                                          .updates = site.updates,
-                                          .log = site.log,
-                                          .ledger = ledger,
-                                          .permission = permission,
-                                          .entropy = site.entropy},
-                                         std::vector<float>(protocol::testing::kSmallDimension))
+    return member::MemberSession::Create(
+               {.manifest = live.members.manifest(),
+                .member = 0,
+                .signing_key = live.members.site(0).signing,
+                .exchange_key = live.members.exchange_key(0),
+                .epoch_key = live.members.epoch_key(),
+                .server = site.remote,
+                .state = site.state,
+                .updates = site.updates,
+                .log = site.log,
+                .ledger = ledger,
+                .permission = permission,
+                .entropy = site.entropy},
+               protocol::testing::ZerosOf(protocol::testing::kSmallDimension))
         .status();
   };
   const absl::Status unlimited = create(*live.site(0).permission, *live.site(1).ledger);

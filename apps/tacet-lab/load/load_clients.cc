@@ -19,15 +19,14 @@ constexpr uint64_t kActing = 16;
 absl::StatusOr<LoadResult> RunLoadClients(const LoadFederation& federation,
                                           const LoadClientsSpec& spec) {
   LoadMeter meter(federation.sites.size(), spec.on_round);
-  LoadCommons commons{
-      .federation = federation,
-      .server = spec.server,
-      .folder = spec.folder,
-      .meter = meter,
-      .turns = Turns(kActing),
-      .initial_model = std::vector<float>(federation.manifest->manifest().spec().dimension),
-      .checkpoints = {},
-      .stored_checkpoints = {}};
+  LoadCommons commons{.federation = federation,
+                      .server = spec.server,
+                      .folder = spec.folder,
+                      .meter = meter,
+                      .turns = Turns(kActing),
+                      .initial_model = InitialModelOf(federation.manifest->manifest().spec()),
+                      .checkpoints = {},
+                      .stored_checkpoints = {}};
   std::vector<std::unique_ptr<LoadMember>> members;
   for (uint64_t number = 0; number < federation.sites.size(); ++number) {
     TACET_ASSIGN_OR_RETURN(std::unique_ptr<LoadMember> member, LoadMember::Create(commons, number));

@@ -27,7 +27,7 @@ absl::StatusOr<agreement::ManifestSpec> Agreement(const LoadFederationSpec& spec
   agreement::ManifestSpec agreement;
   agreement.model = "synthetic";
   agreement.dimension = spec.dimension;
-  agreement.initial_model = protocol::ModelDigest(std::vector<float>(spec.dimension));
+  agreement.initial_model = InitialModelOf(agreement).Digest();
   agreement.sampling.cohort = cohort;
   agreement.rounds = spec.rounds;
   agreement.mechanism.coordinate_bound = 0.1;
@@ -47,6 +47,10 @@ crypto::CertificateSpec CertificateOf(std::string name, crypto::CertificateRole 
 }
 
 }  // namespace
+
+agreement::InitialModel InitialModelOf(const agreement::ManifestSpec& agreed) {
+  return {.salt = {}, .parameters = std::vector<float>(agreed.dimension)};
+}
 
 absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec,
                                                   const std::filesystem::path& folder,

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/crypto/certificates.h"
@@ -26,6 +27,9 @@ struct LoadFederationSpec {
 
 // Members that exist in this process only, and the server's folder, ready to be served: its keys
 // are locked with `key_file`, which lies beside it.
+// Zeros. Nobody has to be kept from guessing them.
+agreement::InitialModel InitialModelOf(const agreement::ManifestSpec& agreed);
+
 struct LoadFederation {
   std::unique_ptr<agreement::SignedManifest> manifest;
   std::vector<agreement::MemberKeys> sites;

@@ -34,7 +34,7 @@ struct LoadCommons {
   std::filesystem::path folder;
   LoadMeter& meter;
   Turns turns;
-  std::vector<float> initial_model;
+  agreement::InitialModel initial_model;
   // The members' copies of the same model are in memory once.
   member::SharedCheckpoints checkpoints;
   member::MemoryMemberState::Checkpoints stored_checkpoints;

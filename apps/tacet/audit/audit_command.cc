@@ -22,6 +22,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/storage/file/digest_key_file.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::app::audit {
@@ -188,6 +189,10 @@ class VerifyCommand : public program::Command {
     options.AddPositional("file", "audit file that `tacet audit write` wrote", {}, true, &file_);
     options.AddString("signer", "fingerprint of the key that must have signed the audit", &signer_);
     options.AddString("model", "model file, which must be one of this run's", &model_);
+    options.AddString("digest-key",
+                      "with --model: file with the key of the model's digest, digest-EPOCH.key of "
+                      "the run directory (32 bytes, mode 0600)",
+                      &digest_key_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
@@ -231,23 +236,32 @@ class VerifyCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(tacet::audit::VerifiedAudit audit,
                            tacet::audit::VerifyAudit(file, signer_));
     std::optional<base::Bytes> model;
+    if (model_.has_value() != digest_key_.has_value()) {
+      return base::InvalidArgument(
+          "--model and --digest-key go together: the record names models by digests under a key "
+          "that it leaves out, digest-EPOCH.key of the run directory");
+    }
     if (model_.has_value()) {
+      TACET_ASSIGN_OR_RETURN(const secagg::DigestKey key,
+                             storage::file::ReadDigestKey(*digest_key_));
       TACET_ASSIGN_OR_RETURN(model, storage::file::ReadFile(*model_));
-      absl::StatusOr<std::string> which =
-          tacet::audit::CheckModelFile(audit.run, crypto::Sha256(*model));
+      TACET_ASSIGN_OR_RETURN(const std::vector<float> values,
+                             run::LoadParameters(*model_, "--model"));
+      absl::StatusOr<std::string> which = tacet::audit::CheckModel(audit.run, values, key);
       if (!which.ok()) return base::Annotate(which.status(), *model_);
       model_is_ = *std::move(which);
     } else {
       audit.notes.push_back(
-          "whether a model is that of the record was not checked: give its file with --model");
+          "whether a model is that of the record was not checked: give its file with --model, and "
+          "the key of its digest with --digest-key");
     }
     TACET_RETURN_IF_ERROR(CheckQuery(audit, model));
     return audit;
   }
 
   // The query of the record: its text by the agreement, its answers by the released sum.
-  static absl::Status CheckQuery(tacet::audit::VerifiedAudit& audit,
-                                 const std::optional<base::Bytes>& model) {
+  absl::Status CheckQuery(tacet::audit::VerifiedAudit& audit,
+                          const std::optional<base::Bytes>& model) const {
     if (!audit.run.facts.query.has_value()) return absl::OkStatus();
     const tacet::audit::AuditedQuery& query = *audit.run.facts.query;
     const auto loaded = statistics::AgreedQuery(query.agreed, audit.run.agreed());
@@ -259,10 +273,10 @@ class VerifyCommand : public program::Command {
     }
     TACET_RETURN_IF_ERROR(
         base::Annotate(statistics::CheckQuestions(*loaded, query.answers), "the query's answers"));
-    if (!model.has_value() || crypto::Sha256(*model) != audit.run.facts.released_model) {
+    if (!model.has_value() || model_is_ != tacet::audit::kReleasedModel) {
       audit.notes.push_back(
           "the query's answers were not computed again: give the released sum, model.f32, with "
-          "--model");
+          "--model, and the key of its digest with --digest-key");
       return absl::OkStatus();
     }
     return base::Annotate(
@@ -271,7 +285,7 @@ class VerifyCommand : public program::Command {
   }
 
   std::string file_, signer_;
-  std::optional<std::string> model_;
+  std::optional<std::string> model_, digest_key_;
   std::string model_is_;  // which of the run's models `model_` holds, in words
   bool json_ = false;
 };

@@ -31,11 +31,6 @@ using tacet::audit::AuditedAttempt;
 using tacet::audit::AuditedRound;
 using tacet::audit::AuditFacts;
 
-absl::StatusOr<crypto::Digest> FileDigest(const std::filesystem::path& path) {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, storage::file::ReadFile(path));
-  return crypto::Sha256(bytes);
-}
-
 // The manifests that charges were made under, in their order, and their agreements, in the order of
 // their last charges.
 absl::Status AddManifests(const run::RunRecord& run, AuditFacts& facts) {
@@ -85,7 +80,8 @@ std::vector<AuditedRound> RoundsOf(const run::RunRecord& run) {
     rounds[record.round] = {.round = record.round,
                             .participants = record.cohort_size,
                             .sum_not_seen = record.cohort_size == 0,
-                            .model = record.model};
+                            .model = record.model,
+                            .model_epoch = record.model_epoch};
   }
   for (const LedgerEntry& entry : run.ledger->entries) {
     const secagg::AttemptNumber& number = entry.label.number;
@@ -178,19 +174,31 @@ absl::Status CheckCheckpoint(const run::RunRecord& run, const std::optional<base
                           run::kMetricsFile, run.rounds.size());
   }
   if (rounds == 0 || !agreed.federated_part.empty()) return absl::OkStatus();
-  if (run.rounds[rounds - 1].model == protocol::ModelDigest(checkpoint.model)) {
-    return absl::OkStatus();
-  }
+  TACET_ASSIGN_OR_RETURN(const bool is_same,
+                         run::IsModelOf(run, run.rounds[rounds - 1], checkpoint.model));
+  if (is_same) return absl::OkStatus();
   return base::DataLoss("the model in {} is not the one with which round {} ended by {}", file,
                         rounds - 1, run::kMetricsFile);
 }
 
-absl::Status AddReleasedModel(const run::RunRecord& run, AuditFacts& facts) {
+absl::Status AddReleasedModel(const run::RunRecord& run, const ManifestSpec& agreed,
+                              AuditFacts& facts) {
   if (!facts.finished) return absl::OkStatus();
+  if (run.rounds.empty()) {
+    facts.released_model = agreed.initial_model;
+    return absl::OkStatus();
+  }
+  const simulation::RoundRecord& last = run.rounds.back();
   const std::filesystem::path path = run.path / run::kModelFile;
-  const absl::StatusOr<crypto::Digest> digest = FileDigest(path);
-  if (!digest.ok()) return base::Annotate(digest.status(), "the released model");
-  facts.released_model = *digest;
+  const absl::StatusOr<std::vector<float>> model =
+      run::LoadParameters(path.string(), path.string());
+  if (!model.ok()) return base::Annotate(model.status(), "the released model");
+  TACET_ASSIGN_OR_RETURN(const bool is_last, run::IsModelOf(run, last, *model));
+  if (!is_last) {
+    return base::DataLoss("{} is not the model with which round {} ended by {}", path.string(),
+                          last.round, run::kMetricsFile);
+  }
+  facts.released_model = last.model;
   return absl::OkStatus();
 }
 
@@ -288,7 +296,7 @@ absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uin
   TACET_ASSIGN_OR_RETURN(const ManifestSpec agreed,
                          agreement::ReadAgreementBytes(facts.agreements.back()));
   TACET_RETURN_IF_ERROR(CheckCheckpoint(run, checkpoint, facts.agreements.back(), agreed));
-  TACET_RETURN_IF_ERROR(AddReleasedModel(run, facts));
+  TACET_RETURN_IF_ERROR(AddReleasedModel(run, agreed, facts));
   AddAttestations(run, facts);
   TACET_ASSIGN_OR_RETURN(std::optional<statistics::RunAnswers> answered,
                          statistics::AnswersOfRun(run));

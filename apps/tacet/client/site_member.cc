@@ -121,7 +121,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
                          LoadSitePolicy(PolicyPath(spec_.home, spec_.policy), keys_.officer));
   TACET_ASSIGN_OR_RETURN(policy::Permission permission,
                          AskPolicy(policy, keys_, membership_, training));
-  TACET_ASSIGN_OR_RETURN(const std::vector<float> initial, InitialModel());
+  TACET_ASSIGN_OR_RETURN(const agreement::InitialModel initial, InitialModel());
   TACET_ASSIGN_OR_RETURN(const auto directory,
                          SiteRun::Open(spec_.home, training, membership_, run.out));
   TACET_ASSIGN_OR_RETURN(const auto state, storage::file::MemberStateFolder::Open(

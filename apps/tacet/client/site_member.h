@@ -77,8 +77,7 @@ class SiteMember {
   const storage::file::Membership& membership() const { return membership_; }
   const agreement::Manifest& manifest() const { return membership_.manifest.manifest(); }
   const SiteMemberSpec& spec() const { return spec_; }
-  // The parameters before the first round.
-  absl::StatusOr<std::vector<float>> InitialModel() const { return folder_.InitialModel(); }
+  absl::StatusOr<agreement::InitialModel> InitialModel() const { return folder_.InitialModel(); }
 
   // Run directory of the present training, which need not exist yet.
   std::filesystem::path run_folder() const {

@@ -8,6 +8,7 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/run/directory_run.h"
+#include "apps/tacet/run/run_reader.h"
 #include "apps/tacet/statistics/query_run.h"
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/float_bytes.h"
@@ -17,6 +18,7 @@
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/storage/file/data_key.h"
+#include "tacet/storage/file/digest_key_file.h"
 
 namespace tacet::app::client {
 
@@ -65,6 +67,7 @@ absl::StatusOr<std::optional<trainer::Evaluation>> SiteRun::Evaluate(
 absl::Status SiteRun::Begin(const member::MemberSession& session,
                             const ledger::PrivacyLedger& ledger) {
   TACET_RETURN_IF_ERROR(OpenRunLedger(ledger));
+  TACET_RETURN_IF_ERROR(directory_->KeepDigestKey(session.epoch(), session.digest_key()));
   TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
   TACET_RETURN_IF_ERROR(reporter_.Start(manifest_, session.next_round(), last_));
   TACET_RETURN_IF_ERROR(KeepEarlierManifests());
@@ -74,10 +77,20 @@ absl::Status SiteRun::Begin(const member::MemberSession& session,
   written_ = static_cast<uint32_t>(lines.size());
   // Or between undoing a round and forgetting it.
   TACET_RETURN_IF_ERROR(ForgetAttestations(session.next_round()));
-  const bool is_of_other_model =
-      !lines.empty() && written_ == session.next_round() &&
-      lines.back().find(base::ToHex(session.model_digest())) == std::string::npos;
-  return is_of_other_model ? Undo(written_ - 1) : absl::OkStatus();
+  if (lines.empty() || written_ != session.next_round()) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const bool is_same, IsModelOf(lines.back(), session.model()));
+  return is_same ? absl::OkStatus() : Undo(written_ - 1);
+}
+
+// The line's digest is under the key of the epoch in which it was written, which the run keeps.
+absl::StatusOr<bool> SiteRun::IsModelOf(const std::string& line,
+                                        std::span<const float> model) const {
+  TACET_ASSIGN_OR_RETURN(const simulation::RoundRecord record, run::RoundOf(line));
+  if (!record.model.has_value()) return false;
+  TACET_ASSIGN_OR_RETURN(
+      const secagg::DigestKey key,
+      storage::file::ReadDigestKey(path() / storage::file::DigestKeyFile(record.model_epoch)));
+  return record.model == key.OfModel(model);
 }
 
 absl::Status SiteRun::Undo(uint32_t round) {
@@ -165,6 +178,7 @@ absl::Status SiteRun::KeepOthersAttestations(const member::MemberSession& sessio
 absl::Status SiteRun::Write(const member::MemberSession& session, uint32_t round) {
   simulation::RoundRecord record;
   record.round = round;
+  record.model_epoch = session.epoch();
   const auto applied =
       std::ranges::find(session.applied(), round, &member::MemberSession::AppliedRound::round);
   if (applied != session.applied().end()) {

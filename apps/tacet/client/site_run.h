@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -67,6 +68,8 @@ class SiteRun {
   absl::Status OpenRunLedger(const ledger::PrivacyLedger& ledger);
   // Forgets what was written of rounds from `round` on, which were undone.
   absl::Status Undo(uint32_t round);
+  // Whether a line of metrics.jsonl is about this model.
+  absl::StatusOr<bool> IsModelOf(const std::string& line, std::span<const float> model) const;
   absl::Status ForgetAttestations(uint32_t round);
   // Keeps this member's attestation about the model that it has now.
   absl::Status Attest(const member::MemberSession& session);

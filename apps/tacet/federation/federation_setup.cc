@@ -1,7 +1,6 @@
 #include "apps/tacet/federation/federation_setup.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -9,7 +8,6 @@
 #include "apps/tacet/run/run_config.h"
 #include "tacet/agreement/epoch_chain.h"
 #include "tacet/base/status.h"
-#include "tacet/protocol/checkpoint.h"
 
 namespace tacet::app::federation {
 namespace {
@@ -108,16 +106,10 @@ absl::Status CheckQuerySites(const std::string& agreed_toml,
       base::Message(known));
 }
 
-std::vector<float> FloatsOf(std::span<const uint8_t> bytes) {
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
-  return values;
-}
-
 }  // namespace
 
 absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml,
-                                                    std::span<const float> initial_model) {
+                                                    const agreement::InitialModel& initial_model) {
   TACET_ASSIGN_OR_RETURN(const run::RunConfig config,
                          run::ParseRunConfig(agreed_toml, "federation.toml"));
   TACET_ASSIGN_OR_RETURN(const simulation::SimulationSpec spec, run::SimulationSpecOf(config));
@@ -127,8 +119,8 @@ absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml
         "only a simulation can do that");
   }
   agreement::ManifestSpec agreement = spec.manifest;
-  agreement.dimension = initial_model.size();
-  agreement.initial_model = protocol::ModelDigest(initial_model);
+  agreement.dimension = initial_model.parameters.size();
+  agreement.initial_model = initial_model.Digest();
   return agreement;
 }
 
@@ -150,8 +142,9 @@ absl::StatusOr<SignedManifest> SignManifest(const CoordinatorFolder& folder, uin
     spec.predecessor = before->hash;
   }
   TACET_ASSIGN_OR_RETURN(spec.server, ServerOf(sites));
-  TACET_ASSIGN_OR_RETURN(spec.agreement,
-                         AgreementOf(agreed_terms.agreement, FloatsOf(agreed_terms.initial_model)));
+  TACET_ASSIGN_OR_RETURN(const agreement::InitialModel initial,
+                         agreement::ReadInitialModel(agreed_terms.initial_model));
+  TACET_ASSIGN_OR_RETURN(spec.agreement, AgreementOf(agreed_terms.agreement, initial));
   agreement::ManifestSpec& agreed = spec.agreement;
   agreed.federation = folder.parts().identity;
   agreed.training = terms != nullptr || !before.has_value() ? epoch : before->agreed.training;

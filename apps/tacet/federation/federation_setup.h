@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/crypto/locked_secret.h"
@@ -26,7 +27,7 @@ inline constexpr std::string_view kDefaultFolder = "federation";
 // The agreement in the coordinator's folder, without members. InvalidArgument for settings that
 // only a simulation can have.
 absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml,
-                                                    std::span<const float> initial_model);
+                                                    const agreement::InitialModel& initial_model);
 
 // Signs a manifest of `epoch` for `sites`, and keeps nothing. `terms` are of the training that
 // begins with it; null: the folder's training goes on. `committee` has the names of the

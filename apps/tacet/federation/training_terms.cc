@@ -1,6 +1,5 @@
 #include "apps/tacet/federation/training_terms.h"
 
-#include <span>
 #include <utility>
 
 #include "apps/tacet/federation/federation_setup.h"
@@ -9,7 +8,6 @@
 #include "apps/tacet/run/configuration_words.h"
 #include "apps/tacet/run/site_config.h"
 #include "apps/tacet/statistics/query_run.h"
-#include "tacet/base/float_bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/models/architecture.h"
 
@@ -18,7 +16,7 @@ namespace {
 
 // Whether the agreement can be planned at all.
 absl::StatusOr<agreement::Manifest> PlanOf(const std::string& agreed,
-                                           const std::vector<float>& model, uint64_t members) {
+                                           const agreement::InitialModel& model, uint64_t members) {
   TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, AgreementOf(agreed, model));
   spec.sampling.clients = members != 0 ? members : spec.sampling.cohort;
   if (spec.sampling.clients == 0 || spec.sampling.clients > (uint64_t{1} << 24)) {
@@ -61,16 +59,17 @@ absl::StatusOr<PlannedTraining> TrainingTermsFlags::Load(uint64_t members) const
         "model.federated and model.start are for `tacet simulate`: a federation is set up with all "
         "of a model, drawn by run.seed");
   }
-  TACET_ASSIGN_OR_RETURN(const std::vector<float> model, InitialModel(config));
+  TACET_ASSIGN_OR_RETURN(std::vector<float> model, InitialModel(config));
   TACET_RETURN_IF_ERROR(run::CheckArchitecture(config));
   TACET_ASSIGN_OR_RETURN(const simulation::SimulationSpec simulated, run::SimulationSpecOf(config));
   if (!simulation::SimulationLabels(simulated).empty()) {
     return base::InvalidArgument("{}: section [run] makes sense in simulations only", config_);
   }
-  const std::span<const uint8_t> bytes = base::FloatBytes(model);
+  crypto::SystemEntropy salts;
+  const auto initial = agreement::InitialModel::WithFreshSalt(std::move(model), salts);
   storage::file::TrainingTerms terms{.agreement = run::AgreedToml(config),
-                                     .initial_model = {bytes.begin(), bytes.end()}};
-  TACET_ASSIGN_OR_RETURN(agreement::Manifest plan, PlanOf(terms.agreement, model, members));
+                                     .initial_model = agreement::WriteInitialModel(initial)};
+  TACET_ASSIGN_OR_RETURN(agreement::Manifest plan, PlanOf(terms.agreement, initial, members));
   TACET_ASSIGN_OR_RETURN(std::vector<std::string> warnings, privacy::PrivacyWarnings(plan.spec()));
   return PlannedTraining{
       .terms = std::move(terms), .plan = std::move(plan), .warnings = std::move(warnings)};

@@ -32,6 +32,9 @@ class MemoryStore final : public simulation::RunStore {
   absl::StatusOr<crypto::SecretBytes> DataKey() override {
     return crypto::SystemEntropy().Draw(ledger::kDataKeyBytes);
   }
+  absl::StatusOr<secagg::DigestKey> DigestKey(crypto::Entropy& entropy) override {
+    return secagg::DigestKey(entropy.Draw(secagg::DigestKey::kBytes));
+  }
   absl::StatusOr<ledger::OpenedLedger> OpenLedger(const ledger::LedgerHeader& header) override {
     return ledger::LedgerInMemory(header);
   }

@@ -75,6 +75,7 @@ base::JsonValue RoundJson(const simulation::RoundRecord& record,
   line.Set("round", record.round).Set("cohort_size", record.cohort_size);
   line.Set("attempts", record.attempts).Set("charged_attempts", record.charged_attempts);
   line.Set("model", record.model ? base::JsonValue(base::ToHex(*record.model)) : base::JsonValue());
+  line.Set("model_epoch", record.model ? base::JsonValue(record.model_epoch) : base::JsonValue());
   const trainer::Evaluation evaluation = record.evaluation.value_or(trainer::Evaluation{});
   line.Set("accuracy", JsonOf(evaluation.accuracy)).Set("loss", JsonOf(evaluation.loss));
   if (evaluation.auc) line.Set("auc", *evaluation.auc);

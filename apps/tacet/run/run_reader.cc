@@ -12,6 +12,7 @@
 #include "tacet/base/json_members.h"
 #include "tacet/base/status.h"
 #include "tacet/ledger/attempt_cost.h"
+#include "tacet/storage/file/digest_key_file.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/run_directory.h"
@@ -49,6 +50,8 @@ absl::StatusOr<std::optional<JsonValue>> ReadJsonFile(const std::filesystem::pat
   return std::optional<JsonValue>(*std::move(value));
 }
 
+}  // namespace
+
 absl::StatusOr<simulation::RoundRecord> RoundOf(std::string_view line) {
   TACET_ASSIGN_OR_RETURN(const JsonValue value, JsonValue::Parse(line));
   simulation::RoundRecord round;
@@ -58,6 +61,7 @@ absl::StatusOr<simulation::RoundRecord> RoundOf(std::string_view line) {
   members.Need("attempts", round.attempts);
   members.Need("charged_attempts", round.charged_attempts);
   members.Take("model", round.model);
+  if (round.model.has_value()) members.Need("model_epoch", round.model_epoch);
   trainer::Evaluation evaluation;
   members.Take("accuracy", evaluation.accuracy);
   members.Take("loss", evaluation.loss);
@@ -79,6 +83,8 @@ absl::StatusOr<simulation::RoundRecord> RoundOf(std::string_view line) {
   TACET_RETURN_IF_ERROR(base::Annotate(seconds.status(), "seconds"));
   return round;
 }
+
+namespace {
 
 // What `parse` makes of each complete line; one that is being written, or that a crash cut short,
 // is none. Empty when there is no such file.
@@ -281,6 +287,14 @@ absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOf(const RunRecord& ru
   }
   return ledger::TermsOfCharges(run.ledger->entries,
                                 [&](const crypto::Digest& hash) { return &agreed.at(hash); });
+}
+
+absl::StatusOr<bool> IsModelOf(const RunRecord& run, const simulation::RoundRecord& round,
+                               std::span<const float> model) {
+  TACET_ASSIGN_OR_RETURN(
+      const secagg::DigestKey key,
+      storage::file::ReadDigestKey(run.path / storage::file::DigestKeyFile(round.model_epoch)));
+  return round.model == key.OfModel(model);
 }
 
 uint64_t ChargedAttempts(const RunRecord& run) {

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,6 +64,9 @@ struct RunRecord {
   bool finished() const { return summary.has_value(); }
 };
 
+// A line of metrics.jsonl. DataLoss names the member that is wrong.
+absl::StatusOr<simulation::RoundRecord> RoundOf(std::string_view line);
+
 // A whole file. NotFound when there is none, DataLoss when it has more than `most` bytes.
 absl::StatusOr<std::string> ReadText(const std::filesystem::path& path, uintmax_t most);
 
@@ -79,6 +84,11 @@ absl::StatusOr<agreement::Manifest> ManifestOf(const RunRecord& run);
 // ManifestOf last. More than one where members or terms changed while the training went on. Errors
 // as above; a simulation's lost manifests are taken to be of the agreement that it has.
 absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOf(const RunRecord& run);
+
+// Whether `model`, all parameters of it, is the one that the round has, by the digest key that the
+// run keeps. NotFound and the other errors of storage::file::ReadDigestKey where it keeps none.
+absl::StatusOr<bool> IsModelOf(const RunRecord& run, const simulation::RoundRecord& round,
+                               std::span<const float> model);
 
 // Attempts that the run charged for, by its ledger; by its rounds where it has none.
 uint64_t ChargedAttempts(const RunRecord& run);

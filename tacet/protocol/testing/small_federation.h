@@ -14,6 +14,7 @@
 
 #include "gtest/gtest.h"
 
+#include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/crypto/certificates.h"
@@ -35,6 +36,11 @@ T ValueOf(absl::StatusOr<T> result) {
 
 inline constexpr uint64_t kSmallDimension = 20;
 
+// A common start of zeros.
+inline agreement::InitialModel ZerosOf(uint64_t dimension) {
+  return {.salt = {5}, .parameters = std::vector<float>(dimension)};
+}
+
 // Five members, three in a cohort, three rounds of at most three attempts. All are on the
 // committee, where one may be corrupt: four votes are a quorum, and four unmask shares decrypt.
 // Seats are not in the order of the members.
@@ -42,7 +48,7 @@ inline agreement::ManifestSpec SmallAgreement() {
   agreement::ManifestSpec spec;
   spec.model = "logistic";
   spec.dimension = kSmallDimension;
-  spec.initial_model = ModelDigest(std::vector<float>(kSmallDimension));
+  spec.initial_model = ZerosOf(kSmallDimension).Digest();
   spec.sampling.cohort = 3;
   spec.sampling.min_participants = 2;
   spec.rounds = 3;

@@ -17,6 +17,7 @@
 #include "tacet/protocol/testing/small_federation.h"
 #include "tacet/secagg/round_decryption.h"
 #include "tacet/server/round_server.h"
+#include "tacet/server/testing/initial_attestations.h"
 #include "tacet/server/testing/memory_server_store.h"
 #include "tacet/server/testing/whole_parts.h"
 
@@ -42,6 +43,7 @@ class RoundServerFixture : public ::testing::Test {
          .grace_seconds = grace_seconds_,
          .retry_seconds = retry_seconds_},
         store_, blobs_, [this] { return now_; }, cohorts_));
+    AttestInitialModel(*server_, members_);
   }
 
   protocol::Announcement For(uint64_t member, uint64_t listed_from = 0) {

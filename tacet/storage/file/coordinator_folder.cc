@@ -25,7 +25,7 @@ constexpr std::string_view kName = "name";
 constexpr std::string_view kIdentity = "identity";
 constexpr std::string_view kAgreement = "federation.toml";
 constexpr std::string_view kAuthority = "authority.der";
-constexpr std::string_view kInitialModel = "initial-model.f32";
+constexpr std::string_view kInitialModel = "initial-model";
 constexpr std::string_view kKeys = "coordinator.key";
 constexpr std::string_view kSites = "sites";
 constexpr std::string_view kRemoved = "removed";
@@ -40,7 +40,7 @@ constexpr std::string_view kKeyExtension = ".key";
 // Of an epoch that is to begin: its sites that leave, and the terms of the training that begins.
 constexpr std::string_view kRemovalExtension = ".removed";
 constexpr std::string_view kAgreementExtension = ".toml";
-constexpr std::string_view kModelExtension = ".f32";
+constexpr std::string_view kModelExtension = ".model";
 constexpr std::array kUnfinished = {kModelExtension, kAgreementExtension, kRemovalExtension};
 constexpr std::string_view kEnrolledExtension = ".enrolled";
 constexpr std::string_view kInvitationExtension = ".tacet";

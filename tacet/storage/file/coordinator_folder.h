@@ -34,8 +34,8 @@ struct CoordinatorKeys {
 
 // What the members of one training, or query, agree on.
 struct TrainingTerms {
-  std::string agreement;  // TOML; without members
-  base::Bytes initial_model;
+  std::string agreement;      // TOML; without members
+  base::Bytes initial_model;  // of agreement::WriteInitialModel
 };
 
 struct EnrolledSite {

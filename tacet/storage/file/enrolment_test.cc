@@ -45,18 +45,13 @@ CoordinatorKeys NewCoordinatorKeys() {
           .authority = crypto::TlsKey::Generate()};
 }
 
-base::Bytes BytesOf(const std::vector<float>& model) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(model.data());
-  return {bytes, bytes + model.size() * sizeof(float)};
-}
-
 class EnrolmentTest : public ::testing::Test {
  protected:
   CoordinatorFolder NewFederation() {
     return *CoordinatorFolder::Create(folder_.path() / "federation",
                                       {.federation = "hospitals",
                                        .identity = {7},
-                                       .terms = {"[model]\n", BytesOf(model_)},
+                                       .terms = {"[model]\n", agreement::WriteInitialModel(model_)},
                                        .authority = authority_},
                                       keys_, first_key_, KeyFile(1), entropy_);
   }
@@ -89,8 +84,8 @@ class EnrolmentTest : public ::testing::Test {
     spec.agreement.federation = {7};
     spec.server = server_;
     spec.agreement.model = "logistic";
-    spec.agreement.dimension = model_.size();
-    spec.agreement.initial_model = protocol::ModelDigest(model_);
+    spec.agreement.dimension = model_.parameters.size();
+    spec.agreement.initial_model = model_.Digest();
     spec.agreement.sampling.cohort = sites.size();
     spec.agreement.rounds = 5;
     spec.agreement.mechanism.scale = 1e-2;
@@ -113,7 +108,7 @@ class EnrolmentTest : public ::testing::Test {
             .certificate = CertificateFor(site),
             .epoch_key =
                 *agreement::EncryptEpochKey(manifest, member, entropy_.Draw(32), keys_.signing),
-            .initial_model = BytesOf(model_)};
+            .initial_model = agreement::WriteInitialModel(model_)};
   }
 
   std::vector<base::Bytes> EarlierThan(uint32_t epoch) const {
@@ -140,7 +135,7 @@ class EnrolmentTest : public ::testing::Test {
                                                     .not_before = kStart,
                                                     .not_after = kEnd},
                                                    keys_.authority);
-  std::vector<float> model_ = {0.5f, -1, 2, 0};
+  agreement::InitialModel model_{.salt = {8}, .parameters = {0.5f, -1, 2, 0}};
   agreement::ManifestServer server_ = {};
   std::map<uint32_t, agreement::SignedManifest> manifests_;
 };
@@ -167,7 +162,7 @@ TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
   EXPECT_EQ(folder->parts().identity, crypto::Digest{7});
   EXPECT_EQ(folder->parts().terms.agreement, "[model]\n");
   EXPECT_EQ(folder->parts().authority, authority_);
-  EXPECT_EQ(folder->parts().terms.initial_model, BytesOf(model_));
+  EXPECT_EQ(folder->parts().terms.initial_model, agreement::WriteInitialModel(model_));
   const auto keys = folder->UnlockKeys(KeyFile(1));
   ASSERT_TRUE(keys.ok()) << keys.status();
   EXPECT_EQ(keys->signing.public_key(), keys_.signing.public_key());
@@ -369,7 +364,7 @@ TEST_F(EnrolmentTest, AFederationIsMadeWhollyOrNotAtAll) {
     return CoordinatorFolder::Create(home,
                                      {.federation = "hospitals",
                                       .identity = {7},
-                                      .terms = {"[model]\n", BytesOf(model_)},
+                                      .terms = {"[model]\n", agreement::WriteInitialModel(model_)},
                                       .authority = authority_},
                                      keys_, first_key_, KeyFile(1), entropy_, disk);
   };
@@ -525,6 +520,9 @@ TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {
   bad.initial_model.back() ^= 1;
   EXPECT_THAT(refusal(bad), HasSubstr("not the agreed one"));
   bad = good;
+  bad.initial_model.front() ^= 1;  // of the salt
+  EXPECT_THAT(refusal(bad), HasSubstr("not the agreed one"));
+  bad = good;
   bad.epoch_key = Invite(south, manifest, 1).epoch_key;
   EXPECT_THAT(refusal(bad), HasSubstr("is for member 1, not for 0"));
   const SiteFolder west = NewSite("west");
@@ -655,7 +653,8 @@ TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
   const fs::path home = folder_.path() / "federation", copy = folder_.path() / "copy";
   ASSERT_TRUE(NewFederation().SaveSignedManifest(0, first.bytes()).ok());
   fs::copy(home, copy, fs::copy_options::recursive);
-  const TrainingTerms before{"[model]\n", BytesOf(model_)}, next{"[data]\n", {1, 2, 3, 4}};
+  const TrainingTerms before{"[model]\n", agreement::WriteInitialModel(model_)},
+      next{"[data]\n", {1, 2, 3, 4}};
   const auto terms_of = [](const CoordinatorFolder& folder) {
     return std::pair(folder.parts().terms.agreement, folder.parts().terms.initial_model);
   };
@@ -683,13 +682,13 @@ TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
     const auto write = [](const fs::path& path, std::span<const uint8_t> bytes) {
       EXPECT_TRUE(ReplaceFile(path, bytes).ok());
     };
-    if (crash.model) write(epochs / "0000000001.f32", next.initial_model);
+    if (crash.model) write(epochs / "0000000001.model", next.initial_model);
     if (crash.agreement) write(epochs / "0000000001.toml", base::AsBytes(next.agreement));
-    if (crash.model_is_up) write(at / "initial-model.f32", next.initial_model);
+    if (crash.model_is_up) write(at / "initial-model", next.initial_model);
     if (crash.agreement_is_up) write(at / "federation.toml", base::AsBytes(next.agreement));
     if (crash.key) fs::copy_file(home / "epochs/0000000001.key", epochs / "0000000001.key");
     CoordinatorFolder folder = *CoordinatorFolder::Open(at);
-    EXPECT_FALSE(fs::exists(epochs / "0000000001.f32"));
+    EXPECT_FALSE(fs::exists(epochs / "0000000001.model"));
     EXPECT_FALSE(fs::exists(epochs / "0000000001.toml"));
     return folder;
   };

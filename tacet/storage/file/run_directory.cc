@@ -9,8 +9,10 @@
 
 #include "tacet/base/status.h"
 #include "tacet/storage/file/data_key.h"
+#include "tacet/storage/file/digest_key_file.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/posix_file.h"
+#include "tacet/storage/file/secret_file.h"
 
 namespace tacet::storage::file {
 namespace {
@@ -104,6 +106,27 @@ absl::StatusOr<base::Bytes> RunDirectory::LoadCheckpoint() const { return ReadFi
 
 absl::StatusOr<crypto::SecretBytes> RunDirectory::DataKey() {
   return EnsureDataKey(path_ / kDataKeyFile, path_ / kLedger);
+}
+
+absl::StatusOr<secagg::DigestKey> RunDirectory::DigestKey(crypto::Entropy& entropy) {
+  absl::StatusOr<secagg::DigestKey> key = ReadDigestKey(path_ / DigestKeyFile(0));
+  if (key.status().code() != absl::StatusCode::kNotFound) return key;
+  std::error_code error;
+  if (std::filesystem::exists(path_ / kLedger, error) || error) {
+    return base::FailedPrecondition(
+        "{} is missing, and the run's models are named under it: put it back",
+        (path_ / DigestKeyFile(0)).string());
+  }
+  key = secagg::DigestKey(entropy.Draw(secagg::DigestKey::kBytes));
+  TACET_RETURN_IF_ERROR(KeepDigestKey(0, *key));
+  return key;
+}
+
+absl::Status RunDirectory::KeepDigestKey(uint32_t epoch, const secagg::DigestKey& key) {
+  const std::filesystem::path path = path_ / DigestKeyFile(epoch);
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return absl::OkStatus();
+  return WriteSecretFile(path, key.secret().Expose());
 }
 
 absl::StatusOr<ledger::OpenedLedger> RunDirectory::OpenLedger(const ledger::LedgerHeader& header) {

@@ -21,19 +21,22 @@ constexpr std::string_view kKeysPurpose = "site's identity";
 constexpr std::string_view kInvitation = "invitation";
 constexpr std::string_view kRequestEnding = ".request";
 
-absl::StatusOr<std::vector<float>> ModelOf(std::span<const uint8_t> bytes, uint64_t dimension) {
-  if (bytes.size() / sizeof(float) != dimension || bytes.size() % sizeof(float) != 0) {
-    return base::DataLoss("invitation: {} bytes of initial model for {} parameters", bytes.size(),
-                          dimension);
+absl::StatusOr<agreement::InitialModel> ModelOf(const agreement::Invitation& invitation,
+                                                const agreement::ManifestSpec& agreed) {
+  absl::StatusOr<agreement::InitialModel> model =
+      agreement::ReadInitialModel(invitation.initial_model);
+  if (!model.ok()) return base::Annotate(model.status(), kInvitation);
+  if (model->parameters.size() != agreed.dimension) {
+    return base::DataLoss("{}: an initial model of {} parameters, agreed are {}", kInvitation,
+                          model->parameters.size(), agreed.dimension);
   }
-  std::vector<float> model(dimension);
-  std::memcpy(model.data(), bytes.data(), bytes.size());
   return model;
 }
 
-absl::Status CheckModel(std::span<const uint8_t> bytes, const agreement::ManifestSpec& agreed) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<float> model, ModelOf(bytes, agreed.dimension));
-  if (protocol::ModelDigest(model) == agreed.initial_model) return absl::OkStatus();
+absl::Status CheckModel(const agreement::Invitation& invitation,
+                        const agreement::ManifestSpec& agreed) {
+  TACET_ASSIGN_OR_RETURN(const agreement::InitialModel model, ModelOf(invitation, agreed));
+  if (model.Digest() == agreed.initial_model) return absl::OkStatus();
   return base::DataLoss("invitation: the initial model is not the agreed one");
 }
 
@@ -233,8 +236,7 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
     return base::PermissionDenied("invitation: {} is not a member of {} in epoch {}", own.name,
                                   membership.manifest.federation(), membership.manifest.epoch());
   }
-  TACET_RETURN_IF_ERROR(
-      CheckModel(invitation.initial_model, membership.manifest.manifest().spec()));
+  TACET_RETURN_IF_ERROR(CheckModel(invitation, membership.manifest.manifest().spec()));
   return membership;
 }
 
@@ -298,12 +300,12 @@ absl::StatusOr<Membership> SiteFolder::Joined() const {
   return Check(parts, coordinator);
 }
 
-absl::StatusOr<std::vector<float>> SiteFolder::InitialModel() const {
+absl::StatusOr<agreement::InitialModel> SiteFolder::InitialModel() const {
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(invitation_path()));
   TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(bytes));
   TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
                          agreement::SignedManifest::Read(parts.manifest));
-  return ModelOf(parts.initial_model, manifest.manifest().spec().dimension);
+  return ModelOf(parts, manifest.manifest().spec());
 }
 
 }  // namespace tacet::storage::file

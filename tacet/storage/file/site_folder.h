@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/agreement/epoch_chain.h"
+#include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
@@ -89,7 +90,7 @@ class SiteFolder {
   // interrupted: the key before is deleted. FailedPrecondition for the server.
   absl::StatusOr<crypto::ExchangeKey> TakeUpExchangeKey(const Membership& joined,
                                                         const crypto::Unlocker& unlocker);
-  absl::StatusOr<std::vector<float>> InitialModel() const;
+  absl::StatusOr<agreement::InitialModel> InitialModel() const;
 
  private:
   SiteFolder(std::filesystem::path path, base::Bytes request)

@@ -23,7 +23,7 @@ constexpr uint64_t ApplicationId() {
   return id;
 }
 constexpr uint64_t kApplication = ApplicationId();
-constexpr uint64_t kSchemaVersion = 1;
+constexpr uint64_t kSchemaVersion = 2;
 
 constexpr std::string_view kSchema = R"(
   CREATE TABLE federation (

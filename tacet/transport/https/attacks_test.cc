@@ -61,7 +61,7 @@ void ExpectLittleMemorySince(size_t before, size_t most) {
 agreement::ManifestSpec LargeAgreement() {
   agreement::ManifestSpec large = protocol::testing::SmallAgreement();
   large.dimension = 400'000;
-  large.initial_model = protocol::ModelDigest(std::vector<float>(large.dimension));
+  large.initial_model = protocol::testing::ZerosOf(large.dimension).Digest();
   return large;
 }
 

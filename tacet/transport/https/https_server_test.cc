@@ -121,7 +121,7 @@ TEST_F(HttpsServerTest, BehindABalancerSignaturesSayWhoItIs) {
 TEST_F(HttpsServerTest, AnUploadInPartsArrives) {
   agreement::ManifestSpec large = protocol::testing::SmallAgreement();
   large.dimension = 1'600'000;
-  large.initial_model = protocol::ModelDigest(std::vector<float>(large.dimension));
+  large.initial_model = protocol::testing::ZerosOf(large.dimension).Digest();
   ServingForTest serving(large);
   serving.Begin();
   ASSERT_TRUE(serving.rounds->Tick().ok());

@@ -117,7 +117,7 @@ TEST(HttpsWireTest, AProxyThatRefusesIsAskedNoMore) {
 TEST(HttpsWireTest, AnUploadThatWasCutGoesOnWhereItStopped) {
   agreement::ManifestSpec large = protocol::testing::SmallAgreement();
   large.dimension = 8'000'000;
-  large.initial_model = protocol::ModelDigest(std::vector<float>(large.dimension));
+  large.initial_model = protocol::testing::ZerosOf(large.dimension).Digest();
   ServingForTest serving(large);
   serving.Begin();
   ASSERT_TRUE(serving.rounds->Tick().ok());

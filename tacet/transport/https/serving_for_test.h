@@ -17,6 +17,7 @@
 #include "tacet/member/remote_server.h"
 #include "tacet/protocol/testing/small_federation.h"
 #include "tacet/server/request_handler.h"
+#include "tacet/server/testing/initial_attestations.h"
 #include "tacet/server/testing/memory_server_store.h"
 #include "tacet/transport/https/https_server.h"
 #include "tacet/transport/https/https_wire.h"
@@ -91,6 +92,7 @@ class ServingForTest {
     End();
     rounds = protocol::testing::ValueOf(server::RoundServer::Create(
         members.manifest(), {}, store, blobs, base::SystemUnixSeconds, cohorts));
+    server::testing::AttestInitialModel(*rounds, members);
     // Attempts begin when their members are there.
     for (uint64_t member = 0; member < members.manifest().members().size(); ++member) {
       rounds->NotePresence(member);
