@@ -102,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (uint32_t seat = 0; seat < seats; ++seat) {
     if ((answering >> seat & 1) == 0) continue;
     answers.push_back({.seat = seat, .mask_sums = said[seat]});
-    for (size_t b = 0; b < words; ++b) {
+    for (size_t b = 0; b < sharing.key_words(); ++b) {
       uint64_t difference = uint64_t{said[seat][b]} + kSharePrime - honest.mask_sums[seat][b];
       if (seat >= sharing.shape().corrupt) {
         const size_t at = (seat - sharing.shape().corrupt) * words + b;

@@ -157,14 +157,14 @@ absl::StatusOr<KeySharing::Recovery> KeySharing::Recover(std::span<const uint8_t
                              answers.size(), shape_.seats, needed);
   }
   // values[a][b] = P_b at the point of answer a, where P_b is the sum of all clients' polynomials.
-  const size_t words = mask_words();
+  const size_t words = key_words();
   std::vector<crypto::SecretVector<uint32_t>> values;
   for (const Answer& answer : answers) {
-    Require(answer.seat < shape_.seats && answer.mask_sums.size() == words);
+    Require(answer.seat < shape_.seats && answer.mask_sums.size() == mask_words());
     RequireWordsBelowP(answer.mask_sums);
     const std::span<uint32_t> value = values.emplace_back(words).Expose();
     const bool is_sent = answer.seat >= shape_.corrupt;
-    const size_t first = is_sent ? (answer.seat - shape_.corrupt) * words : 0;
+    const size_t first = is_sent ? (answer.seat - shape_.corrupt) * mask_words() : 0;
     for (size_t b = 0; b < words; ++b) {
       const uint32_t share = is_sent ? LoadShareWord(share_sums, first + b) : 0;
       value[b] = ReduceShare(share + kP - answer.mask_sums[b]);
@@ -215,6 +215,7 @@ absl::StatusOr<KeySharing::Recovery> KeySharing::Recover(std::span<const uint8_t
       for (const size_t a : left_out) recovery.wrong_seats.push_back(answers[a].seat);
       std::ranges::sort(recovery.wrong_seats);
       const ShareMatrix secrets = InterpolateShares(from, SecretPoints());
+      uint32_t behind = 0;  // secrets that are 0 in the right codeword
       for (uint32_t s = 0; s < shape_.packing; ++s) {
         evaluate(secrets[s], 0, words);
         const size_t first = std::min(s * key_words_, kN);
@@ -225,7 +226,10 @@ absl::StatusOr<KeySharing::Recovery> KeySharing::Recover(std::span<const uint8_t
           const auto value = static_cast<int32_t>(sum[b]);
           key_sum[b] = value - (static_cast<int32_t>(kP) & ((kHalf - value) >> 31));
         }
+        for (size_t b = key_sum.size(); b < key_words_; ++b)
+          behind |= static_cast<uint32_t>(sum[b]);
       }
+      if (behind != 0) continue;
       return recovery;
     } while (NextSubset(left_out, answers.size()));
   }

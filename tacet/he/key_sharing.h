@@ -55,8 +55,12 @@ class KeySharing {
   const CommitteeShape& shape() const { return shape_; }  // packing is never 0
   // v: two sets of v seats share more than f, hence an honest one.
   uint32_t votes() const { return votes_; }
-  // f + l <= v: seats whose masks determine a key.
+  // f + l <= v: seats whose masks determine a key. A sum is decrypted with v of them, whatever l is
+  // (docs/design/rounds.md, "Opening of an epoch").
   uint32_t threshold() const { return shape_.corrupt + shape_.packing; }
+  // Whether so many answers are enough for a sum and one of them more than determines it, so that
+  // wrong shares show.
+  bool ShowsWrongShares(size_t answers) const { return answers >= votes_ && answers > threshold(); }
   // B: polynomials that carry a key. Even.
   size_t key_words() const { return key_words_; }
   // B + 8: words below p in a mask, and in the share of a seat.
@@ -94,7 +98,9 @@ class KeySharing {
   // at least threshold() seats. a answers correct up to floor((a - threshold()) / 2) wrong ones.
   // Unavailable when there are too few answers; DataLoss when more of them are wrong (another
   // answer may help) and when `share_sums` is not canonical. Aborts on answers that are not below
-  // p.
+  // p. More wrong answers than that can also lead to another codeword, another key and a right
+  // seat's name. Only a sum whose MAC fits shows that they did not (secagg/round_decryption.h). The
+  // eight last words of an answer carry no key, so no MAC depends on them: they are not looked at.
   absl::StatusOr<Recovery> Recover(std::span<const uint8_t> share_sums,
                                    std::span<const Answer> answers) const;
 

@@ -145,7 +145,7 @@ TEST_P(KeySharingSizes, WrongSeatsAreCorrectedAndNamed) {
     std::vector<uint32_t> spoiled;
     for (uint32_t i = 0; i < wrong; ++i) {
       spoiled.push_back((3 * i + wrong) % seats);
-      keys.Spoil(spoiled.back(), i == 0 ? sharing.mask_words() - 1 : 7 * i);
+      keys.Spoil(spoiled.back(), i == 0 ? sharing.key_words() - 1 : 7 * i);
     }
     std::ranges::sort(spoiled);
     const auto recovery = keys.Recover(FirstSeats(seats));
@@ -161,6 +161,42 @@ TEST_P(KeySharingSizes, WrongSeatsAreCorrectedAndNamed) {
   } else {
     EXPECT_EQ(refused.status().code(), absl::StatusCode::kDataLoss);
   }
+}
+
+// Two seats of seven are wrong by the same polynomial, which is 0 at four other seats: the seventh
+// seems to be the only wrong one. Where the polynomial changes the key, the MAC of the sum shows
+// it. In the eight words that carry no key nothing would: the right sum named a right seat.
+TEST(KeySharingTest, TwoSeatsDoNotHaveAThirdNamed) {
+  const KeySharing sharing = *KeySharing::Create({.seats = 7, .corrupt = 2});
+  const std::vector<uint32_t> zeros = {SeatPoint(3), SeatPoint(4), SeatPoint(5), SeatPoint(6)};
+  std::vector<uint32_t> from = zeros;
+  from.push_back(SeatPoint(2));
+  const std::vector<uint32_t> liars = {SeatPoint(0), SeatPoint(1)};
+  const ShareMatrix polynomial = InterpolateShares(from, liars);  // 1 at seat 2
+  for (const size_t word : {size_t{100}, sharing.key_words() + 3}) {
+    SharedKeys keys(sharing, 3);
+    for (const uint32_t seat : {0, 1}) {
+      uint16_t& said = keys.mask_sums()[seat][word];
+      said = static_cast<uint16_t>((uint32_t{said} + polynomial[seat].back()) % kSharePrime);
+    }
+    const auto recovery = keys.Recover(FirstSeats(7));
+    ASSERT_TRUE(recovery.ok()) << recovery.status();
+    const bool is_right = std::ranges::equal(recovery->key_sum.Expose(), keys.key_sum());
+    EXPECT_EQ(is_right, word != 100);
+    EXPECT_EQ(recovery->wrong_seats.empty(), is_right);
+  }
+}
+
+// 3 · 1366 secrets are two more than a key has coefficients.
+TEST(KeySharingTest, SecretsBehindTheKeyAreZero) {
+  const KeySharing sharing = *KeySharing::Create({.seats = 7, .corrupt = 2});
+  SharedKeys keys(sharing, 3);
+  // A constant polynomial: all seats agree on another secret behind the key.
+  for (std::vector<uint16_t>& seat : keys.mask_sums()) {
+    seat[sharing.key_words() - 1] =
+        static_cast<uint16_t>((uint32_t{seat[sharing.key_words() - 1]} + 1) % kSharePrime);
+  }
+  EXPECT_EQ(keys.Recover(FirstSeats(7)).status().code(), absl::StatusCode::kDataLoss);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -171,7 +171,7 @@ absl::StatusOr<MemberUnmasking::Outcome> MemberUnmasking::Confirm() {
   // More shares than recover a sum do not fit, or the sum is wrong: a participant's fault, or a
   // seat's. The server can find participants with wrong shares.
   const he::KeySharing& sharing = manifest.terms().aggregation().sharing();
-  if (!decrypted.ok() && !checked_ && shares.size() > sharing.threshold()) {
+  if (!decrypted.ok() && !checked_ && sharing.ShowsWrongShares(shares.size())) {
     TACET_ASSIGN_OR_RETURN(const base::Bytes row, committee_member_->CheckShares());
     const absl::Status sent =
         parts_.server.Put({.kind = protocol::BulkKind::kCheckRow, .attempt = *attempt_}, row);

@@ -397,15 +397,16 @@ TEST(WrongSeatsTest, AreNamedOrNoticed) {
   }
 }
 
-// (g) A client whose shares, MAC or payload are bad: the sum is refused by everybody.
+// (g) A client whose shares, MAC or payload are bad: the sum is refused by everybody. Words of a
+// share that carry no key change nothing.
 TEST(BadClientTest, IsRefusedByEveryMember) {
   for (const size_t place : {size_t{0}, size_t{1}, size_t{2}}) {
     SmallRound round(SmallTerms(300, kAttackedParticipants));
     std::vector<base::Bytes> uploads = round.Uploads();
     base::Bytes& bad = uploads[2];
-    const size_t at = place == 0   ? bad.size() - 16 - 2  // the last share
-                      : place == 1 ? UploadTagByte(round.params())
-                                   : kUploadCiphertext + 5;  // the payload
+    const size_t at = place == 0   ? bad.size() - 16 - 2 * he::kCheckWords - 2  // the last share
+                      : place == 1 ? UploadTagByte(round.params())              // the MAC
+                                   : kUploadCiphertext + 5;                     // the payload
     bad[at] ^= 0x20;
     FixChecksum(bad);
     const Aggregator::Closed closed = round.Close(uploads);
@@ -413,6 +414,33 @@ TEST(BadClientTest, IsRefusedByEveryMember) {
               absl::StatusCode::kDataLoss)
         << place;
   }
+  SmallRound round(SmallTerms(300, kAttackedParticipants));
+  std::vector<base::Bytes> uploads = round.Uploads();
+  uploads[2][uploads[2].size() - 16 - 2] ^= 0x20;
+  FixChecksum(uploads[2]);
+  const Aggregator::Closed closed = round.Close(uploads);
+  EXPECT_EQ(
+      ValueOf(round.Decrypt(closed.closed_round, round.AnswersOf(closed, uploads))).aggregate.sums,
+      round.TrueSums());
+}
+
+// A key is determined by f + 1 = 3 unmask shares where a polynomial carries one coefficient. The
+// opening of an epoch relies on v = 4 seats that gave theirs.
+TEST(PackingOneTest, ASumNeedsAQuorumOfUnmaskShares) {
+  TermsSpec spec = SmallTerms(300, kAttackedParticipants);
+  spec.committee = {.seats = 5, .corrupt = 2, .packing = 1};
+  SmallRound round(spec);
+  const std::vector<base::Bytes> uploads = round.Uploads();
+  const Aggregator::Closed closed = round.Close(uploads);
+  const SmallRound::Answers answers = round.AnswersOf(closed, uploads);
+  SmallRound::Answers some{.votes = answers.votes, .shares = {}};
+  for (const size_t seat : {4, 1, 3, 0}) {
+    const absl::Status early = round.Decrypt(closed.closed_round, some).status();
+    EXPECT_EQ(early.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(base::Message(early), ::testing::HasSubstr("committee members have answered, 4"));
+    some.shares.push_back(answers.shares[seat]);
+  }
+  EXPECT_EQ(ValueOf(round.Decrypt(closed.closed_round, some)).aggregate.sums, round.TrueSums());
 }
 
 }  // namespace

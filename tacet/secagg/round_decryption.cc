@@ -15,7 +15,8 @@
 namespace tacet::secagg {
 namespace {
 
-// Sum of the one-time keys, from unmask shares of different seats.
+// Sum of the one-time keys, from unmask shares of v different seats or more. Fewer may determine
+// it, but those who apply the sum rely on v seats that gave their shares: an epoch opens behind it.
 struct KeySum {
   he::KeySharing::Recovery recovery;
   size_t answers = 0;
@@ -31,6 +32,10 @@ absl::StatusOr<KeySum> RecoverKeySum(const he::AggregationParams& params,
         std::ranges::find(answers, share.seat, &he::KeySharing::Answer::seat) != answers.end();
     if (share.round_hash != hash || again) continue;
     answers.push_back({.seat = share.seat, .mask_sums = share.mask_sums.Expose()});
+  }
+  if (answers.size() < sharing.votes()) {
+    return base::Unavailable("{} of {} committee members have answered, {} are needed",
+                             answers.size(), committee.size(), sharing.votes());
   }
   absl::StatusOr<he::KeySharing::Recovery> recovery =
       sharing.Recover(std::span(round.aggregated_ciphertext).last(params.share_bytes()), answers);
@@ -68,14 +73,13 @@ absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee&
   const auto participants = static_cast<uint32_t>(round.nonces.size());
   DecryptedRound result;
   std::unique_ptr<he::Decryptor> decryptor;
-  bool could_be_a_seat = false;  // a wrong answer would not have been noticed
+  size_t answers = 0;
   if (params.scheme() == he::Scheme::kCompact) {
     const crypto::Digest hash = ClosedRoundHash(round);
     TACET_RETURN_IF_ERROR(CheckVotes(votes, hash, attempt, committee, params.sharing().votes()));
     TACET_ASSIGN_OR_RETURN(KeySum key_sum,
                            RecoverKeySum(params, committee, round, hash, unmask_shares));
-    could_be_a_seat =
-        key_sum.answers == params.sharing().threshold() && key_sum.answers < committee.size();
+    answers = key_sum.answers;
     result.wrong_seats = std::move(key_sum.recovery.wrong_seats);
     const crypto::Digest public_seed = PublicSeed(attempt);
     TACET_ASSIGN_OR_RETURN(decryptor, he::NewCompactDecryptor(params, public_seed,
@@ -100,18 +104,27 @@ absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee&
   }
   TACET_ASSIGN_OR_RETURN(const he::Tag tag, decryption->Finish());
   if (!he::TagsEqual(expected, tag)) {
-    if (could_be_a_seat) {
+    // Two codewords differ in a - t + 1 answers at least: f wrong seats may have led to this one.
+    const he::KeySharing& sharing = params.sharing();
+    const size_t wrong = sharing.shape().corrupt + result.wrong_seats.size();
+    if (answers < committee.size() && answers - sharing.threshold() < wrong) {
       return base::Unavailable(
           "the MAC does not fit the sum of round {} attempt {} with the answers of {} committee "
-          "members; one of them may be wrong, waiting for more answers",
-          attempt.number.round, attempt.number.attempt, params.sharing().threshold());
+          "members; some of them may be wrong, waiting for more answers",
+          attempt.number.round, attempt.number.attempt, answers);
     }
     return base::DataLoss(
         "the MAC does not fit the sum of round {} attempt {}: a participant sent an upload that is "
-        "not well-formed, or the server altered, dropped, repeated or mixed uploads",
+        "not well-formed, or the server altered, dropped, repeated or mixed uploads, or more "
+        "committee members answered wrongly than can be corrected",
         attempt.number.round, attempt.number.attempt);
   }
   TACET_RETURN_IF_ERROR(bound.Check());
+  // The MAC shows that the sum of the keys is right. Codewords with one sum of keys differ in a - f
+  // + 1 answers at least: with f wrong seats and those to be named so many are right ones named.
+  if (answers < 2 * params.sharing().shape().corrupt + result.wrong_seats.size()) {
+    result.wrong_seats.clear();
+  }
   return result;
 }
 

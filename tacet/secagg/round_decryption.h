@@ -28,12 +28,14 @@ struct RoundMessages {
 
 struct DecryptedRound {
   Aggregate aggregate;
-  std::vector<uint32_t> wrong_seats;  // whose unmask shares did not fit, increasing
+  // Whose unmask shares did not fit, increasing. Only named with a sum whose MAC fits, and where no
+  // f seats can have a right one named. A wrong share of a participant for a seat names it, too.
+  std::vector<uint32_t> wrong_seats;
 };
 
-// The aggregate, once v seats voted for the closed round, at least f + l of their unmask shares
-// lie on one codeword, the MAC fits and the sum is within AggregateBound. Errors: Unavailable as
-// long as other votes or shares may help; FailedPrecondition or DataLoss when they cannot. The
+// The aggregate, once v seats voted for the closed round and v seats gave unmask shares, enough of
+// these lie on one codeword, the MAC fits and the sum is within AggregateBound. Errors: Unavailable
+// as long as other votes or shares may help; FailedPrecondition or DataLoss when they cannot. The
 // paper's schemes have no committee: their group secret decrypts.
 absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
                                             const Attempt& attempt, const AttemptKeys& keys,

@@ -45,7 +45,7 @@ bool RoundServer::IsLeftOut(uint64_t member) const {
 bool RoundServer::AllChecked() const {
   const Submissions& unmasked = state_->SubmissionsOf(ItemKind::kUnmaskShare);
   if (state_->SubmissionsOf(ItemKind::kShares).empty() ||
-      unmasked.size() <= manifest_.manifest().terms().aggregation().sharing().threshold()) {
+      !manifest_.manifest().terms().aggregation().sharing().ShowsWrongShares(unmasked.size())) {
     return true;  // nothing to check, or nothing to check with
   }
   for (const Submission& share : unmasked) {

@@ -174,6 +174,60 @@ TEST_F(LyingOpeningTest, WhatASumStartedFromIsNeverUndone) {
   all_.ExpectCharges();
 }
 
+// With one key coefficient a polynomial, three seats determine a sum. Two corrupt ones and site 0
+// do so twice, while the server keeps the votes from sites 1 and 2: these give no unmask share, and
+// go on from what is published. Without v unmask shares for a sum they would vote for the state
+// before both rounds, and site 0 could never follow.
+TEST_F(LyingOpeningTest, AtMostOneRoundIsUndoneWithPackingOne) {
+  const auto& first = all_.Sign(kAll, nullptr, [](agreement::SignedManifestSpec& spec) {
+    spec.agreement.committee = {.seats = 5, .corrupt = 2, .packing = 1};
+  });
+  all_.Begin(first);
+  all_.RunUntil(1);
+  const State before = StateOf(1);
+  for (const uint32_t round : {1, 2}) {
+    for (const int id : {1, 2}) {
+      all_.SiteOf(id).lie = [](const protocol::RequestBody& body, Answered answer) -> Answered {
+        if (std::holds_alternative<protocol::FetchVotesRequest>(body)) {
+          return protocol::WriteBlobs(std::vector<base::Bytes>());
+        }
+        return answer;
+      };
+    }
+    for (int turn = 0; turn < 12 && all_.server->Status().finished == round; ++turn) all_.Turn(1);
+    for (const int id : {1, 2}) all_.SiteOf(id).lie = {};
+    if (round == 1 && all_.server->Status().finished == 2) {
+      for (int turn = 0; turn < 3; ++turn) {
+        for (const int id : kAll) Step(id);
+      }
+    }
+  }
+  Step(0);
+  const uint32_t applied = RoundOf(0);
+  const auto& second = all_.Sign(kAll, &first);
+  all_.Begin(second);
+  for (const int id : {1, 2}) {
+    TellThat(id, 1,
+             {Says(1, Word::kHas, second, StateOf(1), before),
+              Says(2, Word::kHas, second, StateOf(2), before), Says(3, Word::kHas, second, before),
+              Says(4, Word::kHas, second, before)});
+    Step(id);
+  }
+  for (const int id : {1, 2}) {
+    std::vector<base::Bytes> votes = AllSay({3, 4}, Word::kVote, second, before);
+    for (const int voter : {1, 2}) {
+      if (HasVoted(voter, second)) votes.push_back(VoteOf(voter));
+    }
+    TellThat(id, 1, votes);
+    Step(id);
+  }
+  for (const int id : {1, 2}) EXPECT_GE(RoundOf(id) + 1, applied) << id;
+  for (const int id : kAll) all_.SiteOf(id).lie = {};
+  all_.Finish();
+  all_.ExpectModels();
+  all_.ExpectCharges();
+}
+
 // The training has ended, so no attempt of the epoch would show that members began it with
 // different states: some are told that it begins with the last round, the others without it.
 // Without votes the former ended at once, and the latter repeated the round.
