@@ -156,6 +156,16 @@ LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed) {
   return header;
 }
 
+absl::Status CheckRuleFits(const agreement::ManifestSpec& agreed, ChargingRule rule) {
+  if (!agreed.sampling.dummy_uploads || rule != ChargingRule::kOwnSeals) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "charges are by own-seals, but in this federation a member's coin is secret "
+      "(dummy_uploads): a charge of its own attempts alone shows it in the ledger and in the "
+      "writes to the disk; leave out ledger.rule (--ledger-rule), or choose announced-attempts. "
+      "Where the site's policy says own-seals, its officer has to change it; a training that was "
+      "charged by own-seals cannot go on under such terms");
+}
+
 ChargingRule DefaultRule(const agreement::ManifestSpec& agreed) {
   return agreement::ServerDrawsCohorts(agreed) ? ChargingRule::kOwnSeals
                                                : ChargingRule::kAnnouncedAttempts;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/accounting/privacy_event.h"
@@ -83,6 +84,10 @@ LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed);
 // The rule of a site that names none: announced-attempts, but own-seals where the server draws the
 // cohorts. Every attempt that is announced would there be charged as if it had this site's data.
 ChargingRule DefaultRule(const agreement::ManifestSpec& agreed);
+
+// FailedPrecondition for own-seals where members toss secret coins and all upload (dummy uploads):
+// the ledger's charges, and the writes to its disk, would show on which attempts the coin fell.
+absl::Status CheckRuleFits(const agreement::ManifestSpec& agreed, ChargingRule rule);
 
 }  // namespace tacet::ledger
 

@@ -98,6 +98,7 @@ absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
                                  parts.manifest.federation());
   }
   TACET_RETURN_IF_ERROR(CheckPermission(parts));
+  TACET_RETURN_IF_ERROR(ledger::CheckRuleFits(parts.manifest.manifest().spec(), parts.rule));
   TACET_ASSIGN_OR_RETURN(MemberModel model,
                          MemberModel::Load(parts.manifest.manifest(), parts.digest_key(),
                                            initial_model, parts.state, parts.checkpoints));

@@ -1,8 +1,12 @@
-// A server that likes the data of one member, and invites it more often than an honest draw does.
+// Draws of cohorts: by a server that likes the data of one member, and by members in secret.
+// members.
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <span>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "tacet/accounting/privacy_filter.h"
@@ -147,6 +151,96 @@ TEST_F(CohortDrawTest, NewProcessesRememberTheInvitations) {
       member::ReadMemberMemory(protocol::testing::ValueOf(victim().state.LoadMemory())));
   EXPECT_EQ(memory.invitations, memory.watched_attempts);
   EXPECT_EQ(memory.invitations, 9u);
+}
+
+// Members toss secret coins, and all upload. What an upload costs the disk must not show the coin.
+class SecretCoinTest : public ::testing::Test {
+ protected:
+  static agreement::ManifestSpec Agreement() {
+    agreement::ManifestSpec spec = protocol::testing::SmallAgreement();
+    spec.sampling.method = accounting::Sampling::kPoisson;
+    spec.sampling.dummy_uploads = true;
+    spec.sampling.min_participants = 0;
+    spec.rounds = 8;
+    return spec;
+  }
+  absl::Status TryToRestart(LiveFederation::Site& site) {
+    return member::MemberSession::Create(
+               {.manifest = live_.members.manifest(),
+                .member = site.number,
+                .signing_key = live_.members.site(site.number).signing,
+                .exchange_key = live_.members.exchange_key(site.number),
+                .epoch_key = live_.members.epoch_key(),
+                .server = site.remote,
+                .state = site.state,
+                .updates = site.updates,
+                .log = site.log,
+                .ledger = *site.ledger,
+                .permission = protocol::testing::ValueOf(
+                    policy::Permission::WithoutPolicy(std::nullopt, live_.members.manifest())),
+                .entropy = site.entropy,
+                .rule = site.rule},
+               std::vector<float>(protocol::testing::kSmallDimension))
+        .status();
+  }
+
+  LiveFederation live_{Agreement()};
+};
+
+// Nine flushes for yes and two for no, where own seals were charged.
+TEST_F(SecretCoinTest, OwnSealsAreRefused) {
+  LiveFederation::Site& site = live_.site(1);
+  EXPECT_EQ(ledger::DefaultRule(live_.members.manifest().manifest().spec()),
+            ChargingRule::kAnnouncedAttempts);
+  EXPECT_TRUE(TryToRestart(site).ok());
+  site.rule = ChargingRule::kOwnSeals;
+  const absl::Status refused = TryToRestart(site);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(refused),
+              ::testing::HasSubstr("own-seals, but in this federation a member's coin is secret"));
+}
+
+TEST_F(SecretCoinTest, YesAndNoWriteTheSame) {
+  struct Cost {
+    int writes = 0;
+    size_t ledger_bytes = 0;
+    int trained = 0;
+    auto operator<=>(const Cost&) const = default;
+  };
+  std::map<uint32_t, std::set<Cost>> costs;  // by round
+  std::map<uint32_t, std::set<bool>> coins;
+  std::map<uint64_t, Cost> before;
+  std::set<std::pair<uint64_t, uint32_t>> uploaded;
+  const auto spent = [](const LiveFederation::Site& site) {
+    return Cost{site.state.writes, site.memory_ledger.ledger.size(), site.updates.asked};
+  };
+  for (const auto& kept : live_.sites) {
+    LiveFederation::Site& site = *kept;
+    before[site.number] = spent(site);
+    site.wire.watch = [&](const protocol::RequestBody& body) {
+      const auto* put = std::get_if<protocol::PutPartRequest>(&body);
+      if (put == nullptr || put->name.kind != protocol::BulkKind::kUpload) return;
+      const uint32_t round = put->name.attempt.number.round;
+      if (!uploaded.insert({site.number, round}).second) return;  // another part
+      const Cost now = spent(site);
+      Cost& last = before[site.number];
+      costs[round].insert({now.writes - last.writes, now.ledger_bytes - last.ledger_bytes,
+                           now.trained - last.trained});
+      last = now;
+      coins[round].insert(
+          protocol::testing::ValueOf(
+              member::ReadMemberMemory(protocol::testing::ValueOf(site.state.LoadMemory())))
+              .participation == member::Participation::kYes);
+    };
+  }
+  live_.Run(400);
+  ASSERT_EQ(costs.size(), 8u);
+  size_t mixed = 0;
+  for (const auto& [round, seen] : costs) {
+    EXPECT_EQ(seen.size(), 1u) << round;
+    mixed += coins[round].size() == 2;
+  }
+  EXPECT_GE(mixed, 4u);
 }
 
 }  // namespace

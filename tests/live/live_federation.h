@@ -54,9 +54,18 @@ class NoObserver final : public server::RequestObserver {
 // A disk that may be full, or that holds another upload than the one that was sealed.
 class FailingMemberState final : public member::MemoryMemberState {
  public:
+  absl::Status SaveMemory(std::span<const uint8_t> memory) override {
+    ++writes;
+    return MemoryMemberState::SaveMemory(memory);
+  }
+  absl::Status KeepOnly(const secagg::AttemptNumber& attempt) override {
+    ++writes;
+    return MemoryMemberState::KeepOnly(attempt);
+  }
   // What is sent is what is there when the session asks again.
   absl::Status SaveUpload(const secagg::Attempt& attempt,
                           std::span<const uint8_t> upload) override {
+    ++writes;
     if (!spoil_upload) return MemoryMemberState::SaveUpload(attempt, upload);
     base::Bytes spoiled(upload.begin(), upload.end());
     spoil_upload(spoiled);
@@ -69,6 +78,7 @@ class FailingMemberState final : public member::MemoryMemberState {
     return MemoryMemberState::Record(attempt, step, message);
   }
 
+  int writes = 0;  // of memory, uploads, and of what is forgotten with an attempt
   std::function<bool(secagg::JournalStep step)> fail_record;
   std::function<void(base::Bytes& upload)> spoil_upload;
 };

@@ -60,6 +60,7 @@ ChargingRule RuleOf(const SiteLedgerSpec& spec, const std::optional<ChargingRule
 
 // A ledger refuses charges by two rules, too, but only once an attempt comes.
 absl::Status CheckRule(const SiteLedgerSpec& spec, const SiteLedger& site) {
+  TACET_RETURN_IF_ERROR(ledger::CheckRuleFits(spec.manifest.spec(), site.rule));
   const std::vector<ledger::LedgerEntry>& charges = site.ledger->entries();
   const auto other = std::ranges::find_if(charges, [&](const ledger::LedgerEntry& charge) {
     return IsOfTraining(charge, spec.manifest) && charge.rule != site.rule;
