@@ -7,6 +7,7 @@
 
 #include "tacet/accounting/count_laws.h"
 #include "tacet/base/status.h"
+#include "tacet/dp/sum_limits.h"
 
 namespace tacet::accounting {
 namespace {
@@ -136,12 +137,17 @@ absl::StatusOr<dp::MechanismSpec> MechanismOf(const FederationPrivacySpec& spec,
   const auto count = [](uint64_t value) {
     return static_cast<uint32_t>(std::min<uint64_t>(value, std::numeric_limits<uint32_t>::max()));
   };
+  // Units of which secret coins decide whether they are in the sum: how many on average.
+  double drawn = spec.sampling.expected_batch;
+  if (spec.sampling.dummy_uploads) drawn = static_cast<double>(spec.sampling.cohort);
+  const double most = drawn > 0 ? dp::MostDrawn(drawn) : std::numeric_limits<double>::infinity();
   return dp::MechanismSpec{.dimension = dimension,
                            .params = spec.mechanism,
                            .cohort = count(largest_cohort),
                            .min_participants = count(Resolved(spec).sampling.min_participants),
                            .noise_shares = count(shares),
                            .sums_of_clipped = !IsClientUnit(spec),
+                           .most_contributions = most,
                            .attempts = count(spec.rounds),
                            .delta = spec.privacy.delta};
 }

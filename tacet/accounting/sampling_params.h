@@ -38,7 +38,9 @@ struct SamplingParams {
   // The following three are 0 for unit client.
   double record_rate = 0;  // q_r in (0, 1]
   // B > 0, public: q_r times the number of all sites' records (persons), which divides the sum. The
-  // accountants do not need it: dividing by a public number costs nothing.
+  // accountants do not need it: dividing by a public number costs nothing. A sum is refused where
+  // its norm needs more than MostDrawn(B) drawn units (dp/sum_limits.h). Of a query: the most
+  // records (persons) of one site, each of which takes part. It divides nothing.
   double expected_batch = 0;
   uint64_t appearances = 0;  // most sites at which one record (person) appears, 1 .. M; 0: 1
 

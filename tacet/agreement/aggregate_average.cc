@@ -6,7 +6,9 @@ namespace tacet::agreement {
 
 void DivideByExpected(const ManifestSpec& spec, uint32_t participants, std::span<double> mean) {
   double factor = 1;
-  if (spec.privacy.unit != accounting::Unit::kClient) {
+  if (spec.model == kQueryModel && spec.privacy.unit != accounting::Unit::kClient) {
+    factor = participants;
+  } else if (spec.privacy.unit != accounting::Unit::kClient) {
     factor = participants / spec.sampling.expected_batch;
   } else if (spec.sampling.dummy_uploads) {
     factor = static_cast<double>(spec.sampling.clients) / static_cast<double>(spec.sampling.cohort);

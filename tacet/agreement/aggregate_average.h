@@ -13,8 +13,8 @@ namespace tacet::agreement {
 
 // Turns the mean over `participants` uploads into the average that is applied, which never depends
 // on what was really drawn in secret. Unit record or person: their sum divided by the public
-// expected batch. Dummy uploads: divided by the share K / M of the uploads that is expected to hold
-// an update. Otherwise the mean itself.
+// expected batch; of a query their sum itself. Dummy uploads: divided by the share K / M of the
+// uploads that is expected to hold an update. Otherwise the mean itself.
 void DivideByExpected(const ManifestSpec& spec, uint32_t participants, std::span<double> mean);
 
 // d values, ready to be applied.

@@ -221,6 +221,13 @@ absl::StatusOr<secagg::Terms> TermsOf(const ManifestSpec& spec, uint32_t largest
                          accounting::MechanismOf(PrivacyOf(spec, AttemptBudget(spec)),
                                                  spec.dimension, largest_cohort));
   mechanism.max_epsilon = max_epsilon;
+  if (spec.model == kQueryModel && !IsClientUnit(spec)) {
+    // Every unit takes part. For replace-one neighbours a unit's vector is at most 2 S long: it is
+    // at most 2 S from zeros, which are a unit's vector, too.
+    const bool by_distance = spec.privacy.neighbouring == accounting::Neighbouring::kReplaceOne;
+    mechanism.most_contributions = static_cast<double>(spec.sampling.cohort) *
+                                   spec.sampling.expected_batch * (by_distance ? 2 : 1);
+  }
   return secagg::Terms::Create(
       {.mechanism = std::move(mechanism),
        .scheme = spec.scheme,

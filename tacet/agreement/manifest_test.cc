@@ -11,6 +11,7 @@
 
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/status.h"
+#include "tacet/dp/sum_limits.h"
 
 namespace tacet::agreement {
 namespace {
@@ -86,6 +87,40 @@ ManifestSpec Hospitals() {
   spec.mechanism.scale = 1e-2;
   spec.members.resize(4);
   return spec;
+}
+
+// What all honest updates can add up to, which every member checks (dp/sum_limits.h).
+TEST(ManifestTest, BoundsTheUpdatesOfARound) {
+  const auto norm = [](const ManifestSpec& spec, uint32_t participants) {
+    const auto manifest = Manifest::Create(spec);
+    EXPECT_TRUE(manifest.ok()) << manifest.status();
+    return dp::SumLimitsOf(manifest->terms().mechanism(), participants).updates_norm;
+  };
+  ManifestSpec clients = Paper();
+  const double all = static_cast<double>(clients.sampling.clients);
+  const double cohort = static_cast<double>(clients.sampling.cohort);
+  EXPECT_EQ(norm(clients, 900), 900 * clients.mechanism.clip_norm);
+  clients.sampling.method = accounting::Sampling::kPoisson;
+  clients.sampling.dummy_uploads = true;
+  clients.sampling.min_participants = 0;
+  EXPECT_LT(dp::MostDrawn(cohort), all);
+  EXPECT_EQ(norm(clients, static_cast<uint32_t>(all)),
+            dp::MostDrawn(cohort) * clients.mechanism.clip_norm);
+
+  ManifestSpec records = Hospitals();
+  records.mechanism.clip_norm = 2;
+  EXPECT_EQ(norm(records, 4), 2 * dp::MostDrawn(73.6));
+  EXPECT_EQ(norm(records, 3), 2 * dp::MostDrawn(73.6));
+
+  // Queries: every unit takes part. For zero-out neighbours it is S long, for replacement 2 S.
+  ManifestSpec query = Hospitals();
+  query.model = kQueryModel;
+  query.rounds = 1;
+  query.sampling.record_rate = 1;
+  query.sampling.expected_batch = 1000;
+  EXPECT_EQ(norm(query, 4), 4000);
+  query.privacy.neighbouring = accounting::Neighbouring::kReplaceOne;
+  EXPECT_EQ(norm(query, 4), 8000);
 }
 
 TEST(ManifestTest, NamesThePartOfAModelThatIsFederated) {

@@ -53,6 +53,10 @@ absl::Status CheckFields(const MechanismSpec& spec) {
     return base::InvalidArgument("noise_shares is {}, above min_participants, which is {}",
                                  spec.noise_shares, spec.min_participants);
   }
+  if (!(spec.most_contributions > 0)) {
+    return base::InvalidArgument("most_contributions must be positive, got {}",
+                                 spec.most_contributions);
+  }
   if (spec.attempts == 0) return base::InvalidArgument("attempts must be at least 1, got 0");
   if (!(spec.delta > 0 && spec.delta < 1)) {
     return base::InvalidArgument("delta must lie between 0 and 1, got {}", spec.delta);

@@ -3,6 +3,7 @@
 #define TACET_DP_MECHANISM_PLAN_H_
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "absl/status/statusor.h"
@@ -29,6 +30,9 @@ struct MechanismSpec {
   // True when a participant sends a sum over its records (or persons), each clipped to S before it
   // was added: the sum itself is clamped to b only, and b may be above S.
   bool sums_of_clipped = false;
+  // In a sum over all participants are at most so many contributions of norm S. Participants that
+  // send one each are K' at most. Infinite: they are not counted.
+  double most_contributions = std::numeric_limits<double>::infinity();
   uint32_t attempts = 0;   // rounds times the attempts of a round that may be charged
   double delta = 1e-5;     // in (0, 1)
   double max_epsilon = 0;  // what the terms are multiplied by: accounting::LargestCarriedEpsilon

@@ -7,8 +7,8 @@
 namespace tacet::dp {
 namespace {
 
-// The exponent above at theta.
-double LogMoment(const SumBoundSpec& spec, double theta) {
+// The exponent above at theta, less theta K b.
+double CentredLogMoment(const SumBoundSpec& spec, double theta) {
   const double step = theta * spec.scale;
   const double h = std::expm1(step) / spec.scale;
   // h - theta = s theta^2 (1/2 + step/6 + step^2/24 + ...): by its series where it would cancel.
@@ -16,8 +16,12 @@ double LogMoment(const SumBoundSpec& spec, double theta) {
                             ? spec.scale * theta * theta *
                                   (0.5 + step * (1.0 / 6 + step * (1.0 / 24 + step * (1.0 / 120))))
                             : h - theta;
-  return h * spec.cohort * spec.coordinate_bound + 0.5 * h * h * spec.sum_stddev * spec.sum_stddev +
-         spec.cohort * spec.offset * excess;
+  return 0.5 * h * h * spec.sum_stddev * spec.sum_stddev +
+         spec.cohort * (spec.offset + spec.coordinate_bound) * excess;
+}
+
+double LogMoment(const SumBoundSpec& spec, double theta) {
+  return theta * spec.cohort * spec.coordinate_bound + CentredLogMoment(spec, theta);
 }
 
 // Minimises a function of theta that falls, then rises, by golden section on log theta; the range
@@ -64,6 +68,10 @@ double SumTailQuantile(const SumBoundSpec& spec, double log_probability) {
   const double distance = MinimumOverTheta(
       spec, [&](double theta) { return (level + LogMoment(spec, theta)) / theta; });
   return distance * (1.0 + 1e-9);
+}
+
+double SumVarianceProxy(const SumBoundSpec& spec, double theta) {
+  return 2 * CentredLogMoment(spec, theta) / (theta * theta);
 }
 
 }  // namespace tacet::dp

@@ -27,6 +27,11 @@ double LogSumTail(const SumBoundSpec& spec, double distance);
 // The smallest distance (up to 1e-9, upwards) at which LogSumTail is at most `log_probability` < 0.
 double SumTailQuantile(const SumBoundSpec& spec, double log_probability);
 
+// The least v with E exp(t (s D - Sum u)) <= exp(v t^2 / 2) that the bound above gives for all
+// |t| <= theta, theta > 0: 2/theta^2 times its exponent less theta K b. sum_stddev^2 + s K (|mu| +
+// b) times a factor that tends to 1 with theta s. Infinite where it exceeds the range of double.
+double SumVarianceProxy(const SumBoundSpec& spec, double theta);
+
 }  // namespace tacet::dp
 
 #endif  // TACET_DP_SUM_BOUND_H_

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 
 #include "tacet/dp/mechanism_plan.h"
+#include "tacet/dp/sum_limits.h"
 
 namespace tacet::secagg {
 
@@ -18,13 +19,9 @@ struct Aggregate {
   std::vector<uint64_t> sums;  // d values
 };
 
-// Bound on a sum, which every member checks. One modified client can send counts that no clipping
-// bounds. With x = s (sums - K' m) and v the largest planned variance of a coordinate, a sum is
-// refused when a coordinate is beyond K' b + 10 sqrt(v), or, where every update is clipped to norm
-// S, when
-//   |x|^2 > d v + 8 v sqrt(2 d) + 16 sqrt(v) K' S + (K' S)^2.
-// The check is post-processing and free in epsilon. It refuses an honest sum with probability below
-// 2^-40 (docs/security/committee.md).
+// Check of a sum that every member makes. One modified client can send counts that no clipping
+// bounds: a sum beyond dp::SumLimits is refused. The check is post-processing and free in epsilon.
+// It refuses an honest sum with probability below 2^-40 (docs/security/committee.md).
 class AggregateBound {
  public:
   AggregateBound(const dp::MechanismPlan& plan, uint32_t participants);
@@ -36,10 +33,10 @@ class AggregateBound {
 
  private:
   double scale_;
-  int64_t centre_;         // K' m
-  double largest_;         // allowed |coordinate|
-  double largest_square_;  // allowed |x|^2; infinite where updates are not clipped
+  int64_t centre_;  // K' m
+  dp::SumLimits limits_;
   uint32_t participants_;
+  bool counts_units_;  // N follows from an expected number of drawn units
   double seen_ = 0;
   double seen_square_ = 0;
 };

@@ -88,7 +88,7 @@ absl::StatusOr<agreement::ManifestSpec> QueryTerms(const Query& query,
   }
   if (!is_client) {
     sampling.record_rate = 1;
-    sampling.expected_batch = 1;
+    sampling.expected_batch = static_cast<double>(query.spec().max_units);
     sampling.appearances = std::max<uint64_t>(sampling.appearances, 1);
   }
   double& noise = terms.mechanism.noise_stddev;
@@ -150,8 +150,9 @@ absl::Status CheckQueryTerms(const Query& query, const agreement::ManifestSpec& 
   if (!is_client && agreed.sampling.record_rate != 1) {
     return differs("record_rate", agreed.sampling.record_rate, 1);
   }
-  if (!is_client && agreed.sampling.expected_batch != 1) {
-    return differs("expected_batch", agreed.sampling.expected_batch, 1);
+  const auto units = static_cast<double>(query.spec().max_units);
+  if (!is_client && agreed.sampling.expected_batch != units) {
+    return differs("expected_batch", agreed.sampling.expected_batch, units);
   }
   if (agreed.optimizer.learning_rate != 1 || agreed.optimizer.momentum != 0) {
     return differs("server.learning_rate", agreed.optimizer.learning_rate, 1);
@@ -165,11 +166,11 @@ double ReleasedDeviation(const agreement::Manifest& manifest) {
 }
 
 std::vector<double> ReleasedSum(const agreement::Manifest& manifest, std::span<const float> model) {
-  // Unit client: the model is the mean over the cohort. Record, person: the sum over its divisor.
+  // Unit client: the model is the mean over the cohort. Record, person: the sum itself.
   const agreement::ManifestSpec& spec = manifest.spec();
   const double factor = spec.privacy.unit == accounting::Unit::kClient
                             ? static_cast<double>(spec.sampling.cohort)
-                            : spec.sampling.expected_batch;
+                            : 1;
   std::vector<double> sum(model.begin(), model.end());
   for (double& value : sum) value *= factor;
   return sum;

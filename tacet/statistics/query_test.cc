@@ -173,6 +173,9 @@ TEST(QueryTest, MembersRefuseAnAgreementThatUnderstatesTheQuery) {
               HasSubstr("unit is person"));
   EXPECT_THAT(refusal([](auto& lie) { lie.sampling.record_rate = 0.01; }),
               HasSubstr("record_rate is 0.01"));
+  // It bounds the norm of the sum.
+  EXPECT_THAT(refusal([](auto& lie) { lie.sampling.expected_batch *= 2; }),
+              HasSubstr("expected_batch is 20000, the query needs 10000"));
   EXPECT_THAT(refusal([](auto& lie) { lie.rounds = 5; }), HasSubstr("number of rounds is 5"));
   EXPECT_THAT(refusal([](auto& lie) { lie.model = "mlp"; }), HasSubstr("model is mlp"));
   EXPECT_THAT(refusal([](auto& lie) { lie.dimension = 7; }), HasSubstr("dimension is 7"));

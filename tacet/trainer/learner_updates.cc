@@ -20,6 +20,24 @@ absl::Status SumDrawnUnits(const agreement::ManifestSpec& spec, const Learner& l
   return trainer.SumClippedGradients(model, client, drawn, clip_norm, sum);
 }
 
+namespace {
+
+// Before anything is charged: all members refuse a sum of many more units than the agreement
+// expects.
+absl::Status CheckExpectedUnits(const agreement::ManifestSpec& spec, uint64_t units) {
+  if (spec.privacy.unit == accounting::Unit::kClient) return absl::OkStatus();
+  const double drawn = spec.sampling.record_rate * static_cast<double>(units);
+  if (drawn <= spec.sampling.expected_batch * (1 + 1e-9)) return absl::OkStatus();
+  return base::InvalidArgument(
+      "this site has {} {}s and draws {:.6g} a round on average, but the agreement expects {:.6g} "
+      "of all sites: the members would refuse the sum; sign an agreement whose expected_batch is "
+      "record_rate times the {}s of all sites",
+      units, accounting::UnitName(spec.privacy.unit), drawn, spec.sampling.expected_batch,
+      accounting::UnitName(spec.privacy.unit));
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<LearnerUpdates>> LearnerUpdates::Create(
     const agreement::Manifest& manifest, const Learner& learner, uint64_t client,
     crypto::Entropy& coins) {
@@ -37,6 +55,7 @@ absl::StatusOr<std::unique_ptr<LearnerUpdates>> LearnerUpdates::Create(
                                  accounting::UnitName(learner.unit()),
                                  accounting::UnitName(spec.privacy.unit));
   }
+  TACET_RETURN_IF_ERROR(CheckExpectedUnits(spec, learner.units(client)));
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<Trainer> trainer, learner.NewTrainer());
   return std::unique_ptr<LearnerUpdates>(
       new LearnerUpdates(manifest, learner, client, coins, std::move(trainer)));

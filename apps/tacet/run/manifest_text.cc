@@ -14,6 +14,7 @@
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/roster_differences.h"
 #include "tacet/base/status.h"
+#include "tacet/dp/sum_limits.h"
 #include "tacet/secagg/committee.h"
 #include "tacet/secagg/upload.h"
 
@@ -40,6 +41,7 @@ std::string AgreementText(const agreement::Manifest& manifest) {
                         agreed.model, agreed.whole_dimension, agreed.dimension,
                         agreed.federated_part);
   const bool clients = agreed.privacy.unit == accounting::Unit::kClient;
+  const bool is_query = agreed.model == agreement::kQueryModel;
   if (clients) {
     text +=
         fmt::format("federation  {} clients, {} a round ({}), at least {} to decrypt, {} rounds\n",
@@ -56,16 +58,20 @@ std::string AgreementText(const agreement::Manifest& manifest) {
                           agreed.sampling.max_participations);
     }
   } else {
+    const std::string units =
+        is_query ? fmt::format("at most {:.6g} a site", agreed.sampling.expected_batch)
+                 : fmt::format("drawn with probability {}, {:.6g} expected a round",
+                               agreed.sampling.record_rate, agreed.sampling.expected_batch);
     text += fmt::format(
         "federation  {} sites, all in every round, at least {} to decrypt, {} rounds; unit {}, "
-        "drawn with probability {}, {:.6g} expected a round\n",
+        "{}\n",
         agreed.sampling.clients, agreed.sampling.min_participants, agreed.rounds,
-        accounting::UnitName(agreed.privacy.unit), agreed.sampling.record_rate,
-        agreed.sampling.expected_batch);
+        accounting::UnitName(agreed.privacy.unit), units);
   }
   const uint32_t uploads = agreement::ExpectedUploads(agreed);
-  const double divisor =
-      clients ? static_cast<double>(agreed.sampling.cohort) : agreed.sampling.expected_batch;
+  const double divisor = clients    ? static_cast<double>(agreed.sampling.cohort)
+                         : is_query ? 1
+                                    : agreed.sampling.expected_batch;
   text += fmt::format(
       "privacy     clip norm {}, noise multiplier {:.6g} (deviation {:.6g} in the sum), quantised "
       "to {}: deviation of an average value "
@@ -74,6 +80,13 @@ std::string AgreementText(const agreement::Manifest& manifest) {
       agreed.mechanism.noise_stddev, agreed.mechanism.scale,
       mechanism.sum_stddev(uploads) / divisor,
       std::sqrt(mechanism.quantisation_variance(uploads)) / divisor);
+  if (!agreed.mechanism.without_clipping && uploads > 1) {
+    text += fmt::format(
+        "influence   honest updates add up to {:.4g} clip norms at most; a member that does not "
+        "clip can reach {:.4g}, larger sums are refused\n",
+        dp::SumLimitsOf(mechanism, uploads).updates_norm / agreed.mechanism.clip_norm,
+        dp::ReachOfOne(mechanism, uploads) / agreed.mechanism.clip_norm);
+  }
   text += fmt::format(
       "encryption  {}, {} bits a sum, {} values a coefficient, {} bytes an upload ({:.2f} of "
       "the plain float update)\n",
