@@ -155,7 +155,12 @@ class Recursion {
     }
     if (j < static_cast<int64_t>(size_)) return weight_[static_cast<size_t>(j)];
     const double l = static_cast<double>(bottom_ + j) * step_;
-    if (side_ == Side::kAbove) return std::exp(-theta_ * l - log_scale_);
+    if (side_ == Side::kAbove) {
+      // g(r) = r V(log r) has slopes of at most 1: V(l) <= 1 - e^{top - l} (1 - V(top)).
+      const double top = LossAt(size_ - 1);
+      const double missing = std::max(0.0, 1 - std::exp(LogValue(size_ - 1)));
+      return (1 - std::exp(top - l) * missing) * std::exp(-theta_ * l - log_scale_);
+    }
     return weight_.back() * std::exp(-theta_ * (l - LossAt(size_ - 1)));
   }
 
@@ -187,7 +192,64 @@ class Recursion {
   std::vector<Complex> out_;
 };
 
+// Knot of a profile that is piecewise linear in a = e^loss.
+struct Knot {
+  double loss = 0;
+  double a = 0;
+  double height = 0;
+};
+
+// Whether `middle` is on or above the line from `left` to `right`.
+bool IsAbove(const Knot& left, const Knot& middle, const Knot& right) {
+  return (middle.height - left.height) * (right.a - left.a) >=
+         (right.height - left.height) * (middle.a - left.a);
+}
+
+// The pair whose profile is the convex hull of (0, 1) and `knots`, by rising a. Slopes change at
+// a knot by its Q-mass. The last knot's height is the P-mass of infinite losses.
+LossLattice PairOf(const std::vector<Knot>& knots, double step) {
+  std::vector<Knot> hull = {{.a = 0, .height = 1}};
+  for (const Knot& knot : knots) {
+    while (hull.size() > 1 && IsAbove(hull[hull.size() - 2], hull.back(), knot)) hull.pop_back();
+    hull.push_back(knot);
+  }
+  LossLattice pair{.step = step,
+                   .origin = knots.front().loss,
+                   .mass = std::vector<double>(knots.size(), 0.0),
+                   .infinite = knots.back().height};
+  for (size_t i = 1; i < hull.size(); ++i) {
+    const Knot& here = hull[i];
+    const double before = (here.height - hull[i - 1].height) / (here.a - hull[i - 1].a);
+    const double after =
+        i + 1 < hull.size() ? (hull[i + 1].height - here.height) / (hull[i + 1].a - here.a) : 0;
+    const auto place = static_cast<size_t>(std::llround((here.loss - pair.origin) / step));
+    pair.mass[place] = std::max(0.0, here.a * (after - before));
+  }
+  return pair;
+}
+
 }  // namespace
+
+std::optional<LossLattice> DominatingBlock(const std::vector<LossLattice>& pairs, uint64_t rounds,
+                                           const CompositionWindow& window, size_t stride) {
+  Recursion recursion(pairs, window, Side::kAbove);
+  double infinite = 0;
+  for (const LossLattice& pair : pairs) infinite = std::max(infinite, pair.infinite);
+  for (uint64_t t = 0; t < rounds; ++t) {
+    if (!recursion.Round()) return std::nullopt;
+  }
+  const auto count = static_cast<double>(rounds);
+  const double added = -std::expm1(count * std::log1p(-std::min(infinite, 1.0)));
+  std::vector<Knot> knots;
+  for (size_t k = recursion.size() / stride; k-- > 0;) {
+    const double l = recursion.LossAt(k * stride);
+    const double height = std::exp(recursion.LogValue(k * stride) + kMassError * count) + added;
+    if (!std::isfinite(height)) return std::nullopt;
+    knots.push_back({.loss = -l, .a = std::exp(-l), .height = std::min(1.0, height)});
+  }
+  if (knots.size() < 2) return std::nullopt;
+  return PairOf(knots, pairs.front().step * static_cast<double>(stride));
+}
 
 std::optional<double> AdaptiveEpsilon(const std::vector<LossLattice>& pairs, uint64_t rounds,
                                       double delta, const CompositionWindow& window, Side side) {

@@ -18,9 +18,10 @@ namespace tacet::accounting {
 // The part of the lattice of accumulated losses that is followed, and the tilt under which it is:
 // V_t(l) e^{-theta l} varies little enough there for a Fourier transform in double.
 struct CompositionWindow {
-  double theta = 0;    // >= 0
-  double lowest = 0;   // V below it is taken at it (upper bound) or as 0 (lower bound)
-  double highest = 0;  // V above it is taken as 1, or at it
+  double theta = 0;   // >= 0
+  double lowest = 0;  // V below it is taken at it (upper bound) or as 0 (lower bound)
+  // V above it is taken by the slope that it has at most (upper bound), or at it.
+  double highest = 0;
 };
 
 // The smallest epsilon >= 0 with delta(epsilon) <= delta after `rounds` rounds, from above
@@ -30,6 +31,13 @@ struct CompositionWindow {
 // value when epsilon is not inside the window or values leave double's range.
 std::optional<double> AdaptiveEpsilon(const std::vector<LossLattice>& pairs, uint64_t rounds,
                                       double delta, const CompositionWindow& window, Side side);
+
+// One pair that dominates `rounds` rounds together, whichever of `pairs` (from PessimisticLattice)
+// the adversary chooses in each: its profile in a is V_rounds(-log a), or above it. Independent
+// blocks of it dominate several such blocks. Losses are `window`'s, every `stride`-th point of the
+// lattice; those beyond it are infinite or 0 in likelihood ratio. No value as above.
+std::optional<LossLattice> DominatingBlock(const std::vector<LossLattice>& pairs, uint64_t rounds,
+                                           const CompositionWindow& window, size_t stride);
 
 }  // namespace tacet::accounting
 

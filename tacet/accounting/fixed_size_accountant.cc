@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <numbers>
 #include <span>
@@ -185,6 +186,22 @@ constexpr size_t kMaxTransformPoints = size_t{1} << 18;
 constexpr size_t kMaxParts[] = {32, 20, 12, 8};  // the first that can be paid for
 // What the lattice may add to epsilon, relative to it.
 constexpr double kWantedError = 4e-4;
+// Blocks of rounds: work that they may take, steps of a round's lattice in its deviations, that of
+// a block's lattice in deviations of the block.
+constexpr double kBlockWork = 1.7;
+// Beyond them the charge for errors of masses is as large as delta.
+constexpr uint64_t kMostRounds = 10'000'000;
+constexpr double kBlockSteps[] = {0.12, 0.2, 0.3};
+constexpr double kStrideStep = 0.03;
+// Of the attained pairs, which are composed without a recursion.
+constexpr double kFinestStep = 0.02;
+constexpr double kMostLowerCells = 20000;
+
+// About what such blocks add to epsilon, relative to it, as measured: a block's pair has the worst
+// of all adversaries in both halves, so its excess falls with the root of its length.
+double BlockError(double rounds, double steps, bool coarse) {
+  return 0.2 / std::sqrt(rounds) + 0.1 * steps * steps + (coarse ? 0.008 : 0);
+}
 
 class FixedSizeRounds {
  public:
@@ -235,11 +252,13 @@ class FixedSizeRounds {
     std::span<const double> cuts = kCuts;
     const double coarsest = 0.1 * start_.deviation;
     const double most = zero_out ? 0.4 : 1;  // of two directions or of one
-    const auto too_much = [&] { return Work(CellCount(zero_out, cuts), step) > most; };
+    const auto too_much = [&] {
+      return Work(CellCount(zero_out, cuts), step, Window(), count_) > most;
+    };
     while (too_much() && step < coarsest) step *= std::numbers::sqrt2;
     if (too_much()) cuts = kCoarseCuts;
     while (too_much() && step < 2 * coarsest) step *= std::numbers::sqrt2;
-    if (too_much()) return std::nullopt;
+    if (too_much()) return InBlocks(zero_out, forward, most * kBlockWork);
     const Cells cells = zero_out ? ZeroOutCells(parts_, forward) : ReplaceCells(parts_, cuts);
     const Cells attained = AttainedPairs(attained_, parts_.front().event.neighbouring, forward);
     const auto upper = AdaptiveEpsilon(LatticesOf(cells, range_, step, Side::kAbove), count_,
@@ -249,6 +268,69 @@ class FixedSizeRounds {
                                        delta_, Window(), Side::kBelow);
     return FixedSizeResult{
         .epsilon = *upper, .epsilon_lower = lower.value_or(0), .cells = cells.size()};
+  }
+
+  // Every round of a block by the recursion, the blocks by one dominating pair each.
+  std::optional<FixedSizeResult> InBlocks(bool zero_out, bool forward, double most) {
+    struct Choice {
+      uint64_t rounds = 0;
+      double step = 0;
+      bool coarse = false;
+      double error = std::numeric_limits<double>::infinity();
+    };
+    Choice best;
+    for (const double steps : kBlockSteps) {
+      for (const bool coarse : {false, true}) {
+        if (zero_out && coarse) continue;
+        const double step = steps * start_.deviation;
+        const size_t pairs = zero_out ? std::size(kPsi) - 1 : CellCount(zero_out, Half(coarse));
+        const auto fits = [&](uint64_t rounds) {
+          return Work(pairs, step, BlockWindow(rounds), rounds) <= most;
+        };
+        uint64_t rounds = 1;
+        while (rounds < count_ && fits(rounds + rounds / 4 + 1)) rounds += rounds / 4 + 1;
+        const double error = BlockError(static_cast<double>(rounds), steps, coarse);
+        if (rounds > 1 && error < best.error) {
+          best = {.rounds = rounds, .step = step, .coarse = coarse, .error = error};
+        }
+      }
+    }
+    if (best.rounds < 2 || count_ > kMostRounds) return std::nullopt;
+    const uint64_t blocks = (count_ + best.rounds - 1) / best.rounds;
+    const uint64_t rounds = (count_ + blocks - 1) / blocks;
+    const Cells cells =
+        zero_out ? ZeroOutCells(parts_, forward) : ReplaceCells(parts_, Half(best.coarse));
+    const double block_deviation = start_.deviation * std::sqrt(static_cast<double>(rounds));
+    const auto stride =
+        static_cast<size_t>(std::max(1.0, std::floor(kStrideStep * block_deviation / best.step)));
+    std::optional<LossLattice> block = DominatingBlock(
+        LatticesOf(cells, range_, best.step, Side::kAbove), rounds, BlockWindow(rounds), stride);
+    if (!block) return std::nullopt;
+    const auto upper = Composed(*std::move(block), static_cast<double>(blocks), Side::kAbove);
+    if (!upper) return std::nullopt;
+    // One attained pair in all rounds is an adversary, too.
+    double lower = 0;
+    const double step =
+        std::max({kFinestStep * start_.deviation, (range_.high - range_.low) / kMostLowerCells,
+                  30 * start_.tilt.stddev / kMaxTransformPoints});
+    for (const auto& pair : AttainedPairs(attained_, parts_.front().event.neighbouring, forward)) {
+      const auto attained = Composed(OptimisticLattice(*pair, range_, step),
+                                     static_cast<double>(count_), Side::kBelow);
+      lower = std::max(lower, attained.value_or(0));
+    }
+    return FixedSizeResult{.epsilon = *upper, .epsilon_lower = lower, .cells = cells.size()};
+  }
+
+  static std::span<const double> Half(bool coarse) {
+    return coarse ? std::span<const double>(kCoarseCuts) : std::span<const double>(kCuts);
+  }
+
+  std::optional<double> Composed(LossLattice lattice, double times, Side side) const {
+    const LossSum sum({{.lattice = std::move(lattice), .rounds = times}});
+    const auto epsilon =
+        sum.Epsilon(sum.FindTilt(std::log(delta_)), delta_, side, kMaxTransformPoints);
+    if (!epsilon || !std::isfinite(epsilon->epsilon)) return std::nullopt;
+    return epsilon->epsilon;
   }
 
   // The largest step of the lattice with which the envelope's own epsilon is near its limit.
@@ -281,19 +363,28 @@ class FixedSizeRounds {
             .highest = std::min(14 / (1 + tilt.theta), 20 * tilt.stddev)};
   }
 
+  // Of so many rounds: what the tilted sum of their losses reaches, and one round's largest loss.
+  CompositionWindow BlockWindow(uint64_t rounds) const {
+    const double share = static_cast<double>(rounds) / static_cast<double>(count_);
+    const double reach = 10 * start_.tilt.stddev * std::sqrt(share);
+    return {.theta = start_.tilt.theta,
+            .lowest = -(std::max(start_.tilt.mean, 0.0) * share + reach + range_.high),
+            .highest = reach - range_.low};
+  }
+
   static size_t CellCount(bool zero_out, std::span<const double> cuts) {
     // Of the n^2 cells of 2 (cuts + 1) = n intervals, those that reach over the diagonal.
     const size_t n = 2 * (cuts.size() + 1);
     return zero_out ? std::size(kPsi) - 1 : n * (n + 1) / 2;
   }
 
-  // The time of one direction, in units of half a second of a slow core. Above 1: too much.
-  double Work(size_t cells, double step) const {
-    const CompositionWindow window = Window();
+  // The time of one direction and `rounds` of the recursion, in units of half a second of a slow
+  // core. Above 1: too much.
+  double Work(size_t cells, double step, const CompositionWindow& window, uint64_t rounds) const {
     const double reach = (range_.high - range_.low) / step;
     const double length = (window.highest - window.lowest) / step + reach;
     const auto pairs = static_cast<double>(cells);
-    const double transforms = (0.5 * pairs + 1) * static_cast<double>(count_ + 2) * length *
+    const double transforms = (0.5 * pairs + 1) * static_cast<double>(rounds + 2) * length *
                               std::log2(std::max(length, 2.0));
     // Lines of a corner, about, for each part and cell; and the merged cells of the lower bound.
     double lines = 0;

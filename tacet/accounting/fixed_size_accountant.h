@@ -21,10 +21,12 @@ struct FixedSizeResult {
 };
 
 // epsilon at delta in (0, 1) after all rounds of the stream, replace-one or zero-out, for one kind
-// of round with fixed-size sampling: a single event, a mixture of them, or one of known size. No
-// value where the accountant has nothing to say (another kind of sampling, several kinds of rounds,
-// one round, no noise) or where the recursion would take more than about a second: above some 300
-// to 1000 rounds, depending on their noise. A valid bound from another accountant exists there.
+// of round with fixed-size sampling: a single event, a mixture of them, or one of known size. Above
+// some 300 to 1000 rounds the recursion covers blocks of rounds, and one pair that dominates a
+// block is composed with itself: a few percent above the truth, in about a second, up to a million
+// rounds. No value where the accountant has nothing to say (another kind of sampling, several kinds
+// of rounds, one round, no noise) or where even a block would take too long (rates below 1/1000
+// with noise of about a clip norm). A valid bound from another accountant exists there.
 absl::StatusOr<std::optional<FixedSizeResult>> FixedSizeEpsilon(
     const std::vector<RepeatedEvent>& stream, double delta);
 
