@@ -4,6 +4,7 @@
 
 #include "apps/tacet/run/run_output.h"
 #include "tacet/accounting/guarantee_in_words.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/base/status.h"
 #include "tacet/report/privacy_json.h"
 
@@ -17,16 +18,12 @@ JsonValue Reason(std::string_view reason) {
   return JsonValue::MakeObject().Set("epsilon", JsonValue()).Set("reason", reason);
 }
 
-}  // namespace
-
-JsonValue GuaranteeJson(const agreement::Manifest& manifest, uint64_t attempts) {
+JsonValue JsonOf(const agreement::Manifest& manifest, uint64_t attempts,
+                 const absl::StatusOr<accounting::Guarantees>& guarantees) {
   JsonValue json = JsonValue::MakeObject().Set("attempts", attempts);
   const auto without_rows = [&json](std::string_view reason) {
     return json.Set("privacy", Reason(reason)).Set("statement", JsonValue());
   };
-  if (attempts == 0) return without_rows("no attempt was begun yet");
-  const absl::StatusOr<accounting::Guarantees> guarantees =
-      agreement::GuaranteesOf(manifest, attempts);
   if (!guarantees.ok()) return without_rows(base::Message(guarantees.status()));
   absl::StatusOr<JsonValue> privacy = run::PrivacyJson(manifest, *guarantees);
   if (!privacy.ok()) return without_rows(base::Message(privacy.status()));
@@ -37,6 +34,20 @@ JsonValue GuaranteeJson(const agreement::Manifest& manifest, uint64_t attempts) 
     if (stated.ok()) statement = tacet::report::StatementJson(*stated);
   }
   return json.Set("privacy", *std::move(privacy)).Set("statement", std::move(statement));
+}
+
+}  // namespace
+
+JsonValue ForecastJson(const agreement::Manifest& manifest, uint64_t attempts) {
+  if (attempts == 0) {
+    return JsonOf(manifest, 0, base::FailedPrecondition("no attempt was begun yet"));
+  }
+  return JsonOf(manifest, attempts, agreement::GuaranteesOf(manifest, attempts));
+}
+
+JsonValue GuaranteeJson(const agreement::Manifest& manifest) {
+  return JsonOf(manifest, manifest.attempt_budget(),
+                agreement::GuaranteesOf(agreement::PermittedTerms(manifest)));
 }
 
 GuaranteeWorker::GuaranteeWorker(const agreement::Manifest& manifest)
@@ -76,14 +87,14 @@ void GuaranteeWorker::Work() {
     if (ended_) return;
     if (const auto attempts = std::exchange(wanted_, std::nullopt); attempts.has_value()) {
       lock.Unlock();
-      JsonValue spent = GuaranteeJson(manifest_, *attempts);
+      JsonValue spent = ForecastJson(manifest_, *attempts);
       lock.Lock();
       spent_ = std::move(spent);
       worked_out_ = attempts;
     }
     if (std::exchange(whole_wanted_, false) && whole_.is_null()) {
       lock.Unlock();
-      JsonValue whole = GuaranteeJson(manifest_, manifest_.attempt_budget());
+      JsonValue whole = GuaranteeJson(manifest_);
       lock.Lock();
       whole_ = std::move(whole);
     }

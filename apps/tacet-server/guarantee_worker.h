@@ -1,4 +1,5 @@
-// Privacy guarantee of a running federation after its attempts so far, computed in the background.
+// Privacy guarantee of a running federation, and the forecast for its attempts so far, computed in
+// the background.
 #ifndef TACET_APPS_TACET_SERVER_GUARANTEE_WORKER_H_
 #define TACET_APPS_TACET_SERVER_GUARANTEE_WORKER_H_
 
@@ -21,11 +22,11 @@ class GuaranteeWorker {
   GuaranteeWorker(const GuaranteeWorker&) = delete;
   GuaranteeWorker& operator=(const GuaranteeWorker&) = delete;
 
-  // Privacy cost of `attempts` attempts for each observer, {"attempts", "privacy", "statement"}; as
+  // ForecastJson of `attempts` attempts, {"attempts", "privacy", "statement"}; as
   // long as that is not worked out, the last one that was, and null before the first.
   // docs/formats/metrics.md has the fields.
   base::JsonValue Spent(uint64_t attempts);
-  // The same for every attempt that may ever be begun.
+  // GuaranteeJson; null as long as it is not worked out.
   base::JsonValue Whole();
 
  private:
@@ -42,8 +43,12 @@ class GuaranteeWorker {
   std::thread thread_;
 };
 
-// {"attempts", "privacy": rows or a reason why there are none, "statement": null without rows}
-base::JsonValue GuaranteeJson(const agreement::Manifest& manifest, uint64_t attempts);
+// {"attempts", "privacy": rows or a reason why there are none, "statement": null without rows}.
+// Of so many attempts, if the training had been fixed beforehand to end with them.
+base::JsonValue ForecastJson(const agreement::Manifest& manifest, uint64_t attempts);
+// Of all attempts that the agreement permits, and at most its budget: the guarantee, whenever the
+// training ends.
+base::JsonValue GuaranteeJson(const agreement::Manifest& manifest);
 
 }  // namespace tacet::app::server
 

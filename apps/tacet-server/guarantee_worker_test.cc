@@ -52,9 +52,10 @@ TEST(GuaranteeWorkerTest, WithoutNoiseNothingIsGuaranteed) {
   agreement::ManifestSpec agreed = protocol::testing::SmallAgreement();
   agreed.mechanism.without_noise = true;
   const protocol::testing::SmallFederation members(agreed);
-  const JsonValue json = GuaranteeJson(members.manifest().manifest(), 3);
+  const JsonValue json = ForecastJson(members.manifest().manifest(), 3);
   EXPECT_NE(json.Find("privacy")->Find("reason"), nullptr);
   EXPECT_TRUE(json.Find("statement")->is_null());
+  EXPECT_NE(GuaranteeJson(members.manifest().manifest()).Find("privacy")->Find("reason"), nullptr);
 }
 
 }  // namespace

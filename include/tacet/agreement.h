@@ -86,7 +86,8 @@ class Agreement {
   double sum_stddev(uint32_t participants) const;
 
   // Guarantee after `attempts` attempts in which something was sealed, 1 to attempt_budget(), with
-  // the additions of finite arithmetic under this agreement's mechanism.
+  // the additions of finite arithmetic under this agreement's mechanism. A training that may be
+  // stopped after a look at its models has that of attempt_budget() attempts. Fewer are a forecast.
   absl::StatusOr<Guarantee> GuaranteeAfter(uint64_t attempts) const;
 
  private:

@@ -47,6 +47,8 @@ enum class Accountant {
   kPld,             // privacy loss distributions
   kFixedSizeTight,  // tight bound for cohorts of fixed size
   kFixedOrderRdp,   // Renyi differential privacy at one order, which judges adaptive charges
+  kGaussianFilter,  // one Gaussian release, which judges adaptive charges that are not sampled
+  kBudget,          // the agreement's budget, at which members stop
 };
 
 // Meaning of a row of a guarantee.

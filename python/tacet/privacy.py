@@ -32,7 +32,15 @@ __all__ = [
 Unit = Literal["client", "person", "record"]
 Neighbouring = Literal["replace-one", "zero-out"]
 Sampling = Literal["none", "fixed-size", "poisson"]
-Accountant = Literal["moments", "rdp", "pld", "fixed-size-tight", "fixed-order-rdp"]
+Accountant = Literal[
+    "moments",
+    "rdp",
+    "pld",
+    "fixed-size-tight",
+    "fixed-order-rdp",
+    "gaussian-filter",
+    "budget",
+]
 Observer = Literal[
     "external",
     "participant-in-cohort",

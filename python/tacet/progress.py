@@ -55,11 +55,13 @@ class RoundBar:
             self._bar.close()
 
     def tell(self, line: dict[str, Any]) -> None:
-        """Show a finished round: its number, accuracy and epsilon."""
+        """Show a finished round: its number, accuracy and the epsilon charged so far."""
         if self._bar is None:
             return
         shown = {
-            key: f"{line[key]:.3g}" for key in ("accuracy", "epsilon") if line.get(key) is not None
+            key: f"{line[key]:.3g}"
+            for key in ("accuracy", "charged_epsilon")
+            if line.get(key) is not None
         }
         self._bar.set_postfix(shown, refresh=False)
         # A run that is resumed begins later.

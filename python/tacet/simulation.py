@@ -88,12 +88,25 @@ class Run:
 
     @property
     def epsilon(self) -> float | None:
-        """Epsilon of the worst observer after all charged attempts; None without a guarantee."""
+        """Epsilon of the worst observer; None without a guarantee.
+
+        It covers all attempts that the agreement permits, at most the agreement's budget. A run
+        that ended early has the same epsilon: its end may depend on its models.
+        """
         worst: dict[str, Any] | None = self.summary["privacy"].get("worst")
         return None if worst is None else worst["epsilon"]
 
+    @property
+    def charged_epsilon(self) -> float | None:
+        """Epsilon of the attempts that were made; None without a guarantee.
+
+        A forecast: it would hold for a run that was fixed beforehand to end with them.
+        """
+        charged: float | None = self.summary["charged_epsilon"]
+        return charged
+
     def plot(self, axes: Any = None) -> Any:
-        """Draw accuracy, loss and epsilon over the rounds; needs matplotlib.
+        """Draw accuracy, loss and charged epsilon over the rounds; needs matplotlib.
 
         A notebook shows the figure. In a program, ``run.plot().figure.savefig("run.png")`` stores
         it; no display is needed.
@@ -120,7 +133,8 @@ class Run:
             ]
             if points:
                 axes.plot(*zip(*points, strict=True), label=key)
-        axes.plot(numbers, [line["epsilon"] for line in self.rounds], "--", label="epsilon")
+        charged = [line["charged_epsilon"] for line in self.rounds]
+        axes.plot(numbers, charged, "--", label="charged epsilon")
         axes.set_xlabel("round")
         axes.legend()
         return axes

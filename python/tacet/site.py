@@ -258,7 +258,16 @@ class Site:
 
     @property
     def epsilon(self) -> float:
-        """Epsilon after the attempts that were charged so far; 0 before the first."""
+        """Epsilon for all attempts that the terms permit, also of a training that ends early."""
+        agreement = self.terms.agreement
+        return float(agreement.guarantee_after(agreement.attempt_budget).epsilon)
+
+    @property
+    def charged_epsilon(self) -> float:
+        """Epsilon after the attempts that were charged so far; 0 before the first.
+
+        A forecast: it would hold for a training that was fixed beforehand to end with them.
+        """
         charged = self.charged_attempts
         if charged == 0:
             return 0.0

@@ -92,7 +92,7 @@ class FederatedClassifier:
         coef_: weights, float32 of shape (n_classes, n_features).
         intercept_: biases, float32 of shape (n_classes,).
         n_features_in_: number of columns.
-        run_: the `tacet.Run`; ``run_.epsilon`` is what was spent.
+        run_: the `tacet.Run`; ``run_.epsilon`` is its guarantee.
     """
 
     _estimator_type = "classifier"  # read by scikit-learn before 1.6

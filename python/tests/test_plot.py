@@ -20,7 +20,7 @@ import tacet
 
 axes = tacet.open_run(sys.argv[1]).plot()
 lines = {line.get_label(): list(line.get_xdata()) for line in axes.get_lines()}
-assert lines == {"accuracy": [1, 2], "loss": [1, 2], "epsilon": [1, 2]}, lines
+assert lines == {"accuracy": [1, 2], "loss": [1, 2], "charged epsilon": [1, 2]}, lines
 axes.figure.savefig(sys.argv[2])
 """
 

@@ -483,8 +483,8 @@ def test_a_plot_has_the_figures(tmp_path: Path) -> None:
 
     axes = Axes()
     assert run.plot(axes) is axes
-    assert drawn.keys() == {"accuracy", "loss", "epsilon"}
-    assert drawn["epsilon"] == [line["epsilon"] for line in run.rounds]
+    assert drawn.keys() == {"accuracy", "loss", "charged epsilon"}
+    assert drawn["charged epsilon"] == [line["charged_epsilon"] for line in run.rounds]
 
 
 def test_a_bar_shows_rounds_and_epsilon(
@@ -494,7 +494,7 @@ def test_a_bar_shows_rounds_and_epsilon(
     simulate(tmp_path / "shown", progress=True, on_round=lines.append)
     shown = capsys.readouterr().err
     assert "2/2" in shown
-    assert f"epsilon={lines[-1]['epsilon']:.3g}" in shown
+    assert f"charged_epsilon={lines[-1]['charged_epsilon']:.3g}" in shown
     # Nobody watches a test.
     simulate(tmp_path / "quiet")
     assert capsys.readouterr().err == ""

@@ -106,6 +106,8 @@ absl::StatusOr<Answer> Compute(Accountant accountant, const std::vector<Repeated
       return bound;
     }
     case Accountant::kFixedOrderRdp:
+    case Accountant::kGaussianFilter:
+    case Accountant::kBudget:
       break;
   }
   return base::InvalidArgument("a stream of events cannot be asked of accountant {}",
@@ -135,6 +137,10 @@ std::string_view AccountantName(Accountant accountant) {
       return "fixed-size-tight";
     case Accountant::kFixedOrderRdp:
       return "fixed-order-rdp";
+    case Accountant::kGaussianFilter:
+      return "gaussian-filter";
+    case Accountant::kBudget:
+      return "budget";
   }
   return "unknown";
 }

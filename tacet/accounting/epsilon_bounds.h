@@ -19,14 +19,23 @@ namespace tacet::accounting {
 
 // kMoments is the paper's. For cohorts whose size is known its moments are those of one pair of
 // data sets that is not proved to be the worst: its rows are then a convention, for comparison.
-// kFixedOrderRdp is the judge of a privacy filter (privacy_filter.h), which fixes its order.
-enum class Accountant { kMoments, kRdp, kPld, kFixedSizeTight, kFixedOrderRdp };
+// kFixedOrderRdp and kGaussianFilter are the judges of a privacy filter (privacy_filter.h). kBudget
+// is the budget of the agreement, at which members stop: it bounds epsilon without a computation.
+enum class Accountant {
+  kMoments,
+  kRdp,
+  kPld,
+  kFixedSizeTight,
+  kFixedOrderRdp,
+  kGaussianFilter,
+  kBudget
+};
 
 // Those that a stream of events can be asked about.
 inline constexpr Accountant kAccountants[] = {Accountant::kMoments, Accountant::kRdp,
                                               Accountant::kPld, Accountant::kFixedSizeTight};
 
-// moments, rdp, pld, fixed-size-tight, fixed-order-rdp.
+// moments, rdp, pld, fixed-size-tight, fixed-order-rdp, gaussian-filter, budget.
 std::string_view AccountantName(Accountant accountant);
 
 struct EpsilonBound {

@@ -25,6 +25,8 @@ struct FederationPrivacySpec {
   uint64_t corrupt_seats = 0;
   uint64_t pool = 0;    // clients that can be drawn in a round, cohort..M; 0: M
   uint64_t rounds = 0;  // T, every attempt counted
+  // Where terms changed (terms_changes.h): `rounds` counts only those in which the unit took part.
+  bool own_rounds = false;
 };
 
 // InvalidArgument names the quantity, its value and its range.

@@ -36,8 +36,14 @@ struct PrivacyStatement {
   double delta = 0;
   double false_positive_rate = 0;  // that the attacker accepts
   std::vector<PrivacyGuarantee> guarantees;
-  std::vector<std::string> limits;  // what no figure covers, a sentence or two each
+  std::vector<std::string> limits;  // LimitsOf the federation
 };
+
+// Why a run and a ledger state two figures. It stands wherever both are shown.
+inline constexpr std::string_view kWhyLedgersDiffer =
+    "The run's epsilon and the ledger's differ, because the run's is the tightest proved bound for "
+    "all attempts that its agreement permits, while the ledger adds up what was charged so far, of "
+    "all federations over its data, by a rule that stays valid whatever is charged next.";
 
 // The false-positive rate of a statement unless another one is asked for.
 inline constexpr double kFalsePositiveRate = 0.01;

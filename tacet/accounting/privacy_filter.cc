@@ -5,8 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "tacet/accounting/gaussian_mechanism.h"
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/log_moments.h"
+#include "tacet/accounting/loss_rounds.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -17,6 +19,8 @@ constexpr Accountant kCheapestFirst[] = {Accountant::kRdp, Accountant::kPld,
                                          Accountant::kFixedSizeTight, Accountant::kMoments};
 // Integer orders 1 .. kOrders of the cheap bound.
 constexpr int kOrders = 32;
+// Relative, on the safe side, for a sum of squares.
+constexpr double kRounding = 1e-9;
 // Replaces a budget where there is none, to fix an order.
 constexpr double kNominalBudget = 5;
 
@@ -87,8 +91,9 @@ bool GuaranteesNothing(const SamplingEvent& event) {
 
 PrivacyFilter::PrivacyFilter(const SpendingTerms& terms)
     : terms_(terms),
-      fixed_l_(
-          FixedL(terms.budget_epsilon > 0 ? terms.budget_epsilon : kNominalBudget, terms.delta)) {}
+      judged_delta_(terms.composition == Composition::kAnyEvents ? terms.delta / 2 : terms.delta),
+      fixed_l_(FixedL(terms.budget_epsilon > 0 ? terms.budget_epsilon : kNominalBudget,
+                      judged_delta_)) {}
 
 absl::StatusOr<PrivacyFilter> PrivacyFilter::Create(const SpendingTerms& terms) {
   TACET_RETURN_IF_ERROR(CheckSpendingTerms(terms));
@@ -168,7 +173,20 @@ double PrivacyFilter::FixedOrderEpsilon(size_t index, uint64_t more) const {
     releases = true;
     log_moment += static_cast<double>(count) * moments_[i].fixed;
   }
-  return releases ? EpsilonAt(log_moment, fixed_l_, terms_.delta) : 0;
+  return releases ? EpsilonAt(log_moment, fixed_l_, judged_delta_) : 0;
+}
+
+double PrivacyFilter::GaussianFilterEpsilon(size_t index, uint64_t more) const {
+  double squares = 0;
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const SamplingEvent& event = events_[i].event;
+    const uint64_t count = SaturatingAdd(events_[i].count, i == index ? more : 0);
+    if (count == 0 || CostsNothing(event)) continue;
+    if (GuaranteesNothing(event) || !IsUnsampled(event)) return kInfinity;
+    const double mu = Sensitivity(event) / event.noise_stddev;
+    squares += static_cast<double>(count) * mu * mu;
+  }
+  return GaussianEpsilon(std::sqrt(squares) * (1 + kRounding), judged_delta_);
 }
 
 double PrivacyFilter::CheapEpsilon(uint64_t count) const {
@@ -216,7 +234,8 @@ bool PrivacyFilter::Fits(size_t index, uint64_t more) {
   if (terms_.budget_epsilon == 0 || more == 0 || CostsNothing(events_[index].event)) return true;
   if (GuaranteesNothing(events_[index].event)) return false;
   if (terms_.composition == Composition::kAnyEvents) {
-    return FixedOrderEpsilon(index, more) <= terms_.budget_epsilon;
+    return FixedOrderEpsilon(index, more) <= terms_.budget_epsilon ||
+           GaussianFilterEpsilon(index, more) <= terms_.budget_epsilon;
   }
   const uint64_t count = SaturatingAdd(events_[0].count, more);
   if (last_that_fits_.has_value()) return count <= *last_that_fits_;
@@ -274,14 +293,26 @@ absl::StatusOr<EpsilonBounds> PrivacyFilter::Epsilon() const {
       row.note = "only if all events had been fixed beforehand";
     }
   }
-  spent.rows.push_back(FixedOrderBound());
+  spent.rows.push_back({.accountant = Accountant::kFixedOrderRdp,
+                        .epsilon = FixedOrderEpsilon(0, 0),
+                        .order = fixed_order()});
+  if (terms_.composition == Composition::kAnyEvents) {
+    const double gaussian = GaussianFilterEpsilon(0, 0);
+    if (std::isfinite(gaussian)) {
+      spent.rows.push_back({.accountant = Accountant::kGaussianFilter, .epsilon = gaussian});
+    }
+  }
   return spent;
 }
 
-EpsilonBound PrivacyFilter::FixedOrderBound() const {
-  return {.accountant = Accountant::kFixedOrderRdp,
-          .epsilon = FixedOrderEpsilon(0, 0),
-          .order = fixed_order()};
+EpsilonBound PrivacyFilter::JudgedBound() const {
+  const double fixed = FixedOrderEpsilon(0, 0);
+  const double gaussian =
+      terms_.composition == Composition::kAnyEvents ? GaussianFilterEpsilon(0, 0) : kInfinity;
+  if (gaussian <= fixed && std::isfinite(gaussian)) {
+    return {.accountant = Accountant::kGaussianFilter, .epsilon = gaussian};
+  }
+  return {.accountant = Accountant::kFixedOrderRdp, .epsilon = fixed, .order = fixed_order()};
 }
 
 }  // namespace tacet::accounting

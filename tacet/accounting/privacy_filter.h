@@ -20,9 +20,13 @@ namespace tacet::accounting {
 //   one-event   every charge is the same event, so the schedule cannot depend on what earlier
 //               releases showed: any accountant may judge, and the smallest valid bound does.
 //   any-events  noise, rate or clip norm may differ from charge to charge and may have been chosen
-//               after earlier releases were seen. Then one Renyi order, fixed beforehand, judges:
-//               the sum of its moments is a valid filter (Feldman, Zrnic 2021), a minimum over
-//               orders or accountants is not.
+//               after earlier releases were seen. A minimum over orders or accountants is not a
+//               valid filter then. Two are valid, and each judges at half of delta, so that either
+//               may admit a charge (docs/security/privacy.md, "Filters"):
+//                 gaussian-filter  where nothing is sampled: the sum of mu^2, mu = sensitivity /
+//                                  noise, is that of one Gaussian release (Smith, Thakurta 2022),
+//                 fixed-order-rdp  the sum of moments of one Renyi order, fixed beforehand
+//                                  (Feldman, Zrnic 2021).
 enum class Composition : uint8_t { kOneEvent = 1, kAnyEvents = 2 };
 
 std::string_view CompositionName(Composition composition);
@@ -62,15 +66,15 @@ class PrivacyFilter {
   // Number of further charges of `event` that fit, at most `most`.
   absl::StatusOr<uint64_t> ChargesThatFit(const SamplingEvent& event, uint64_t most);
 
-  // Upper bounds of what was spent, by all accountants and at the fixed order; infinite without a
+  // Upper bounds of what was spent, by all accountants and by the judges; infinite without a
   // guarantee, 0 when nothing was charged. Under any-events composition with several different
-  // events the fixed order's bound alone is proved: the others hold only if all events were fixed
-  // before the first release. 0.1 s at the paper's setting.
+  // events only the judges' bounds are proved: the others hold only if all events were fixed before
+  // the first release. 0.1 s at the paper's setting.
   absl::StatusOr<EpsilonBounds> Epsilon() const;
 
-  // The fixed order's bound alone, of 0 when nothing was charged: proved, whatever the events and
+  // The smaller bound of the judges, 0 when nothing was charged: proved, whatever the events and
   // why they were chosen. Costs microseconds.
-  EpsilonBound FixedOrderBound() const;
+  EpsilonBound JudgedBound() const;
 
   const SpendingTerms& terms() const { return terms_; }
   const std::vector<CountedEvent>& events() const { return events_; }
@@ -90,12 +94,15 @@ class PrivacyFilter {
   // The place of `event` in events_, added with count 0 if it is new.
   absl::StatusOr<size_t> IndexOf(const SamplingEvent& event);
   bool Fits(size_t index, uint64_t more);
+  // After `more` charges of an event.
   double FixedOrderEpsilon(size_t index, uint64_t more) const;
+  double GaussianFilterEpsilon(size_t index, uint64_t more) const;  // infinite where one is sampled
   double CheapEpsilon(uint64_t count) const;        // one-event, from integer orders
   bool FitsByBestBound(uint64_t count) const;       // one-event, all accountants
   uint64_t LastCountThatFits(uint64_t from) const;  // one-event
 
   SpendingTerms terms_;
+  double judged_delta_;  // of each judge
   double fixed_l_;
   std::vector<CountedEvent> events_;
   std::vector<Moments> moments_;  // by event

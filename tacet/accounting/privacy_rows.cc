@@ -75,8 +75,8 @@ void AddImplementationTerms(std::span<const dp::MechanismPlan* const> plans,
 }
 
 // Under the terms of each round.
-absl::StatusOr<PrivacyRow> FixedOrderRow(const ObservedRounds& observed,
-                                         const FederationPrivacySpec& federation) {
+absl::StatusOr<PrivacyRow> JudgedRow(const ObservedRounds& observed,
+                                     const FederationPrivacySpec& federation) {
   TACET_ASSIGN_OR_RETURN(PrivacyFilter filter,
                          PrivacyFilter::Create({.budget_epsilon = federation.privacy.budget_epsilon,
                                                 .delta = federation.privacy.delta,
@@ -86,7 +86,7 @@ absl::StatusOr<PrivacyRow> FixedOrderRow(const ObservedRounds& observed,
   }
   PrivacyRow row = RowOf(observed, federation);
   row.note += "; terms changed, and each attempt counts under its own";
-  SetBound(filter.FixedOrderBound(), row);
+  SetBound(filter.JudgedBound(), row);
   return row;
 }
 
@@ -211,7 +211,7 @@ absl::StatusOr<std::vector<PrivacyRow>> RowsOfObserver(const ObservedRounds& obs
     SetBound(bound, row);
   }
   if (observed.standing == Standing::kGuarantee && !observed.by_terms.empty()) {
-    TACET_ASSIGN_OR_RETURN(rows.emplace_back(), FixedOrderRow(observed, federation));
+    TACET_ASSIGN_OR_RETURN(rows.emplace_back(), JudgedRow(observed, federation));
   }
   return rows;
 }
@@ -252,6 +252,42 @@ absl::StatusOr<Guarantees> GuaranteesOfTraining(TermsInTurn terms, Extent extent
                                                     : HeadlineAmong(all_observed, present));
   AddImplementationTerms(plans, guarantees.rows);
   return guarantees;
+}
+
+void StopAtBudget(double budget_epsilon, Guarantees& guarantees) {
+  const PrivacyRow* const before = guarantees.headline();
+  if (before == nullptr || !before->epsilon || *before->epsilon <= budget_epsilon) return;
+  // Rows of one observer stand together, and so do those of its hypothetical form.
+  const auto same = [](const PrivacyRow& a, const PrivacyRow& b) {
+    return a.observer == b.observer && a.hypothetical == b.hypothetical;
+  };
+  std::vector<PrivacyRow> rows;
+  std::optional<size_t> worst;
+  for (size_t first = 0, end = 0; first < guarantees.rows.size(); first = end) {
+    while (end < guarantees.rows.size() && same(guarantees.rows[end], guarantees.rows[first]))
+      ++end;
+    const std::span<const PrivacyRow> group(&guarantees.rows[first], end - first);
+    size_t smallest = rows.size() + SmallestOf(group);
+    rows.insert(rows.end(), group.begin(), group.end());
+    const bool is_guaranteed = std::ranges::any_of(group, [](const PrivacyRow& row) {
+      return row.standing == Standing::kGuarantee && !row.hypothetical;
+    });
+    if (!is_guaranteed) continue;
+    if (rows[smallest].epsilon.value_or(kInfinity) > budget_epsilon) {
+      PrivacyRow row = rows[smallest];
+      row.accountant = Accountant::kBudget;
+      row.standing = Standing::kGuarantee;
+      row.epsilon = budget_epsilon;
+      row.epsilon_lower.reset();
+      row.order = 0;
+      row.note += "; members stop at the budget of their agreement";
+      smallest = rows.size();
+      rows.push_back(std::move(row));
+    }
+    if (!worst || *rows[smallest].epsilon > *rows[*worst].epsilon) worst = smallest;
+  }
+  guarantees.rows = std::move(rows);
+  guarantees.worst = worst;
 }
 
 absl::StatusOr<std::optional<SamplingEvent>> WorstRound(const FederationPrivacySpec& federation) {

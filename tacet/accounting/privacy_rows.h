@@ -52,9 +52,8 @@ struct PrivacyRow {
 // not apply, or that BoundEpsilon leaves out because of `enough`. An observer without a guarantee
 // has one row, which says why; a convention is the moments accountant's. Where an accountant has no
 // finite bound its row has standing kNone and a reason. Where terms changed, these bounds are of
-// the worst round in place of all; a last row has the rounds of each of the terms at the fixed
-// order of a privacy filter with the federation's budget, the way in which ledgers add up such
-// charges.
+// the worst round in place of all; a last row has the rounds of each of the terms by the judges of
+// a privacy filter with the federation's budget, the way in which ledgers add up such charges.
 absl::StatusOr<std::vector<PrivacyRow>> RowsOfObserver(
     const ObservedRounds& observed, const FederationPrivacySpec& federation,
     std::span<const Accountant> accountants = kAccountants, double enough = -1);
@@ -91,6 +90,13 @@ absl::StatusOr<Guarantees> GuaranteesOf(const FederationPrivacySpec& federation,
 // implementation terms are added. Errors of ObserveTraining.
 absl::StatusOr<Guarantees> GuaranteesOfTraining(TermsInTurn terms, Extent extent,
                                                 std::span<const dp::MechanismPlan* const> plans);
+
+// Adds a row by Accountant::kBudget for each observer whose guaranteed bounds are all above
+// `budget_epsilon` > 0, and chooses the headline again. Every member stops where one more attempt
+// would exceed the budget, each attempt charged as WorstRound: so the budget bounds the epsilon of
+// every observer that has a guarantee. Hypothetical observers, and `worst_observed`, stay as they
+// are.
+void StopAtBudget(double budget_epsilon, Guarantees& guarantees);
 
 // One event that reveals at least as much as a round does to any observer that has a guarantee,
 // however many rounds there are: which observer is the worst depends on their number. Nothing when

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "tacet/accounting/loss_rounds.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -34,6 +35,7 @@ ObservedRounds Compose(const std::vector<const ObservedRounds*>& under, TermsInT
                        uint64_t attempts) {
   ObservedRounds composed = *under.back();
   std::vector<CountedEvent> events;
+  bool all_counted = true;
   for (size_t i = 0; i < under.size(); ++i) {
     const ObservedRounds& part = *under[i];
     if (composed.note.find(part.note) == std::string::npos) {
@@ -45,11 +47,12 @@ ObservedRounds Compose(const std::vector<const ObservedRounds*>& under, TermsInT
     composed.releases = std::max(composed.releases, part.releases);
     composed.terms_changed = composed.terms_changed || part.round != composed.round;
     events.push_back({.event = WorstForm(part.round), .count = terms[i].rounds});
+    all_counted = all_counted && (!terms[i].own_rounds || IsUnsampled(events.back().event));
   }
   if (!composed.terms_changed) return composed;
   composed.round = {{.event = WorstEvent(events)}};
   // Which of the rounds are counted is open where there are more.
-  if (composed.releases == attempts) composed.by_terms = std::move(events);
+  if (all_counted && composed.releases == attempts) composed.by_terms = std::move(events);
   return composed;
 }
 

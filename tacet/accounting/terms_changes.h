@@ -25,8 +25,9 @@ absl::Status CheckSameGuarantee(const FederationPrivacySpec& before,
 // Every observer of all attempts, in the order of Observer. Of one of the terms those of
 // ObserveFederation. Of several, an observer whose rounds are alike under all of them has them as
 // one; another one has the worst of them in all rounds, which no order of the changes and no reason
-// for them can exceed, and each in `by_terms`. Participations that are only to be expected are left
-// out. Errors of CheckSameGuarantee and ObserveFederation.
+// for them can exceed, and each in `by_terms` (not where sampling amplifies and some of the terms
+// count `own_rounds` only). Participations that are only to be expected are left out. Errors of
+// CheckSameGuarantee and ObserveFederation.
 absl::StatusOr<std::vector<ObservedRounds>> ObserveTraining(TermsInTurn terms);
 
 }  // namespace tacet::accounting

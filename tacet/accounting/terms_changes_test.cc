@@ -118,7 +118,7 @@ TEST(TermsChangesTest, AnObserverThatTheChangeDoesNotTouchIsAsBefore) {
 }
 
 // Both kinds of bounds are there, the smaller one leads, and one of them is the ledger's.
-TEST(TermsChangesTest, TheFixedOrderIsThatOfALedger) {
+TEST(TermsChangesTest, TheFilterIsThatOfALedger) {
   const std::vector<FederationPrivacySpec> terms = ChangedFederations()[1];
   const Guarantees guarantees = GuaranteesFor(terms);
   auto ledger = PrivacyFilter::Create({.composition = Composition::kAnyEvents});
@@ -131,7 +131,7 @@ TEST(TermsChangesTest, TheFixedOrderIsThatOfALedger) {
   for (const PrivacyRow& row : guarantees.rows) {
     if (row.observer != Observer::kParticipantInCohort) continue;
     EXPECT_EQ(row.releases, 32u);
-    if (row.accountant == Accountant::kFixedOrderRdp) {
+    if (row.accountant == Accountant::kGaussianFilter) {
       found = true;
       EXPECT_EQ(*row.epsilon, ledger->Epsilon()->epsilon());
       EXPECT_THAT(row.note, HasSubstr("each attempt counts under its own"));
@@ -142,9 +142,6 @@ TEST(TermsChangesTest, TheFixedOrderIsThatOfALedger) {
     }
   }
   EXPECT_TRUE(found);
-  // A small change costs little, which the order for a spent budget would not show.
-  const Guarantees alike = GuaranteesFor(ChangedFederations()[0]);
-  EXPECT_NE(alike.headline()->accountant, Accountant::kFixedOrderRdp);
 }
 
 TEST(TermsChangesTest, WhereEverybodyIsDrawnNobodyIsOutside) {

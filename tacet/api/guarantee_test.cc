@@ -192,6 +192,8 @@ TEST(PrivacyModelTest, WordsAreThoseOfTheAccountants) {
   EXPECT_EQ(Name(Accountant::kPld), "pld");
   EXPECT_EQ(Name(Accountant::kFixedSizeTight), "fixed-size-tight");
   EXPECT_EQ(Name(Accountant::kFixedOrderRdp), "fixed-order-rdp");
+  EXPECT_EQ(Name(Accountant::kGaussianFilter), "gaussian-filter");
+  EXPECT_EQ(Name(Accountant::kBudget), "budget");
   EXPECT_EQ(Name(Observer::kExternal), "external");
   EXPECT_EQ(Name(Observer::kCohortAware), "cohort-aware");
   EXPECT_EQ(Name(Observer::kCoalition), "coalition");
@@ -204,8 +206,9 @@ TEST(PrivacyModelTest, ConversionsAreInverse) {
         Observer::kServerWithKeyHolder, Observer::kPublishedParticipant}) {
     EXPECT_EQ(Public(Internal(observer)), observer);
   }
-  for (const auto accountant : {Accountant::kMoments, Accountant::kRdp, Accountant::kPld,
-                                Accountant::kFixedSizeTight, Accountant::kFixedOrderRdp}) {
+  for (const auto accountant :
+       {Accountant::kMoments, Accountant::kRdp, Accountant::kPld, Accountant::kFixedSizeTight,
+        Accountant::kFixedOrderRdp, Accountant::kGaussianFilter, Accountant::kBudget}) {
     EXPECT_EQ(Public(Internal(accountant)), accountant);
   }
 }

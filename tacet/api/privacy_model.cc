@@ -34,12 +34,14 @@ constexpr Pairs<Observer, accounting::Observer, 9> kObservers = {
     {Observer::kServerWithKeyHolder, accounting::Observer::kServerWithKeyHolder},
     {Observer::kPublishedParticipant, accounting::Observer::kPublishedParticipant},
 };
-constexpr Pairs<Accountant, accounting::Accountant, 5> kAccountants = {
+constexpr Pairs<Accountant, accounting::Accountant, 7> kAccountants = {
     {Accountant::kMoments, accounting::Accountant::kMoments},
     {Accountant::kRdp, accounting::Accountant::kRdp},
     {Accountant::kPld, accounting::Accountant::kPld},
     {Accountant::kFixedSizeTight, accounting::Accountant::kFixedSizeTight},
     {Accountant::kFixedOrderRdp, accounting::Accountant::kFixedOrderRdp},
+    {Accountant::kGaussianFilter, accounting::Accountant::kGaussianFilter},
+    {Accountant::kBudget, accounting::Accountant::kBudget},
 };
 constexpr Pairs<Standing, accounting::Standing, 3> kStandings = {
     {Standing::kGuarantee, accounting::Standing::kGuarantee},

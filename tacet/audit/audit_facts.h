@@ -138,8 +138,8 @@ struct AuditedRun {
   AuditFacts facts;
   std::vector<AuditedAgreement> agreements = {};  // in the order of the facts
   ledger::RecoveredLedger ledger;
-  // The agreements, planned again, in the same order, with the attempts charged under each: what is
-  // guaranteed follows from them. CheckFacts always sets them.
+  // The agreements, planned again, in the same order, with the attempts charged under each.
+  // CheckFacts always sets them.
   std::vector<agreement::ChargedTerms> terms = {};
   std::vector<protocol::Attestation> attestations = {};  // as read, in the order of the facts
 
@@ -153,6 +153,10 @@ struct AuditedRun {
   // Whose attempts were charged: as agreement::Manifest::federation().
   const crypto::Digest& federation() const;
   uint64_t charges() const { return ledger.entries.size(); }
+  // All attempts that are permitted: what is guaranteed follows from them.
+  std::vector<agreement::ChargedTerms> permitted() const {
+    return agreement::PermittedTerms(terms);
+  }
   uint32_t complete_rounds() const;
   // The round that ended with the model after so many rounds, as far as the facts have its digest.
   const AuditedRound* RoundWithModel(uint32_t rounds) const;

@@ -1,12 +1,14 @@
 #include "tacet/audit/audit_record.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "fmt/ranges.h"
 
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/base/status.h"
@@ -221,27 +223,45 @@ absl::StatusOr<JsonValue> SpentJson(const AuditedRun& run) {
     TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
   }
   TACET_ASSIGN_OR_RETURN(const accounting::EpsilonBounds bounds, spending.Epsilon());
-  return spent.Set("epsilon", bounds.epsilon())
+  return spent.Set("statement", accounting::kWhyLedgersDiffer)
+      .Set("epsilon", bounds.epsilon())
       .Set("accountant", accounting::AccountantName(bounds.headline()->accountant));
 }
+
+}  // namespace
+
+absl::StatusOr<double> ChargedEpsilonOf(const AuditedRun& run) {
+  if (!run.has_guarantee()) return std::numeric_limits<double>::infinity();
+  return agreement::ChargedEpsilon(run.terms);
+}
+
+namespace {
 
 absl::StatusOr<JsonValue> PrivacyJson(const AuditedRun& run) {
   TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees, AuditedGuarantees(run));
   TACET_ASSIGN_OR_RETURN(JsonValue spent, SpentJson(run));
+  TACET_ASSIGN_OR_RETURN(const double charged_epsilon, ChargedEpsilonOf(run));
   const JsonValue privacy = report::GuaranteesJson(guarantees);
   return JsonValue::MakeObject()
       .Set("delta", run.agreed().privacy.delta)
+      .Set("permitted_attempts", agreement::AttemptsIn(run.permitted()))
       .Set("charged_attempts", run.charges())
+      .Set("charged_epsilon", charged_epsilon)
       .Set("statement",
-           std::string("Every attempt is charged, also one that gave no sum. A row says what one "
-                       "kind of observer can learn; accountants are upper bounds, and the smallest "
-                       "of an observer holds.") +
+           std::string("Every attempt is charged, also one that gave no sum. Rows count all "
+                       "attempts that the agreement permits, whether they were made "
+                       "or not, and stop at its budget: who may stop a run after looking at its "
+                       "models has no smaller bound. charged_epsilon is a forecast for a run that "
+                       "was fixed beforehand to end with the attempts charged so far. A row says "
+                       "what one kind of observer can learn; accountants are upper bounds, and the "
+                       "smallest of an observer holds.") +
                (run.terms.size() == 1
                     ? ""
                     : " Terms changed in mid-run, perhaps in view of a model. A row whose noise or "
                       "rate changed counts all attempts at the least noise and the highest rate; "
-                      "the row fixed-order-rdp counts each under its own terms, at an order that "
-                      "was fixed beforehand."))
+                      "the row fixed-order-rdp or gaussian-filter counts each under its own terms, "
+                      "by "
+                      "a filter that was fixed beforehand."))
       .Set("worst", *privacy.Find("worst"))
       .Set("headlines", *privacy.Find("headlines"))
       .Set("accountants", *privacy.Find("accountants"))
@@ -413,8 +433,9 @@ JsonValue AssumptionsJson(const agreement::ManifestSpec& agreed) {
 }  // namespace
 
 absl::StatusOr<accounting::Guarantees> AuditedGuarantees(const AuditedRun& run) {
-  if (run.has_guarantee()) return agreement::GuaranteesOf(run.terms);
-  const std::vector<accounting::FederationPrivacySpec> terms = agreement::PrivacyOf(run.terms);
+  const std::vector<agreement::ChargedTerms> permitted = run.permitted();
+  if (run.has_guarantee()) return agreement::GuaranteesOf(permitted);
+  const std::vector<accounting::FederationPrivacySpec> terms = agreement::PrivacyOf(permitted);
   TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> all_observed,
                          accounting::ObserveTraining(terms));
   accounting::Guarantees none{.worst = 0};  // the first observer stands for all: none has a bound

@@ -19,9 +19,13 @@ namespace tacet::audit {
 inline constexpr std::string_view kAuditFormat = "tacet-audit";
 inline constexpr uint64_t kAuditVersion = 3;
 
-// agreement::GuaranteesOf the charged attempts. A labelled run has no guarantee: one row an
-// observer, without a number, says why.
+// agreement::GuaranteesOf the permitted attempts, also of a run that was stopped. A labelled run
+// has no guarantee: one row an observer, without a number, says why.
 absl::StatusOr<accounting::Guarantees> AuditedGuarantees(const AuditedRun& run);
+
+// Forecast for the attempts charged so far (agreement::ChargedEpsilon); infinite for a labelled
+// run.
+absl::StatusOr<double> ChargedEpsilonOf(const AuditedRun& run);
 
 // The whole record, facts and figures. Runs every accountant: seconds.
 absl::StatusOr<base::JsonValue> AuditRecord(const AuditedRun& run);

@@ -506,10 +506,13 @@ TEST(AuditTest, ChangedTermsAreAllInTheRecord) {
   const std::vector<agreement::Manifest> manifests = ChangedManifestsForTest();
   const uint64_t charges = verified->run.charges();
   EXPECT_EQ(charges, 4u);
-  EXPECT_GT(WorstOf(record), agreement::GuaranteesOf(manifests[0], charges)->epsilon());
-  EXPECT_LE(WorstOf(record), agreement::GuaranteesOf(manifests[1], charges)->epsilon());
+  const uint64_t permitted = manifests[0].attempt_budget();
+  EXPECT_EQ(*record.Find("privacy")->Find("permitted_attempts")->AsUint(), permitted);
+  EXPECT_GT(WorstOf(record), agreement::GuaranteesOf(manifests[0], permitted)->epsilon());
+  EXPECT_LE(WorstOf(record), agreement::GuaranteesOf(manifests[1], permitted)->epsilon());
   // The member tells the same while the training goes on.
-  EXPECT_EQ(WorstOf(record), *agreement::ChargedEpsilon(verified->run.terms));
+  EXPECT_EQ(*record.Find("privacy")->Find("charged_epsilon")->AsDouble(),
+            *agreement::ChargedEpsilon(verified->run.terms));
 }
 
 // The holder of the key alters a record of changed terms, in favour of the milder ones.
@@ -633,7 +636,8 @@ TEST(AuditTest, AllTermsAreOfOneTraining) {
 TEST(AuditTest, FiguresOfChangedTermsAreComputedAgain) {
   const JsonValue record = RecordOf(ChangedFactsForTest());
   const std::string worst = fmt::format("\"epsilon\":{}", WorstOf(record));
-  const double milder = agreement::GuaranteesOf(ChangedManifestsForTest()[0], 4)->epsilon();
+  const agreement::Manifest present = ChangedManifestsForTest()[0];
+  const double milder = agreement::GuaranteesOf(present, present.attempt_budget())->epsilon();
   ASSERT_LT(milder, WorstOf(record));
   EXPECT_THAT(Refusal(Resigned(Altered(record, worst, fmt::format("\"epsilon\":{}", milder)))),
               HasSubstr("`epsilon`: the record says "));

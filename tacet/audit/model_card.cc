@@ -97,24 +97,35 @@ std::string AsMarkdown(std::string_view explanation) {
   return out;
 }
 
-std::string WorstSentence(const accounting::Guarantees& guarantees) {
+std::string WorstSentence(const AuditedRun& run, const accounting::Guarantees& guarantees,
+                          double charged_epsilon) {
   const PrivacyRow* worst = guarantees.headline();
-  if (worst == nullptr || !worst->epsilon) return "";
+  if (worst == nullptr || !worst->epsilon) {
+    return fmt::format(" {} attempts were charged.", run.charges());
+  }
   return fmt::format(
-      " **Epsilon is {:.3f}**, against the worst observer that has a guarantee ({}).",
-      *worst->epsilon, accounting::ObserverName(worst->observer));
+      " **Epsilon is {:.3f}**, against the worst observer that has a guarantee ({}). It covers all "
+      "{} attempts that the agreement permits{}: who may stop a run after looking at its models "
+      "has "
+      "no smaller bound. {} attempts were charged so far. Their epsilon is {:.3f}: a forecast, "
+      "which "
+      "would hold for a run that was fixed beforehand to end there.",
+      *worst->epsilon, accounting::ObserverName(worst->observer),
+      agreement::AttemptsIn(run.permitted()),
+      run.agreed().privacy.budget_epsilon > 0 ? ", up to its budget" : "", run.charges(),
+      charged_epsilon);
 }
 
 std::string GuaranteeSection(const AuditedRun& run, const accounting::Guarantees& guarantees,
-                             std::string_view explanation) {
+                             double charged_epsilon, std::string_view explanation) {
   const agreement::ManifestSpec& agreed = run.agreed();
   std::string out = fmt::format(
       "## Privacy guarantee\n\n"
-      "Protected is one {} ({} neighbours), at delta {}. {} attempts were charged.{}\n\n"
+      "Protected is one {} ({} neighbours), at delta {}.{}\n\n"
       "| observer | epsilon | accountant | rounds counted |\n|---|---|---|---|\n",
       accounting::UnitName(agreed.privacy.unit),
       accounting::NeighbouringName(agreed.privacy.neighbouring), agreed.privacy.delta,
-      run.charges(), WorstSentence(guarantees));
+      WorstSentence(run, guarantees, charged_epsilon));
   for (const PrivacyRow& row : guarantees.rows) {
     if (row.standing == accounting::Standing::kNone) {
       out += fmt::format("| {} | none | | |\n", accounting::ObserverName(row.observer));
@@ -155,7 +166,8 @@ std::string Limits(const AuditedRun& run) {
 }  // namespace
 
 std::string ModelCard(const AuditedRun& run, const accounting::Guarantees& guarantees,
-                      std::string_view explanation, std::string_view audit_name) {
+                      double charged_epsilon, std::string_view explanation,
+                      std::string_view audit_name) {
   return fmt::format(
       "# Model card: {}\n\n{}{}{}{}"
       "## How to verify\n\n"
@@ -166,9 +178,9 @@ std::string ModelCard(const AuditedRun& run, const accounting::Guarantees& guara
       "give it with `--signer` when you have it from elsewhere. Written by tacet {} (commit {}) on "
       "{}.\n",
       Code(run.agreed().model), Warning(run), WhatWasTrained(run),
-      GuaranteeSection(run, guarantees, explanation), Limits(run), audit_name,
-      crypto::KeyFingerprint(run.facts.signer), run.facts.version, run.facts.program_commit,
-      Date(run.facts.created));
+      GuaranteeSection(run, guarantees, charged_epsilon, explanation),
+      Limits(run), audit_name, crypto::KeyFingerprint(run.facts.signer),
+      run.facts.version, run.facts.program_commit, Date(run.facts.created));
 }
 
 }  // namespace tacet::audit

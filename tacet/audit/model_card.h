@@ -12,10 +12,11 @@
 namespace tacet::audit {
 
 // Markdown: model, data, guarantee by observer, limits, verification. `guarantees` are the
-// run's (AuditedGuarantees); `explanation` says them in words, empty when there are none;
-// `audit_name` is the audit's file name.
+// run's (AuditedGuarantees), `charged_epsilon` is the forecast (ChargedEpsilonOf). `explanation`
+// says the guarantees in words, empty when there are none; `audit_name` is the audit's file name.
 std::string ModelCard(const AuditedRun& run, const accounting::Guarantees& guarantees,
-                      std::string_view explanation, std::string_view audit_name);
+                      double charged_epsilon, std::string_view explanation,
+                      std::string_view audit_name);
 
 }  // namespace tacet::audit
 

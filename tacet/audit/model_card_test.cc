@@ -17,16 +17,21 @@ std::string CardOf(AuditFacts facts, std::string_view explanation = "") {
   EXPECT_TRUE(run.ok()) << run.status();
   const auto guarantees = AuditedGuarantees(*run);
   EXPECT_TRUE(guarantees.ok()) << guarantees.status();
-  return ModelCard(*run, *guarantees, explanation, "audit.json");
+  const auto charged = ChargedEpsilonOf(*run);
+  EXPECT_TRUE(charged.ok()) << charged.status();
+  return ModelCard(*run, *guarantees, *charged, explanation, "audit.json");
 }
 
 TEST(ModelCardTest, SaysWhatWasTrainedAndHowToVerify) {
   const std::string card = CardOf(FactsForTest(), "In words\nIt is so.\n");
   EXPECT_THAT(card, HasSubstr("# Model card: `logistic`"));
   EXPECT_THAT(card, HasSubstr("3 of 3 rounds"));
-  EXPECT_THAT(card, HasSubstr("5 attempts were charged"));
+  EXPECT_THAT(card, HasSubstr("**Epsilon is 3.787**"));
+  EXPECT_THAT(card, HasSubstr("It covers all 7 attempts that the agreement permits:"));
+  EXPECT_THAT(card,
+              HasSubstr("5 attempts were charged so far. Their epsilon is 3.125: a forecast"));
   EXPECT_THAT(card, HasSubstr("| external | "));
-  EXPECT_THAT(card, HasSubstr("| coalition | 3.125 | "));
+  EXPECT_THAT(card, HasSubstr("| coalition | 3.787 | "));
   EXPECT_THAT(card, HasSubstr("### In words\n\nIt is so.\n"));
   EXPECT_THAT(card, HasSubstr("tacet audit verify audit.json"));
   EXPECT_THAT(card, HasSubstr(crypto::KeyFingerprint(KeyForTest(1).public_key())));

@@ -97,6 +97,9 @@ AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeade
   const LedgerHeader own = LedgerHeaderOf(agreed);
   if (agreed.privacy.budget_epsilon > 0 && !(own.spending == header.spending)) {
     FederationBudget budget{.terms = own.spending, .event = AttemptEvent(agreed, rule)};
+    // Of a live federation somebody may change terms after seeing a model. The rule before a change
+    // and the one after it have half of delta each.
+    if (agreed.federation != crypto::Digest{}) budget.terms.delta /= 2;
     for (const agreement::EpochLink& link : earlier) {
       if (link.agreed.training != agreed.training) continue;
       SamplingEvent event = AttemptEvent(link.agreed, rule);
@@ -118,6 +121,7 @@ absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOfCharges(
     base::Bytes agreement;
     agreement::ManifestSpec agreed;
     uint64_t attempts = 0;
+    bool own_seals = false;
   };
   std::vector<Charged> all;
   for (const LedgerEntry& entry : charges) {
@@ -136,12 +140,14 @@ absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOfCharges(
       known = std::rotate(known, known + 1, all.end());
     }
     known->attempts += entry.count;
+    known->own_seals = known->own_seals || entry.rule == ChargingRule::kOwnSeals;
   }
   std::vector<agreement::ChargedTerms> terms;
   for (Charged& one : all) {
     TACET_ASSIGN_OR_RETURN(agreement::Manifest plan,
                            agreement::Manifest::CreateWithoutMembers(std::move(one.agreed)));
-    terms.push_back({.plan = std::move(plan), .attempts = one.attempts});
+    terms.push_back(
+        {.plan = std::move(plan), .attempts = one.attempts, .own_seals = one.own_seals});
   }
   return terms;
 }

@@ -22,7 +22,8 @@
 namespace tacet::ledger {
 
 // A training's own budget, for its own attempts alone. Events are for the agreement's unit and
-// neighbours. One-event composition unless an earlier epoch had another event.
+// neighbours. One-event composition unless an earlier epoch had another event. In a federation
+// whose terms can change each of the two rules has half of the agreement's delta.
 struct FederationBudget {
   accounting::SpendingTerms terms;
   accounting::SamplingEvent event;  // of an attempt under the present manifest

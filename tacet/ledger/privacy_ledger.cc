@@ -30,6 +30,11 @@ absl::Status CheckNumber(const AttemptCost& cost, const secagg::AttemptNumber& n
       number.round, number.attempt, cost.rounds, cost.spare_attempts);
 }
 
+// A training is charged for so many attempts at most, under all its manifests together.
+uint64_t AttemptBudget(const AttemptCost& cost) {
+  return uint64_t{cost.rounds} + cost.spare_attempts;
+}
+
 absl::Status CheckNumbers(const AttemptCost& cost, std::span<const secagg::AttemptNumber> numbers) {
   for (const secagg::AttemptNumber& number : numbers) {
     TACET_RETURN_IF_ERROR(CheckNumber(cost, number));
@@ -280,6 +285,13 @@ absl::Status PrivacyLedger::ChargeInTurn(const AttemptCost& cost, const LedgerEn
   }
   if (cost.rule == ChargingRule::kAnnouncedAttempts) {
     TACET_RETURN_IF_ERROR(CatchUp(cost, now, announced));
+  }
+  const uint64_t charged = ChargesOf(cost.federation, cost.training);
+  if (charged >= AttemptBudget(cost)) {
+    return base::InvalidArgument(
+        "{} was announced, and {} attempts of this training were charged: the agreement permits {} "
+        "({} rounds and {} spare attempts)",
+        NameOf(now), charged, AttemptBudget(cost), cost.rounds, cost.spare_attempts);
   }
   const absl::Status room = CheckRoom(cost);
   if (room.ok()) {

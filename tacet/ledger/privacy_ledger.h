@@ -57,14 +57,16 @@ class PrivacyLedger {
   // They are spent already, so the budget does not stop them; it is `now` that it refuses.
   //
   // The very same charge again is OK and changes nothing. InvalidArgument: an attempt that the
-  // federation cannot have. FailedPrecondition: the same attempt at another cost, one that was
-  // caught up with (no budget stopped that, so nothing may be sealed on it), a cost that is against
-  // the training's rule or the ledger's unit or composition, an epoch before the last one that
-  // was charged or another manifest of it, a ledger that failed before. ResourceExhausted: the
-  // budget of the data set, of the year or of the training would be exceeded, now or when it was
-  // asked before; a refused attempt is never charged. Unavailable: another process keeps the
-  // ledger, or its disk fails; nothing was acknowledged, and the same call may succeed later.
-  // DataLoss: the ledger is damaged or another one, and refuses everything from then on.
+  // federation cannot have, because of its number or because all attempts that the agreement
+  // permits (rounds and spare ones, in all epochs of the training) were charged.
+  // FailedPrecondition: the same attempt at another cost, one that was caught up with (no budget
+  // stopped that, so nothing may be sealed on it), a cost that is against the training's rule or
+  // the ledger's unit or composition, an epoch before the last one that was charged or another
+  // manifest of it, a ledger that failed before. ResourceExhausted: the budget of the data set, of
+  // the year or of the training would be exceeded, now or when it was asked before; a refused
+  // attempt is never charged. Unavailable: another process keeps the ledger, or its disk fails;
+  // nothing was acknowledged, and the same call may succeed later. DataLoss: the ledger is damaged
+  // or another one, and refuses everything from then on.
   absl::Status ChargeForSealing(const AttemptCost& cost, const secagg::AttemptNumber& now,
                                 std::span<const secagg::AttemptNumber> announced = {});
 

@@ -90,6 +90,33 @@ TEST(PrivacyLedgerTest, TheSameAttemptAtAnotherCostIsRefused) {
   EXPECT_EQ(f.ledger->entries().size(), 1u);
 }
 
+// A server begins to count attempts again in each epoch. The guarantee covers the agreement's
+// attempts of the whole training, so the ledger refuses another one.
+TEST(PrivacyLedgerTest, NoTrainingIsChargedForMoreAttemptsThanTheAgreementPermits) {
+  for (const ChargingRule rule : {ChargingRule::kAnnouncedAttempts, ChargingRule::kOwnSeals}) {
+    Fixture f(Header(0));
+    AttemptCost cost = Paper(rule);
+    cost.rounds = 2;
+    cost.spare_attempts = 1;
+    ASSERT_TRUE(f.ledger->ChargeForSealing(cost, {0, 0, 0}).ok());
+    ASSERT_TRUE(f.ledger->ChargeForSealing(cost, {0, 0, 1}).ok());
+    cost.manifest_hash[0] = 3;
+    cost.first_round = 1;
+    ASSERT_TRUE(f.ledger->ChargeForSealing(cost, {1, 1, 0}).ok());
+    const absl::Status refused = f.ledger->ChargeForSealing(cost, {1, 1, 1});
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(base::Message(refused),
+                HasSubstr("3 attempts of this training were charged: the agreement permits 3"));
+    EXPECT_EQ(f.ledger->entries().size(), 3u);
+    // The same charge again changes nothing, and another training has attempts of its own.
+    EXPECT_TRUE(f.ledger->ChargeForSealing(cost, {1, 1, 0}).ok());
+    cost.training = 2;
+    cost.manifest_hash[0] = 4;
+    cost.first_round = 0;
+    EXPECT_TRUE(f.ledger->ChargeForSealing(cost, {2, 0, 0}).ok());
+  }
+}
+
 TEST(PrivacyLedgerTest, MissedAttemptsAreChargedFirst) {
   Fixture f(Header(0));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 0, 0}).ok());

@@ -346,7 +346,7 @@ absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObse
   result.charged_attempts = state.charged_attempts;
   result.stopped = std::move(state.stopped);
   result.ledger_charges = state.ledger->spending().charges();
-  TACET_ASSIGN_OR_RETURN(result.epsilon,
+  TACET_ASSIGN_OR_RETURN(result.charged_epsilon,
                          agreement::ChargedEpsilon(manifest_, state.charged_attempts));
   TACET_ASSIGN_OR_RETURN(result.ledger, state.ledger->spending().Epsilon());
   return result;
@@ -388,7 +388,7 @@ absl::StatusOr<RoundRecord> Simulation::RunRound(State& state) {
     TACET_ASSIGN_OR_RETURN(record.evaluation, learner_.Evaluate(state.model, spec_.threads));
     record.seconds.evaluate = watch.Seconds();
   }
-  TACET_ASSIGN_OR_RETURN(record.epsilon,
+  TACET_ASSIGN_OR_RETURN(record.charged_epsilon,
                          agreement::ChargedEpsilon(manifest_, state.charged_attempts));
   record.seconds.total = total.Seconds();
   return record;

@@ -72,8 +72,8 @@ struct RoundRecord {
   uint32_t model_epoch = 0;  // whose key `model` is under; 0 in a simulation, which has one key
   std::optional<trainer::Evaluation> evaluation;  // after the round
   // agreement::ChargedEpsilon of all attempts so far: of the worst observer that has a guarantee;
-  // infinite without one.
-  double epsilon = 0;
+  // infinite without one. A forecast.
+  double charged_epsilon = 0;
   RoundSeconds seconds;
   uint64_t upload_bytes = 0;
   uint64_t sum_bytes = 0;
@@ -114,7 +114,7 @@ struct SimulationResult {
   trainer::Evaluation evaluation;
   uint32_t rounds = 0;
   uint64_t charged_attempts = 0;
-  double epsilon = 0;
+  double charged_epsilon = 0;  // as in RoundRecord
   // Why the run ended before its last round; empty when it did not: the budget would not have held.
   std::string stopped;
   // The members' ledger: charges of every federation over this data.

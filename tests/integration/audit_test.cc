@@ -260,6 +260,55 @@ TEST_F(AuditTest, ARunThatWasKilledAndResumedShowsWhatWasInterrupted) {
   EXPECT_EQ(std::ranges::count(Outcomes(record), "decrypted"), 40);
 }
 
+// 20 clients in cohorts of 10 that their own coins draw, 30 rounds. Somebody looks at the models
+// and stops the run when the third one pleases. The cost of three rounds does not bound that.
+TEST_F(AuditTest, ARunThatWasStoppedByLookingStatesTheEpsilonOfAllItsAttempts) {
+  std::string config = kSmall;
+  config.replace(config.find("writers = 12"), 12, "writers = 20");
+  config.replace(config.find("rounds = 3"), 10, "rounds = 30\nspare_attempts = 0");
+  config.replace(config.find("cohort = 6"), 10,
+                 "cohort = 10\nsampling = \"poisson\"\ndummy_uploads = true");
+  config.replace(config.find("noise_multiplier = 3"), 20, "noise_multiplier = 4");
+  config.replace(config.find("clip_norm = 0.5"), 15, "clip_norm = 1");
+  const pid_t child = Start(
+      TACET_PROGRAM, {"simulate", "--config", WriteConfig(config), "--out", "run"}, "stopped-");
+  while (std::ranges::count(Read("run/metrics.jsonl"), '\n') < 3) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ASSERT_EQ(kill(child, SIGTERM), 0);
+  const Outcome stopped = WaitFor(child, "stopped-");
+  ASSERT_THAT(stopped.err, HasSubstr("the run can be resumed"));
+  const JsonValue audited = Audit();
+  EXPECT_EQ(Refusal("run/audit.json"), "");
+  const JsonValue record = Record();
+  const JsonValue& privacy = *record.Find("privacy");
+  EXPECT_GE(Number(*privacy.Find("worst"), "epsilon"), 6.459);
+  EXPECT_LE(Number(*privacy.Find("worst"), "epsilon"), 6.46);
+  EXPECT_EQ(Number(privacy, "permitted_attempts"), 30);
+  const double charged = Number(privacy, "charged_attempts");
+  EXPECT_LT(charged, 30);
+  const double forecast = Number(privacy, "charged_epsilon");
+  EXPECT_LT(forecast, 6.459);
+  EXPECT_EQ(Number(audited, "charged_epsilon"), forecast);
+  EXPECT_THAT(Read("run/model-card.md"), HasSubstr("**Epsilon is 6.459**"));
+  EXPECT_THAT(Read("run/model-card.md"), HasSubstr("a forecast"));
+  // A record with the smaller figures does not verify.
+  EXPECT_THAT(Refusal(Forged("\"permitted_attempts\":30",
+                             fmt::format("\"permitted_attempts\":{}", charged))),
+              HasSubstr("`permitted_attempts`: the record says"));
+  const auto report = JsonValue::Parse(Tacet({"report", "run", "--json"}).out);
+  ASSERT_TRUE(report.ok()) << report.status();
+  const JsonValue& run = report->Find("runs")->items().front();
+  EXPECT_GE(Number(*run.Find("privacy")->Find("worst"), "epsilon"), 6.459);
+  EXPECT_EQ(Number(*run.Find("facts"), "charged_epsilon"), forecast);
+  EXPECT_EQ(Number(*run.Find("facts"), "permitted_attempts"), 30);
+  // Its end changes nothing but the forecast.
+  ASSERT_EQ(Tacet({"simulate", "--resume", "--out", "run"}).exit_code, 0);
+  const JsonValue summary = ReadJson("run/summary.json");
+  EXPECT_EQ(Number(summary, "epsilon"), Number(*privacy.Find("worst"), "epsilon"));
+  EXPECT_EQ(Number(summary, "charged_epsilon"), Number(summary, "epsilon"));
+}
+
 TEST_F(AuditTest, RecordsAreAUnitToo) {
   std::string config = kSmall;
   config.replace(config.find("cohort = 6"), 10, "");

@@ -138,8 +138,8 @@ TEST_F(ProgramTest, SimulateLeavesACompleteRunDirectory) {
     EXPECT_EQ(Number(*line, "cohort_size"), 6);
     EXPECT_GE(Number(*line, "accuracy"), 0);  // noise may leave none
     EXPECT_GT(Number(*line, "loss"), 0);
-    EXPECT_GT(Number(*line, "epsilon"), epsilon);
-    epsilon = Number(*line, "epsilon");
+    EXPECT_GT(Number(*line, "charged_epsilon"), epsilon);
+    epsilon = Number(*line, "charged_epsilon");
     EXPECT_GT(Number(*line, "upload_bytes"), 1000);
     for (const char* phase : {"sample", "train", "seal", "add", "open", "evaluate"}) {
       EXPECT_GE(Number(*line->Find("seconds"), phase), 0) << phase;
@@ -148,7 +148,9 @@ TEST_F(ProgramTest, SimulateLeavesACompleteRunDirectory) {
   EXPECT_EQ(rounds, 3);
   const base::JsonValue summary = ReadJson("run/summary.json");
   EXPECT_EQ(Number(summary, "rounds"), 3);
-  EXPECT_EQ(Number(summary, "epsilon"), epsilon);
+  EXPECT_EQ(Number(summary, "charged_epsilon"), epsilon);
+  EXPECT_EQ(Number(summary, "permitted_attempts"), Number(summary, "rounds") + 10);
+  EXPECT_GT(Number(summary, "epsilon"), epsilon);
   EXPECT_TRUE(summary.Find("labels")->items().empty());
   EXPECT_FALSE(summary.Find("privacy")->Find("accountants")->items().empty());
   EXPECT_EQ(Read("run/model.f32").size(), 4 * static_cast<size_t>(Number(summary, "dimension")));
@@ -364,6 +366,10 @@ TEST_F(ProgramTest, ABudgetEndsTheRunCleanlyAndTheLedgerSaysSo) {
   EXPECT_EQ(Number(summary, "rounds"), charges);
   EXPECT_LT(charges, 9);
   EXPECT_LE(Number(*summary.Find("ledger"), "epsilon"), 5);
+  // Nobody chose the end by looking: the budget was fixed beforehand, and it is the guarantee.
+  EXPECT_EQ(Number(summary, "epsilon"), 5);
+  EXPECT_EQ(*summary.Find("privacy")->Find("worst")->Find("name")->AsString(), "budget");
+  EXPECT_LE(Number(summary, "charged_epsilon"), 5);
 
   const Outcome table = Tacet({"ledger", "show", "run/ledger"});
   EXPECT_EQ(table.exit_code, 0) << table.err;

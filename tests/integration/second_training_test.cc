@@ -127,7 +127,7 @@ TEST_P(SecondTrainingStoresTest, GoesOnThroughKillsAndLedgersAddUp) {
   AwaitEnd(kFirstRounds);
   const std::string first_model = Read("north/run/model.f32");
   const double first_charges = Number(told_.at("north"), "charged_attempts");
-  const double first_epsilon = Number(told_.at("north"), "epsilon");
+  const double first_epsilon = Number(told_.at("north"), "ledger_epsilon");
   Kill(sites_.size());
 
   WriteSecondTerms();
@@ -171,7 +171,7 @@ TEST_P(SecondTrainingStoresTest, GoesOnThroughKillsAndLedgersAddUp) {
   for (const std::string& site : sites_) {
     const base::JsonValue& told = told_.at(site);
     EXPECT_EQ(ChargesInLedger(site), first_charges + Number(told, "charged_attempts"));
-    EXPECT_GT(Number(told, "epsilon"), first_epsilon);
+    EXPECT_GT(Number(told, "ledger_epsilon"), first_epsilon);
     EXPECT_THAT(told.Find("run")->Dump(), HasSubstr("run-1"));
   }
   // Each training has a record of its own.

@@ -104,7 +104,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
               HasSubstr("the privacy budget of \"simulation\" refuses round 1 attempt 0"));
   EXPECT_EQ(uploads, 6);  // round 0 was the seventh charge, the last that fits
   EXPECT_EQ(recorder_.rounds.size(), 1u);
-  EXPECT_EQ(recorder_.rounds[0].epsilon,
+  EXPECT_EQ(recorder_.rounds[0].charged_epsilon,
             accounting::GuaranteesOf(agreement::PrivacyOf(agreed, 1))->epsilon());  // of it alone
   EXPECT_EQ(store->Attempts()->size(), 1u);
 }

@@ -149,7 +149,7 @@ TEST_F(UnitRoundsTest, TheLedgerChargesWhatARecordSpent) {
   EXPECT_EQ(result->ledger_charges, 3u);
   EXPECT_LE(result->ledger.epsilon(), 3);
   EXPECT_GT(result->ledger.epsilon(), 2.99);
-  EXPECT_GE(recorder_.rounds[2].epsilon, result->ledger.epsilon());
+  EXPECT_GE(recorder_.rounds[2].charged_epsilon, result->ledger.epsilon());
   const auto store = *RunDirectory::Open(path_ / "run");
   ledger::LedgerHeader header;
   header.data_set = spec.data.name;

@@ -174,7 +174,7 @@ test("a round as it goes on", () =>
     await says(page, /Connected: 0 of 3 members\./);
     await says(page, /Awaited: .*, not since the server was started/);
     await says(page, /Next: ask north, south and west to start/);
-    assert.equal(await page.evaluate(`document.querySelector(".tile-name").textContent`), "ε spent");
+    assert.equal(await page.evaluate(`document.querySelector(".tile-name").textContent`), "ε");
     play("show-up");
     await says(page, /Connected: 3 of 3 members\./);
     await says(page, /Next: nothing to do: members act by themselves/);

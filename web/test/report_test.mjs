@@ -124,7 +124,7 @@ test("a finished run: its numbers, its guarantees, its charts", () =>
     assert.doesNotMatch(text, /insecure/i);
     assert.equal(await drawnCharts(page), 6);
     // The tables behind the charts are there before anybody unfolds them.
-    for (const line of rounds("whole")) assert.ok(all.includes(epsilon(line.epsilon)));
+    for (const line of rounds("whole")) assert.ok(all.includes(epsilon(line.charged_epsilon)));
     assert.equal(await page.evaluate(`document.querySelectorAll("figure details table").length`), 6);
   }));
 

@@ -93,19 +93,17 @@ test("rounds are counted from 1 for people", () => {
   assert.equal(eventDetails({ time: "", level: "info", event: "draining" }), "–");
 });
 
-test("what is spent and left, by observer", () => {
+test("forecast and guarantee, by observer", () => {
   const guarantees = (values) => ({ attempts: 1, statement: { guarantees: [
     { observer: "external", audience: "Anyone", epsilon: values[0] }, { observer: "server-with-key-holder", audience: "Both", epsilon: null }] } });
   const rows = viewRows(guarantees([1.5]), guarantees([4]));
   assert.deepEqual(rows, [
-    { observer: "external", audience: "Anyone", spent: 1.5, whole: 4, left: 2.5 },
-    { observer: "server-with-key-holder", audience: "Both", spent: null, whole: null, left: undefined }]);
+    { observer: "external", audience: "Anyone", spent: 1.5, whole: 4 },
+    { observer: "server-with-key-holder", audience: "Both", spent: null, whole: null }]);
   const before = viewRows({ attempts: 0, statement: null }, guarantees([4]));
   assert.equal(before[0].spent, 0);
-  assert.equal(before[0].left, 4);
   assert.equal(before[1].spent, null);
   assert.deepEqual(viewRows(null, null), []);
-  assert.equal(viewRows(guarantees([1.5]), null)[0].left, undefined);
 });
 
 test("who is waited for, and since when", () => {

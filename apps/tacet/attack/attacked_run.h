@@ -14,6 +14,7 @@
 #include "apps/tacet/run/run_config.h"
 #include "apps/tacet/run/run_reader.h"
 #include "tacet/accounting/privacy_event.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/data/dataset.h"
 #include "tacet/models/architecture.h"
@@ -55,6 +56,10 @@ class AttackedRun {
   // The agreement that the run was charged for.
   const agreement::Manifest& manifest() const { return manifest_; }
   const agreement::ManifestSpec& agreed() const { return manifest_.spec(); }
+  // For which its guarantee holds.
+  std::vector<agreement::ChargedTerms> permitted() const {
+    return agreement::PermittedTerms(manifest_);
+  }
   uint64_t charged_attempts() const { return run::ChargedAttempts(record_); }
   const std::vector<std::string>& labels() const { return record_.labels; }
   const models::Architecture& architecture() const { return architecture_; }

@@ -46,8 +46,7 @@ absl::StatusOr<std::vector<accounting::ObservedRounds>> GuaranteedObservers(
     const AttackedRun& run) {
   std::vector<accounting::ObservedRounds> observers;
   if (!run.has_guarantee()) return observers;
-  accounting::FederationPrivacySpec spec =
-      agreement::PrivacyOf(run.agreed(), run.charged_attempts());
+  accounting::FederationPrivacySpec spec = agreement::PrivacyOf(run.permitted()).back();
   spec.privacy.neighbouring = accounting::Neighbouring::kReplaceOne;
   TACET_ASSIGN_OR_RETURN(std::vector<accounting::ObservedRounds> all,
                          accounting::ObserveFederation(spec));
@@ -66,7 +65,7 @@ absl::StatusOr<std::vector<ObserverBound>> BoundsOf(
     const AttackedRun& run, const std::vector<accounting::ObservedRounds>& observers) {
   std::vector<ObserverBound> bounds;
   TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
-                         agreement::GuaranteesOf(run.manifest(), run.charged_attempts()));
+                         agreement::GuaranteesOf(run.permitted()));
   for (const accounting::ObservedRounds& observer : observers) {
     const accounting::PrivacyRow* headline = guarantees.HeadlineOf(observer.observer);
     ObserverBound bound{.observer = observer.observer,

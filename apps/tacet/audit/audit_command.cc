@@ -42,6 +42,8 @@ JsonValue Described(const AuditedRun& run, const JsonValue& record) {
       .Set("labels", std::move(labels))
       .Set("rounds", run.complete_rounds())
       .Set("charged_attempts", run.charges())
+      .Set("permitted_attempts", agreement::AttemptsIn(run.permitted()))
+      .Set("charged_epsilon", *record.Find("privacy")->Find("charged_epsilon"))
       .Set("agreement", base::ToHex(run.agreement_digest()))
       .Set("agreements", run.agreements.size())
       .Set("first_round", run.first_round())
@@ -72,7 +74,14 @@ void PrintRun(const AuditedRun& run, const JsonValue& record) {
   if (run.facts.query.has_value()) {
     fmt::print("query       SHA-256 {}\n", base::ToHex(run.facts.query->text));
   }
-  for (const JsonValue& row : record.Find("privacy")->Find("headlines")->items()) {
+  const JsonValue& privacy = *record.Find("privacy");
+  if (const absl::StatusOr<double> forecast = privacy.Find("charged_epsilon")->AsDouble();
+      forecast.ok()) {
+    fmt::print("forecast    epsilon {:.4f} for the attempts charged so far\n", *forecast);
+    fmt::print("guarantee   for all {} attempts that the agreement permits\n",
+               agreement::AttemptsIn(run.permitted()));
+  }
+  for (const JsonValue& row : privacy.Find("headlines")->items()) {
     fmt::print("epsilon     {:.4f} for {} ({})\n", row.Find("epsilon")->AsDouble().value_or(0),
                row.Find("observer")->AsString().value_or(""),
                row.Find("name")->AsString().value_or(""));
@@ -151,10 +160,11 @@ class WriteCommand : public program::Command {
     std::string explanation;
     if (run.has_guarantee()) {
       TACET_ASSIGN_OR_RETURN(const accounting::PrivacyStatement statement,
-                             agreement::StatePrivacy(run.terms, guarantees));
+                             agreement::StatePrivacy(run.permitted(), guarantees));
       explanation = accounting::StatementText(statement);
     }
-    return tacet::audit::ModelCard(run, guarantees, explanation, name);
+    TACET_ASSIGN_OR_RETURN(const double charged, tacet::audit::ChargedEpsilonOf(run));
+    return tacet::audit::ModelCard(run, guarantees, charged, explanation, name);
   }
 
   void PrintAudit(const AuditedRun& run, const JsonValue& record, const std::filesystem::path& path,

@@ -17,6 +17,7 @@
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_output.h"
 #include "apps/tacet/run/site_config.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/key_renewal.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
@@ -255,7 +256,7 @@ class ClientShowCommand : public program::Command {
     if (!json_) return PrintMembership(membership);
     const agreement::Manifest& manifest = membership.manifest.manifest();
     TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
-                           agreement::GuaranteesOf(manifest, manifest.attempt_budget()));
+                           agreement::GuaranteesOf(agreement::PermittedTerms(manifest)));
     TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, run::PrivacyJson(manifest, guarantees));
     fmt::print("{}\n", run::SignedManifestJson(membership.manifest, std::move(privacy)).Dump(2));
     return absl::OkStatus();

@@ -16,6 +16,7 @@
 #include "apps/tacet/program/stop_signal.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "apps/tacet/run/site_config.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
@@ -181,14 +182,22 @@ class ClientRunCommand : public program::Command {
   }
 
   void Finish(const SiteMember& member, const SiteMemberEnd& end) const {
-    Say("{}: {} of {} rounds, {} attempts charged, epsilon {} in the ledger, {} protocol "
-        "violations; model, ledger and metrics are in {}\n",
+    const auto text = [](double epsilon) {
+      return std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon)
+                                    : std::string("without a bound");
+    };
+    Say("{}: {} of {} rounds, {} attempts charged, {} protocol violations; model, ledger and "
+        "metrics are in {}\n",
         end.complete ? "the training is complete"
         : end.done   ? "the training is not complete, and the server begins no further attempt"
                      : "the training is not complete: run this again to go on",
-        end.rounds, member.manifest().spec().rounds, end.charged_attempts,
-        std::isfinite(end.epsilon) ? fmt::format("{:.3f}", end.epsilon) : "without a bound",
-        end.violations.size(), end.run.string());
+        end.rounds, member.manifest().spec().rounds, end.charged_attempts, end.violations.size(),
+        end.run.string());
+    Say("privacy: epsilon {} for all {} attempts that the agreement permits; forecast {} for those "
+        "charged so far; {} for all charges in the ledger of these data\n",
+        text(end.epsilon), member.manifest().attempt_budget(), text(end.charged_epsilon),
+        text(end.ledger_epsilon));
+    Say("{}\n", accounting::kWhyLedgersDiffer);
     if (json_) fmt::print("{}\n", SiteMemberEndJson(member.membership(), end).Dump(2));
   }
 

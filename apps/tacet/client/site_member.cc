@@ -77,17 +77,21 @@ absl::StatusOr<policy::Permission> AskPolicy(const std::optional<SignedPolicy>& 
   return policy::Permission::ByPolicy(policy->policy, policy->source, manifest, use);
 }
 
-SiteMemberEnd EndOf(const MemberSession& session, const agreement::Manifest& manifest,
-                    const ledger::PrivacyLedger& ledger, const SiteRun& run, bool done) {
+absl::StatusOr<SiteMemberEnd> EndOf(const MemberSession& session,
+                                    const agreement::Manifest& manifest,
+                                    const ledger::PrivacyLedger& ledger, const SiteRun& run,
+                                    bool done) {
   const absl::StatusOr<accounting::EpsilonBounds> spent = ledger.spending().Epsilon();
   SiteMemberEnd end{
       .rounds = session.next_round(),
       .done = done,
       .complete = session.next_round() == manifest.spec().rounds,
       .charged_attempts = ledger.ChargesOf(manifest.federation(), manifest.spec().training),
-      .epsilon = spent.ok() ? spent->epsilon() : std::numeric_limits<double>::infinity(),
+      .ledger_epsilon = spent.ok() ? spent->epsilon() : std::numeric_limits<double>::infinity(),
       .violations = {},
       .run = run.path()};
+  TACET_ASSIGN_OR_RETURN(end.epsilon, run.Epsilon());
+  TACET_ASSIGN_OR_RETURN(end.charged_epsilon, run.ChargedEpsilon());
   for (const member::NodeEvent& violation : session.violations()) {
     end.violations.push_back(violation.what);
   }
@@ -183,7 +187,8 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
                              }});
   if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
   TACET_RETURN_IF_ERROR(directory->End(*session, ledger, ended.ok()));
-  SiteMemberEnd end = EndOf(*session, manifest.manifest(), ledger, *directory, ended.ok());
+  TACET_ASSIGN_OR_RETURN(SiteMemberEnd end,
+                         EndOf(*session, manifest.manifest(), ledger, *directory, ended.ok()));
   if (has_failed()) end.failure = updates.failure();
   return end;
 }
@@ -201,6 +206,8 @@ base::JsonValue SiteMemberEndJson(const Membership& membership, const SiteMember
       .Set("complete", end.complete)
       .Set("charged_attempts", end.charged_attempts)
       .Set("epsilon", end.epsilon)
+      .Set("charged_epsilon", end.charged_epsilon)
+      .Set("ledger_epsilon", end.ledger_epsilon)
       .Set("violations", std::move(violations))
       .Set("run", end.run.string());
 }

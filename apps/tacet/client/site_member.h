@@ -59,7 +59,11 @@ struct SiteMemberEnd {
   bool done = false;    // the server begins no further attempt
   bool complete = false;
   uint64_t charged_attempts = 0;
-  double epsilon = 0;                   // of the site's ledger; infinite without a bound
+  // Of the training's guarantee, and as a forecast of its charges (SiteRun); of all charges in the
+  // ledger of the site's data. Infinite without a bound.
+  double epsilon = 0;
+  double charged_epsilon = 0;
+  double ledger_epsilon = 0;
   std::vector<std::string> violations;  // names, of this run
   std::filesystem::path run;            // directory
   // The error for which zeros were sealed.

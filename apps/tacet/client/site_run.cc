@@ -10,6 +10,7 @@
 #include "apps/tacet/run/directory_run.h"
 #include "apps/tacet/run/run_reader.h"
 #include "apps/tacet/statistics/query_run.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/float_bytes.h"
 #include "tacet/base/status.h"
@@ -134,6 +135,15 @@ absl::Status SiteRun::Progress(const member::MemberSession& session,
   return Attest(session);
 }
 
+absl::StatusOr<double> SiteRun::Epsilon() const {
+  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ChargedTerms> charged, ledger_->Terms());
+  const std::vector<agreement::ChargedTerms> permitted =
+      charged.empty() ? agreement::PermittedTerms(manifest_) : agreement::PermittedTerms(charged);
+  TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                         agreement::GuaranteesOf(permitted, accounting::Extent::kHeadline));
+  return guarantees.epsilon();
+}
+
 absl::StatusOr<double> SiteRun::ChargedEpsilon() const {
   TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ChargedTerms> terms, ledger_->Terms());
   return agreement::ChargedEpsilon(terms);
@@ -191,7 +201,7 @@ absl::Status SiteRun::Write(const member::MemberSession& session, uint32_t round
       [&](const ledger::LedgerEntry& entry) { return entry.label.number.round == round; }));
   record.charged_attempts = ledger_->entries().size();
   if (round + 1 == session.next_round()) record.evaluation = last_;
-  TACET_ASSIGN_OR_RETURN(record.epsilon, ChargedEpsilon());
+  TACET_ASSIGN_OR_RETURN(record.charged_epsilon, ChargedEpsilon());
   record.seconds.total = since_round_.Restart();
   record.upload_bytes = secagg::UploadBytes(manifest_.terms().aggregation());
   record.sum_bytes = secagg::ClosedRoundBytes(manifest_.terms().aggregation(), record.cohort_size);
@@ -214,7 +224,7 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
   simulation::SimulationResult result;
   result.rounds = session.next_round();
   result.charged_attempts = ledger_->entries().size();
-  TACET_ASSIGN_OR_RETURN(result.epsilon, ChargedEpsilon());
+  TACET_ASSIGN_OR_RETURN(result.charged_epsilon, ChargedEpsilon());
   TACET_ASSIGN_OR_RETURN(result.ledger, ledger_->Epsilon());
   result.ledger_charges = ledger_->entries().size();
   if (session.next_round() < manifest_.spec().rounds) {

@@ -49,6 +49,12 @@ class SiteRun {
 
   const std::filesystem::path& path() const { return directory_->path(); }
 
+  // Of the worst observer that has a guarantee, infinite where nothing is guaranteed: of all
+  // attempts that the agreement permits, and as a forecast of those that were charged so far, under
+  // whichever terms.
+  absl::StatusOr<double> Epsilon() const;
+  absl::StatusOr<double> ChargedEpsilon() const;
+
  private:
   SiteRun(const SiteTraining& training, const storage::file::Membership& membership,
           std::unique_ptr<storage::file::RunDirectory> directory, std::FILE* out)
@@ -76,8 +82,6 @@ class SiteRun {
   absl::Status KeepOthersAttestations(const member::MemberSession& session);
   absl::Status Write(const member::MemberSession& session, uint32_t round);
 
-  // Of all attempts so far, under whichever terms.
-  absl::StatusOr<double> ChargedEpsilon() const;
   absl::Status KeepEarlierManifests();
 
   const SiteTraining& training_;

@@ -8,6 +8,7 @@
 #include "apps/tacet/run/manifest_text.h"
 #include "apps/tacet/run/run_output.h"
 #include "apps/tacet/run/site_config.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/base/status.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
@@ -37,7 +38,7 @@ class FederationShowCommand : public program::Command {
     if (json_) {
       const agreement::Manifest& agreed = manifest.manifest();
       TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
-                             agreement::GuaranteesOf(agreed, agreed.attempt_budget()));
+                             agreement::GuaranteesOf(agreement::PermittedTerms(agreed)));
       TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, run::PrivacyJson(agreed, guarantees));
       fmt::print("{}\n", run::SignedManifestJson(manifest, std::move(privacy)).Dump(2));
       return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/privacy/ledger_place.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
@@ -224,6 +225,8 @@ class LedgerShowCommand : public program::Command {
             .Set("data_digest", base::ToHex(header.data_digest))
             .Set("rule", RuleText(groups))
             .Set("composition", accounting::CompositionName(header.spending.composition))
+            .Set("filter", FilterOf(spending).empty() ? base::JsonValue()
+                                                      : base::JsonValue(FilterOf(spending)))
             .Set("unit", accounting::UnitName(header.unit))
             .Set("neighbouring", accounting::NeighbouringName(header.neighbouring))
             .Set("created", header.created)
@@ -261,6 +264,9 @@ class LedgerShowCommand : public program::Command {
                accounting::NeighbouringName(header.neighbouring));
     fmt::print("budget      {} at delta {}\n",
                budget > 0 ? fmt::format("epsilon {}", budget) : "none", header.spending.delta);
+    if (const std::string_view filter = FilterOf(spending); !filter.empty()) {
+      fmt::print("filter      {}\n", filter);
+    }
     fmt::print("made        {} UTC\n", TimeText(header.created));
     for (const ledger::LedgerBinding& binding : found.bindings) {
       fmt::print("bound       {} UTC to changed data (digest {}): {}\n", TimeText(binding.time),
@@ -291,9 +297,15 @@ class LedgerShowCommand : public program::Command {
     fmt::print("* the smallest bound that is valid for this ledger{}\n",
                std::isfinite(spent.epsilon()) ? "" : std::string("; ") + kNoGuarantee);
     if (budget > 0) {
-      fmt::print("left        epsilon {:.4f} of {}\n", std::max(0.0, budget - spent.epsilon()),
-                 budget);
+      fmt::print("left        epsilon {:.4f} of {}; the budget is the guarantee\n",
+                 std::max(0.0, budget - spent.epsilon()), budget);
+    } else {
+      fmt::print(
+          "note        without a budget epsilon is a forecast: it would hold if the charges had "
+          "been "
+          "fixed beforehand to end here\n");
     }
+    fmt::print("note        {}\n", accounting::kWhyLedgersDiffer);
     if (const std::string end = EndText(found); !end.empty()) fmt::print("note        {}\n", end);
   }
 
@@ -313,6 +325,11 @@ class LedgerShowCommand : public program::Command {
     std::vector<EpsilonBound> rows = spent.rows;
     std::ranges::sort(rows, {}, &EpsilonBound::accountant);
     return rows;
+  }
+  // The judge of charges whose events may differ; empty where the smallest bound judges.
+  static std::string_view FilterOf(const PrivacyFilter& spending) {
+    if (spending.terms().composition == accounting::Composition::kOneEvent) return "";
+    return accounting::AccountantName(spending.JudgedBound().accountant);
   }
   static std::string FitText(uint64_t fits) {
     return fits < kMaxAskedFor ? fmt::format("{}", fits) : fmt::format("{}+", kMaxAskedFor);

@@ -8,6 +8,7 @@
 #include "apps/tacet/report/run_guarantees.h"
 #include "apps/tacet/run/run_output.h"
 #include "apps/tacet/statistics/answer_check.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/base/status.h"
 #include "tacet/report/privacy_json.h"
 
@@ -82,7 +83,7 @@ JsonValue SettingsJson(const run::RunConfig& config) {
 }
 
 // As agreed; before the first charge as configured, without what follows from the data.
-JsonValue FactsJson(const run::RunRecord& run) {
+JsonValue FactsJson(const run::RunRecord& run, const RunGuarantees& guarantees) {
   const absl::StatusOr<agreement::Manifest> manifest = run::ManifestOf(run);
   const agreement::ManifestSpec& agreed = manifest.ok() ? manifest->spec() : run.config.agreement;
   const auto known = [&manifest](auto value) {
@@ -99,6 +100,8 @@ JsonValue FactsJson(const run::RunRecord& run) {
       .Set("cohort", known(agreed.sampling.cohort))
       .Set("noise_stddev", known(agreed.mechanism.noise_stddev))
       .Set("charged_attempts", run::ChargedAttempts(run))
+      .Set("charged_epsilon", guarantees.charged_epsilon)
+      .Set("permitted_attempts", guarantees.permitted_attempts)
       .Set("most_frequent_class", OfSummary(run, "most_frequent_class"))
       .Set("commit", run.start ? JsonValue(run.start->commit) : OfSummary(run, "commit"))
       .Set("machine", OfSummary(run, "machine"));
@@ -125,6 +128,7 @@ JsonValue LedgerJson(const run::RunRecord& run) {
   return JsonValue::MakeObject()
       .Set("charges", run::ChargedAttempts(run))
       .Set("budget_epsilon", budget > 0 ? JsonValue(budget) : JsonValue())
+      .Set("statement", accounting::kWhyLedgersDiffer)
       .Set("epsilon", member("epsilon"))
       .Set("accountant", member("accountant"));
 }
@@ -155,7 +159,7 @@ absl::StatusOr<JsonValue> RunJson(const run::RunRecord& run, std::string_view na
       .Set("stopped", OfSummary(run, "stopped"))
       .Set("labels", std::move(labels))
       .Set("planned_rounds", run.config.agreement.rounds)
-      .Set("facts", FactsJson(run))
+      .Set("facts", FactsJson(run, guarantees))
       .Set("before", BeforeJson(run))
       .Set("rounds", std::move(rounds))
       .Set("query", std::move(query))

@@ -25,6 +25,8 @@ struct Statement {
 // Privacy cost of a run for each observer; with a statement when there is a guarantee to state.
 struct Priced {
   base::JsonValue rows;
+  base::JsonValue permitted_attempts;
+  base::JsonValue charged_epsilon;
   std::optional<Statement> statement;
 };
 
@@ -38,10 +40,13 @@ absl::StatusOr<Priced> PriceOf(const run::RunRecord& run) {
     return priced;
   }
   TACET_RETURN_IF_ERROR(terms.status());
-  TACET_ASSIGN_OR_RETURN(accounting::Guarantees guarantees, agreement::GuaranteesOf(*terms));
-  TACET_ASSIGN_OR_RETURN(priced.rows, run::PrivacyJson(terms->back().plan, guarantees));
+  TACET_ASSIGN_OR_RETURN(priced.charged_epsilon, agreement::ChargedEpsilon(*terms));
+  std::vector<agreement::ChargedTerms> permitted = agreement::PermittedTerms(*terms);
+  priced.permitted_attempts = agreement::AttemptsIn(permitted);
+  TACET_ASSIGN_OR_RETURN(accounting::Guarantees guarantees, agreement::GuaranteesOf(permitted));
+  TACET_ASSIGN_OR_RETURN(priced.rows, run::PrivacyJson(permitted.back().plan, guarantees));
   if (guarantees.headline() != nullptr) {
-    priced.statement = {.terms = *std::move(terms), .guarantees = std::move(guarantees)};
+    priced.statement = {.terms = std::move(permitted), .guarantees = std::move(guarantees)};
   }
   return priced;
 }
@@ -57,6 +62,8 @@ absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::Run
     absl::StatusOr<Priced> priced = PriceOf(runs[i]);
     if (!priced.ok()) return base::Annotate(priced.status(), runs[i].path.string());
     results[i].rows = std::move(priced->rows);
+    results[i].permitted_attempts = std::move(priced->permitted_attempts);
+    results[i].charged_epsilon = std::move(priced->charged_epsilon);
     if (!priced->statement) continue;
     const std::string key = results[i].rows.Dump();
     of_run[i] = &statements.try_emplace(key, *std::move(priced->statement)).first->second;

@@ -16,12 +16,16 @@ namespace tacet::app::report {
 
 struct RunGuarantees {
   base::JsonValue rows;  // PrivacyJson: rows, or a reason why there are none
+  // agreement::ChargedEpsilon, a forecast, and the attempts that the rows are for; null with a
+  // reason.
+  base::JsonValue charged_epsilon;
+  base::JsonValue permitted_attempts;
   std::optional<accounting::PrivacyStatement> statement;  // absent exactly when there are no rows
 };
 
-// For all attempts that each run charged so far; an attacker's true-positive rate is given at
-// kFalsePositiveRate. Statements take seconds of computing: runs with the same guarantee share one,
-// different ones are worked out side by side. Errors name the run.
+// For all attempts that the agreement of each run permits; an attacker's true-positive rate is
+// given at kFalsePositiveRate. Statements take seconds of computing: runs with the same guarantee
+// share one, different ones are worked out side by side. Errors name the run.
 absl::StatusOr<std::vector<RunGuarantees>> GuaranteesOf(std::span<const run::RunRecord> runs);
 
 }  // namespace tacet::app::report

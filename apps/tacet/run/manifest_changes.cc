@@ -9,6 +9,7 @@
 #include "fmt/core.h"
 #include "fmt/ranges.h"
 
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/status.h"
 #include "tacet/he/aggregation.h"
@@ -200,7 +201,10 @@ std::string TrainingText(uint32_t training) {
 }
 
 absl::StatusOr<double> EpsilonOf(const agreement::Manifest& manifest) {
-  return agreement::ChargedEpsilon(manifest, manifest.attempt_budget());
+  TACET_ASSIGN_OR_RETURN(
+      const accounting::Guarantees guarantees,
+      agreement::GuaranteesOf(agreement::PermittedTerms(manifest), accounting::Extent::kHeadline));
+  return guarantees.epsilon();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "apps/tacet/privacy/privacy_warnings.h"
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/roster_differences.h"
 #include "tacet/base/status.h"
@@ -156,12 +157,12 @@ std::string MembershipText(const agreement::SignedManifest& manifest) {
 
 absl::StatusOr<std::string> SignedManifestText(const agreement::SignedManifest& manifest) {
   const agreement::ManifestSpec& agreed = manifest.manifest().spec();
-  const uint64_t attempts = manifest.manifest().attempt_budget();
+  const std::vector<agreement::ChargedTerms> permitted =
+      agreement::PermittedTerms(manifest.manifest());
   TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
-                         agreement::GuaranteesOf(manifest.manifest(), attempts));
-  TACET_ASSIGN_OR_RETURN(
-      const accounting::PrivacyStatement statement,
-      accounting::StatePrivacy(agreement::PrivacyOf(agreed, attempts), guarantees));
+                         agreement::GuaranteesOf(permitted));
+  TACET_ASSIGN_OR_RETURN(const accounting::PrivacyStatement statement,
+                         agreement::StatePrivacy(permitted, guarantees));
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings, privacy::PrivacyWarnings(agreed));
   return fmt::format("{}\nThe guarantee covers {} round{} and {} spare attempt{}.\n\n{}{}",
                      MembershipText(manifest), agreed.rounds, agreed.rounds == 1 ? "" : "s",

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
 #include "tacet/ledger/data_digest.h"
@@ -82,9 +83,12 @@ absl::StatusOr<MemoryRun> TrainInMemory(const RunConfig& config, const data::Dat
   TACET_ASSIGN_OR_RETURN(const auto simulation,
                          simulation::Simulation::Create(std::move(spec), *learner, channel));
   TACET_ASSIGN_OR_RETURN(simulation::SimulationResult result, RunInMemory(*simulation));
+  TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                         agreement::GuaranteesOf(agreement::PermittedTerms(simulation->manifest()),
+                                                 accounting::Extent::kHeadline));
   return MemoryRun{.model = learner->WholeModel(result.model),
                    .agreed = simulation->manifest().spec(),
-                   .epsilon = result.ledger.epsilon()};
+                   .epsilon = guarantees.epsilon()};
 }
 
 }  // namespace tacet::app::run

@@ -17,7 +17,7 @@ namespace tacet::app::run {
 struct MemoryRun {
   std::vector<float> model;
   agreement::ManifestSpec agreed;  // with the noise that a target epsilon led to
-  double epsilon = 0;              // what the ledger counted; infinite without a guarantee
+  double epsilon = 0;              // of the agreement; infinite without a guarantee
 };
 
 // The federation of `config` on exactly these samples, nothing held out: rounds, noise, sealing and

@@ -10,6 +10,7 @@
 #include "apps/tacet/program/commit.h"
 #include "apps/tacet/run/audit_key.h"
 #include "apps/tacet/run/manifest_text.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/cpu.h"
@@ -46,6 +47,7 @@ base::JsonValue LedgerJson(const agreement::Manifest& manifest,
   const double budget = manifest.spec().privacy.budget_epsilon;
   return base::JsonValue::MakeObject()
       .Set("charges", result.ledger_charges)
+      .Set("statement", accounting::kWhyLedgersDiffer)
       .Set("epsilon", result.ledger.epsilon())
       .Set("accountant",
            std::isfinite(result.ledger.epsilon())
@@ -64,7 +66,7 @@ std::string RoundLine(const simulation::RoundRecord& record, uint32_t rounds,
   return fmt::format("round {:>{}}/{}  participants {}  epsilon so far {}  {:.1f} s{}{}",
                      record.round + 1, fmt::formatted_size("{}", rounds), rounds,
                      record.cohort_size > 0 ? fmt::format("{}", record.cohort_size) : "not known",
-                     EpsilonText(record.epsilon), record.seconds.total,
+                     EpsilonText(record.charged_epsilon), record.seconds.total,
                      record.evaluation ? QualityText(*record.evaluation) : "", LabelText(labels));
 }
 
@@ -79,7 +81,7 @@ base::JsonValue RoundJson(const simulation::RoundRecord& record,
   const trainer::Evaluation evaluation = record.evaluation.value_or(trainer::Evaluation{});
   line.Set("accuracy", JsonOf(evaluation.accuracy)).Set("loss", JsonOf(evaluation.loss));
   if (evaluation.auc) line.Set("auc", *evaluation.auc);
-  line.Set("epsilon", record.epsilon);
+  line.Set("charged_epsilon", record.charged_epsilon);
   line.Set("seconds", base::JsonValue::MakeObject()
                           .Set("sample", seconds.sample)
                           .Set("train", seconds.train)
@@ -115,6 +117,11 @@ absl::StatusOr<base::JsonValue> PrivacyJson(const agreement::Manifest& manifest,
 
 absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
   const agreement::ManifestSpec& agreed = run.manifest.spec();
+  const std::vector<agreement::ChargedTerms> permitted =
+      run.terms.empty() ? agreement::PermittedTerms(run.manifest)
+                        : agreement::PermittedTerms(run.terms);
+  TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
+                         agreement::GuaranteesOf(permitted));
   const simulation::SimulationResult& result = run.result;
   const trainer::Evaluation evaluation = run.evaluation.value_or(trainer::Evaluation{});
   base::JsonValue list = base::JsonValue::MakeArray();
@@ -138,7 +145,9 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("loss", JsonOf(evaluation.loss))
       .Set("auc", JsonOf(evaluation.auc))
       .Set("most_frequent_class", JsonOf(run.most_frequent_class))
-      .Set("epsilon", result.epsilon)
+      .Set("permitted_attempts", agreement::AttemptsIn(permitted))
+      .Set("epsilon", guarantees.epsilon())
+      .Set("charged_epsilon", result.charged_epsilon)
       .Set("delta", agreed.privacy.delta)
       .Set("stopped", result.stopped.empty() ? base::JsonValue() : base::JsonValue(result.stopped))
       .Set("ledger", LedgerJson(run.manifest, result))
@@ -155,10 +164,6 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
                                   .Set("noise_stddev", charged.noise_stddev)
                                   .Set("clip_norm", charged.clip_norm));
   }
-  TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
-                         run.terms.empty()
-                             ? agreement::GuaranteesOf(run.manifest, result.charged_attempts)
-                             : agreement::GuaranteesOf(run.terms));
   TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, PrivacyJson(run.manifest, guarantees));
   return summary.Set("privacy", std::move(privacy));
 }

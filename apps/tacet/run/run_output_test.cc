@@ -15,7 +15,7 @@ TEST(RoundLineTest, SaysWhatAPersonWantsToSee) {
   simulation::RoundRecord record;
   record.round = 8;
   record.cohort_size = 998;
-  record.epsilon = 2.0409;
+  record.charged_epsilon = 2.0409;
   record.seconds.total = 13.72;
   EXPECT_EQ(RoundLine(record, 100, {}),
             "round   9/100  participants 998  epsilon so far 2.041  13.7 s");
@@ -34,7 +34,7 @@ TEST(RoundLineTest, SaysWhatAPersonWantsToSee) {
 
 TEST(RoundLineTest, IsSilentAboutWhatIsNotKnown) {
   simulation::RoundRecord record;
-  record.epsilon = std::numeric_limits<double>::infinity();
+  record.charged_epsilon = std::numeric_limits<double>::infinity();
   const std::string line = RoundLine(record, 3, {});
   EXPECT_THAT(line, HasSubstr("participants not known  epsilon so far none"));
   EXPECT_THAT(line, Not(HasSubstr("accuracy")));

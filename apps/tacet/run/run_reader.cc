@@ -67,8 +67,8 @@ absl::StatusOr<simulation::RoundRecord> RoundOf(std::string_view line) {
   members.Take("loss", evaluation.loss);
   members.Take("auc", evaluation.auc);
   if (evaluation.accuracy || evaluation.loss || evaluation.auc) round.evaluation = evaluation;
-  round.epsilon = std::numeric_limits<double>::infinity();
-  members.Take("epsilon", round.epsilon);
+  round.charged_epsilon = std::numeric_limits<double>::infinity();
+  members.Take("charged_epsilon", round.charged_epsilon);
   members.Take("upload_bytes", round.upload_bytes);
   members.Take("sum_bytes", round.sum_bytes);
   TACET_RETURN_IF_ERROR(members.status());

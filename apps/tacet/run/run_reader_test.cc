@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr char kRound[] =
     R"({"round":0,"cohort_size":6,"attempts":1,"charged_attempts":1,"accuracy":0.5,"loss":1.5,)"
-    R"("epsilon":null,"seconds":{"train":2,"total":3},"upload_bytes":9})";
+    R"("charged_epsilon":null,"seconds":{"train":2,"total":3},"upload_bytes":9})";
 
 class RunReaderTest : public ::testing::Test {
  protected:
@@ -67,7 +67,7 @@ TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
   EXPECT_EQ(run->rounds[0].cohort_size, 6u);
   EXPECT_EQ(run->rounds[0].evaluation->accuracy, 0.5);
   EXPECT_EQ(run->rounds[0].seconds.train, 2);
-  EXPECT_TRUE(std::isinf(run->rounds[0].epsilon));
+  EXPECT_TRUE(std::isinf(run->rounds[0].charged_epsilon));
   ASSERT_EQ(run->refused.size(), 2u);
   EXPECT_EQ(run->refused[1].first, (secagg::AttemptNumber{.epoch = 1}));
   EXPECT_EQ(run->refused[1].second, simulation::Refusal::kNotDecrypted);

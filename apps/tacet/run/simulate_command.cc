@@ -17,7 +17,9 @@
 #include "apps/tacet/run/run_config.h"
 #include "apps/tacet/run/run_output.h"
 #include "apps/tacet/run/training_run.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/base/status.h"
 #include "tacet/simulation/rank_team.h"
 
@@ -204,7 +206,7 @@ class SimulateCommand : public program::Command {
                            const simulation::SimulationResult& result,
                            const RunDirectory& directory) {
     const absl::StatusOr<accounting::Guarantees> guarantees =
-        agreement::GuaranteesOf(manifest, result.charged_attempts, accounting::Extent::kHeadline);
+        agreement::GuaranteesOf(agreement::PermittedTerms(manifest), accounting::Extent::kHeadline);
     if (!guarantees.ok() || !std::isfinite(guarantees->epsilon())) {
       fmt::print("privacy     none: see the labels\n");
       return;
@@ -213,13 +215,18 @@ class SimulateCommand : public program::Command {
     const accounting::PrivacyRow& worst = *guarantees->headline();
     fmt::print(
         "privacy     epsilon {:.3f} at delta {:g} per {} ({}, {}) against {}, the worst observer "
-        "that has a guarantee, after {} attempts; every observer is in {}\n",
+        "that has a guarantee, for all {} attempts that the agreement permits; every observer is "
+        "in "
+        "{}\n",
         *worst.epsilon, agreed.privacy.delta, accounting::UnitName(agreed.privacy.unit),
         accounting::NeighbouringName(agreed.privacy.neighbouring),
         accounting::AccountantName(worst.accountant), accounting::ObserverName(worst.observer),
-        result.charged_attempts, (directory.path() / kSummaryFile).string());
+        manifest.attempt_budget(), (directory.path() / kSummaryFile).string());
+    fmt::print("forecast    epsilon {:.3f} for the {} attempts charged so far\n",
+               result.charged_epsilon, result.charged_attempts);
     fmt::print("ledger      {} charges, epsilon {:.3f}\n", result.ledger_charges,
                result.ledger.epsilon());
+    fmt::print("            {}\n", accounting::kWhyLedgersDiffer);
   }
 
   std::optional<std::string> config_path_, data_, out_, parameters_, precision_;

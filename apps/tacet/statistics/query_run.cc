@@ -9,6 +9,7 @@
 #include "apps/tacet/run/run_reader.h"
 #include "apps/tacet/statistics/answers_output.h"
 #include "apps/tacet/statistics/site_tables.h"
+#include "tacet/agreement/charged_terms.h"
 #include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
@@ -152,7 +153,10 @@ absl::StatusOr<QueryRunEnd> RunQuery(const LoadedQuery& loaded,
   QueryRunEnd end{.answers = {}, .summary = {}};
   TACET_ASSIGN_OR_RETURN(end.answers,
                          WriteAnswers(loaded, agreed, manifest, result.model, *directory));
-  end.epsilon = result.ledger.epsilon();
+  TACET_ASSIGN_OR_RETURN(
+      const accounting::Guarantees guarantees,
+      agreement::GuaranteesOf(agreement::PermittedTerms(manifest), accounting::Extent::kHeadline));
+  end.epsilon = guarantees.epsilon();
   end.delta = manifest.spec().privacy.delta;
   end.sites = tables.size();
   TACET_ASSIGN_OR_RETURN(end.summary, run::SummaryJson({.labels = labels,

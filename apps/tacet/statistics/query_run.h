@@ -41,7 +41,7 @@ struct QueryRunOptions {
 struct QueryRunEnd {
   std::vector<tacet::statistics::Answer> answers;
   base::JsonValue summary;  // summary.json of the run, with the answers
-  double epsilon = 0;       // of the ledger
+  double epsilon = 0;       // of the agreement
   double delta = 0;
   size_t sites = 0;
 };

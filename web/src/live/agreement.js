@@ -2,7 +2,10 @@
 import { h } from "../dom.js";
 import { privacyStatement } from "../report/privacy.js";
 import { panel } from "./panel.js";
-import { asRun } from "./spent.js";
+
+/** A guarantee from the server in the shape of a report's statement. */
+const asRun = (guarantee) => ({
+  labels: [], privacy: guarantee.privacy, statement: guarantee.statement, facts: { permitted_attempts: guarantee.attempts } });
 
 export function agreementPanel() {
   return panel(({ agreement }) => agreement, (agreement) => {

@@ -67,19 +67,18 @@ function drawProgress(given) {
 }
 
 function privacyTile(status, agreement) {
-  const row = worst(status.spent ?? {});
-  const whole = worst(agreement?.whole ?? {});
-  const end = whole ? `; ${epsilon(whole.epsilon)} when all permitted attempts are begun` : "";
-  if (status.spent?.attempts === 0) return [epsilon(0), `nothing was begun yet${end}`];
-  if (!row) return [kAbsent, status.spent === null ? "being worked out" : "no guarantee"];
-  return [epsilon(row.epsilon), `${againstWorst(row)}${end}`];
+  const row = worst(agreement?.whole ?? {});
+  const charged = worst(status.spent ?? {});
+  if (!row) return [kAbsent, agreement?.whole ? "no guarantee" : "being worked out"];
+  const forecast = charged ? `; forecast for the attempts so far: ${epsilon(charged.epsilon)}` : "";
+  return [epsilon(row.epsilon), `${againstWorst(row)}, for all permitted attempts${forecast}`];
 }
 
 function pickTiles({ status, agreement }) {
   const budget = agreement ? `; ${integer(agreement.attempt_budget)} may be begun` : "";
   const reasons = Object.entries(status.failures).map(([reason, count]) => `${integer(count)} × ${failureWords(reason)}`);
   return [
-    ["ε spent", ...privacyTile(status, agreement)],
+    ["ε", ...privacyTile(status, agreement)],
     ["Rounds published", integer(status.finished), agreement ? `of ${integer(agreement.manifest.rounds)} agreed` : ""],
     ["Attempts begun", integer(status.attempts), `each is charged${budget}`],
     ["Failed attempts", integer(status.failed), reasons.join(", ") || "none so far"],

@@ -1,14 +1,9 @@
-// Privacy cost of the attempts so far for each observer, and the rest of the agreed budget.
+// Guarantee of the agreement for each observer, and the forecast for the attempts so far.
 import { h } from "../dom.js";
 import { epsilon, kAbsent, plural } from "../format.js";
-import { privacyStatement } from "../report/privacy.js";
 import { dataTable, kStacked } from "../table.js";
 import { panel } from "./panel.js";
 import { viewRows } from "./words.js";
-
-/** A guarantee from the server in the shape of a report's statement. */
-export const asRun = (guarantee) => ({
-  labels: [], privacy: guarantee.privacy, statement: guarantee.statement, facts: { charged_attempts: guarantee.attempts } });
 
 export function spentPanel() {
   return panel(({ status, agreement }) => ({ spent: status.spent, whole: agreement?.whole ?? null, attempts: status.attempts }), draw);
@@ -24,14 +19,12 @@ function draw({ spent, whole, attempts }) {
   return [
     h("div", { class: "card wide" },
       h("p", { class: "note" },
-        "ε against each observer: spent by the attempts begun so far, and what all attempts that may ever be begun would cost. What is left is not lost when it is not used: stopping early is free.", behind),
-      dataTable("ε spent and left, by observer", [
+        "ε against each observer. The guarantee covers all attempts that may ever be begun, also when the training ends early. The forecast is what the attempts so far would cost a training that was fixed beforehand to end with them.", behind),
+      dataTable("ε of all attempts and of those so far, by observer", [
         { title: "Against", head: true, cell: (row) => row.audience },
-        { title: "Spent", number: true, cell: (row) => cell(row.spent) },
-        { title: "Left", number: true, cell: (row) => cell(row.left) },
-        { title: "All attempts", number: true, cell: (row) => cell(row.whole) },
+        { title: "Forecast", number: true, cell: (row) => cell(row.spent) },
+        { title: "Guarantee", number: true, cell: (row) => cell(row.whole) },
       ], rows, kStacked)),
-    spent?.statement ? h("details", {}, h("summary", {}, "What the attempts so far mean, in words"), privacyStatement(asRun(spent))) : null,
   ];
 }
 

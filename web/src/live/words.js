@@ -183,7 +183,7 @@ export function eventDetails(event) {
   return parts.join("; ") || kAbsent;
 }
 
-/** Rows of the views: what is spent, what the whole will cost, what is left; null: no guarantee. */
+/** Rows of the views: forecast of what was begun, guarantee of the whole; null: no guarantee. */
 export function viewRows(spent, whole) {
   const known = new Map((spent?.statement?.guarantees ?? []).map((guarantee) => [guarantee.observer, guarantee]));
   const rows = whole?.statement?.guarantees ?? spent?.statement?.guarantees ?? [];
@@ -191,8 +191,6 @@ export function viewRows(spent, whole) {
   return rows.map((guarantee) => {
     const end = whole?.statement ? guarantee.epsilon : undefined;
     const now = nothingYet ? (guarantee.epsilon === null ? null : 0) : known.get(guarantee.observer)?.epsilon;
-    const bounded = typeof end === "number" && typeof now === "number";
-    return { observer: guarantee.observer, audience: guarantee.audience, spent: now, whole: end,
-             left: bounded ? Math.max(0, end - now) : undefined };
+    return { observer: guarantee.observer, audience: guarantee.audience, spent: now, whole: end };
   });
 }

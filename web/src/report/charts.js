@@ -4,7 +4,7 @@ import { bytes, epsilon, loss as lossText, percent, seconds } from "../format.js
 import { swatch } from "../looks.js";
 import { shareBars } from "../share_bars.js";
 import {
-  accuracy, auc, epsilonSoFar, fullName, isInsecure, kPhases, lines, loss, median, overRounds, phaseSeconds,
+  accuracy, auc, chargedEpsilon, fullName, isInsecure, kPhases, lines, loss, median, overRounds, phaseSeconds,
   receivedBytes, totalSeconds, uploadBytes,
 } from "./runs.js";
 
@@ -39,12 +39,12 @@ export function qualityCharts(runs) {
 export function privacyChart(runs) {
   const budget = runs.length === 1 ? runs[0].ledger?.budget_epsilon : null;
   return lineChart({
-    title: "ε, spent so far",
+    title: "ε, charged so far",
     note: [
-      "All attempts so far, against the worst observer that has a guarantee.",
+      "A forecast: it would hold for a run that was fixed beforehand to end there. The guarantee covers all attempts that the agreement permits.",
       runs.some(isInsecure) ? " For runs labelled insecure: what the settings would cost; there is no guarantee." : "",
     ],
-    series: lines(runs, epsilonSoFar, (run) => (run.rounds.some((line) => typeof line.epsilon === "number") ? 0 : null)),
+    series: lines(runs, chargedEpsilon, (run) => (run.rounds.some((line) => typeof line.charged_epsilon === "number") ? 0 : null)),
     format: epsilon, axisFormat: shortNumber, range: fromZero,
     empty: "No guarantee: ε is infinite.",
     references: typeof budget === "number" ? [{ value: budget, label: "budget" }] : [] });

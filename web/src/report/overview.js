@@ -97,7 +97,7 @@ export function provenance(run) {
     ["Noise in the sum", facts.noise_stddev === null ? kAbsent : `σ = ${power(facts.noise_stddev)}`],
     ["Attempts charged", integer(facts.charged_attempts)],
     ["Ledger", run.ledger && typeof run.ledger.epsilon === "number"
-      ? `${plural(run.ledger.charges, "charge")}, ε = ${epsilon(run.ledger.epsilon)} (${run.ledger.accountant})` : kAbsent],
+      ? `${plural(run.ledger.charges, "charge")}, ε = ${epsilon(run.ledger.epsilon)} (${run.ledger.accountant}). ${run.ledger.statement}` : kAbsent],
   ];
   return h("details", {}, h("summary", {}, "Where it comes from"),
     h("dl", { class: "plain" }, entries.map(([name, value]) =>

@@ -29,6 +29,15 @@ export const worst = (run) => (typeof run.privacy?.worst?.epsilon === "number" ?
 /** Its observer, in words. */
 export const againstWorst = (row) => `against ${kObserverNames[row.observer] ?? row.observer}, the worst observer that has a guarantee`;
 
+/** The attempts that the figures cover, and the forecast for those that were charged. */
+function coverage(facts) {
+  const { charged_attempts: charged, charged_epsilon: forecast, permitted_attempts: permitted } = facts;
+  const covered = `The figures cover all ${plural(permitted, "attempt")} that the agreement permits, also if the run ends early.`;
+  if (typeof charged !== "number") return covered;
+  const cost = typeof forecast === "number" ? `, forecast ε = ${epsilon(forecast)}` : "";
+  return `${covered} Charged so far: ${plural(charged, "attempt")}${cost}.`;
+}
+
 /** The guarantee of one run, in words. */
 export function privacyStatement(run) {
   const { statement } = run;
@@ -42,7 +51,7 @@ export function privacyStatement(run) {
       "This run is labelled insecure. The figures below are the guarantee of a real federation with the same settings. This run has none.") : null,
     h("p", { class: "lead" },
       "Protected is ", h("strong", {}, statement.hidden), ". The guarantee compares two data sets: the real one, and one with ",
-      statement.neighbour, `. Charged so far: ${plural(run.facts.charged_attempts, "attempt")}.`),
+      statement.neighbour, `. ${coverage(run.facts)}`),
     h("p", { class: "note" }, statement.meaning),
     h("p", { class: "note" },
       `A bar is the largest share of the ${statement.units} in the training data that the observer can identify at a false-positive rate of ${share(statement.false_positive_rate)}. Blind guessing identifies ${share(statement.false_positive_rate)}; a full bar is all of them.`),
@@ -116,7 +125,7 @@ export function privacyComparison(runs) {
   return h("div", { class: "card wide" },
     h("h3", {}, "ε against whom"),
     h("p", { class: "note" },
-      "The smallest valid bound against each observer, for all attempts that were charged. Smaller is better. “None” means no guarantee, a dash that the run has no such observer."),
+      "The smallest valid bound against each observer, for all attempts that the agreement permits. Smaller is better. “None” means no guarantee, a dash that the run has no such observer."),
     dataTable("Epsilon by run and observer", [
       { title: "Run", head: true, cell: (run) => fullName(run) },
       { title: "Unit", cell: (run) => run.facts.unit ?? kAbsent },

@@ -46,7 +46,7 @@ export function lastValue(run, pick) {
 export const accuracy = (line) => line.accuracy;
 export const loss = (line) => line.loss;
 export const auc = (line) => line.auc;
-export const epsilonSoFar = (line) => line.epsilon;
+export const chargedEpsilon = (line) => line.charged_epsilon;
 export const totalSeconds = (line) => line.seconds?.total;
 export const uploadBytes = (line) => line.upload_bytes;
 /** What the server received in a round: K' uploads. */
