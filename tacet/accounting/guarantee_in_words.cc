@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 
+#include "tacet/accounting/guarantee_limits.h"
 #include "tacet/accounting/observers.h"
 #include "tacet/accounting/true_positive_rate.h"
 #include "tacet/base/status.h"
@@ -84,28 +85,6 @@ const PrivacyRow* SmallestBound(const std::vector<PrivacyRow>& rows,
   return smallest;
 }
 
-std::vector<std::string> Limits(const FederationPrivacySpec& spec) {
-  std::string sampling = "Amplification by sampling holds only against those who cannot learn ";
-  if (spec.privacy.unit != Unit::kClient) {
-    sampling += "which records a site drew. The draw must never leave the site.";
-  } else {
-    sampling += "the cohorts. Anyone who sees the traffic learns them";
-    sampling +=
-        spec.sampling.dummy_uploads ? ", unless every client uploads, as planned here." : ".";
-  }
-  return {
-      std::move(sampling),
-      "The guarantee does not hide whether a client exists, is reachable or uploads.",
-      "Epsilon does not cover accuracy and loss on members' data, early stopping, or tuning on "
-      "them, unless they are noised and charged.",
-      "A client that sends something else than its clipped and noised update loses its own "
-      "protection. It can spoil the model. The others keep their guarantee as long as K_min honest "
-      "noise shares remain.",
-      "The guarantee is for this federation. The same data in another federation are charged "
-      "again, and the costs add up.",
-  };
-}
-
 }  // namespace
 
 absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
@@ -127,7 +106,7 @@ absl::StatusOr<PrivacyStatement> StateTraining(TermsInTurn terms, const Guarante
       .delta = spec.privacy.delta,
       .false_positive_rate = false_positive_rate,
       .guarantees = {},
-      .limits = Limits(spec),
+      .limits = LimitsOf(spec),
   };
   for (const ObservedRounds& observer : observers) {
     if (observer.standing == Standing::kConvention) continue;

@@ -6,8 +6,8 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "tacet/accounting/guarantee_limits.h"
 #include "tacet/agreement/roster_differences.h"
-#include "tacet/he/aggregation.h"
 
 namespace tacet::audit {
 namespace {
@@ -140,7 +140,8 @@ std::string GuaranteeSection(const AuditedRun& run, const accounting::Guarantees
   return out;
 }
 
-std::string Limits(const AuditedRun& run) {
+// The explanation has the limits of the guarantee.
+std::string Limits(const AuditedRun& run, bool is_explained) {
   const std::string kind =
       run.facts.kind == RunKind::kMember
           ? "This is one member's record of a live federation. It does not show what other members "
@@ -148,19 +149,20 @@ std::string Limits(const AuditedRun& run) {
           : "The run was a simulation: one user's processes played every member. The figures are "
             "those of a federation with this agreement; nothing here shows that members behaved.";
   const std::string rosters = agreement::RosterDifferenceText(run.agreed());
+  std::string limits = rosters.empty() ? "" : fmt::format("- {}\n", rosters);
+  if (!is_explained) {
+    const accounting::FederationPrivacySpec present = agreement::PrivacyOf(run.agreed(), 1);
+    for (const std::string& limit : accounting::LimitsOf(present)) {
+      limits += fmt::format("- {}\n", limit);
+    }
+  }
   return fmt::format(
       "## Limits\n\n"
       "- {}\n"
-      "{}"
       "- Accuracy is over all held-out samples. Members whose data are rare may be served worse, "
       "and noise makes that worse; it was not measured here.\n"
-      "- The model was made to measure training with privacy, not to decide about people.\n"
-      "- Settings that were chosen after looking at these data cost privacy that is not in "
-      "epsilon.\n"
-      "- The server together with a holder of the epoch key decrypts single updates; encryption is "
-      "{}.\n\n",
-      kind, rosters.empty() ? "" : fmt::format("- {}\n", rosters),
-      he::SchemeName(run.agreed().scheme));
+      "- The model was made to measure training with privacy, not to decide about people.\n{}\n",
+      kind, limits);
 }
 
 }  // namespace
@@ -179,7 +181,7 @@ std::string ModelCard(const AuditedRun& run, const accounting::Guarantees& guara
       "{}.\n",
       Code(run.agreed().model), Warning(run), WhatWasTrained(run),
       GuaranteeSection(run, guarantees, charged_epsilon, explanation),
-      Limits(run), audit_name, crypto::KeyFingerprint(run.facts.signer),
+      Limits(run, !explanation.empty()), audit_name, crypto::KeyFingerprint(run.facts.signer),
       run.facts.version, run.facts.program_commit, Date(run.facts.created));
 }
 

@@ -36,6 +36,7 @@ TEST(ModelCardTest, SaysWhatWasTrainedAndHowToVerify) {
   EXPECT_THAT(card, HasSubstr("tacet audit verify audit.json"));
   EXPECT_THAT(card, HasSubstr(crypto::KeyFingerprint(KeyForTest(1).public_key())));
   EXPECT_THAT(card, Not(HasSubstr("No guarantee")));
+  EXPECT_THAT(card, Not(HasSubstr("holder of the epoch key decrypts single updates")));
 }
 
 TEST(ModelCardTest, LabelsComeFirstAndUnfinishedRunsSaySo) {
@@ -47,6 +48,7 @@ TEST(ModelCardTest, LabelsComeFirstAndUnfinishedRunsSaySo) {
   EXPECT_LT(card.find("labelled insecure-seed"), card.find("## What was trained"));
   EXPECT_THAT(card, HasSubstr("| external | none | | |"));
   EXPECT_THAT(card, HasSubstr("**unfinished**"));
+  EXPECT_THAT(card, HasSubstr("f + 1 committee members decrypts single updates"));
 }
 
 TEST(ModelCardTest, NamesAreNoMarkup) {
