@@ -39,8 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       !std::ranges::equal(again, std::span(memory.ledger).first(again.size()))) {
     std::abort();
   }
-  const auto kinds = found->entries.size() + found->refusals.size() + found->bindings.size() +
-                     found->policies.size();
+  const auto kinds = found->entries.size() + found->refusals.size() + found->policies.size();
   if (kinds != found->end.count || found->hashes.size() != kinds) std::abort();
   auto opened = ledger::testing::OpenMemoryLedger(memory);
   if (!opened.ok() || !ledger::RecoverLedger(memory.ledger, memory.anchor).ok()) std::abort();

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "fuzz/fuzz_officer.h"
 #include "fuzz/seed_folder.h"
@@ -30,6 +31,8 @@ records = 500
 columns = ["age", "ill"]
 [training]
 kinds = ["training"]
+[ledger]
+folder = "/ledger"
 )";
 
 constexpr std::string_view kAllKeys = R"([policy]
@@ -64,6 +67,8 @@ site_groups = false
 [ledger]
 folder = "/var/lib/tacet/ledger"
 rule = "own-seals"
+population = "staff-2026"
+others = true
 )";
 
 base::Bytes Joined(const base::Bytes& signature, std::string_view text) {
@@ -94,7 +99,14 @@ int main(int argc, char** argv) {
                Joined({good.begin(), good.end() - 9}, kPolicy));
   folder.Write("unsigned", 0, base::AsBytes(kPolicy));
   folder.Write("all-keys", 0, base::AsBytes(kAllKeys));
-  folder.Write("unknown-key", 0, base::AsBytes(std::string(kPolicy) + "[ledger]\nplace = 1\n"));
+  for (const auto& [name, ledger] :
+       {std::pair("population-main", "population = \"main\"\nothers = true\n"),
+        std::pair("population-alone", "population = \"staff\"\n"),
+        std::pair("others-alone", "others = true\n"),
+        std::pair("population-path", "population = \"../staff\"\nothers = true\n")}) {
+    folder.Write(name, 0, base::AsBytes(std::string(kPolicy) + ledger));
+  }
+  folder.Write("unknown-key", 0, base::AsBytes(std::string(kPolicy) + "place = 1\n"));
   folder.Write("empty", 0, {});
   return 0;
 }

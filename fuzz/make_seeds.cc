@@ -1,6 +1,6 @@
 // Writes the seeds of the message, ciphertext, aggregated ciphertext, key sharing, partial sum,
-// rank message, checkpoint and ledger fuzzers: run it when a format changes. usage: make_fuzz_seeds
-// CORPUS_FOLDER
+// rank message, checkpoint, ledger and row sketch fuzzers: run it when a format changes. usage:
+// make_fuzz_seeds CORPUS_FOLDER
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +11,8 @@
 #include "fuzz/fuzz_round.h"
 #include "tacet/ledger/ledger_anchor.h"
 #include "tacet/ledger/ledger_format.h"
+#include "tacet/ledger/ledger_recovery.h"
+#include "tacet/ledger/row_sketch.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/unmask_share.h"
@@ -55,20 +57,19 @@ struct LedgerSeed {
   accounting::Unit unit = accounting::Unit::kClient;
   bool twice = false;      // all charges have one label
   bool bad_event = false;  // and a rate that cannot be
-  bool all_kinds = false;  // refused attempts, bindings and policies, too
+  bool all_kinds = false;  // refused attempts and policies, too
 };
 
 base::Bytes LedgerBytes(const LedgerSeed& seed) {
   ledger::LedgerHeader header;
-  header.data_set = "seed";
+  header.population = "main";
   header.unit = seed.unit;
   header.spending.budget_epsilon = 3;
   header.spending.composition = accounting::Composition::kAnyEvents;
   const bool own = seed.rule == ledger::ChargingRule::kOwnSeals;
   base::ByteWriter ledger_writer;
   ledger_writer.Raw(ledger::WriteLedgerHeader(header));
-  ledger::LedgerAnchor end;
-  end.genesis = end.head = ledger::LedgerGenesis(header);
+  ledger::LedgerAnchor end = ledger::EmptyLedgerEnd(header);
   base::Bytes anchor;
   for (uint32_t round = 0; round <= seed.records; ++round) {
     if (round == seed.anchored) anchor = ledger::WriteLedgerAnchor(end);
@@ -87,8 +88,6 @@ base::Bytes LedgerBytes(const LedgerSeed& seed) {
     if (seed.all_kinds && round == 1) {
       kind = ledger::LedgerRefusal{.federation = entry.federation, .label = entry.label};
     } else if (seed.all_kinds && round == 2) {
-      kind = ledger::LedgerBinding{.data_digest = {7}, .reason = "a patient was erased"};
-    } else if (seed.all_kinds && round == 3) {
       kind = ledger::LedgerPolicy{.digest = {9}, .serial = 3};
     }
     const base::Bytes record = ledger::WriteLedgerRecord(kind, end.head);
@@ -103,6 +102,23 @@ base::Bytes LedgerBytes(const LedgerSeed& seed) {
   writer.Raw(ledger);
   writer.Raw(anchor);
   return writer.Take();
+}
+
+// Under the key of fuzz/row_sketch_fuzz.cc.
+void WriteRowSketchSeeds(const std::filesystem::path& folder) {
+  const crypto::SecretBytes key(ledger::kSketchKeyBytes),
+      other = crypto::SecretBytes::CopyOf(base::Bytes(32, 1));
+  const ledger::RowSketch rows = ledger::RowSketch::Of({1, 2, 77, ledger::kSketchThreshold - 1});
+  const base::Bytes bytes = ledger::WriteRowSketch(rows, key);
+  Write(folder / "rows", bytes);
+  Write(folder / "empty", ledger::WriteRowSketch({}, key));
+  Write(folder / "other_key", ledger::WriteRowSketch(rows, other));
+  Write(folder / "version", WithByte(bytes, 4, 2));
+  Write(folder / "many", WithByte(bytes, 41, 1));
+  Write(folder / "not_ascending", WithByte(bytes, 42, 3));
+  Write(folder / "beyond_the_threshold", WithByte(bytes, 42 + 31, 0x40));
+  Write(folder / "digest", WithByte(bytes, -1, 0));
+  Write(folder / "cut", base::Bytes(bytes.begin(), bytes.begin() + 50));
 }
 
 // Patches of an honest partial sum: fuzz/partial_sum_fuzz.cc.
@@ -383,11 +399,15 @@ int main(int argc, char** argv) {
   Write(corpus / "ledger" / "flipped_record", flipped);
   // Records are cut off, the anchor is whole.
   base::Bytes cut = LedgerBytes({.name = "cut"});
-  const size_t ledger_bytes = cut.size() - 2 - ledger::kLedgerAnchorBytes;
+  const size_t ledger_bytes = cut[0] | size_t{cut[1]} << 8;
   cut.erase(cut.begin() + 2 + static_cast<std::ptrdiff_t>(ledger_bytes - 30),
             cut.begin() + 2 + static_cast<std::ptrdiff_t>(ledger_bytes));
   cut[0] = static_cast<uint8_t>(ledger_bytes - 30);
   cut[1] = static_cast<uint8_t>((ledger_bytes - 30) >> 8);
   Write(corpus / "ledger" / "missing_record", cut);
+  base::Bytes earlier = LedgerBytes({.name = "earlier"});
+  earlier[2 + 4] = 1;
+  Write(corpus / "ledger" / "earlier_version", earlier);
+  WriteRowSketchSeeds(corpus / "row_sketch");
   return 0;
 }

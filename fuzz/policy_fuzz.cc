@@ -29,7 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                       policy->delta > 0 && policy->delta < 1 && policy->serial >= 1 &&
                       !policy->sites.empty() && !policy->units.empty() &&
                       !policy->neighbouring.empty() && !policy->columns.empty() &&
-                      !policy->kinds.empty() && policy->floor >= 0 && std::isfinite(policy->floor);
+                      ledger::CheckPopulation(policy->population).ok() && !policy->kinds.empty() &&
+                      policy->floor >= 0 && std::isfinite(policy->floor);
   if (!limits) std::abort();
   return 0;
 }

@@ -79,7 +79,7 @@ start() { # NAME
   local number
   for number in "${!sites[@]}"; do [ "${sites[$number]}" = "$1" ] && break; done
   "$tacet" client run --home "$folder/$1" --server "127.0.0.1:$port" --config "$folder/site.toml" \
-    "${site_data[@]}" --client "$number" --ledger "$folder/ledgers" "$(key "$1")" \
+    "${site_data[@]}" --client "$number" --ledger "$folder/ledgers/$1" "$(key "$1")" \
     >>"$folder/$1.out" 2>&1 &
   process[$1]=$!
 }

@@ -26,6 +26,7 @@ decoders=(
   "partial_sum tacet/secagg/partial_sum.cc"
   "policy tacet/policy/policy_signature.cc"
   "query tacet/statistics/query_text.cc"
+  "row_sketch tacet/ledger/row_sketch.cc"
   "rank_messages tacet/simulation/rank_messages.cc"
 )
 

@@ -68,9 +68,7 @@ int main(int argc, char** argv) {
   commands.push_back(std::make_unique<ServerProgram>());
   commands.push_back(app::keys::NewKeysCommand());
   commands.push_back(app::privacy::NewPrivacyCommand());
-  std::vector<std::unique_ptr<app::program::Command>> with_data;
-  with_data.push_back(app::client::NewLedgerRebindCommand());
-  commands.push_back(app::privacy::NewLedgerCommand(std::move(with_data)));
+  commands.push_back(app::privacy::NewLedgerCommand());
   commands.push_back(app::audit::NewAuditCommand());
   commands.push_back(app::report::NewReportCommand(version));
   commands.push_back(app::attack::NewAttackCommand());

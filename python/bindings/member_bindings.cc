@@ -68,8 +68,7 @@ absl::StatusOr<SiteTraining> TrainingOf(const SiteMember& member, const SiteOpti
         "the agreement is about a query, which needs no training: `tacet client run` answers it");
   }
   training.config.data.path = site.data;
-  TACET_ASSIGN_OR_RETURN(training.site_data, app::client::SiteDataOfFiles(site.data, std::nullopt));
-  training.data = {.name = training.site_data.name, .digest = training.site_data.digest};
+  TACET_ASSIGN_OR_RETURN(training.data, app::client::DataOfFiles(site.data));
   training.records = site.records;
   training.ledger = site.ledger;
   return training;
@@ -93,7 +92,7 @@ class Member {
   void Stop() { stop_ = true; }
 
   // `train(model, round, units, clip_norm)` returns the update, or None when the run is to end.
-  // `tell(kind, text)` hears of troubles, protocol violations and progress.
+  // `tell(kind, text)` hears of warnings, troubles, protocol violations and progress.
   std::string Run(const nb::object& train, const nb::object& tell) {
     if (running_.exchange(true)) {
       throw StatusError(absl::FailedPreconditionError("the member is running already"));
@@ -189,6 +188,7 @@ class Member {
     return member_->Run(
         {.training = training, .updates = updates, .own_code = true, .out = nowhere.get()},
         {.stop = [this] { return stop_.load() || InterpreterExits(); },
+         .on_warning = [&](const std::string& text) { tell("warning", text); },
          .on_begin = nullptr,
          .on_trouble =
              [&](const absl::Status& trouble) { tell("trouble", base::Message(trouble)); },

@@ -202,8 +202,9 @@ class Member:
     Args:
         home: the site's folder, which has joined the federation (``tacet client join``).
         server: HOST:PORT of the federation's server.
-        data: file or folder of this site's data, in any form. The site's ledger counts for these
-            files, recognised by a digest that stays at the site; their content is not read.
+        data: file or folder of this site's data, in any form. A digest that stays at the site
+            notices that they changed. Rows of tables (.csv, .tsv, .data) are compared with those
+            of the site's other populations.
         records: number of records in the data. With unit record they are the units; the site's
             policy may ask for a least number.
         persons: with unit person, number of persons in the data.
@@ -213,11 +214,11 @@ class Member:
         policy: the site's policy, signed by its officer in FILE.sig. None: ``policy.toml`` in the
             home, if there is one.
         proxy: HTTP proxy, http://[USER:PASSWORD@]HOST:PORT. Empty: as the environment says.
-        ledger: folder of this site's ledgers. None: the user's own, as for the program.
+        ledger: folder with the ledger of this site's population, which all its data charge. None:
+            the user's own, as for the program.
         ledger_anchor: file in another place that remembers the ledger's end.
         ledger_rule: "announced-attempts" or "own-seals". None: as the program chooses.
         ledger_composition: of a new ledger: "any-events" or "one-event".
-        data_set: name of the data in the ledger. None: that of the file.
         budget_epsilon: of a new ledger: largest epsilon that all federations may cost together.
 
     Attributes:
@@ -246,7 +247,6 @@ class Member:
         ledger_anchor: str | os.PathLike[str] | None = None,
         ledger_rule: str | None = None,
         ledger_composition: str | None = None,
-        data_set: str | None = None,
         budget_epsilon: float | None = None,
     ) -> None:
         if not hasattr(_core, "Member"):
@@ -265,7 +265,6 @@ class Member:
                 if ledger_composition is None
                 else text_of("ledger_composition", ledger_composition)
             ),
-            "ledger.data_set": None if data_set is None else text_of("data_set", data_set),
             "ledger.budget_epsilon": (
                 None if budget_epsilon is None else number_of("budget_epsilon", budget_epsilon)
             ),
@@ -417,6 +416,8 @@ class Member:
                     if not value._answered.is_set():
                         text = f"the task of round {value.round} was not answered: submit an update"
                         raise FailedPreconditionError(text)
+                elif kind == "warning":
+                    _LOG.warning("%s", value)
                 elif kind == "trouble" and value != trouble:
                     trouble = value
                     _LOG.warning("%s; trying again", value)

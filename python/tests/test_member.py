@@ -395,6 +395,8 @@ records = 100
 columns = ["*"]
 [training]
 kinds = ["training"]
+[ledger]
+folder = "LEDGER"
 """
 
 
@@ -412,7 +414,8 @@ def test_a_policy_refuses_what_exceeds_its_limits(
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    (home / "policy.toml").write_text(POLICY)
+    policy = POLICY.replace("LEDGER", str(tmp_path / "north-ledger"))
+    (home / "policy.toml").write_text(policy)
     officer, lock = tmp_path / "officer", tmp_path / "officer.key"
     made = client_policy("key", officer, "--key-file", lock)
     client_policy("sign", home / "policy.toml", "--officer", officer, "--key-file", lock)

@@ -244,11 +244,12 @@ absl::Status CheckEpochs(const AuditedRun& run) {
 }
 
 absl::Status CheckLedger(const AuditFacts& facts, AuditedRun& run) {
-  absl::StatusOr<ledger::RecoveredLedger> found =
-      ledger::RecoverLedger(facts.ledger, ledger::WriteLedgerAnchor(facts.ledger_end));
-  TACET_RETURN_IF_ERROR(found.status());
-  run.ledger = *std::move(found);
-  if (run.ledger.end != facts.ledger_end || run.ledger.torn_bytes > 0) {
+  TACET_ASSIGN_OR_RETURN(ledger::LedgerHeader named, ledger::ReadLedgerHeader(facts.ledger));
+  ledger::LedgerAnchor end = facts.ledger_end;  // the record names no population of its own
+  end.population = std::move(named.population);
+  TACET_ASSIGN_OR_RETURN(run.ledger,
+                         ledger::RecoverLedger(facts.ledger, ledger::WriteLedgerAnchor(end)));
+  if (run.ledger.end != end || run.ledger.torn_bytes > 0) {
     return base::DataLoss(
         "it ends with charge {} and {} bytes more, the record's head is that of {}",
         run.ledger.end.count, run.ledger.torn_bytes, facts.ledger_end.count);

@@ -62,7 +62,7 @@ inline void WriteLedgerOf(const std::vector<agreement::Manifest>& under, AuditFa
                           const std::function<void(ledger::LedgerEntry&)>& alter = {}) {
   const agreement::ManifestSpec& spec = under.front().spec();
   ledger::LedgerHeader header;
-  header.data_set = "drawn";
+  header.population = "drawn";
   header.unit = spec.privacy.unit;
   header.neighbouring = spec.privacy.neighbouring;
   header.spending.delta = spec.privacy.delta;

@@ -97,7 +97,7 @@ JsonValue RunJson(const AuditedRun& run) {
       .Set("rounds_planned", run.agreed().rounds)
       .Set("first_round", run.first_round())
       .Set("labels", List(facts.labels))
-      .Set("data_set", header.data_set)
+      .Set("population", header.population)
       .Set("model", run.agreed().model)
       .Set("parameters", run.agreed().dimension)
       .Set("initial_model", base::ToHex(run.agreed().initial_model))

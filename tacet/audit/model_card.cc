@@ -43,12 +43,11 @@ std::string WhatWasTrained(const AuditedRun& run) {
   std::string out = fmt::format(
       "## What was trained\n\n"
       "- Model: {}, {} parameters, by federated averaging of clipped, noised, encrypted updates\n"
-      "- Data: {}, spread over {} {}\n"
+      "- Data: of {} {}; the charged population is {}\n"
       "- Training: {}; {} a round\n",
-      Code(agreed.model), agreed.dimension, Code(run.ledger.header.data_set),
-      agreed.sampling.clients,
-      agreed.privacy.unit == accounting::Unit::kClient ? "members" : "sites", State(run),
-      agreed.sampling.cohort);
+      Code(agreed.model), agreed.dimension, agreed.sampling.clients,
+      agreed.privacy.unit == accounting::Unit::kClient ? "members" : "sites",
+      Code(run.ledger.header.population), State(run), agreed.sampling.cohort);
   for (size_t i = 0; i + 1 < run.terms.size(); ++i) {
     const agreement::ManifestSpec& earlier = run.agreements[i].agreed;
     out += fmt::format(

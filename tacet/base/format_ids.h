@@ -20,7 +20,7 @@ struct FormatId {
 // docs/formats/ describes each of them.
 namespace format {
 inline constexpr FormatId kAnnouncement{"TCTA"};
-inline constexpr FormatId kLedgerAnchor{"TCTB"};
+inline constexpr FormatId kLedgerAnchor{"TCTB", 2};
 inline constexpr FormatId kClosedRound{"TCTC", 2};
 inline constexpr FormatId kStateEntry{"TCTD"};
 inline constexpr FormatId kEpochKey{"TCTE"};
@@ -30,7 +30,7 @@ inline constexpr FormatId kRankHello{"TCTH"};
 inline constexpr FormatId kMemberKeys{"TCTI"};
 inline constexpr FormatId kInvitation{"TCTJ", 2};
 inline constexpr FormatId kLockedSecret{"TCTK"};
-inline constexpr FormatId kLedger{"TCTL"};
+inline constexpr FormatId kLedger{"TCTL", 2};
 inline constexpr FormatId kManifest{"TCTM", 2};
 inline constexpr FormatId kMemberMemory{"TCTN"};
 inline constexpr FormatId kRoster{"TCTO"};
@@ -51,6 +51,7 @@ inline constexpr FormatId kPolicySignature{"TCT5"};
 inline constexpr FormatId kEnrolledSite{"TCT7"};
 // TCT8 is an outcome of a framework's training: python/tacet/outcome.py.
 inline constexpr FormatId kOpeningStatement{"TCT9", 2};
+inline constexpr FormatId kRowSketch{"TCT0"};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,
@@ -83,7 +84,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kCheckRow,
                                           format::kPolicySignature,
                                           format::kEnrolledSite,
-                                          format::kOpeningStatement};
+                                          format::kOpeningStatement,
+                                          format::kRowSketch};
 
 inline constexpr size_t kPreambleBytes = 6;
 

@@ -7,6 +7,7 @@
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
+#include <sodium.h>
 
 namespace tacet::crypto {
 namespace {
@@ -71,6 +72,17 @@ Digest HmacSha256(const SecretBytes& key, std::initializer_list<std::span<const 
   EVP_MAC_CTX_free(context);
   Check(done && written == digest.size(), "HMAC");
   return digest;
+}
+
+uint64_t KeyedHash64(const SecretBytes& key, std::span<const uint8_t> bytes) {
+  Check(key.size() == crypto_generichash_KEYBYTES, "BLAKE2b needs a 32-byte key");
+  std::array<uint8_t, crypto_generichash_BYTES_MIN> digest;
+  Check(crypto_generichash(digest.data(), digest.size(), bytes.data(), bytes.size(),
+                           key.Expose().data(), key.size()) == 0,
+        "BLAKE2b");
+  uint64_t value = 0;
+  for (int i = 7; i >= 0; --i) value = value << 8 | digest[static_cast<size_t>(i)];
+  return value;
 }
 
 SecretBytes HkdfSha256(std::span<const uint8_t> key, std::span<const uint8_t> info, size_t bytes) {

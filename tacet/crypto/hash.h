@@ -1,4 +1,5 @@
-// SHA-256, HMAC-SHA256 (RFC 2104), HKDF-SHA256 (RFC 5869) and a fast hash under a one-time key.
+// SHA-256, HMAC-SHA256 (RFC 2104), HKDF-SHA256 (RFC 5869), keyed BLAKE2b (RFC 7693) and a fast hash
+// under a one-time key.
 #ifndef TACET_CRYPTO_HASH_H_
 #define TACET_CRYPTO_HASH_H_
 
@@ -36,6 +37,10 @@ class Sha256Hasher {
 
 // HMAC-SHA256 of the parts one after the other under a `key` that is not empty (aborts otherwise).
 Digest HmacSha256(const SecretBytes& key, std::initializer_list<std::span<const uint8_t>> parts);
+
+// The first 8 bytes, as a little-endian number, of BLAKE2b with 16 bytes of output and a `key` of
+// 32 bytes (aborts otherwise): a pseudorandom function, for short inputs faster than HMAC-SHA256.
+uint64_t KeyedHash64(const SecretBytes& key, std::span<const uint8_t> bytes);
 
 // HKDF-SHA256 with an empty salt: 1 <= bytes <= 255 * 32 bytes from a `key` that is not empty
 // (aborts otherwise). `info` separates the uses of one key: two different `info` give independent

@@ -112,6 +112,18 @@ TEST(OneTimeHashTest, EveryBitOfMessageAndKeyCounts) {
             original);
 }
 
+// Computed with Python's hashlib: blake2b(message, key=bytes([1]) * 32, digest_size=16).
+TEST(KeyedHash64Test, IsKeyedBlake2b) {
+  const SecretBytes key = SecretBytes::CopyOf(base::Bytes(32, 1));
+  EXPECT_EQ(KeyedHash64(key, base::AsBytes("abc")), 8381957653866042908u);
+  EXPECT_EQ(KeyedHash64(key, {}), 6178237787449263242u);
+  EXPECT_NE(KeyedHash64(SecretBytes(32), base::AsBytes("abc")), 8381957653866042908u);
+}
+
+TEST(KeyedHash64DeathTest, AbortsOnOtherKeySizes) {
+  EXPECT_DEATH(KeyedHash64(SecretBytes(16), {}), "needs a 32-byte key");
+}
+
 TEST(OneTimeHashDeathTest, AbortsOnOtherKeySizes) {
   EXPECT_DEATH(OneTimeHash(SecretBytes(16), {}), "needs a 32-byte key");
 }

@@ -40,6 +40,7 @@ struct AttemptCost {
   crypto::Digest federation{};  // Manifest::federation()
   uint32_t training = 0;        // ManifestSpec::training: its epochs are this one and later ones
   crypto::Digest manifest_hash{};
+  uint32_t member = kEveryMember;  // whose data are charged
   ChargingRule rule = ChargingRule::kAnnouncedAttempts;
   accounting::SamplingEvent event;  // for the ledger's unit and neighbours
   uint32_t rounds = 0;
@@ -79,7 +80,7 @@ absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOfCharges(
     const std::function<const agreement::ManifestSpec*(const crypto::Digest&)>& agreed_under);
 
 // Header of a ledger that counts what the agreement costs, against its budget: all attempts of one
-// event. Name and digest of the data, and the time, are left to the caller.
+// event. The population, the ledger's identity and the time are left to the caller.
 LedgerHeader LedgerHeaderOf(const agreement::ManifestSpec& agreed);
 
 // The rule of a site that names none: announced-attempts, but own-seals where the server draws the

@@ -204,7 +204,7 @@ TEST(AttemptCostTest, EveryLedgerTakesEveryAttempt) {
         for (const ChargingRule rule :
              {ChargingRule::kAnnouncedAttempts, ChargingRule::kOwnSeals}) {
           LedgerHeader header;
-          header.data_set = "ward 3";
+          header.population = "ward 3";
           header.unit = unit;
           header.neighbouring = neighbouring;
           header.spending.composition = accounting::Composition::kAnyEvents;

@@ -1,4 +1,4 @@
-// Keyed digest of a site's data. An unkeyed digest lets anyone who knows all records but one
+// Keyed digest of the data of a run. An unkeyed digest lets anyone who knows all records but one
 // confirm a guess of the last (epsilon = infinity), so none is ever written, printed or sent.
 #ifndef TACET_LEDGER_DATA_DIGEST_H_
 #define TACET_LEDGER_DATA_DIGEST_H_
@@ -14,7 +14,7 @@ namespace tacet::ledger {
 inline constexpr size_t kDataKeyBytes = 32;
 
 // Uses of data digests; digests of different uses have nothing in common.
-inline constexpr std::string_view kLedgerDigest = "ledger";
+inline constexpr std::string_view kRunDigest = "run";
 inline constexpr std::string_view kRankDigest = "rank";
 inline constexpr std::string_view kAttackDigest = "attack";
 

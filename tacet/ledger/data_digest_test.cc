@@ -16,17 +16,17 @@ crypto::SecretBytes KeyOf(uint8_t byte) {
 }
 
 TEST(DataDigestTest, DependsOnKeyUseAndData) {
-  const crypto::Digest digest = KeyedDataDigest(KeyOf(1), kLedgerDigest, {7});
-  EXPECT_EQ(KeyedDataDigest(KeyOf(1), kLedgerDigest, {7}), digest);
-  EXPECT_NE(KeyedDataDigest(KeyOf(2), kLedgerDigest, {7}), digest);
+  const crypto::Digest digest = KeyedDataDigest(KeyOf(1), kRunDigest, {7});
+  EXPECT_EQ(KeyedDataDigest(KeyOf(1), kRunDigest, {7}), digest);
+  EXPECT_NE(KeyedDataDigest(KeyOf(2), kRunDigest, {7}), digest);
   EXPECT_NE(KeyedDataDigest(KeyOf(1), kRankDigest, {7}), digest);
-  EXPECT_NE(KeyedDataDigest(KeyOf(1), kLedgerDigest, {8}), digest);
+  EXPECT_NE(KeyedDataDigest(KeyOf(1), kRunDigest, {8}), digest);
 }
 
-// docs/formats/ledger.md, computed with an independent HMAC.
+// docs/formats/keys.md, computed with an independent HMAC.
 TEST(DataDigestTest, IsTheDocumentedHmac) {
-  EXPECT_EQ(base::ToHex(KeyedDataDigest(KeyOf(1), kLedgerDigest, {7})),
-            "0d7472e02d1fab06db5e150bce513efdb4ba3b3a337321f25f57239df427ca32");
+  EXPECT_EQ(base::ToHex(KeyedDataDigest(KeyOf(1), kRunDigest, {7})),
+            "e9c61270934ea04c422994d341a3e1a9fe62c41063b35d505464980e5ebf2b0f");
 }
 
 }  // namespace

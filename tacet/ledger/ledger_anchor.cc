@@ -2,6 +2,7 @@
 
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
+#include "tacet/ledger/ledger_format.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::ledger {
@@ -9,6 +10,7 @@ namespace tacet::ledger {
 base::Bytes WriteLedgerAnchor(const LedgerAnchor& anchor) {
   base::ByteWriter writer;
   base::WritePreamble(base::format::kLedgerAnchor, writer);
+  writer.Blob(anchor.population);
   writer.Raw(anchor.genesis);
   writer.U64(anchor.count);
   writer.Raw(anchor.head);
@@ -20,6 +22,7 @@ absl::StatusOr<LedgerAnchor> ReadLedgerAnchor(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "anchor of the ledger");
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kLedgerAnchor, reader));
   LedgerAnchor anchor;
+  TACET_ASSIGN_OR_RETURN(anchor.population, reader.ReadString(kMaxNameBytes, "population"));
   TACET_ASSIGN_OR_RETURN(anchor.genesis, secagg::ReadArray<32>(reader, "genesis"));
   TACET_ASSIGN_OR_RETURN(anchor.count, reader.ReadU64("count"));
   TACET_ASSIGN_OR_RETURN(anchor.head, secagg::ReadArray<32>(reader, "head"));

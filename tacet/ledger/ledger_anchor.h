@@ -3,9 +3,9 @@
 #ifndef TACET_LEDGER_LEDGER_ANCHOR_H_
 #define TACET_LEDGER_LEDGER_ANCHOR_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "absl/status/statusor.h"
 
@@ -16,14 +16,13 @@ namespace tacet::ledger {
 
 // The least number of records, and the hash of the last of them.
 struct LedgerAnchor {
-  crypto::Digest genesis{};  // hash of the header
+  std::string population = {};  // whose ledger it is
+  crypto::Digest genesis{};     // hash of the header
   uint64_t count = 0;
   crypto::Digest head{};  // hash of record `count`; genesis when there is none
 
   friend bool operator==(const LedgerAnchor&, const LedgerAnchor&) = default;
 };
-
-inline constexpr size_t kLedgerAnchorBytes = 110;
 
 base::Bytes WriteLedgerAnchor(const LedgerAnchor& anchor);
 // DataLoss says which field is cut short or wrong.

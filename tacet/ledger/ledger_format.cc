@@ -20,7 +20,6 @@ constexpr size_t kBodyBytes = kLedgerRecordBytes - kDigestBytes;
 
 // First byte of a record. Those of charges are the numbers of ChargeKind.
 constexpr uint8_t kRefusalKind = 3;
-constexpr uint8_t kBindingKind = 4;
 constexpr uint8_t kPolicyKind = 5;
 
 uint8_t UnitNumber(Unit unit) {
@@ -117,8 +116,8 @@ base::Bytes HeaderBody(const LedgerHeader& header) {
   writer.F64(header.spending.budget_epsilon);
   writer.F64(header.spending.delta);
   writer.U64(header.created);
-  writer.Raw(header.data_digest);
-  writer.Blob(header.data_set);
+  writer.Raw(header.identity);
+  writer.Blob(header.population);
   return Padded(std::move(writer), kLedgerHeaderBytes - kDigestBytes);
 }
 
@@ -135,34 +134,38 @@ absl::StatusOr<LedgerHeader> ReadHeaderFields(base::ByteReader& reader) {
   TACET_ASSIGN_OR_RETURN(header.spending.budget_epsilon, reader.ReadF64("budget"));
   TACET_ASSIGN_OR_RETURN(header.spending.delta, reader.ReadF64("delta"));
   TACET_ASSIGN_OR_RETURN(header.created, reader.ReadU64("created"));
-  TACET_ASSIGN_OR_RETURN(header.data_digest, ReadDigest(reader, "data digest"));
-  TACET_ASSIGN_OR_RETURN(header.data_set, reader.ReadString(kMaxNameBytes, "data set"));
+  TACET_ASSIGN_OR_RETURN(header.identity, ReadDigest(reader, "identity"));
+  TACET_ASSIGN_OR_RETURN(header.population, reader.ReadString(kMaxNameBytes, "population"));
   TACET_RETURN_IF_ERROR(ExpectZeros(reader));
   TACET_RETURN_IF_ERROR(CheckLedgerHeader(header));
   return header;
 }
 
-void WriteAttempt(const crypto::Digest& federation, const ChargeLabel& label,
-                  base::ByteWriter& writer) {
-  writer.Raw(federation);
-  writer.Raw(label.manifest_hash);
-  writer.U32(label.number.epoch);
-  writer.U32(label.number.round);
-  writer.U32(label.number.attempt);
+// Of a charge or a refusal.
+template <typename Record>
+void WriteAttempt(const Record& record, base::ByteWriter& writer) {
+  writer.Raw(record.federation);
+  writer.Raw(record.label.manifest_hash);
+  writer.U32(record.label.number.epoch);
+  writer.U32(record.label.number.round);
+  writer.U32(record.label.number.attempt);
+  writer.U32(record.member);
 }
 
-absl::Status ReadAttempt(base::ByteReader& reader, crypto::Digest& federation, ChargeLabel& label) {
-  TACET_ASSIGN_OR_RETURN(federation, ReadDigest(reader, "federation"));
-  TACET_ASSIGN_OR_RETURN(label.manifest_hash, ReadDigest(reader, "manifest hash"));
-  TACET_ASSIGN_OR_RETURN(label.number.epoch, reader.ReadU32("epoch"));
-  TACET_ASSIGN_OR_RETURN(label.number.round, reader.ReadU32("round"));
-  TACET_ASSIGN_OR_RETURN(label.number.attempt, reader.ReadU32("attempt"));
+template <typename Record>
+absl::Status ReadAttempt(base::ByteReader& reader, Record& record) {
+  TACET_ASSIGN_OR_RETURN(record.federation, ReadDigest(reader, "federation"));
+  TACET_ASSIGN_OR_RETURN(record.label.manifest_hash, ReadDigest(reader, "manifest hash"));
+  TACET_ASSIGN_OR_RETURN(record.label.number.epoch, reader.ReadU32("epoch"));
+  TACET_ASSIGN_OR_RETURN(record.label.number.round, reader.ReadU32("round"));
+  TACET_ASSIGN_OR_RETURN(record.label.number.attempt, reader.ReadU32("attempt"));
+  TACET_ASSIGN_OR_RETURN(record.member, reader.ReadU32("member"));
   return absl::OkStatus();
 }
 
 // Each kind after its first byte and its time.
 void WriteFields(const LedgerEntry& entry, base::ByteWriter& writer) {
-  WriteAttempt(entry.federation, entry.label, writer);
+  WriteAttempt(entry, writer);
   writer.U8(static_cast<uint8_t>(entry.rule));
   writer.U8(UnitNumber(entry.event.unit));
   writer.U8(NeighbouringNumber(entry.event.neighbouring));
@@ -175,11 +178,7 @@ void WriteFields(const LedgerEntry& entry, base::ByteWriter& writer) {
   writer.U64(entry.count);
 }
 void WriteFields(const LedgerRefusal& refusal, base::ByteWriter& writer) {
-  WriteAttempt(refusal.federation, refusal.label, writer);
-}
-void WriteFields(const LedgerBinding& binding, base::ByteWriter& writer) {
-  writer.Raw(binding.data_digest);
-  writer.Blob(binding.reason);
+  WriteAttempt(refusal, writer);
 }
 void WriteFields(const LedgerPolicy& policy, base::ByteWriter& writer) {
   writer.Raw(policy.digest);
@@ -187,7 +186,7 @@ void WriteFields(const LedgerPolicy& policy, base::ByteWriter& writer) {
 }
 
 absl::Status ReadFields(base::ByteReader& reader, LedgerEntry& entry) {
-  TACET_RETURN_IF_ERROR(ReadAttempt(reader, entry.federation, entry.label));
+  TACET_RETURN_IF_ERROR(ReadAttempt(reader, entry));
   TACET_ASSIGN_OR_RETURN(const uint8_t rule, reader.ReadU8("rule"));
   if (rule != 1 && rule != 2) {
     return base::DataLoss("field `rule` has the unknown value {}", rule);
@@ -209,12 +208,7 @@ absl::Status ReadFields(base::ByteReader& reader, LedgerEntry& entry) {
   return absl::OkStatus();
 }
 absl::Status ReadFields(base::ByteReader& reader, LedgerRefusal& refusal) {
-  return ReadAttempt(reader, refusal.federation, refusal.label);
-}
-absl::Status ReadFields(base::ByteReader& reader, LedgerBinding& binding) {
-  TACET_ASSIGN_OR_RETURN(binding.data_digest, ReadDigest(reader, "data digest"));
-  TACET_ASSIGN_OR_RETURN(binding.reason, reader.ReadString(kMaxReasonBytes, "reason"));
-  return CheckReason(binding.reason);
+  return ReadAttempt(reader, refusal);
 }
 absl::Status ReadFields(base::ByteReader& reader, LedgerPolicy& policy) {
   TACET_ASSIGN_OR_RETURN(policy.digest, ReadDigest(reader, "policy digest"));
@@ -235,8 +229,7 @@ uint8_t KindNumber(const LedgerRecord& record) {
   if (const auto* entry = std::get_if<LedgerEntry>(&record)) {
     return static_cast<uint8_t>(entry->kind);
   }
-  if (std::holds_alternative<LedgerRefusal>(record)) return kRefusalKind;
-  return std::holds_alternative<LedgerBinding>(record) ? kBindingKind : kPolicyKind;
+  return std::holds_alternative<LedgerRefusal>(record) ? kRefusalKind : kPolicyKind;
 }
 
 crypto::Digest Chain(const crypto::Digest& previous, std::span<const uint8_t> body) {
@@ -265,16 +258,28 @@ bool operator==(const LedgerHeader& a, const LedgerHeader& b) {
 }
 
 bool operator==(const LedgerEntry& a, const LedgerEntry& b) {
-  return a.federation == b.federation && a.label == b.label && a.kind == b.kind &&
-         a.rule == b.rule && accounting::SameEvent(a.event, b.event) && a.count == b.count &&
-         a.time == b.time;
+  return a.federation == b.federation && a.label == b.label && a.member == b.member &&
+         a.kind == b.kind && a.rule == b.rule && accounting::SameEvent(a.event, b.event) &&
+         a.count == b.count && a.time == b.time;
+}
+
+absl::Status CheckPopulation(std::string_view name) {
+  constexpr size_t kMaxBytes = 64;
+  const auto is_allowed = [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '-';
+  };
+  if (!name.empty() && name.size() <= kMaxBytes && std::ranges::all_of(name, is_allowed)) {
+    return absl::OkStatus();
+  }
+  return base::InvalidArgument(
+      "the name of a population must be 1 to {} lower-case letters, digits and hyphens", kMaxBytes);
 }
 
 absl::Status CheckLedgerHeader(const LedgerHeader& header) {
-  if (header.data_set.empty() || header.data_set.size() > kMaxNameBytes ||
-      !IsPrintable(header.data_set)) {
+  if (header.population.empty() || header.population.size() > kMaxNameBytes ||
+      !IsPrintable(header.population)) {
     return base::InvalidArgument(
-        "the name of the data set must be 1 to {} printable ASCII characters", kMaxNameBytes);
+        "the name of the population must be 1 to {} printable ASCII characters", kMaxNameBytes);
   }
   return accounting::CheckSpendingTerms(header.spending);
 }
@@ -309,14 +314,6 @@ absl::Status CheckLedgerEntry(const LedgerEntry& entry, const LedgerHeader& head
     return base::FailedPrecondition("with own seals there are no attempts to catch up on");
   }
   return absl::OkStatus();
-}
-
-absl::Status CheckReason(std::string_view reason) {
-  if (!reason.empty() && reason.size() <= kMaxReasonBytes && IsPrintable(reason)) {
-    return absl::OkStatus();
-  }
-  return base::InvalidArgument("the reason must be 1 to {} printable ASCII characters",
-                               kMaxReasonBytes);
 }
 
 base::Bytes WriteLedgerHeader(const LedgerHeader& header) {
@@ -377,8 +374,6 @@ absl::StatusOr<LedgerRecord> ReadLedgerRecord(std::span<const uint8_t> record,
     }
     case kRefusalKind:
       return ReadRecord<LedgerRefusal>(reader, time);
-    case kBindingKind:
-      return ReadRecord<LedgerBinding>(reader, time);
     case kPolicyKind:
       return ReadRecord<LedgerPolicy>(reader, time);
     default:

@@ -1,6 +1,6 @@
-// Ledger format: a header that names the data and fixes the counting rules, then records, each
-// chained to the one before by its hash. This file has bytes and rules only; a LedgerStore keeps
-// them (docs/formats/ledger.md).
+// Ledger format: a header that names the population and fixes the counting rules, then records,
+// each chained to the one before by its hash. This file has bytes and rules only; a LedgerStore
+// keeps them (docs/formats/ledger.md).
 #ifndef TACET_LEDGER_LEDGER_FORMAT_H_
 #define TACET_LEDGER_LEDGER_FORMAT_H_
 
@@ -37,11 +37,16 @@ absl::StatusOr<ChargingRule> ParseChargingRule(std::string_view name);
 
 inline constexpr size_t kMaxNameBytes = 255;
 
+// The population of a ledger folder. The signed policy of a site's officer may name others.
+inline constexpr std::string_view kMainPopulation = "main";
+
 struct LedgerHeader {
-  // The data that is spent, across all federations: a name its owner gives it, 1 to kMaxNameBytes
-  // printable ASCII characters, and a keyed digest by which the site recognises it (data_digest.h).
-  std::string data_set;
-  crypto::Digest data_digest{};
+  // The people whose data are spent, by all federations and from whatever tables: 1 to
+  // kMaxNameBytes printable ASCII characters. A simulation's ledger has the name of its data.
+  std::string population;
+  // Tells this ledger from any other one: 32 random bytes, or the federation of a ledger that
+  // counts one training alone.
+  crypto::Digest identity{};
   // The unit and the neighbours that the ledger's epsilon is about. Charges of federations that
   // protect others are counted as these see them (attempt_cost.h).
   accounting::Unit unit = accounting::Unit::kClient;
@@ -52,8 +57,15 @@ struct LedgerHeader {
   friend bool operator==(const LedgerHeader&, const LedgerHeader&);
 };
 
+// InvalidArgument for the name of a population that is not 1 to 64 lower-case letters, digits and
+// hyphens: it is part of a file's name.
+absl::Status CheckPopulation(std::string_view name);
+
 // InvalidArgument names the field that is out of range.
 absl::Status CheckLedgerHeader(const LedgerHeader& header);
+
+// In place of a member's number: the ledger stands for all members of a simulation.
+inline constexpr uint32_t kEveryMember = 0xFFFFFFFF;
 
 // Attempt of a charge; one label is charged once.
 struct ChargeLabel {
@@ -73,6 +85,7 @@ enum class ChargeKind : uint8_t {
 struct LedgerEntry {
   crypto::Digest federation{};  // Manifest::federation(): the same in all epochs
   ChargeLabel label;
+  uint32_t member = kEveryMember;  // whose data are charged: its number in the manifest
   ChargeKind kind = ChargeKind::kSealing;
   ChargingRule rule = ChargingRule::kAnnouncedAttempts;
   accounting::SamplingEvent event;  // exactly as charged; noise 0 without a guarantee
@@ -86,6 +99,7 @@ struct LedgerEntry {
 struct LedgerRefusal {
   crypto::Digest federation{};
   ChargeLabel label;
+  uint32_t member = kEveryMember;
   uint64_t time = 0;
 
   friend bool operator==(const LedgerRefusal&, const LedgerRefusal&) = default;
@@ -98,15 +112,6 @@ bool IsOfTraining(const Record& record, const crypto::Digest& federation, uint32
   return record.federation == federation && record.label.number.epoch >= training;
 }
 
-// Changed data that the ledger counts for from here on, as well as for the data before.
-struct LedgerBinding {
-  crypto::Digest data_digest{};
-  std::string reason;  // 1 to kMaxReasonBytes printable ASCII characters
-  uint64_t time = 0;
-
-  friend bool operator==(const LedgerBinding&, const LedgerBinding&) = default;
-};
-
 // Site policy under which charges are made from here on.
 struct LedgerPolicy {
   crypto::Digest digest{};  // SHA-256 of the policy file
@@ -116,19 +121,17 @@ struct LedgerPolicy {
   friend bool operator==(const LedgerPolicy&, const LedgerPolicy&) = default;
 };
 
-using LedgerRecord = std::variant<LedgerEntry, LedgerRefusal, LedgerBinding, LedgerPolicy>;
+using LedgerRecord = std::variant<LedgerEntry, LedgerRefusal, LedgerPolicy>;
 
 uint64_t TimeOf(const LedgerRecord& record);
 
 // InvalidArgument when a field is out of range, or the event is not of the header's unit and
 // neighbours; FailedPrecondition when it is not charged the way its rule says.
 absl::Status CheckLedgerEntry(const LedgerEntry& entry, const LedgerHeader& header);
-absl::Status CheckReason(std::string_view reason);
 
 // Sizes divide a page of memory, so that no record lies across two.
 inline constexpr size_t kLedgerHeaderBytes = 512;
 inline constexpr size_t kLedgerRecordBytes = 256;
-inline constexpr size_t kMaxReasonBytes = 160;
 
 // kLedgerHeaderBytes; the last 32 are the hash of the others, which is also the genesis of the
 // chain.

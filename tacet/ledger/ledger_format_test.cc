@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 
 LedgerHeader WardHeader() {
   LedgerHeader header;
-  header.data_set = "ward 3";
-  header.data_digest[0] = 7;
+  header.population = "ward 3";
+  header.identity[0] = 7;
   header.spending.budget_epsilon = 4;
   header.created = 1'700'000'000;
   return header;
@@ -41,8 +41,7 @@ struct Files {
 };
 Files Make(uint32_t records, uint32_t behind = 0) {
   Files files{.ledger = WriteLedgerHeader(WardHeader()), .anchor = {}};
-  LedgerAnchor end;
-  end.genesis = end.head = LedgerGenesis(WardHeader());
+  LedgerAnchor end = EmptyLedgerEnd(WardHeader());
   for (uint32_t round = 0;; ++round) {
     if (round == records - behind) files.anchor = WriteLedgerAnchor(end);
     if (round == records) return files;
@@ -68,7 +67,6 @@ TEST(LedgerTest, WhatWasWrittenIsRead) {
   EXPECT_EQ(found->anchored, 3u);
   EXPECT_EQ(found->end.count, 3u);
   EXPECT_EQ(found->torn_bytes, 0u);
-  EXPECT_EQ(files.anchor.size(), kLedgerAnchorBytes);
   EXPECT_EQ(WriteLedgerAnchor(found->end), files.anchor);
 }
 
@@ -76,12 +74,46 @@ TEST(LedgerTest, WhatWasWrittenIsRead) {
 // change this test and the version.
 TEST(LedgerTest, TheFormatIsFrozen) {
   const Files files = Make(1);
-  EXPECT_EQ(base::ToHex(std::span(files.ledger).first(10)), "5443544c010001010100");
+  EXPECT_EQ(base::ToHex(std::span(files.ledger).first(10)), "5443544c020001010100");
   EXPECT_EQ(files.ledger.size(), kLedgerHeaderBytes + kLedgerRecordBytes);
   EXPECT_EQ(base::ToHex(crypto::Sha256(files.ledger)),
-            "3d71d58e074309b861c7384a79974246088fde1c571ddbf4d58b90a7e5b34098");
+            "dba3a4f63922de5474ce807ab14237b2133a20cff1048158f876ebbeecd64ad3");
   EXPECT_EQ(base::ToHex(crypto::Sha256(files.anchor)),
-            "29e59ac0354f159c69abaf1c80e1643d90722e853a358eeafa4723dfbf0a850c");
+            "34b741845274210db85b93c83e59c27480a1e44217addfb460d3f75b7d6af3c3");
+}
+
+// A ledger of version 1, which was chosen by the data, is refused by its number.
+TEST(LedgerTest, AnOlderVersionIsRefused) {
+  Files files = Make(1);
+  files.ledger[4] = 1;
+  EXPECT_THAT(Refusal(files.ledger, files.anchor),
+              HasSubstr("field `version` is 1, this program reads version 2"));
+  files = Make(1);
+  files.anchor[4] = 1;
+  EXPECT_THAT(Refusal(files.ledger, files.anchor),
+              HasSubstr("field `version` is 1, this program reads version 2"));
+}
+
+// Headers alike in everything but the random identity, or the population, are of two ledgers.
+TEST(LedgerTest, AnAnchorIsOfOneLedger) {
+  const Files files = Make(1);
+  LedgerHeader other = WardHeader();
+  other.identity[0] = 8;
+  EXPECT_THAT(Refusal(files.ledger, WriteLedgerAnchor(EmptyLedgerEnd(other))),
+              HasSubstr("their headers differ"));
+  other.population = "staff";
+  EXPECT_THAT(Refusal(files.ledger, WriteLedgerAnchor(EmptyLedgerEnd(other))),
+              HasSubstr("the anchor is of the population \"staff\", the ledger of \"ward 3\""));
+}
+
+TEST(LedgerTest, APopulationsNameIsAFileName) {
+  for (const std::string name : {"main", "staff-2026", "7"})
+    EXPECT_TRUE(CheckPopulation(name).ok());
+  EXPECT_TRUE(CheckPopulation(std::string(64, 'a')).ok());
+  for (const std::string name : {"", "Staff", "a/b", "..", "a b", "a.ledger"}) {
+    EXPECT_EQ(CheckPopulation(name).code(), absl::StatusCode::kInvalidArgument) << name;
+  }
+  EXPECT_FALSE(CheckPopulation(std::string(65, 'a')).ok());
 }
 
 TEST(LedgerTest, OneRecordBeforeItsAnchorCountsAsSpent) {
@@ -182,7 +214,7 @@ TEST(LedgerTest, DamageNamesTheRecordAndItsByte) {
   LedgerHeader other = WardHeader();
   other.created += 1;
   const crypto::Digest genesis = LedgerGenesis(other);
-  EXPECT_THAT(Refusal(Make(0).ledger, WriteLedgerAnchor({genesis, 0, genesis})),
+  EXPECT_THAT(Refusal(Make(0).ledger, WriteLedgerAnchor({"ward 3", genesis, 0, genesis})),
               HasSubstr("belongs to another ledger"));
 }
 
@@ -255,11 +287,11 @@ TEST(LedgerTest, FieldsOutOfRangeAreRefusedThoughTheChainFits) {
   EXPECT_THAT(with(entry), HasSubstr("without sampling, but announced attempts"));
 
   LedgerHeader header = WardHeader();
-  header.data_set = "";
+  header.population = "";
   EXPECT_THAT(base::Message(CheckLedgerHeader(header)), HasSubstr("1 to 255 printable"));
-  header.data_set = "a\nb";
+  header.population = "a\nb";
   EXPECT_FALSE(CheckLedgerHeader(header).ok());
-  header.data_set = std::string(256, 'x');
+  header.population = std::string(256, 'x');
   EXPECT_FALSE(CheckLedgerHeader(header).ok());
 }
 

@@ -27,7 +27,7 @@ class NoStore final : public LedgerStore {
 OpenedLedger LedgerInMemory(const LedgerHeader& header) {
   OpenedLedger opened;
   opened.found.header = header;
-  opened.found.end.genesis = opened.found.end.head = LedgerGenesis(header);
+  opened.found.end = EmptyLedgerEnd(header);
   opened.store = std::make_unique<NoStore>(KnownEnd{.end = opened.found.end});
   return opened;
 }

@@ -22,7 +22,7 @@ AttemptCost Cost() {
 // Nothing is stored, but every charge counts as long as the ledger lives.
 TEST(LedgerInMemoryTest, CountsChargesAndRefusesThoseBeyondTheBudget) {
   LedgerHeader header;
-  header.data_set = "synthetic";
+  header.population = "synthetic";
   header.spending.budget_epsilon = 1;
   auto ledger = PrivacyLedger::Create(LedgerInMemory(header));
   ASSERT_TRUE(ledger.ok()) << ledger.status();

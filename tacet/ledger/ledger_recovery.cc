@@ -45,6 +45,10 @@ absl::StatusOr<LedgerTail> ReadTail(const LedgerHeader& header, const KnownEnd& 
   if (!anchor.ok()) return Damage(base::Message(anchor.status()));
   LedgerTail tail{.known = known, .anchored = anchor->count};
   LedgerAnchor& end = tail.known.end;
+  if (anchor->population != end.population) {
+    return Damage(fmt::format("the anchor is of the population \"{}\", the ledger of \"{}\"",
+                              anchor->population, end.population));
+  }
   if (anchor->genesis != end.genesis) {
     return Damage("the anchor belongs to another ledger than this one, their headers differ");
   }
@@ -113,7 +117,6 @@ class Sorter {
 
   void operator()(LedgerEntry entry) { found_.entries.push_back(std::move(entry)); }
   void operator()(LedgerRefusal refusal) { found_.refusals.push_back(refusal); }
-  void operator()(LedgerBinding binding) { found_.bindings.push_back(std::move(binding)); }
   void operator()(LedgerPolicy policy) { found_.policies.push_back(policy); }
 
  private:
@@ -142,8 +145,7 @@ absl::StatusOr<RecoveredLedger> Recover(std::span<const uint8_t> ledger,
   absl::StatusOr<LedgerHeader> header = ReadLedgerHeader(ledger);
   if (!header.ok()) return Damage(base::Message(header.status()));
   RecoveredLedger found{.header = *std::move(header)};
-  KnownEnd known;
-  known.end.genesis = known.end.head = LedgerGenesis(found.header);
+  const KnownEnd known{.end = EmptyLedgerEnd(found.header)};
   TACET_ASSIGN_OR_RETURN(
       LedgerTail tail,
       ReadTail(found.header, known, ledger.subspan(kLedgerHeaderBytes), anchor, growing));
@@ -160,9 +162,9 @@ absl::StatusOr<RecoveredLedger> Recover(std::span<const uint8_t> ledger,
 
 }  // namespace
 
-bool RecoveredLedger::CountsFor(const crypto::Digest& data_digest) const {
-  return header.data_digest == data_digest ||
-         std::ranges::find(bindings, data_digest, &LedgerBinding::data_digest) != bindings.end();
+LedgerAnchor EmptyLedgerEnd(const LedgerHeader& header) {
+  const crypto::Digest genesis = LedgerGenesis(header);
+  return {.population = header.population, .genesis = genesis, .count = 0, .head = genesis};
 }
 
 absl::StatusOr<RecoveredLedger> RecoverLedger(std::span<const uint8_t> ledger,
@@ -182,6 +184,10 @@ absl::StatusOr<LedgerTail> RecoverTail(const LedgerHeader& header, const KnownEn
 }
 
 absl::Status CheckReaches(const RecoveredLedger& found, const LedgerAnchor& anchor) {
+  if (anchor.population != found.end.population) {
+    return base::DataLoss("it knows {} records of the population \"{}\"", anchor.count,
+                          anchor.population);
+  }
   if (anchor.genesis != found.end.genesis) {
     return base::DataLoss("it knows {} records of another ledger", anchor.count);
   }

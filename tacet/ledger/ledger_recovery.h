@@ -20,7 +20,6 @@ struct RecoveredLedger {
   LedgerHeader header;
   std::vector<LedgerEntry> entries = {};     // charges
   std::vector<LedgerRefusal> refusals = {};  // and the other records, each kind in its order
-  std::vector<LedgerBinding> bindings = {};
   std::vector<LedgerPolicy> policies = {};
   std::vector<crypto::Digest> hashes = {};  // of all records, in their order
   uint64_t last_time = 0;                   // of the last record; 0: there is none
@@ -28,10 +27,10 @@ struct RecoveredLedger {
   uint64_t anchored = 0;                    // what it says
   uint64_t whole_bytes = 0;                 // header and complete records
   uint64_t torn_bytes = 0;                  // after them: an append that a crash cut short
-
-  // True when the ledger counts for these data: those that it was made for, or was bound to.
-  bool CountsFor(const crypto::Digest& data_digest) const;
 };
+
+// The anchor of a ledger that has its header only.
+LedgerAnchor EmptyLedgerEnd(const LedgerHeader& header);
 
 // Reads a ledger and holds it against its anchor. Accepted are exactly: as many complete, chained
 // records as the anchor says, or one more (a crash before the anchor was renewed; it counts as

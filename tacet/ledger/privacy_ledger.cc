@@ -16,6 +16,7 @@ ChargeLabel LabelOf(const AttemptCost& cost, const secagg::AttemptNumber& number
 LedgerEntry EntryOf(const AttemptCost& cost, const secagg::AttemptNumber& number, ChargeKind kind) {
   return {.federation = cost.federation,
           .label = LabelOf(cost, number),
+          .member = cost.member,
           .kind = kind,
           .rule = cost.rule,
           .event = cost.event};
@@ -70,7 +71,6 @@ absl::StatusOr<std::unique_ptr<PrivacyLedger>> PrivacyLedger::Create(
   };
   TACET_RETURN_IF_ERROR(remember(found.entries));
   TACET_RETURN_IF_ERROR(remember(found.refusals));
-  TACET_RETURN_IF_ERROR(remember(found.bindings));
   TACET_RETURN_IF_ERROR(remember(found.policies));
   return ledger;
 }
@@ -80,9 +80,7 @@ PrivacyLedger::PrivacyLedger(LedgerHeader header, std::unique_ptr<LedgerStore> s
     : header_(std::move(header)),
       store_(std::move(store)),
       clock_(std::move(clock)),
-      spending_(std::move(spending)) {
-  data_.insert(header_.data_digest);
-}
+      spending_(std::move(spending)) {}
 
 // Records of the ledger.
 
@@ -98,7 +96,7 @@ absl::Status PrivacyLedger::Remember(const LedgerEntry& entry) {
   if (year_.has_value()) TACET_RETURN_IF_ERROR(year_->spending.Add(entry.event, entry.count));
   by_label_.emplace(entry.label, entries_.size());
   entries_.push_back(entry);
-  KnownEpoch& epoch = See(entry.federation, entry.label);
+  KnownEpoch& epoch = See(entry);
   epoch.charges += entry.count;
   if (!epoch.rule.has_value()) epoch.rule = entry.rule;
   return absl::OkStatus();
@@ -110,12 +108,7 @@ absl::Status PrivacyLedger::Remember(const LedgerRefusal& refusal) {
   }
   refused_.insert(refusal.label);
   refusals_.push_back(refusal);
-  See(refusal.federation, refusal.label);
-  return absl::OkStatus();
-}
-
-absl::Status PrivacyLedger::Remember(const LedgerBinding& binding) {
-  data_.insert(binding.data_digest);
+  See(refusal);
   return absl::OkStatus();
 }
 
@@ -124,12 +117,16 @@ absl::Status PrivacyLedger::Remember(const LedgerPolicy& policy) {
   return absl::OkStatus();
 }
 
-PrivacyLedger::KnownEpoch& PrivacyLedger::See(const crypto::Digest& federation,
-                                              const ChargeLabel& label) {
+template <typename Record>
+PrivacyLedger::KnownEpoch& PrivacyLedger::See(const Record& record) {
+  const ChargeLabel& label = record.label;
   const auto [last, is_first] = last_.emplace(label.manifest_hash, label.number);
   if (!is_first) last->second = std::max(last->second, label.number);
-  const auto [epoch, is_new] = epochs_[federation].try_emplace(label.number.epoch);
-  if (is_new) epoch->second.manifest_hash = label.manifest_hash;
+  const auto [epoch, is_new] = epochs_[record.federation].try_emplace(label.number.epoch);
+  if (is_new) {
+    epoch->second.manifest_hash = label.manifest_hash;
+    epoch->second.member = record.member;
+  }
   epoch->second.last_round = std::max(epoch->second.last_round, label.number.round);
   return epoch->second;
 }
@@ -190,9 +187,11 @@ absl::Status PrivacyLedger::Append(LedgerRecord record) {
   std::visit([now](auto& fields) { fields.time = now; }, record);
   const LedgerAnchor& end = store_->known().end;
   const base::Bytes bytes = WriteLedgerRecord(record, end.head);
-  const KnownEnd after{
-      .end = {.genesis = end.genesis, .count = end.count + 1, .head = RecordHash(bytes)},
-      .last_time = now};
+  const KnownEnd after{.end = {.population = end.population,
+                               .genesis = end.genesis,
+                               .count = end.count + 1,
+                               .head = RecordHash(bytes)},
+                       .last_time = now};
   if (const absl::Status appended = store_->Append(bytes, after); !appended.ok()) {
     return Failed(appended);
   }
@@ -201,36 +200,48 @@ absl::Status PrivacyLedger::Append(LedgerRecord record) {
 
 // Charges.
 
-absl::Status PrivacyLedger::CheckEpoch(const LedgerEntry& entry) const {
-  const auto known = epochs_.find(entry.federation);
+absl::Status PrivacyLedger::CheckEpoch(const AttemptCost& cost, uint32_t epoch) const {
+  const auto known = epochs_.find(cost.federation);
   if (known == epochs_.end()) return absl::OkStatus();
-  const uint32_t epoch = known->second.rbegin()->first;
-  const crypto::Digest& manifest_hash = known->second.rbegin()->second.manifest_hash;
-  if (entry.label.number.epoch < epoch) {
+  const auto& [last, charged] = *known->second.rbegin();
+  if (epoch < last) {
     return base::FailedPrecondition(
-        "the ledger of \"{}\" was charged in epoch {} of this federation, so epoch {} has ended: "
-        "join the latest epoch with its invitation",
-        header_.data_set, epoch, entry.label.number.epoch);
+        "the ledger of the population \"{}\" was charged in epoch {} of this federation, so epoch "
+        "{} has ended: join the latest epoch with its invitation",
+        header_.population, last, epoch);
   }
-  if (entry.label.number.epoch > epoch || entry.label.manifest_hash == manifest_hash) {
-    return absl::OkStatus();
-  }
+  if (epoch > last || cost.manifest_hash == charged.manifest_hash) return absl::OkStatus();
   return base::FailedPrecondition(
-      "the ledger of \"{}\" was charged in epoch {} under the manifest {}, not {}: two manifests "
-      "were signed for this epoch. Ask the coordinating member",
-      header_.data_set, epoch, base::ToHex(manifest_hash).substr(0, 16),
-      base::ToHex(entry.label.manifest_hash).substr(0, 16));
+      "the ledger of the population \"{}\" was charged in epoch {} under the manifest {}, not "
+      "{}: two manifests were signed for this epoch. Ask the coordinating member",
+      header_.population, epoch, base::ToHex(charged.manifest_hash).substr(0, 16),
+      base::ToHex(cost.manifest_hash).substr(0, 16));
+}
+
+absl::Status PrivacyLedger::CheckMember(const AttemptCost& cost) const {
+  for (const auto& [number, epoch] : EpochsOf(cost.federation, cost.training)) {
+    if (epoch.manifest_hash != cost.manifest_hash || epoch.member == cost.member) continue;
+    return base::FailedPrecondition(
+        "the ledger of the population \"{}\" is charged for member {} of this federation, and this "
+        "is member {}: one charge would stand for both. Two sites have a ledger folder each "
+        "(--ledger); where they hold other people of one site, its officer's policy says so "
+        "(ledger.population)",
+        header_.population, epoch.member, cost.member);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PrivacyLedger::CheckCharge(const AttemptCost& cost, const LedgerEntry& entry) const {
   TACET_RETURN_IF_ERROR(CheckLedgerEntry(entry, header_));
-  TACET_RETURN_IF_ERROR(CheckEpoch(entry));
+  TACET_RETURN_IF_ERROR(CheckEpoch(cost, entry.label.number.epoch));
+  TACET_RETURN_IF_ERROR(CheckMember(cost));
   for (const auto& [number, epoch] : EpochsOf(cost.federation, cost.training)) {
     if (!epoch.rule.has_value() || *epoch.rule == cost.rule) continue;
     return base::FailedPrecondition(
-        "this training was charged by {} in the ledger of \"{}\": it cannot go on by {}, rules are "
-        "never mixed",
-        ChargingRuleName(*epoch.rule), header_.data_set, ChargingRuleName(cost.rule));
+        "this training was charged by {} in the ledger of the population \"{}\": it cannot go on "
+        "by "
+        "{}, rules are never mixed",
+        ChargingRuleName(*epoch.rule), header_.population, ChargingRuleName(cost.rule));
   }
   return absl::OkStatus();
 }
@@ -298,12 +309,13 @@ absl::Status PrivacyLedger::ChargeInTurn(const AttemptCost& cost, const LedgerEn
     return base::Annotate(Append(entry), fmt::format("{} could not be charged", NameOf(now)));
   }
   if (room.code() == absl::StatusCode::kResourceExhausted) {
-    TACET_RETURN_IF_ERROR(
-        Append(LedgerRefusal{.federation = entry.federation, .label = entry.label}));
+    TACET_RETURN_IF_ERROR(Append(LedgerRefusal{
+        .federation = entry.federation, .label = entry.label, .member = entry.member}));
   }
   return base::Annotate(room,
-                        fmt::format("the privacy budget of \"{}\" refuses round {} attempt {}",
-                                    header_.data_set, now.round, now.attempt));
+                        fmt::format("the privacy budget of the population \"{}\" refuses round {} "
+                                    "attempt {}",
+                                    header_.population, now.round, now.attempt));
 }
 
 absl::Status PrivacyLedger::CheckRoom(const AttemptCost& cost) {
@@ -390,18 +402,7 @@ absl::Status PrivacyLedger::CatchUp(const AttemptCost& cost, const secagg::Attem
   return absl::OkStatus();
 }
 
-// Data and policy.
-
-absl::Status PrivacyLedger::Bind(const crypto::Digest& data_digest, std::string_view reason) {
-  TACET_RETURN_IF_ERROR(CheckReason(reason));
-  return InTurn([&]() -> absl::Status {
-    if (data_.contains(data_digest)) {
-      return base::AlreadyExists("the ledger of \"{}\" counts for these data already",
-                                 header_.data_set);
-    }
-    return Append(LedgerBinding{.data_digest = data_digest, .reason = std::string(reason)});
-  });
-}
+// Policy.
 
 absl::Status PrivacyLedger::AdoptPolicy(const crypto::Digest& digest, uint64_t serial) {
   return InTurn([&]() -> absl::Status {
@@ -410,9 +411,10 @@ absl::Status PrivacyLedger::AdoptPolicy(const crypto::Digest& digest, uint64_t s
     }
     if (policy_.has_value() && policy_->serial >= serial) {
       return base::FailedPrecondition(
-          "the site's policy has serial number {}, but \"{}\" was charged under number {}: put the "
-          "later policy back, or have the officer sign this one with a larger number",
-          serial, header_.data_set, policy_->serial);
+          "the site's policy has serial number {}, but the population \"{}\" was charged under "
+          "number {}: put the later policy back, or have the officer sign this one with a larger "
+          "number",
+          serial, header_.population, policy_->serial);
     }
     return Append(LedgerPolicy{.digest = digest, .serial = serial});
   });

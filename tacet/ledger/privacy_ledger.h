@@ -11,7 +11,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,12 +60,12 @@ class PrivacyLedger {
   // permits (rounds and spare ones, in all epochs of the training) were charged.
   // FailedPrecondition: the same attempt at another cost, one that was caught up with (no budget
   // stopped that, so nothing may be sealed on it), a cost that is against the training's rule or
-  // the ledger's unit or composition, an epoch before the last one that was charged or another
-  // manifest of it, a ledger that failed before. ResourceExhausted: the budget of the data set, of
-  // the year or of the training would be exceeded, now or when it was asked before; a refused
-  // attempt is never charged. Unavailable: another process keeps the ledger, or its disk fails;
-  // nothing was acknowledged, and the same call may succeed later. DataLoss: the ledger is damaged
-  // or another one, and refuses everything from then on.
+  // the ledger's unit or composition, an epoch before the last one that was charged, another
+  // manifest or another member of it, a ledger that failed before. ResourceExhausted: the budget of
+  // the population, of the year or of the training would be exceeded, now or when it was asked
+  // before; a refused attempt is never charged. Unavailable: another process keeps the ledger, or
+  // its disk fails; nothing was acknowledged, and the same call may succeed later. DataLoss: the
+  // ledger is damaged or another one, and refuses everything from then on.
   absl::Status ChargeForSealing(const AttemptCost& cost, const secagg::AttemptNumber& now,
                                 std::span<const secagg::AttemptNumber> announced = {});
 
@@ -75,10 +74,6 @@ class PrivacyLedger {
   // not stop it. Under own-seals nothing is charged. Errors as above.
   absl::Status ChargeAnnounced(const AttemptCost& cost,
                                std::span<const secagg::AttemptNumber> announced);
-
-  // Counts for changed data from now on, too. InvalidArgument for a reason that CheckReason
-  // refuses; AlreadyExists when it counts for them already.
-  absl::Status Bind(const crypto::Digest& data_digest, std::string_view reason);
 
   // Writes down the policy under which charges are made. The same again changes nothing.
   // FailedPrecondition when the ledger knows a later one, or another with this serial number.
@@ -100,6 +95,9 @@ class PrivacyLedger {
   }
   // Charged or refused.
   bool Knows(const ChargeLabel& label) const { return Holds(label) || refused_.contains(label); }
+  // One ledger stands for one member of a manifest: FailedPrecondition when it was charged for
+  // another one.
+  absl::Status CheckMember(const AttemptCost& cost) const;
   // Releases charged for one training of a federation, under whichever manifests.
   uint64_t ChargesOf(const crypto::Digest& federation, uint32_t training = 0) const;
 
@@ -111,7 +109,7 @@ class PrivacyLedger {
   absl::Status CheckCharge(const AttemptCost& cost, const LedgerEntry& entry) const;
   // Charges go on under the federation's last epoch or a later one, and under one manifest an
   // epoch.
-  absl::Status CheckEpoch(const LedgerEntry& entry) const;
+  absl::Status CheckEpoch(const AttemptCost& cost, uint32_t epoch) const;
   // An error of the store. One that may pass leaves the next turn to find out what is there.
   absl::Status Failed(const absl::Status& status);
   // Does `act` while no other process charges, knowing all charges.
@@ -127,12 +125,15 @@ class PrivacyLedger {
   // What was charged in one epoch of a federation.
   struct KnownEpoch {
     crypto::Digest manifest_hash{};
+    uint32_t member = kEveryMember;
     uint32_t last_round = 0;
     uint64_t charges = 0;
     std::optional<ChargingRule> rule;  // of the first charge; none: attempts were refused only
   };
   using KnownEpochs = std::map<uint32_t, KnownEpoch>;
-  KnownEpoch& See(const crypto::Digest& federation, const ChargeLabel& label);
+  // Of a charge or a refusal.
+  template <typename Record>
+  KnownEpoch& See(const Record& record);
   // The epochs of a training that are known, in order: those from its first one on. None follows
   // it, since an epoch before the last one is not charged.
   KnownEpochs EpochsOf(const crypto::Digest& federation, uint32_t training) const;
@@ -144,7 +145,6 @@ class PrivacyLedger {
   absl::Status Remember(const LedgerRecord& record);
   absl::Status Remember(const LedgerEntry& entry);
   absl::Status Remember(const LedgerRefusal& refusal);
-  absl::Status Remember(const LedgerBinding& binding);
   absl::Status Remember(const LedgerPolicy& policy);
 
   LedgerHeader header_;
@@ -154,7 +154,6 @@ class PrivacyLedger {
 
   std::vector<LedgerEntry> entries_;
   std::vector<LedgerRefusal> refusals_;
-  std::set<crypto::Digest> data_;  // that the ledger counts for
   std::optional<LedgerPolicy> policy_;
   std::map<ChargeLabel, size_t> by_label_;  // index into entries_
   std::set<ChargeLabel> refused_;

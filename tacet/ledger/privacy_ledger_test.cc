@@ -21,7 +21,7 @@ using testing::OpenMemoryLedger;
 LedgerHeader Header(double budget,
                     accounting::Composition composition = accounting::Composition::kOneEvent) {
   LedgerHeader header;
-  header.data_set = "ward 3";
+  header.population = "ward 3";
   header.spending = {.budget_epsilon = budget, .delta = 1e-5, .composition = composition};
   return header;
 }
@@ -307,7 +307,8 @@ TEST(PrivacyLedgerTest, TheBudgetRefusesWhateverTheServerAnnounces) {
   absl::Status status;
   while ((status = f.ledger->ChargeForSealing(Paper(), {0, round, 0})).ok()) ++round;
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(base::Message(status), HasSubstr("the privacy budget of \"ward 3\" refuses round"));
+  EXPECT_THAT(base::Message(status),
+              HasSubstr("the privacy budget of the population \"ward 3\" refuses round"));
   EXPECT_THAT(base::Message(status), HasSubstr("the budget is 1 at delta 1e-05"));
   EXPECT_EQ(f.ledger->entries().size(), round);
   EXPECT_GT(round, 3u);

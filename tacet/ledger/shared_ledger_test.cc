@@ -27,7 +27,7 @@ constexpr auto kRefused = absl::StatusCode::kFailedPrecondition;
 
 LedgerHeader SharedHeader(double budget = 0) {
   LedgerHeader header;
-  header.data_set = "ward 3";
+  header.population = "ward 3";
   header.spending = {
       .budget_epsilon = budget, .delta = 1e-5, .composition = accounting::Composition::kAnyEvents};
   return header;
@@ -149,9 +149,9 @@ TEST_F(SharedLedgerTest, ARefusedAttemptIsNeverCharged) {
   for (uint32_t round = fits; round < fits + 5; ++round) {
     const absl::Status refused = site.Seal(cost, round);
     EXPECT_EQ(refused.code(), kExhausted);
-    EXPECT_THAT(
-        base::Message(refused),
-        HasSubstr(round == fits ? "was refused before" : "the privacy budget of \"ward 3\""));
+    EXPECT_THAT(base::Message(refused),
+                HasSubstr(round == fits ? "was refused before"
+                                        : "the privacy budget of the population \"ward 3\""));
   }
   EXPECT_EQ(site.ledger->entries().size(), fits);
   EXPECT_EQ(site.ledger->refusals().size(), 5u);
@@ -263,26 +263,26 @@ TEST_F(SharedLedgerTest, TheEndOfAnEarlierEpochIsChargedToo) {
   EXPECT_EQ(site.ledger->entries().size(), 10u);  // rounds 0 to 9
 }
 
-TEST_F(SharedLedgerTest, ChangedDataAreCountedTogetherWithTheOld) {
-  Site site(memory_, now_);
-  ASSERT_TRUE(site.Seal(CostOf(1, 6), 0).ok());
-  const crypto::Digest changed = {9};
-  EXPECT_FALSE(RecoverLedger(memory_.ledger, memory_.anchor)->CountsFor(changed));
-  EXPECT_EQ(site.ledger->Bind(changed, "").code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(site.ledger->Bind(changed, "a\nb").code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(site.ledger->Bind(changed, std::string(161, 'a')).code(),
-            absl::StatusCode::kInvalidArgument);
-  ASSERT_TRUE(site.ledger->Bind(changed, "patient 4711 was erased").ok());
-  EXPECT_EQ(site.ledger->Bind(changed, "again").code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(site.ledger->Bind(SharedHeader().data_digest, "back").code(),
-            absl::StatusCode::kAlreadyExists);
-  ASSERT_TRUE(site.Seal(CostOf(1, 6), 1).ok());
-  const auto found = RecoverLedger(memory_.ledger, memory_.anchor);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_TRUE(found->CountsFor(changed));
-  EXPECT_TRUE(found->CountsFor(SharedHeader().data_digest));
-  EXPECT_EQ(found->entries.size(), 2u);
-  EXPECT_EQ(found->bindings.front().reason, "patient 4711 was erased");
+// Two members of one federation that charge one ledger would both seal on one charge: the label of
+// the second is known. Both processes opened the ledger before either charged.
+TEST_F(SharedLedgerTest, OneLedgerStandsForOneMember) {
+  Site first(memory_, now_), second(memory_, now_);
+  AttemptCost cost = CostOf(1, 6);
+  cost.member = 0;
+  ASSERT_TRUE(first.Seal(cost, 0).ok());
+  cost.member = 1;
+  for (const uint32_t round : {0, 1}) {
+    const absl::Status refused = second.Seal(cost, round);
+    EXPECT_EQ(refused.code(), kRefused);
+    EXPECT_THAT(base::Message(refused), HasSubstr("is charged for member 0 of this federation"));
+  }
+  EXPECT_EQ(second.ledger->CheckMember(cost).code(), kRefused);
+  EXPECT_EQ(RecoverLedger(memory_.ledger, memory_.anchor)->entries.size(), 1u);
+  // Numbers belong to an epoch's manifest.
+  cost.manifest_hash[0] = 7;
+  cost.first_round = 1;
+  EXPECT_TRUE(second.ledger->CheckMember(cost).ok());
+  EXPECT_TRUE(second.ledger->ChargeForSealing(cost, {1, 1, 0}).ok());
 }
 
 TEST_F(SharedLedgerTest, AnEarlierPolicyIsRefused) {
@@ -305,8 +305,10 @@ TEST_F(SharedLedgerTest, TheSameAttemptInOthersRecordsIsDamage) {
   RecoveredLedger found = *RecoverLedger(memory_.ledger, memory_.anchor);
   const base::Bytes again = WriteLedgerRecord(found.entries[0], found.end.head);
   memory_.ledger.insert(memory_.ledger.end(), again.begin(), again.end());
-  memory_.anchor =
-      WriteLedgerAnchor({.genesis = found.end.genesis, .count = 2, .head = RecordHash(again)});
+  memory_.anchor = WriteLedgerAnchor({.population = found.end.population,
+                                      .genesis = found.end.genesis,
+                                      .count = 2,
+                                      .head = RecordHash(again)});
   EXPECT_EQ(site.Seal(CostOf(1, 6), 1).code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(site.Seal(CostOf(1, 6), 1).code(), kRefused);
 }

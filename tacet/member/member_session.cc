@@ -34,9 +34,8 @@ absl::Status CheckPermission(const MemberParts& parts) {
     return absl::OkStatus();
   }
   return base::FailedPrecondition(
-      "the ledger of \"{}\" does not keep the budget of the site's "
-      "policy",
-      parts.ledger.header().data_set);
+      "the ledger of the population \"{}\" does not keep the budget of the site's policy",
+      parts.ledger.header().population);
 }
 
 // What a member remembers of an earlier training of the federation says nothing about this one.
@@ -79,11 +78,18 @@ absl::Status CheckLedgerKnows(const MemberParts& parts, const std::optional<Memb
     return absl::OkStatus();
   }
   return base::DataLoss(
-      "this site has sealed an update for round {} attempt {} of epoch {}, and the ledger of "
-      "\"{}\" does not know that attempt: it is an older one; put back the ledger that was charged "
-      "last",
+      "this site has sealed an update for round {} attempt {} of epoch {}, and the ledger of the "
+      "population \"{}\" does not know that attempt: it is an older one; put back the ledger that "
+      "was charged last",
       attempt.number.round, attempt.number.attempt, attempt.number.epoch,
-      parts.ledger.header().data_set);
+      parts.ledger.header().population);
+}
+
+ledger::AttemptCost CostOf(const MemberParts& parts) {
+  ledger::AttemptCost cost = ledger::AttemptCostOf(parts.manifest.manifest(), parts.ledger.header(),
+                                                   parts.rule, 0, parts.earlier);
+  cost.member = static_cast<uint32_t>(parts.member);
+  return cost;
 }
 
 }  // namespace
@@ -105,6 +111,7 @@ absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
   TACET_ASSIGN_OR_RETURN(std::optional<MemberMemory> memory, LoadMemory(parts.state));
   TACET_RETURN_IF_ERROR(CheckEpoch(parts.manifest, memory));
   TACET_RETURN_IF_ERROR(CheckLedgerKnows(parts, memory));
+  TACET_RETURN_IF_ERROR(parts.ledger.CheckMember(CostOf(parts)));
   return std::unique_ptr<MemberSession>(new MemberSession(
       parts, std::move(model), OfTraining(std::move(memory), parts.manifest.training())));
 }
@@ -114,8 +121,7 @@ MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
     : parts_(parts),
       notes_(parts.log),
       model_(std::move(model)),
-      cost_(ledger::AttemptCostOf(parts_.manifest.manifest(), parts_.ledger.header(), parts_.rule,
-                                  0, parts_.earlier)),
+      cost_(CostOf(parts_)),
       memory_(std::move(memory)),
       entry_(parts_, notes_, model_),
       unmasking_(parts_, notes_),

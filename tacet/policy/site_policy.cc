@@ -45,6 +45,10 @@ absl::Status Assign(const JsonValue& value, std::string& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsString());
   return absl::OkStatus();
 }
+absl::Status Assign(const JsonValue& value, std::optional<std::string>& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsString());
+  return absl::OkStatus();
+}
 absl::Status Assign(const JsonValue& value, Unit& target) {
   TACET_ASSIGN_OR_RETURN(const std::string word, value.AsString());
   TACET_ASSIGN_OR_RETURN(target, accounting::ParseUnit(word));
@@ -150,6 +154,8 @@ Unit SitePolicy::smallest_unit() const {
 absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_view source) {
   SitePolicy policy;
   Keys keys(root, source);
+  std::optional<std::string> population;
+  bool others = false;
   keys.Need("policy.sites", policy.sites);
   keys.Need("policy.serial", policy.serial);
   keys.Take("policy.successor", policy.successor);
@@ -172,8 +178,10 @@ absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_vie
   keys.Take("query.kinds", policy.question_kinds);
   keys.Take("query.floor", policy.floor);
   keys.Take("query.site_groups", policy.site_groups);
-  keys.Take("ledger.folder", policy.ledger_folder);
+  keys.Need("ledger.folder", policy.ledger_folder);
   keys.Take("ledger.rule", policy.rule);
+  keys.Take("ledger.population", population);
+  keys.Take("ledger.others", others);
   keys.Check("policy.serial", policy.serial >= 1, "1 or more");
   keys.Check("training.kinds",
              std::ranges::all_of(policy.kinds,
@@ -187,6 +195,19 @@ absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_vie
   keys.Check("privacy.delta", policy.delta > 0 && policy.delta < 1, "above 0 and below 1");
   keys.Check("query.floor", policy.floor >= 0 && std::isfinite(policy.floor),
              "a number that is not negative");
+  keys.Check("ledger.folder", policy.ledger_folder.starts_with('/'),
+             "an absolute path: another folder would be another budget");
+  keys.Check(
+      "ledger.others", others == population.has_value(),
+      "true with ledger.population, and only then: it says that nobody of this population is "
+      "in another ledger of the folder");
+  if (population.has_value()) {
+    keys.Check("ledger.population", ledger::CheckPopulation(*population).ok(),
+               "1 to 64 lower-case letters, digits and hyphens");
+    keys.Check("ledger.population", *population != ledger::kMainPopulation,
+               "another name than \"main\", which is the folder's own population");
+    policy.population = *population;
+  }
   TACET_RETURN_IF_ERROR(keys.Finish());
   return policy;
 }

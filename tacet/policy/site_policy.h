@@ -57,7 +57,10 @@ struct SitePolicy {
   double floor = 0;         // least floor of a query; >= 0
   bool site_groups = true;  // whether a question may be about some sites only
   // [ledger]
-  std::string ledger_folder = {};  // the only one; empty: any
+  std::string ledger_folder = {};  // the only one, an absolute path
+  // Whose data these are: the folder's own population, or one of other people, who have a ledger of
+  // their own. Only a policy can say so.
+  std::string population = std::string(ledger::kMainPopulation);
   std::optional<ledger::ChargingRule> rule = std::nullopt;
 
   // The smallest unit allowed, which the site's ledger counts.

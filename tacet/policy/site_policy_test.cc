@@ -23,7 +23,8 @@ constexpr std::string_view kNeeded = R"({
   "privacy": {"epsilon_per_year": 2, "delta": 1e-5, "units": ["person", "record"]},
   "federation": {"min_participants": 3, "committee_seats": 3, "committee_corrupt": 1},
   "data": {"records": 500, "columns": ["age", "ill"]},
-  "training": {"kinds": ["training"]}
+  "training": {"kinds": ["training"]},
+  "ledger": {"folder": "/var/lib/tacet/ledger"}
 })";
 
 JsonValue Parsed(std::string_view text) { return *JsonValue::Parse(text); }
@@ -52,7 +53,9 @@ TEST(SitePolicyTest, NeededKeysAndDefaults) {
   EXPECT_THAT(policy->columns, ElementsAre("age", "ill"));
   EXPECT_EQ(policy->smallest_unit(), accounting::Unit::kRecord);
   EXPECT_EQ(policy->neighbouring.size(), 2u);
+  EXPECT_EQ(policy->ledger_folder, "/var/lib/tacet/ledger");
   EXPECT_FALSE(policy->rule.has_value());
+  EXPECT_EQ(policy->population, "main");
 }
 
 TEST(SitePolicyTest, EveryNeededKeyIsMissed) {
@@ -103,12 +106,35 @@ TEST(SitePolicyTest, ValuesOutOfRangeAreRefused) {
   EXPECT_THAT(Refusal("query", "floor", "-1"), HasSubstr("must be a number that is not negative"));
   EXPECT_THAT(Refusal("ledger", "rule", "\"none\""), HasSubstr("unknown charging rule"));
   EXPECT_THAT(Refusal("policy", "successor", "\"12\""), HasSubstr("64 hexadecimal digits"));
+  // Another folder, or the same name in another current one, would be another budget.
+  for (const char* const folder : {"\"\"", "\"ledger\"", "\"./ledger\""}) {
+    EXPECT_THAT(Refusal("ledger", "folder", folder), HasSubstr("must be an absolute path"));
+  }
+}
+
+// That a table is about other people is said twice: by a name, and in so many words.
+TEST(SitePolicyTest, AnotherPopulationIsDeclaredInFull) {
+  const auto read = [](std::string_view population, std::string_view others) {
+    JsonValue ledger = JsonValue::MakeObject().Set("folder", "/ledger");
+    if (!population.empty()) ledger.Set("population", population);
+    if (!others.empty()) ledger.Set("others", others == "true");
+    JsonValue root = Parsed(kNeeded);
+    root.Set("ledger", std::move(ledger));
+    return ReadSitePolicy(root, "policy.toml");
+  };
+  EXPECT_EQ(read("staff-2026", "true")->population, "staff-2026");
+  EXPECT_EQ(read("", "false")->population, "main");
+  for (const auto& [population, others] :
+       {std::pair("staff", ""), std::pair("staff", "false"), std::pair("", "true")}) {
+    EXPECT_THAT(base::Message(read(population, others).status()),
+                HasSubstr("policy.toml: key `ledger.others`: must be true with ledger.population"));
+  }
+  EXPECT_THAT(base::Message(read("main", "true").status()), HasSubstr("the folder's own"));
+  EXPECT_THAT(base::Message(read("../main", "true").status()), HasSubstr("lower-case letters"));
 }
 
 TEST(SitePolicyTest, OptionalKeys) {
   EXPECT_EQ(With("ledger", "rule", "\"own-seals\"")->rule, ledger::ChargingRule::kOwnSeals);
-  EXPECT_EQ(With("ledger", "folder", "\"/var/lib/tacet/ledger\"")->ledger_folder,
-            "/var/lib/tacet/ledger");
   EXPECT_EQ(With("policy", "successor", "\"" + std::string(64, '7') + "\"")->successor->front(),
             0x77);
   EXPECT_TRUE(With("federation", "dummy_uploads", "true")->dummy_uploads);

@@ -33,9 +33,9 @@ class RunStore {
   // NotFound when none was saved.
   virtual absl::StatusOr<base::Bytes> LoadCheckpoint() const = 0;
 
-  // The secret under which the run's ledger names the data (data_digest.h): kDataKeyBytes, drawn
-  // once. FailedPrecondition when it was lost while there is a ledger.
-  virtual absl::StatusOr<crypto::SecretBytes> DataKey() = 0;
+  // Remembers the data of the run, by a digest that stays in memory. FailedPrecondition when the
+  // run was begun with others.
+  virtual absl::Status CheckData(const crypto::Digest& data) = 0;
 
   // The key of the digests of the run's models, drawn once from `entropy`.
   virtual absl::StatusOr<secagg::DigestKey> DigestKey(crypto::Entropy& entropy) = 0;

@@ -236,9 +236,9 @@ absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
 // charged first, so it may know one attempt more; it knows fewer only when it was lost.
 absl::Status Simulation::OpenLedger(State& state) {
   ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest_.spec());
-  header.data_set = spec_.data.name;
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes data_key, state.store.DataKey());
-  header.data_digest = ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest, spec_.data.digest);
+  TACET_RETURN_IF_ERROR(state.store.CheckData(spec_.data.digest));
+  header.population = spec_.data.name;
+  header.identity = manifest_.federation();
   header.created = spec_.clock();
   TACET_ASSIGN_OR_RETURN(ledger::OpenedLedger opened, state.store.OpenLedger(header));
   if (opened.found.torn_bytes > 0) {

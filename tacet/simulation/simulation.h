@@ -29,7 +29,7 @@
 
 namespace tacet::simulation {
 
-// The data that a run spends, as its ledger names it.
+// The data that a run spends. Its ledger has their name for that of a population.
 struct SimulatedData {
   std::string name = "simulation";  // 1 to 255 printable ASCII characters
   crypto::Digest digest{};          // of the samples, unkeyed: in memory only (data_digest.h)

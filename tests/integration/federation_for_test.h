@@ -91,11 +91,15 @@ class FederationProgramTest : public EnrolmentTest {
     }
     return arguments;
   }
+  // Where a site keeps its ledger: each is a machine of its own.
+  std::filesystem::path LedgerFolderOf(const std::string& who) const {
+    return path_ / who / "data" / "tacet" / "ledger";
+  }
   // The program as a process of `who`, under what environment_ says.
   pid_t StartAs(const std::string& who, std::vector<std::string> arguments,
                 const std::string& output) {
-    const std::vector<std::string>& variables = environment_[who];
-    if (variables.empty()) return Start(TACET_PROGRAM, std::move(arguments), output);
+    std::vector<std::string> variables = environment_[who];
+    variables.push_back("XDG_DATA_HOME=" + (path_ / who / "data").string());
     arguments.insert(arguments.begin(), TACET_PROGRAM);
     arguments.insert(arguments.begin(), variables.begin(), variables.end());
     return Start("env", std::move(arguments), output);

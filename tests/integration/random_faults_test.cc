@@ -103,7 +103,6 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
         environment_[who].push_back(std::move(variable));
       }
       environment_[who][0] += ":" TACET_SYNCED_COPY;
-      environment_[who].push_back("XDG_DATA_HOME=" + (path_ / who / "data").string());
       // On another machine.
       site_flags_[who] = {"--ledger-anchor", (path_ / (who + ".anchor")).string()};
       ASSERT_TRUE(MountSmallDisk(path_ / who)) << std::strerror(errno);

@@ -31,14 +31,6 @@ class SecondTrainingProgramTest : public LiveFederationTest {
  protected:
   SecondTrainingProgramTest() : LiveFederationTest(kFirstRounds) {}
 
-  void SetUp() override {
-    // Each site is a machine of its own.
-    for (const std::string& site : sites_) {
-      environment_[site] = {"XDG_DATA_HOME=" + (path_ / site / "data").string()};
-    }
-    LiveFederationTest::SetUp();
-  }
-
   // Terms of the second training.
   void WriteSecondTerms() {
     WriteConfig(R"(
@@ -98,11 +90,7 @@ scale = 1e-3
     }
   }
   std::filesystem::path LedgerOf(const std::string& site) const {
-    for (const auto& file : std::filesystem::recursive_directory_iterator(path_ / site / "data")) {
-      if (file.path().extension() == ".ledger") return file.path();
-    }
-    ADD_FAILURE() << site << " has no ledger";
-    return {};
+    return LedgerFolderOf(site) / "main.ledger";
   }
   double ChargesInLedger(const std::string& site) {
     const Outcome shown = Tacet({"ledger", "show", LedgerOf(site).string(), "--json"});
@@ -215,6 +203,49 @@ TEST_F(SecondTrainingProgramTest, TheRunOfTheFirstMissesItsCharges) {
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, ContainsRegex("north/run/ledger has 2 attempts of which the ledger of "
                                          ".* knows 0: it is an older one"));
+}
+
+// A query over tables, in the homes of a training over other data. On the old code each site
+// refused it as a lost ledger: its table had a ledger of its own, and the home's anchor knew of
+// charges.
+TEST_F(SecondTrainingProgramTest, AQueryOverAnotherTableChargesTheSameLedger) {
+  AwaitEnd(kFirstRounds);
+  Kill(sites_.size());
+  WriteConfig(R"(
+[privacy]
+target_epsilon = 1.0
+max_units = 100
+[[question]]
+name = "age"
+kind = "mean"
+column = "age"
+low = 20
+high = 100
+)",
+              "query.toml");
+  for (const std::string& site : sites_) Renew(site);
+  const Outcome rotated = Rotate({"--query", "query.toml"});
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  Accept("hub", 1);
+  for (const std::string& site : sites_) Accept(site, 1);
+  BeginServer();
+  for (const std::string& site : sites_) {
+    WriteConfig("age\n30\n40\n50\n", site + ".csv");
+    const double before = ChargesInLedger(site);
+    EXPECT_EQ(before, Number(told_.at(site), "charged_attempts"));
+    running_[site] = StartAs(site,
+                             {"client", "run", "--home", site, "--key-file", site + ".key",
+                              "--server", reached_at_, "--data", site + ".csv", "--json"},
+                             site + "-");
+  }
+  std::map<std::string, base::JsonValue> trained = told_;
+  AwaitEnd(1);
+  for (const std::string& site : sites_) {
+    EXPECT_EQ(ChargesInLedger(site), Number(trained.at(site), "charged_attempts") +
+                                         Number(told_.at(site), "charged_attempts"));
+    const Outcome listed = Tacet({"ledger", "list", "--ledger", LedgerFolderOf(site), "--json"});
+    EXPECT_THAT(base::JsonValue::Parse(listed.out)->items(), SizeIs(1));
+  }
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/ledger/data_digest.h"
 #include "tacet/simulation/simulation.h"
 #include "tests/integration/simulation_fixture_for_test.h"
 
@@ -81,9 +80,7 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
   const auto store = NewStore("run");
   {
     ledger::LedgerHeader header;
-    header.data_set = spec.data.name;
-    header.data_digest =
-        ledger::KeyedDataDigest(*store->DataKey(), ledger::kLedgerDigest, spec.data.digest);
+    header.population = spec.data.name;
     crypto::SystemEntropy entropy;
     ASSERT_TRUE(store->DigestKey(entropy).ok());
     header.spending = {.budget_epsilon = 10, .delta = 1e-5};
@@ -100,8 +97,9 @@ TEST_F(SimulationTest, MembersRefuseWhatTheServerAnnouncesBeyondTheirBudget) {
   }
   const auto result = Run(spec, *store, recorder_, channel, *learner_);
   EXPECT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(base::Message(result.status()),
-              HasSubstr("the privacy budget of \"simulation\" refuses round 1 attempt 0"));
+  EXPECT_THAT(
+      base::Message(result.status()),
+      HasSubstr("the privacy budget of the population \"simulation\" refuses round 1 attempt 0"));
   EXPECT_EQ(uploads, 6);  // round 0 was the seventh charge, the last that fits
   EXPECT_EQ(recorder_.rounds.size(), 1u);
   EXPECT_EQ(recorder_.rounds[0].charged_epsilon,

@@ -1,4 +1,5 @@
 // Ledgers and policies of sites that run the program.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -6,14 +7,18 @@
 #include <vector>
 
 #include "fmt/core.h"
+#include "fmt/ranges.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/ledger/attempt_cost.h"
 #include "tacet/ledger/ledger_recovery.h"
 #include "tacet/ledger/privacy_ledger.h"
 #include "tacet/storage/file/ledger_folder.h"
+#include "tacet/storage/file/site_folder.h"
+#include "tacet/storage/file/sketch_folder.h"
 #include "tests/integration/live_federation_for_test.h"
 
 namespace tacet::app {
@@ -43,22 +48,16 @@ class SiteLedgerTest : public LiveFederationTest {
                                           "--client",
                                           std::to_string(number)};
     arguments.insert(arguments.end(), more.begin(), more.end());
+    if (std::ranges::find(more, "--ledger") == more.end()) {
+      arguments.insert(arguments.end(), {"--ledger", LedgerFolderOf(site)});
+    }
     const Outcome outcome = Tacet(std::move(arguments));
     EXPECT_EQ(outcome.exit_code, 1) << outcome.out;
     return outcome.err;
   }
-  std::filesystem::path Folder() const { return path_ / "tacet" / "ledger"; }
-  // Of the site's data, by the list that the program gives.
-  std::filesystem::path LedgerOf(const std::string& site) {
-    const auto number = std::ranges::find(sites_, site) - sites_.begin();
-    const auto list = base::JsonValue::Parse(Tacet({"ledger", "list", "--json"}).out);
-    EXPECT_TRUE(list.ok()) << list.status();
-    for (const base::JsonValue& ledger : list->items()) {
-      const std::string name = *ledger.Find("data_set")->AsString();
-      if (name.ends_with(fmt::format("client {}", number))) return *ledger.Find("path")->AsString();
-    }
-    ADD_FAILURE() << "no ledger of " << site;
-    return {};
+  std::filesystem::path Folder() const { return LedgerFolderOf("north"); }
+  std::filesystem::path LedgerOf(const std::string& site) const {
+    return LedgerFolderOf(site) / "main.ledger";
   }
   // Ledger and anchor as they were one charge earlier, as a backup has them.
   void PutOldCopyBack(const std::filesystem::path& path) {
@@ -85,17 +84,13 @@ TEST_F(SiteLedgerTest, AMissingOrOldLedgerIsRefused) {
   ExpectNoViolations();
   ExpectOneModelAndNothingSaidTwice();
   const std::filesystem::path ledger = LedgerOf("north");
-  EXPECT_EQ(ledger.parent_path(), Folder());
   const auto shown = base::JsonValue::Parse(Tacet({"ledger", "show", ledger, "--json"}).out);
   EXPECT_EQ(Number(*shown, "charges"), Number(told_.at("north"), "charged_attempts"));
   EXPECT_EQ(*shown->Find("composition")->AsString(), "any-events");
-  const std::vector<std::string> folders = {"tacet", "north"};
-  const auto copy = [&](const std::filesystem::path& from, const std::filesystem::path& to) {
-    for (const std::string& folder : folders) {
-      std::filesystem::remove_all(to / folder);
-      std::filesystem::create_directories(to);
-      std::filesystem::copy(from / folder, to / folder, std::filesystem::copy_options::recursive);
-    }
+  const auto copy = [](const std::filesystem::path& from, const std::filesystem::path& to) {
+    std::filesystem::remove_all(to / "north");
+    std::filesystem::create_directories(to);
+    std::filesystem::copy(from / "north", to / "north", std::filesystem::copy_options::recursive);
   };
   copy(path_, path_ / "kept");
   const auto put_back = [&] { copy(path_ / "kept", path_); };
@@ -120,7 +115,7 @@ TEST_F(SiteLedgerTest, AMissingOrOldLedgerIsRefused) {
   EXPECT_THAT(Refusal("north"), HasSubstr("do not begin a new one"));
   std::filesystem::remove(ledger.string() + ".anchor");
   EXPECT_THAT(Refusal("north"), HasSubstr("north/ledger.anchor counts"));
-  std::filesystem::remove_all(path_ / "tacet");
+  std::filesystem::remove_all(Folder());
   EXPECT_THAT(Refusal("north"), HasSubstr("north/ledger.anchor counts"));
   EXPECT_THAT(Refusal("north", {"--ledger", "elsewhere"}), HasSubstr("north/ledger.anchor counts"));
   std::filesystem::remove(path_ / "north/ledger.anchor");
@@ -161,8 +156,10 @@ records = 5
 columns = ["*"]
 [training]
 kinds = ["training"]
+[ledger]
+folder = "{}"
 )",
-                            serial, more, epsilon),
+                            serial, more, epsilon, Folder().string()),
                 "north/policy.toml");
   }
   void Sign(const std::string& officer = "officer") {
@@ -181,10 +178,9 @@ kinds = ["training"]
     return Tacet(
         {"client", "policy", "pin", fingerprint, "--home", "north", "--key-file", "north.key"});
   }
-  absl::Status ChargeOtherDataUnder(uint64_t serial) {
+  absl::Status ChargeOthersUnder(uint64_t serial) {
     TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::LedgerFolder::Open(Folder()));
-    TACET_ASSIGN_OR_RETURN(ledger::OpenedLedger opened,
-                           folder.OpenOrCreate({.name = "other.csv", .digest = {1}}, {}, {}, 1));
+    TACET_ASSIGN_OR_RETURN(ledger::OpenedLedger opened, folder.OpenOrCreate("staff", {}, {}, 1));
     TACET_ASSIGN_OR_RETURN(const auto ledger, ledger::PrivacyLedger::Create(std::move(opened)));
     return ledger->AdoptPolicy({1}, serial);
   }
@@ -222,13 +218,13 @@ TEST_F(PolicyProgramTest, TheOperatorWeakensNothing) {
   EXPECT_FALSE(std::filesystem::exists(Folder()));
   EXPECT_FALSE(std::filesystem::exists(path_ / "north/ledger.anchor"));
 
-  // A later policy was seen, if only over other data.
-  ASSERT_TRUE(ChargeOtherDataUnder(3).ok());
+  // A later policy was seen, if only over other people.
+  ASSERT_TRUE(ChargeOthersUnder(3).ok());
   WritePolicy(2, 1e6);
   Sign();
   EXPECT_THAT(Refusal("north"),
-              HasSubstr("north/policy.toml has serial number 2, but data of this site were charged "
-                        "under number 3"));
+              HasSubstr("north/policy.toml has serial number 2, but a population of this site was "
+                        "charged under number 3"));
   EXPECT_FALSE(std::filesystem::exists(path_ / "north/ledger.anchor"));
 
   std::string digits = other;
@@ -278,14 +274,15 @@ privacy = {{ epsilon_per_year = 2.0, delta = 1e-5, units = ["record"] }}
 federation = {{ min_participants = 3, committee_seats = 3, committee_corrupt = 0 }}
 data = {{ records = 1, columns = {} }}
 training = {{ kinds = ["query"] }}
+ledger = {{ folder = "{}" }}
 query = {}
 )",
-                            serial, columns, query),
+                            serial, columns, Folder().string(), query),
                 "north/policy.toml");
     Sign();
-    const Outcome run =
-        Tacet({"client", "run", "--home", "north", "--key-file", "north.key", "--server",
-               "127.0.0.1:1", "--data", "north.csv", "--ledger-rule", "announced-attempts"});
+    const Outcome run = Tacet({"client", "run", "--home", "north", "--key-file", "north.key",
+                               "--server", "127.0.0.1:1", "--data", "north.csv", "--ledger-rule",
+                               "announced-attempts", "--ledger", Folder()});
     EXPECT_EQ(run.exit_code, 1) << run.out;
     EXPECT_FALSE(std::filesystem::exists(Folder()));
     EXPECT_FALSE(std::filesystem::exists(path_ / "north/ledger.anchor"));
@@ -305,6 +302,200 @@ TEST_F(QueryPolicyProgramTest, ARefusedQueryChargesNothing) {
               HasSubstr("query.kinds: question \"status\" has the kind crosstab"));
   EXPECT_THAT(RefusalBy(3, R"(["*"])", "{ floor = 6 }"),
               HasSubstr("query.floor: floor is 5, at least 6 is required"));
+}
+
+// Tables of sites, in a federation that answers a query.
+class PopulationTest : public PolicyProgramTest {
+ protected:
+  void SetUp() override {
+    SetUpFederation(R"(
+[privacy]
+target_epsilon = 1.0
+max_units = 1000
+[[question]]
+name = "age"
+kind = "mean"
+column = "age"
+low = 20
+high = 100
+)",
+                    "--query");
+    for (int i = 0; i < kPatients; ++i) {
+      rows_.push_back(fmt::format("{},{},{}", 20 + i % 70, 90 + 7 * i % 113, 1000 + i));
+    }
+    WriteTable("patients.csv", "age,sbp,number", rows_);
+  }
+  void WriteTable(const std::string& name, const std::string& header,
+                  const std::vector<std::string>& rows) {
+    WriteConfig(fmt::format("{}\n{}\n", header, fmt::join(rows, "\n")), name);
+  }
+  // `tacet client run` of a site until it asks the server, which is not there. What it warned of.
+  std::string Begin(const std::string& site, const std::string& table,
+                    const std::filesystem::path& ledgers) {
+    std::filesystem::remove(path_ / "begun-stderr");
+    const pid_t process = StartAs(site,
+                                  {"client", "run", "--home", site, "--key-file", site + ".key",
+                                   "--server", "127.0.0.1:1", "--data", table, "--ledger", ledgers},
+                                  "begun-");
+    Await([this] { return Read("begun-stderr").find("trying again") != std::string::npos; });
+    ::kill(process, SIGKILL);
+    WaitFor(process, "begun-");
+    return Read("begun-stderr");
+  }
+  std::string BeginRefused(const std::string& site, const std::filesystem::path& ledgers,
+                           const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"client",     "run",          "--home",   site,
+                                          "--key-file", site + ".key",  "--server", "127.0.0.1:1",
+                                          "--data",     "patients.csv", "--ledger", ledgers};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = Tacet(std::move(arguments));
+    EXPECT_NE(outcome.exit_code, 0) << outcome.out;
+    return outcome.err;
+  }
+  // Populations with a ledger in the folder.
+  std::vector<std::string> Populations(const std::filesystem::path& ledgers) {
+    const auto list =
+        base::JsonValue::Parse(Tacet({"ledger", "list", "--ledger", ledgers, "--json"}).out);
+    EXPECT_TRUE(list.ok()) << list.status();
+    std::vector<std::string> populations;
+    for (const base::JsonValue& ledger : list->items()) {
+      populations.push_back(*ledger.Find("population")->AsString());
+    }
+    return populations;
+  }
+  // The policy of a home, signed by its officer, with these keys of section [ledger].
+  void Declare(const std::string& site, const std::string& ledger, const std::string& officer) {
+    WriteConfig(fmt::format(R"(
+policy = {{ sites = ["{}"], serial = 1 }}
+privacy = {{ epsilon_per_year = 2.0, delta = 1e-5, units = ["record"] }}
+federation = {{ min_participants = 3, committee_seats = 3, committee_corrupt = 0 }}
+data = {{ records = 1, columns = ["*"] }}
+training = {{ kinds = ["query"] }}
+ledger = {{ folder = "{}", {} }}
+)",
+                            site, ledgers_.string(), ledger),
+                site + "/policy.toml");
+    const Outcome made = Tacet({"client", "policy", "sign", site + "/policy.toml", "--officer",
+                                officer + ".key", "--key-file", officer + ".unlock"});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+  }
+  void PinAt(const std::string& site, const std::string& fingerprint) {
+    const Outcome pinned = Tacet(
+        {"client", "policy", "pin", fingerprint, "--home", site, "--key-file", site + ".key"});
+    EXPECT_EQ(pinned.exit_code, 0) << pinned.err;
+  }
+
+  static constexpr int kPatients = 260;
+  std::vector<std::string> rows_;
+  const std::filesystem::path ledgers_ = path_ / "hospital";
+};
+
+// On the old code, 260 patients shuffled under a dated name had a ledger of their own, with the
+// whole budget, in a new home; in this one they were refused as a lost ledger.
+TEST_F(PopulationTest, EveryTableChargesTheOneLedger) {
+  EXPECT_EQ(Begin("north", "patients.csv", ledgers_).find("warning"), std::string::npos);
+  std::vector<std::string> shuffled = rows_;
+  std::ranges::reverse(shuffled);
+  WriteTable("patients-2026-11.csv", "age,sbp,number", shuffled);
+  shuffled.push_back("50,120,2000");
+  WriteTable("one-more.csv", "age,sbp,number", shuffled);
+  WriteTable("columns.csv", "age,weight", {"30,70", "40,81"});
+  for (const std::string table : {"patients-2026-11.csv", "one-more.csv", "columns.csv"}) {
+    EXPECT_THAT(Begin("north", table, ledgers_),
+                HasSubstr(table + " holds other data than this training ran with before. They are "
+                                  "charged to the same ledger"));
+    EXPECT_THAT(Populations(ledgers_), ::testing::ElementsAre("main")) << table;
+  }
+  EXPECT_EQ(Begin("north", "columns.csv", ledgers_).find("warning"), std::string::npos);
+  EXPECT_THAT(BeginRefused("north", ledgers_, {"--data-set", "other"}), HasSubstr("--data-set"));
+}
+
+TEST_F(PopulationTest, OnlyASignedPolicyDeclaresAnotherPopulation) {
+  // No setting of the site does.
+  WriteConfig("[ledger]\npopulation = \"staff\"\n", "own.toml");
+  EXPECT_THAT(BeginRefused("south", ledgers_, {"--config", "own.toml"}),
+              HasSubstr("unknown key `ledger.population`"));
+  Begin("north", "patients.csv", ledgers_);
+  const std::string officer = NewOfficer("officer");
+  NewOfficer("other");
+  PinAt("south", officer);
+  // Nor a policy that another one signed, or that does not say that they are other people.
+  Declare("south", "population = \"staff\", others = true", "other");
+  EXPECT_THAT(BeginRefused("south", ledgers_), HasSubstr("this site's officer is"));
+  EXPECT_THAT(Populations(ledgers_), ::testing::ElementsAre("main"));
+  Declare("south", "population = \"staff\", others = true", "officer");
+  const std::string warned = Begin("south", "patients.csv", ledgers_);
+  EXPECT_THAT(warned, HasSubstr("about 100 % of the rows of patients.csv are in the tables of the "
+                                "population \"main\", too, and are charged to \"staff\""));
+  EXPECT_THAT(Populations(ledgers_), ::testing::ElementsAre("main", "staff"));
+  EXPECT_THAT(BeginRefused("south", path_ / "elsewhere"), HasSubstr("ledger.folder"));
+  // It has an anchor of its own, in the home, too.
+  EXPECT_TRUE(std::filesystem::exists(ledgers_ / "staff.ledger.anchor"));
+  std::filesystem::copy_file(path_ / "north/ledger.anchor", path_ / "south/ledger.anchor",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(BeginRefused("south", ledgers_),
+              HasSubstr("is an anchor of the population \"main\", not of \"staff\""));
+}
+
+// What the sketch holds, and what was found, is in no other file: run, state, log, ledgers, anchors
+// and home are what audits, backups and servers get.
+TEST_F(PopulationTest, NothingOfTheSketchLeavesItsFolder) {
+  Begin("north", "patients.csv", ledgers_);
+  PinAt("south", NewOfficer("officer"));
+  Declare("south", "population = \"staff\", others = true", "officer");
+  ASSERT_THAT(Begin("south", "patients.csv", ledgers_), HasSubstr("about 100 %"));
+  const auto folder = storage::file::SketchFolder::Open(ledgers_);
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  const std::string key(base::AsText(folder->key().Expose()));
+  const std::string sketch = ReadAll(ledgers_ / "sketch/main.rows");
+  ASSERT_GT(sketch.size(), 42u + 8 * 20);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
+    if (!entry.is_regular_file() || entry.path().parent_path() == ledgers_ / "sketch") continue;
+    const std::string content = ReadAll(entry.path());
+    EXPECT_EQ(content.find(key), std::string::npos) << entry.path();
+    for (size_t at = 42; at + 32 < sketch.size(); at += 8) {
+      EXPECT_EQ(content.find(sketch.substr(at, 8)), std::string::npos) << entry.path();
+    }
+    if (entry.path().filename() == "begun-stderr") continue;  // what the site's people read
+    EXPECT_EQ(content.find("of the rows of"), std::string::npos) << entry.path();
+  }
+  for (const std::string command : {"list", "show"}) {
+    std::vector<std::string> arguments = {"ledger", command, "--json"};
+    if (command == "list") {
+      arguments.insert(arguments.end(), {"--ledger", ledgers_});
+    } else {
+      arguments.push_back(ledgers_ / "staff.ledger");
+    }
+    const Outcome told = Tacet(arguments);
+    EXPECT_EQ(told.exit_code, 0) << told.err;
+    EXPECT_EQ(told.out.find("rows"), std::string::npos);
+  }
+}
+
+// Two sites on one machine that name one ledger folder: a charge would stand for both.
+TEST_F(PopulationTest, TwoMembersOfAFederationHaveTwoFolders) {
+  Begin("north", "patients.csv", ledgers_);
+  const auto site = storage::file::SiteFolder::Open(path_ / "north");
+  ASSERT_TRUE(site.ok()) << site.status();
+  const auto membership = site->Joined();
+  ASSERT_TRUE(membership.ok()) << membership.status();
+  {  // as north does in its first attempt
+    const auto folder = storage::file::LedgerFolder::Open(ledgers_);
+    auto opened = folder->OpenOrCreate("main", {}, {path_ / "north/ledger.anchor"}, 1);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    const auto ledger = ledger::PrivacyLedger::Create(*std::move(opened));
+    ASSERT_TRUE(ledger.ok()) << ledger.status();
+    ledger::AttemptCost cost =
+        ledger::AttemptCostOf(membership->manifest.manifest(), (*ledger)->header(),
+                              ledger::ChargingRule::kAnnouncedAttempts);
+    cost.member = static_cast<uint32_t>(*membership->member);
+    ASSERT_TRUE((*ledger)->ChargeForSealing(cost, {}).ok());
+  }
+  EXPECT_THAT(BeginRefused("south", ledgers_),
+              HasSubstr(fmt::format("is charged for member {} of this federation, and this is "
+                                    "member",
+                                    *membership->member)));
+  EXPECT_EQ(Begin("south", "patients.csv", path_ / "clinic").find("warning"), std::string::npos);
 }
 
 }  // namespace

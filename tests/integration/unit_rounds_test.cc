@@ -13,7 +13,6 @@
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/data/handwriting.h"
-#include "tacet/ledger/data_digest.h"
 #include "tacet/simulation/local_channel.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
@@ -152,9 +151,7 @@ TEST_F(UnitRoundsTest, TheLedgerChargesWhatARecordSpent) {
   EXPECT_GE(recorder_.rounds[2].charged_epsilon, result->ledger.epsilon());
   const auto store = *RunDirectory::Open(path_ / "run");
   ledger::LedgerHeader header;
-  header.data_set = spec.data.name;
-  header.data_digest =
-      ledger::KeyedDataDigest(*store->DataKey(), ledger::kLedgerDigest, spec.data.digest);
+  header.population = spec.data.name;
   header.unit = accounting::Unit::kRecord;
   header.neighbouring = accounting::Neighbouring::kZeroOut;
   header.spending.delta = spec.manifest.privacy.delta;

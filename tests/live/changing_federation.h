@@ -67,7 +67,7 @@ class ChangingFederation {
 
   static ledger::LedgerHeader Header() {
     ledger::LedgerHeader header;
-    header.data_set = "ward 3";
+    header.population = "ward 3";
     header.spending.composition = accounting::Composition::kAnyEvents;
     return header;
   }

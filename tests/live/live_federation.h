@@ -188,7 +188,7 @@ class LiveFederation {
     options.kept_rounds = kept_rounds;
     RestartServer();
     ledger::LedgerHeader header;
-    header.data_set = "ward 3";
+    header.population = "ward 3";
     for (uint64_t number = 0; number < members.manifest().members().size(); ++number) {
       sites.push_back(std::make_unique<Site>(number, *this, header));
       Site& site = *sites.back();

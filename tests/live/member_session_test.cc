@@ -454,7 +454,7 @@ TEST(MemberSessionTest, WithDummyUploadsASpentBudgetSendsZeros) {
   agreement.sampling.cohort = 5;  // every coin falls on yes
   LiveFederation live(agreement);
   ledger::LedgerHeader header;
-  header.data_set = "ward 3";
+  header.population = "ward 3";
   header.spending.budget_epsilon = 1e-3;
   live.site(0).memory_ledger = ledger::testing::NewMemoryLedger(header);
   live.Restart(live.site(0));
@@ -483,7 +483,7 @@ TEST(MemberSessionTest, GivesItsDataAsOftenAsAgreedAndZerosAfterwards) {
 TEST(MemberSessionTest, ABudgetThatIsSpentSealsNothing) {
   LiveFederation live(protocol::testing::SmallAgreement());
   ledger::LedgerHeader header;
-  header.data_set = "ward 3";
+  header.population = "ward 3";
   header.spending.budget_epsilon = 1e-3;
   for (auto& site : live.sites) {
     if (site->number != 0 && site->number != 1) continue;

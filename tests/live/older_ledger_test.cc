@@ -64,7 +64,7 @@ TEST(OlderLedgerTest, ARefusedAttemptIsKnown) {
   spec.sampling.cohort = 5;  // every coin falls on yes
   LiveFederation live(spec);
   ledger::LedgerHeader header;
-  header.data_set = "ward 3";
+  header.population = "ward 3";
   header.spending.budget_epsilon = 1e-3;
   LiveFederation::Site& site = live.site(0);
   site.memory_ledger = ledger::testing::NewMemoryLedger(header);

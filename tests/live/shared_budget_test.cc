@@ -55,7 +55,7 @@ class SharedBudgetTest : public ::testing::Test {
  protected:
   static ledger::LedgerHeader Header() {
     ledger::LedgerHeader header;
-    header.data_set = "ward 3";
+    header.population = "ward 3";
     header.spending.composition = accounting::Composition::kAnyEvents;
     return header;
   }
@@ -169,8 +169,9 @@ TEST_F(SharedBudgetTest, WhatIsSentAfterARefusalHoldsNoData) {
   agreement.sampling.min_participants = 5;
   LiveFederation live(agreement);
   LiveFederation::Site& site = live.site(0);
-  const ledger::AttemptCost cost =
+  ledger::AttemptCost cost =
       ledger::AttemptCostOf(live.members.manifest().manifest(), site.ledger->header(), site.rule);
+  cost.member = 0;
   const std::vector<secagg::AttemptNumber> before = {{.round = 0}, {.round = 1}};
   ASSERT_TRUE(site.ledger->ChargeAnnounced(cost, before).ok());
   live.Run();

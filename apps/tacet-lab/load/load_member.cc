@@ -18,7 +18,7 @@ namespace {
 
 ledger::LedgerHeader HeaderOf(const agreement::ManifestSpec& agreed) {
   ledger::LedgerHeader header = ledger::LedgerHeaderOf(agreed);
-  header.data_set = "load";
+  header.population = "load";
   header.created = base::SystemUnixSeconds();
   return header;
 }

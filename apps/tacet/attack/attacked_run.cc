@@ -80,9 +80,15 @@ absl::StatusOr<crypto::SecretBytes> DataKeyOf(const RunDirectory& directory) {
 absl::Status CheckData(const run::RunRecord& run, const Dataset& all,
                        const crypto::SecretBytes& key) {
   TACET_ASSIGN_OR_RETURN(const Dataset arranged, run::ArrangeRunData(run.config, all));
-  const crypto::Digest digest =
-      ledger::KeyedDataDigest(key, ledger::kLedgerDigest, data::DatasetDigest(arranged));
-  if (digest == run.ledger->header.data_digest) return absl::OkStatus();
+  const std::filesystem::path digest = run.path / storage::file::kDataDigestFile;
+  std::error_code error;
+  if (!std::filesystem::exists(digest, error)) {
+    return base::NotFound("{} is missing: nobody can tell whether the data are those of the run",
+                          digest.string());
+  }
+  TACET_ASSIGN_OR_RETURN(const bool same,
+                         storage::file::AreDataOfRun(digest, key, data::DatasetDigest(arranged)));
+  if (same) return absl::OkStatus();
   return base::FailedPrecondition(
       "{} holds other data than the run in {} was trained on: --data names where they lie now",
       all.name(), run.path.string());

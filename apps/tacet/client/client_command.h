@@ -13,9 +13,6 @@ std::unique_ptr<program::Command> NewClientCommand();
 // `tacet client policy`.
 std::unique_ptr<program::Command> NewClientPolicyCommand();
 
-// `tacet ledger rebind`.
-std::unique_ptr<program::Command> NewLedgerRebindCommand();
-
 // `tacet client check`, in builds with the network.
 std::unique_ptr<program::Command> NewClientCheckCommand();
 

@@ -70,18 +70,21 @@ class ClientRunCommand : public program::Command {
     std::optional<program::StopSignal> stop;
     TACET_ASSIGN_OR_RETURN(
         const SiteMemberEnd end,
-        member->Run({.training = training,
-                     .updates = *updates,
-                     .own_code = external_.chosen(),
-                     .out = json_ ? stderr : stdout},
-                    {.stop = program::StopSignal::Arrived,
-                     .on_begin =
-                         [&] {
-                           Introduce(member->membership(), training);
-                           stop.emplace("\ntacet: ending; once more to end at once\n");
-                         },
-                     .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
-                     .on_progress = [this](const MemberSession& now) { TellEvents(now); }}));
+        member->Run(
+            {.training = training,
+             .updates = *updates,
+             .own_code = external_.chosen(),
+             .out = json_ ? stderr : stdout},
+            {.stop = program::StopSignal::Arrived,
+             .on_warning =
+                 [](const std::string& text) { fmt::print(stderr, "tacet: warning: {}\n", text); },
+             .on_begin =
+                 [&] {
+                   Introduce(member->membership(), training);
+                   stop.emplace("\ntacet: ending; once more to end at once\n");
+                 },
+             .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
+             .on_progress = [this](const MemberSession& now) { TellEvents(now); }}));
     if (!end.failure.ok()) {
       return base::Annotate(end.failure,
                             "--train-with failed, and zeros were sealed in its place. Repair the "

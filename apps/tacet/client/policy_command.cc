@@ -89,10 +89,10 @@ class PolicySignCommand : public program::Command {
     const std::filesystem::path signature = SignaturePath(policy_);
     TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(signature, policy::SignPolicy(text, officer)));
     fmt::print(
-        "signature   {}\nserial      {}\nsites       {}\nlimit       epsilon {} a year at "
-        "delta {}\n",
-        signature.string(), policy.serial, fmt::join(policy.sites, ", "), policy.epsilon_per_year,
-        policy.delta);
+        "signature   {}\nserial      {}\nsites       {}\npopulation  {}\nlimit       epsilon {} a "
+        "year at delta {}\n",
+        signature.string(), policy.serial, fmt::join(policy.sites, ", "), policy.population,
+        policy.epsilon_per_year, policy.delta);
     return absl::OkStatus();
   }
 
@@ -222,6 +222,7 @@ class PolicyCheckCommand : public program::Command {
       fmt::print("{}\n", base::JsonValue::MakeObject()
                              .Set("policy", signed_policy.source)
                              .Set("serial", signed_policy.policy.serial)
+                             .Set("population", signed_policy.policy.population)
                              .Set("allowed", violations.empty())
                              .Set("violations", std::move(list))
                              .Set("attempts", attempts)

@@ -15,14 +15,14 @@ using ledger::LedgerEntry;
 
 absl::StatusOr<std::unique_ptr<RunLedger>> RunLedger::Open(
     const std::filesystem::path& path, const agreement::Manifest& manifest,
-    std::span<const agreement::EpochLink> earlier, std::string_view data_set,
-    const crypto::Digest& data_digest, storage::file::DiskCalls& disk) {
+    std::span<const agreement::EpochLink> earlier, std::string_view population,
+    storage::file::DiskCalls& disk) {
   absl::StatusOr<ledger::OpenedLedger> opened = storage::file::LedgerFile::Open(path, disk);
   if (opened.status().code() == absl::StatusCode::kNotFound) {
     ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest.spec());
     header.spending.composition = accounting::Composition::kAnyEvents;  // members may change
-    header.data_set = data_set;
-    header.data_digest = data_digest;
+    header.population = population;
+    header.identity = manifest.federation();
     header.created = base::SystemUnixSeconds();
     opened = storage::file::LedgerFile::OpenOrCreate(path, header, disk);
   }
@@ -57,6 +57,7 @@ absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
       missing.push_back(
           {.federation = record.federation,
            .label = record.label,
+           .member = record.member,
            .kind = kind,
            .rule = rule,
            .event = ledger::AttemptEvent(AgreedUnder(record.label.manifest_hash), rule),
@@ -79,9 +80,9 @@ absl::Status RunLedger::Update(const ledger::PrivacyLedger& ledger) {
       entries_, [this](const LedgerEntry& entry) { return IsOfTraining(entry); }));
   if (known < own) {
     return base::DataLoss(
-        "the run has {} attempts of this training, the ledger of \"{}\" knows {} of them: it is "
-        "an older one; put the last one back",
-        own, ledger.header().data_set, known);
+        "the run has {} attempts of this training, the ledger of the population \"{}\" knows {} of "
+        "them: it is an older one; put the last one back",
+        own, ledger.header().population, known);
   }
   std::ranges::stable_sort(missing, {}, &LedgerEntry::time);
   for (LedgerEntry& entry : missing) TACET_RETURN_IF_ERROR(Append(std::move(entry)));
@@ -99,12 +100,11 @@ absl::StatusOr<accounting::EpsilonBounds> RunLedger::Epsilon() const {
   return spending.Epsilon();
 }
 
-absl::Status CheckHasChargesOf(const std::filesystem::path& path, const crypto::Digest& data_digest,
+absl::Status CheckHasChargesOf(const std::filesystem::path& path,
                                const ledger::PrivacyLedger& ledger) {
   const absl::StatusOr<ledger::RecoveredLedger> copy = storage::file::LedgerFile::Read(path);
   if (copy.status().code() == absl::StatusCode::kNotFound) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(copy.status());
-  if (copy->header.data_digest != data_digest) return absl::OkStatus();
   std::set<ledger::ChargeLabel> known;
   for (const LedgerEntry& entry : ledger.entries()) known.insert(entry.label);
   for (const ledger::LedgerRefusal& refusal : ledger.refusals()) known.insert(refusal.label);
@@ -112,9 +112,10 @@ absl::Status CheckHasChargesOf(const std::filesystem::path& path, const crypto::
       copy->entries, [&](const LedgerEntry& entry) { return !known.contains(entry.label); });
   if (missing == 0) return absl::OkStatus();
   return base::DataLoss(
-      "{} has {} attempts of which the ledger of \"{}\" knows {}: it is an older one; put the last "
-      "one back",
-      path.string(), copy->entries.size(), ledger.header().data_set,
+      "{} has {} attempts of which the ledger of the population \"{}\" knows {}: it is an older "
+      "one; "
+      "put the last one back",
+      path.string(), copy->entries.size(), ledger.header().population,
       copy->entries.size() - static_cast<size_t>(missing));
 }
 
@@ -132,7 +133,8 @@ absl::Status RunLedger::Append(LedgerEntry entry) {
   const ledger::KnownEnd& known = store_->known();
   entry.time = std::max(entry.time, known.last_time);
   const base::Bytes record = ledger::WriteLedgerRecord(entry, known.end.head);
-  TACET_RETURN_IF_ERROR(store_->Append(record, {.end = {.genesis = known.end.genesis,
+  TACET_RETURN_IF_ERROR(store_->Append(record, {.end = {.population = known.end.population,
+                                                        .genesis = known.end.genesis,
                                                         .count = known.end.count + 1,
                                                         .head = ledger::RecordHash(record)},
                                                 .last_time = entry.time}));

@@ -1,4 +1,4 @@
-// Charges of one training in its run directory, copied from the ledger of the site's data: what
+// Charges of one training in its run directory, copied from the ledger of its population: what
 // `tacet report` and `tacet audit` read, and may be given to others.
 #ifndef TACET_APPS_TACET_CLIENT_RUN_LEDGER_H_
 #define TACET_APPS_TACET_CLIENT_RUN_LEDGER_H_
@@ -31,11 +31,10 @@ namespace tacet::app::client {
 // not in it.
 class RunLedger {
  public:
-  // The copy in `path`, made when it is missing. All must outlive it.
+  // The copy in `path`, made for `population` when it is missing. All must outlive it.
   static absl::StatusOr<std::unique_ptr<RunLedger>> Open(
       const std::filesystem::path& path, const agreement::Manifest& manifest,
-      std::span<const agreement::EpochLink> earlier, std::string_view data_set,
-      const crypto::Digest& data_digest,
+      std::span<const agreement::EpochLink> earlier, std::string_view population,
       storage::file::DiskCalls& disk = storage::file::DiskCalls::System());
 
   // Adds what `ledger` has charged since. Unavailable when the disk fails: the next call goes on.
@@ -71,8 +70,8 @@ class RunLedger {
 };
 
 // Whether `ledger` has every attempt of another training's run, whose copy is in `path`. OK when
-// there is no copy, or one about other data than `data_digest`. DataLoss when one is missing.
-absl::Status CheckHasChargesOf(const std::filesystem::path& path, const crypto::Digest& data_digest,
+// there is no copy. DataLoss when one is missing.
+absl::Status CheckHasChargesOf(const std::filesystem::path& path,
                                const ledger::PrivacyLedger& ledger);
 
 }  // namespace tacet::app::client

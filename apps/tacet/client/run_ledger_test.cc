@@ -19,7 +19,7 @@ class RunLedgerTest : public ::testing::Test {
  protected:
   RunLedgerTest() {
     ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest().spec());
-    header.data_set = "ward 3";
+    header.population = "ward 3";
     ledger_ = *ledger::PrivacyLedger::Create(ledger::LedgerInMemory(header));
   }
 
@@ -32,7 +32,7 @@ class RunLedgerTest : public ::testing::Test {
   }
   absl::StatusOr<std::unique_ptr<RunLedger>> Open(
       storage::file::DiskCalls& disk = storage::file::DiskCalls::System()) {
-    return RunLedger::Open(folder_.path() / "ledger", manifest(), {}, "ward 3", {}, disk);
+    return RunLedger::Open(folder_.path() / "ledger", manifest(), {}, "ward 3", disk);
   }
   void ExpectRounds(const RunLedger& run, uint32_t rounds) {
     std::set<uint32_t> seen;

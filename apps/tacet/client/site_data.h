@@ -1,25 +1,21 @@
-// Data of a site as its ledger knows them.
+// Data of a site that only their user's own program reads.
 #ifndef TACET_APPS_TACET_CLIENT_SITE_DATA_H_
 #define TACET_APPS_TACET_CLIENT_SITE_DATA_H_
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 
-#include "tacet/data/dataset.h"
-#include "tacet/storage/file/ledger_folder.h"
+#include "tacet/simulation/simulation.h"
 
 namespace tacet::app::client {
 
-// Name and digest of the files in `path`, however they are read, or of one client's part of them.
-absl::StatusOr<storage::file::SiteData> SiteDataOfFiles(const std::filesystem::path& path,
-                                                        const std::optional<uint64_t>& client);
-// The same of data that were read from `path`, or drawn where that is empty.
-absl::StatusOr<storage::file::SiteData> SiteDataOf(const std::filesystem::path& path,
-                                                   const std::optional<uint64_t>& client,
-                                                   const data::Dataset& all);
+// The last part of a path, in printable ASCII.
+std::string NameOfData(const std::filesystem::path& path);
+
+// Name and digest of the files in `path`, whatever they hold.
+absl::StatusOr<simulation::SimulatedData> DataOfFiles(const std::filesystem::path& path);
 
 }  // namespace tacet::app::client
 

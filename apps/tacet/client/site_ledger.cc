@@ -8,6 +8,8 @@
 #include "apps/tacet/privacy/ledger_place.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/ledger/ledger_in_memory.h"
+#include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/member_state_folder.h"
 
 namespace tacet::app::client {
@@ -22,12 +24,13 @@ constexpr std::string_view kAnchor = "ledger.anchor";
 
 absl::StatusOr<fs::path> FolderOf(const SiteLedgerSpec& spec) {
   const std::string& given = spec.config.folder;
-  const std::string only = spec.policy.has_value() ? spec.policy->policy.ledger_folder : "";
-  if (!only.empty() && !given.empty() && fs::path(given) != fs::path(only)) {
+  if (!spec.policy.has_value()) return privacy::LedgerFolderPath(given);
+  const std::string& only = spec.policy->policy.ledger_folder;
+  if (!given.empty() && fs::path(given) != fs::path(only)) {
     return base::PermissionDenied("{}: ledger.folder: the ledgers are in {}, not in {}",
                                   spec.policy->source, only, given);
   }
-  return privacy::LedgerFolderPath(only.empty() ? given : only);
+  return fs::path(only);
 }
 
 // The rule that policy or flag names; nothing when none does.
@@ -67,9 +70,9 @@ absl::Status CheckRule(const SiteLedgerSpec& spec, const SiteLedger& site) {
   });
   if (other == charges.end()) return absl::OkStatus();
   return base::FailedPrecondition(
-      "this training was charged by {} in the ledger of \"{}\": it cannot go on by {}, rules are "
-      "never mixed",
-      ledger::ChargingRuleName(other->rule), site.ledger->header().data_set,
+      "this training was charged by {} in the ledger of the population \"{}\": it cannot go on by "
+      "{}, rules are never mixed",
+      ledger::ChargingRuleName(other->rule), site.ledger->header().population,
       ledger::ChargingRuleName(site.rule));
 }
 
@@ -120,8 +123,8 @@ absl::Status CheckLatestPolicy(const SiteLedgerSpec& spec,
   const uint64_t serial = spec.policy->policy.serial;
   if (serial >= latest) return absl::OkStatus();
   return base::FailedPrecondition(
-      "{} has serial number {}, but data of this site were charged under number {}: put the later "
-      "policy back, or have the officer sign this one with a larger number",
+      "{} has serial number {}, but a population of this site was charged under number {}: put the "
+      "later policy back, or have the officer sign this one with a larger number",
       spec.policy->source, serial, latest);
 }
 
@@ -132,18 +135,34 @@ absl::Status AdoptPolicy(const SiteLedgerSpec& spec, ledger::PrivacyLedger& ledg
   }
   if (!ledger.policy().has_value()) return absl::OkStatus();
   return base::FailedPrecondition(
-      "\"{}\" is charged under the policy number {} of its officer, and this home has none: pin "
-      "the "
-      "officer (tacet client policy pin) and put policy.toml into {}",
-      ledger.header().data_set, ledger.policy()->serial, spec.home.string());
+      "the population \"{}\" is charged under the policy number {} of its officer, and this home "
+      "has "
+      "none: pin the officer (tacet client policy pin) and put policy.toml into {}",
+      ledger.header().population, ledger.policy()->serial, spec.home.string());
+}
+
+// Before the home's anchors name the ledger: another site's is not this one's.
+absl::Status CheckMember(const SiteLedgerSpec& spec, const fs::path& path) {
+  absl::StatusOr<ledger::RecoveredLedger> found = storage::file::LedgerFile::Read(path);
+  if (!found.ok()) return absl::OkStatus();  // LedgerFolder tells what is wrong
+  ledger::OpenedLedger read = ledger::LedgerInMemory(found->header);
+  read.found = *std::move(found);
+  TACET_ASSIGN_OR_RETURN(const auto ledger, ledger::PrivacyLedger::Create(std::move(read)));
+  ledger::AttemptCost cost;
+  cost.federation = spec.manifest.federation();
+  cost.training = spec.manifest.spec().training;
+  cost.manifest_hash = spec.manifest.hash();
+  cost.member = spec.member;
+  return ledger->CheckMember(cost);
 }
 
 }  // namespace
 
 void LedgerFlags::Register(program::Options& options) {
   options.AddString("ledger",
-                    "folder with the ledgers of this site's data sets; when not given, "
-                    "$XDG_DATA_HOME/tacet/ledger or ~/.local/share/tacet/ledger",
+                    "folder with the ledger of this site's population, which every table used with "
+                    "it charges; when not given, $XDG_DATA_HOME/tacet/ledger or "
+                    "~/.local/share/tacet/ledger",
                     &folder_);
   options.AddString("ledger-anchor",
                     "file in another place, such as a share, that remembers the ledger's end",
@@ -157,17 +176,15 @@ void LedgerFlags::Register(program::Options& options) {
                     "of a new ledger: any-events (the default), or one-event for one federation "
                     "alone",
                     &composition_);
-  options.AddString("data-set", "name of the data in the ledger; when not given, of their file",
-                    &data_set_);
-  options.AddDouble("budget-epsilon",
-                    "of a new ledger: largest epsilon that this site lets its data spend in all",
-                    &budget_epsilon_);
+  options.AddDouble(
+      "budget-epsilon",
+      "of a new ledger: largest epsilon that this site lets its population spend in all",
+      &budget_epsilon_);
 }
 
 absl::StatusOr<run::LedgerConfig> LedgerFlags::Over(run::LedgerConfig config) const {
   if (folder_.has_value()) config.folder = *folder_;
   if (anchor_.has_value()) config.anchor = *anchor_;
-  if (data_set_.has_value()) config.data_set = *data_set_;
   if (budget_epsilon_.has_value()) config.budget_epsilon = *budget_epsilon_;
   if (composition_.has_value()) {
     TACET_ASSIGN_OR_RETURN(config.composition, accounting::ParseComposition(*composition_));
@@ -179,21 +196,22 @@ absl::StatusOr<run::LedgerConfig> LedgerFlags::Over(run::LedgerConfig config) co
 }
 
 absl::StatusOr<SiteLedger> OpenSiteLedger(const SiteLedgerSpec& spec) {
-  TACET_ASSIGN_OR_RETURN(const fs::path path, FolderOf(spec));
   SiteLedger site;
+  TACET_ASSIGN_OR_RETURN(site.folder, FolderOf(spec));
   TACET_ASSIGN_OR_RETURN(const std::optional<ChargingRule> named, NamedRule(spec));
   std::vector<fs::path> anchors = AnchorsOf(spec.home);
   for (const fs::path& anchor : anchors) {
     TACET_RETURN_IF_ERROR(CheckAnchorThere(spec, anchor));
   }
   if (!spec.config.anchor.empty()) anchors.emplace_back(spec.config.anchor);
-  TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::LedgerFolder::Open(path));
+  TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::LedgerFolder::Open(site.folder));
   TACET_RETURN_IF_ERROR(CheckLatestPolicy(spec, folder));
-  storage::file::SiteData data = spec.data;
-  if (!spec.config.data_set.empty()) data.name = spec.config.data_set;
+  const std::string population = spec.policy.has_value() ? spec.policy->policy.population
+                                                         : std::string(ledger::kMainPopulation);
+  TACET_RETURN_IF_ERROR(CheckMember(spec, folder.PathOf(population)));
   TACET_ASSIGN_OR_RETURN(
       ledger::OpenedLedger opened,
-      folder.OpenOrCreate(data, TermsOf(spec), anchors, base::SystemUnixSeconds()));
+      folder.OpenOrCreate(population, TermsOf(spec), anchors, base::SystemUnixSeconds()));
   TACET_ASSIGN_OR_RETURN(site.ledger,
                          ledger::PrivacyLedger::Create(std::move(opened), base::SystemUnixSeconds,
                                                        spec.permission.year()));

@@ -1,8 +1,9 @@
-// Ledger of a site's data: where it is, how this federation is charged to it, and what must not be
-// missing from it.
+// Ledger of a site's population: where it is, how this federation is charged to it, and what must
+// not be missing from it.
 #ifndef TACET_APPS_TACET_CLIENT_SITE_LEDGER_H_
 #define TACET_APPS_TACET_CLIENT_SITE_LEDGER_H_
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -30,11 +31,12 @@ class LedgerFlags {
   absl::StatusOr<run::LedgerConfig> Over(run::LedgerConfig config) const;
 
  private:
-  std::optional<std::string> folder_, anchor_, data_set_, composition_, rule_;
+  std::optional<std::string> folder_, anchor_, composition_, rule_;
   std::optional<double> budget_epsilon_;
 };
 
 struct SiteLedger {
+  std::filesystem::path folder;
   std::unique_ptr<ledger::PrivacyLedger> ledger;
   ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;
 };
@@ -42,19 +44,19 @@ struct SiteLedger {
 struct SiteLedgerSpec {
   const std::filesystem::path& home;
   const run::LedgerConfig& config;
-  const storage::file::SiteData& data;
   const agreement::Manifest& manifest;
+  uint32_t member;  // this site's number in it
   const member::MemberState& state;
   const std::optional<SignedPolicy>& policy;
   const policy::Permission& permission;
 };
 
-// The ledger that counts for the data, or a new one. HOME/ledger.anchor and
-// HOME/state/ledger.anchor remember what this home has charged. Errors of LedgerFolder;
-// FailedPrecondition when the site's state has begun attempts and an anchor is gone, when the data
-// were charged under a policy that this home has not, or any data of the folder under a later one,
-// or when this training was charged by another rule; PermissionDenied when the policy demands
-// another place or rule.
+// The ledger of the folder's own population or of the one that the policy names, or a new one. No
+// table, name or setting of the site chooses it. HOME/ledger.anchor and HOME/state/ledger.anchor
+// remember what this home has charged. Errors of LedgerFolder; FailedPrecondition when the site's
+// state has begun attempts and an anchor is gone, when the population was charged under a policy
+// that this home has not, or any of the folder under a later one, or when this training was charged
+// by another rule; PermissionDenied when the policy demands another place or rule.
 absl::StatusOr<SiteLedger> OpenSiteLedger(const SiteLedgerSpec& spec);
 
 }  // namespace tacet::app::client

@@ -8,6 +8,7 @@
 #include "apps/tacet/client/kept_failure.h"
 #include "apps/tacet/client/site_ledger.h"
 #include "apps/tacet/client/site_policy.h"
+#include "apps/tacet/client/site_rows.h"
 #include "apps/tacet/federation/membership.h"
 #include "apps/tacet/run/policy_file.h"
 #include "tacet/base/status.h"
@@ -77,6 +78,31 @@ absl::StatusOr<policy::Permission> AskPolicy(const std::optional<SignedPolicy>& 
   return policy::Permission::ByPolicy(policy->policy, policy->source, manifest, use);
 }
 
+// Of data that look as if they were not the right ones. No table decides what is charged.
+absl::Status Warn(const SiteLedger& site, const SiteRun& run, const SiteTraining& training,
+                  const SiteMemberHooks& hooks) {
+  std::vector<std::string> warnings;
+  TACET_ASSIGN_OR_RETURN(const bool same_data, run.TakeUpData());
+  if (!same_data) {
+    warnings.push_back(fmt::format(
+        "{} holds other data than this training ran with before. They are charged to the same "
+        "ledger; if they are the wrong ones, stop this run",
+        training.data.name));
+  }
+  const std::string& path = training.config.data.path;
+  if (!path.empty()) {
+    TACET_ASSIGN_OR_RETURN(const data::CsvOptions csv, run::CsvOptionsOf(training.config));
+    for (std::string& text :
+         RowWarnings(site.folder, site.ledger->header().population, path, csv.separator)) {
+      warnings.push_back(std::move(text));
+    }
+  }
+  for (const std::string& text : warnings) {
+    if (hooks.on_warning) hooks.on_warning(text);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<SiteMemberEnd> EndOf(const MemberSession& session,
                                     const agreement::Manifest& manifest,
                                     const ledger::PrivacyLedger& ledger, const SiteRun& run,
@@ -130,13 +156,14 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
                          SiteRun::Open(spec_.home, training, membership_, run.out));
   TACET_ASSIGN_OR_RETURN(const auto state, storage::file::MemberStateFolder::Open(
                                                spec_.home / storage::file::kMemberState));
-  TACET_ASSIGN_OR_RETURN(const SiteLedger site, OpenSiteLedger({.home = spec_.home,
-                                                                .config = training.ledger,
-                                                                .data = training.site_data,
-                                                                .manifest = manifest.manifest(),
-                                                                .state = *state,
-                                                                .policy = policy,
-                                                                .permission = permission}));
+  TACET_ASSIGN_OR_RETURN(const SiteLedger site,
+                         OpenSiteLedger({.home = spec_.home,
+                                         .config = training.ledger,
+                                         .manifest = manifest.manifest(),
+                                         .member = static_cast<uint32_t>(*membership_.member),
+                                         .state = *state,
+                                         .policy = policy,
+                                         .permission = permission}));
   ledger::PrivacyLedger& ledger = *site.ledger;
   TACET_ASSIGN_OR_RETURN(const auto log,
                          storage::file::NodeLogFile::Open(spec_.home / "node-log.jsonl"));
@@ -169,6 +196,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
                                                 .rule = site.rule,
                                                 .earlier = membership_.earlier()},
                                                initial));
+  TACET_RETURN_IF_ERROR(Warn(site, *directory, training, hooks));
   if (hooks.on_begin) hooks.on_begin();
   const WireStopper stopper(*wire, hooks.stop);
   TACET_RETURN_IF_ERROR(directory->Begin(*session, ledger));

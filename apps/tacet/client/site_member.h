@@ -38,7 +38,10 @@ struct SiteMemberSpec {
 struct SiteMemberHooks {
   // Whether to end. Asked several times a second, from two threads.
   std::function<bool()> stop;
-  // The others may be empty. Once policy, ledger and state permit a session, before its first call.
+  // The others may be empty. What the site's people should look at, before `on_begin`: the run goes
+  // on, and nobody else hears of it.
+  std::function<void(const std::string& text)> on_warning;
+  // Once policy, ledger and state permit a session, before its first call.
   std::function<void()> on_begin;
   // A failure after which the call or the step is tried again.
   std::function<void(const absl::Status& trouble)> on_trouble;
@@ -60,7 +63,7 @@ struct SiteMemberEnd {
   bool complete = false;
   uint64_t charged_attempts = 0;
   // Of the training's guarantee, and as a forecast of its charges (SiteRun); of all charges in the
-  // ledger of the site's data. Infinite without a bound.
+  // ledger of the population. Infinite without a bound.
   double epsilon = 0;
   double charged_epsilon = 0;
   double ledger_epsilon = 0;

@@ -14,7 +14,6 @@
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/base/float_bytes.h"
 #include "tacet/base/status.h"
-#include "tacet/ledger/data_digest.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/upload.h"
@@ -37,22 +36,29 @@ absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::pa
   return std::unique_ptr<SiteRun>(new SiteRun(training, membership, std::move(directory), out));
 }
 
-absl::Status SiteRun::OpenRunLedger(const ledger::PrivacyLedger& ledger) {
-  // The key is in the site's home, not in the run's directory, which others may be given.
-  const std::filesystem::path home = path().parent_path();
+// The key is in the site's home, not in the run's directory, which others may be given.
+absl::StatusOr<bool> SiteRun::TakeUpData() const {
+  const std::filesystem::path digest = path() / storage::file::kDataDigestFile;
   TACET_ASSIGN_OR_RETURN(
-      const crypto::SecretBytes data_key,
-      storage::file::EnsureDataKey(home / storage::file::kDataKeyFile, path() / run::kLedgerFile));
-  const crypto::Digest data =
-      ledger::KeyedDataDigest(data_key, ledger::kLedgerDigest, training_.data.digest);
+      const crypto::SecretBytes key,
+      storage::file::EnsureDataKey(path().parent_path() / storage::file::kDataKeyFile, digest));
+  TACET_ASSIGN_OR_RETURN(const bool same,
+                         storage::file::AreDataOfRun(digest, key, training_.data.digest));
+  if (!same) {
+    TACET_RETURN_IF_ERROR(storage::file::WriteDataOfRun(digest, key, training_.data.digest));
+  }
+  return same;
+}
+
+absl::Status SiteRun::OpenRunLedger(const ledger::PrivacyLedger& ledger) {
   TACET_ASSIGN_OR_RETURN(ledger_, RunLedger::Open(path() / run::kLedgerFile, manifest_, earlier_,
-                                                  training_.data.name, data));
+                                                  ledger.header().population));
   std::set<uint32_t> before;
   for (const agreement::EpochLink& epoch : earlier_) before.insert(epoch.agreed.training);
   before.erase(manifest_.spec().training);
   for (const uint32_t training : before) {
     TACET_RETURN_IF_ERROR(
-        CheckHasChargesOf(RunFolderOf(home, training) / run::kLedgerFile, data, ledger));
+        CheckHasChargesOf(RunFolderOf(path().parent_path(), training) / run::kLedgerFile, ledger));
   }
   return ledger_->Update(ledger);
 }

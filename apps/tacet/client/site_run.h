@@ -38,9 +38,11 @@ class SiteRun {
                                                        const storage::file::Membership& membership,
                                                        std::FILE* out);
 
-  // `ledger`: of the site's data. DataLoss when it lacks attempts of this training, or of an
-  // earlier one with the same data, that the training's run has.
+  // `ledger`: of the site's population. DataLoss when it lacks attempts of this training, or of an
+  // earlier one, that the training's run has.
   absl::Status Begin(const member::MemberSession& session, const ledger::PrivacyLedger& ledger);
+  // Whether the site's data are those that the training last ran with; they are from here on.
+  absl::StatusOr<bool> TakeUpData() const;
   // Writes down every round that was applied since the last call.
   absl::Status Progress(const member::MemberSession& session, const ledger::PrivacyLedger& ledger);
   // The model, and when the federation is done the summary.

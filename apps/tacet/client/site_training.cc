@@ -35,21 +35,20 @@ absl::StatusOr<data::Dataset> OwnData(const data::Dataset& all,
   return data::SelectRows(all, chosen, fmt::format("{}, {}", all.name(), all.client_name(own)));
 }
 
-// What is charged for data that only their user's own program reads.
+// Data that only their user's own program reads.
 absl::Status LoadExternalData(const SiteDataFlags& flags, SiteTraining& training) {
   const std::string& path = training.config.data.path;
   if (path.empty()) {
     return base::InvalidArgument(
-        "--data is needed: the site's ledger counts for these data, and --draw is for the models "
-        "of tacet");
+        "--data is needed: where this site's data are, for the program that reads them; --draw is "
+        "for the models of tacet");
   }
   if (flags.client().has_value()) {
     return base::InvalidArgument(
         "--client chooses among the clients of a data set that tacet reads, and the agreed model "
         "is external: give this site's data alone");
   }
-  TACET_ASSIGN_OR_RETURN(training.site_data, SiteDataOfFiles(path, flags.client()));
-  training.data = {.name = training.site_data.name, .digest = training.site_data.digest};
+  TACET_ASSIGN_OR_RETURN(training.data, DataOfFiles(path));
   training.records = flags.records();
   return absl::OkStatus();
 }
@@ -90,8 +89,7 @@ absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedMa
   TACET_ASSIGN_OR_RETURN(
       tacet::statistics::SiteUnits units,
       tacet::statistics::SiteUnits::Create(loaded.query, table, loaded.file.person_column));
-  TACET_ASSIGN_OR_RETURN(training.site_data, SiteDataOfFiles(path, flags.client()));
-  training.data = {.name = training.site_data.name, .digest = statistics::TablesDigest(chosen)};
+  training.data = {.name = NameOfData(path), .digest = statistics::TablesDigest(chosen)};
   training.records = chosen[0].rows.size();
   training.config.run.publish_evaluation = false;
   std::vector<tacet::statistics::SiteUnits> sites;
@@ -156,10 +154,8 @@ absl::StatusOr<SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
         training.config.model.name);
   }
   TACET_ASSIGN_OR_RETURN(const data::Dataset all, run::LoadRunData(training.config));
-  TACET_ASSIGN_OR_RETURN(training.site_data,
-                         SiteDataOf(training.config.data.path, flags.client(), all));
   TACET_ASSIGN_OR_RETURN(data::Dataset own, OwnData(all, flags.client()));
-  training.data = run::LedgerDataOf(own);
+  training.data = run::RunDataOf(own);
   training.records = own.samples();
   training.most_frequent_class = data::MostFrequentClassShare(own);
   TACET_ASSIGN_OR_RETURN(const training::LearnerSpec spec, run::LearnerSpecOf(training.config));

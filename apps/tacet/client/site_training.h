@@ -14,7 +14,6 @@
 #include "apps/tacet/run/run_config.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/simulation/simulation.h"
-#include "tacet/storage/file/ledger_folder.h"
 #include "tacet/trainer/learner.h"
 
 namespace tacet::app::client {
@@ -44,9 +43,7 @@ struct SiteTraining {
   run::RunConfig config;
   simulation::SimulatedData data;
   double most_frequent_class = 0;  // accuracy of always answering it
-  // The data as the site's ledger knows them, and what is asked of that ledger.
-  storage::file::SiteData site_data;
-  run::LedgerConfig ledger;
+  run::LedgerConfig ledger;        // what is asked of the site's ledger
   uint64_t records = 0;
   std::optional<run::LoadedQuery> query;  // where the agreement is about one
   std::unique_ptr<trainer::Learner> learner;

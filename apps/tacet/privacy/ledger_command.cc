@@ -221,8 +221,7 @@ class LedgerShowCommand : public program::Command {
     fmt::print(
         "{}\n",
         base::JsonValue::MakeObject()
-            .Set("data_set", header.data_set)
-            .Set("data_digest", base::ToHex(header.data_digest))
+            .Set("population", header.population)
             .Set("rule", RuleText(groups))
             .Set("composition", accounting::CompositionName(header.spending.composition))
             .Set("filter", FilterOf(spending).empty() ? base::JsonValue()
@@ -234,7 +233,6 @@ class LedgerShowCommand : public program::Command {
             .Set("delta", header.spending.delta)
             .Set("charges", spending.charges())
             .Set("refused", found.refusals.size())
-            .Set("bindings", BindingsJson(found))
             .Set("policy_serial", found.policies.empty()
                                       ? base::JsonValue()
                                       : base::JsonValue(found.policies.back().serial))
@@ -256,8 +254,7 @@ class LedgerShowCommand : public program::Command {
                   const std::vector<uint64_t>& fits) const {
     const LedgerHeader& header = found.header;
     const double budget = header.spending.budget_epsilon;
-    fmt::print("data        {} (digest {})\n", header.data_set,
-               base::ToHex(header.data_digest).substr(0, 16));
+    fmt::print("population  {}\n", header.population);
     fmt::print("rule        {}, {}; unit {}, {}\n", RuleText(groups),
                accounting::CompositionName(header.spending.composition),
                accounting::UnitName(header.unit),
@@ -268,10 +265,6 @@ class LedgerShowCommand : public program::Command {
       fmt::print("filter      {}\n", filter);
     }
     fmt::print("made        {} UTC\n", TimeText(header.created));
-    for (const ledger::LedgerBinding& binding : found.bindings) {
-      fmt::print("bound       {} UTC to changed data (digest {}): {}\n", TimeText(binding.time),
-                 base::ToHex(binding.data_digest).substr(0, 16), binding.reason);
-    }
     if (!found.policies.empty()) {
       fmt::print("policy      number {} since {} UTC\n", found.policies.back().serial,
                  TimeText(found.policies.back().time));
@@ -309,17 +302,6 @@ class LedgerShowCommand : public program::Command {
     if (const std::string end = EndText(found); !end.empty()) fmt::print("note        {}\n", end);
   }
 
-  static base::JsonValue BindingsJson(const RecoveredLedger& found) {
-    base::JsonValue list = base::JsonValue::MakeArray();
-    for (const ledger::LedgerBinding& binding : found.bindings) {
-      list.Append(base::JsonValue::MakeObject()
-                      .Set("time", binding.time)
-                      .Set("data_digest", base::ToHex(binding.data_digest))
-                      .Set("reason", binding.reason));
-    }
-    return list;
-  }
-
   // By the enumeration of the accountants.
   static std::vector<EpsilonBound> InOrder(const EpsilonBounds& spent) {
     std::vector<EpsilonBound> rows = spent.rows;
@@ -346,7 +328,7 @@ class LedgerShowCommand : public program::Command {
 class LedgerListCommand : public program::Command {
  public:
   std::string_view name() const override { return "list"; }
-  std::string_view summary() const override { return "the ledgers of a site, one a data set"; }
+  std::string_view summary() const override { return "the ledgers of a site, one a population"; }
 
   void Register(program::Options& options) override {
     options.AddString("ledger",
@@ -366,13 +348,13 @@ class LedgerListCommand : public program::Command {
       TACET_ASSIGN_OR_RETURN(const PrivacyFilter spending, SpendingOf(found));
       TACET_ASSIGN_OR_RETURN(const EpsilonBounds spent, spending.Epsilon());
       if (!json_) {
-        fmt::print("{}\n  data        {}\n  spent       epsilon {} at delta {}, {} charges\n",
-                   path.string(), found.header.data_set, EpsilonText(spent.epsilon()),
+        fmt::print("{}\n  population  {}\n  spent       epsilon {} at delta {}, {} charges\n",
+                   path.string(), found.header.population, EpsilonText(spent.epsilon()),
                    found.header.spending.delta, spending.charges());
       }
       list.Append(base::JsonValue::MakeObject()
                       .Set("path", path.string())
-                      .Set("data_set", found.header.data_set)
+                      .Set("population", found.header.population)
                       .Set("charges", spending.charges())
                       .Set("epsilon", spent.epsilon())
                       .Set("delta", found.header.spending.delta));
@@ -388,15 +370,13 @@ class LedgerListCommand : public program::Command {
 
 }  // namespace
 
-std::unique_ptr<program::Command> NewLedgerCommand(
-    std::vector<std::unique_ptr<program::Command>> more) {
+std::unique_ptr<program::Command> NewLedgerCommand() {
   std::vector<std::unique_ptr<program::Command>> commands;
   commands.push_back(std::make_unique<LedgerShowCommand>());
   commands.push_back(std::make_unique<LedgerVerifyCommand>());
   commands.push_back(std::make_unique<LedgerListCommand>());
-  for (std::unique_ptr<program::Command>& command : more) commands.push_back(std::move(command));
   return std::make_unique<program::CommandGroup>(
-      "ledger", "spent part of data sets' privacy budgets, and the integrity of their ledgers",
+      "ledger", "spent part of populations' privacy budgets, and the integrity of their ledgers",
       std::move(commands));
 }
 

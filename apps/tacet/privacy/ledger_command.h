@@ -1,17 +1,14 @@
-// `tacet ledger`: the spent part of data sets' privacy budgets, and the integrity of the ledgers.
+// `tacet ledger`: the spent part of populations' privacy budgets, and the integrity of the ledgers.
 #ifndef TACET_APPS_TACET_PRIVACY_LEDGER_COMMAND_H_
 #define TACET_APPS_TACET_PRIVACY_LEDGER_COMMAND_H_
 
 #include <memory>
-#include <vector>
 
 #include "apps/tacet/program/command.h"
 
 namespace tacet::app::privacy {
 
-// `more`: subcommands that need a program that can read data.
-std::unique_ptr<program::Command> NewLedgerCommand(
-    std::vector<std::unique_ptr<program::Command>> more);
+std::unique_ptr<program::Command> NewLedgerCommand();
 
 }  // namespace tacet::app::privacy
 

@@ -6,7 +6,6 @@
 #include "tacet/agreement/charged_terms.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
-#include "tacet/ledger/data_digest.h"
 #include "tacet/ledger/ledger_in_memory.h"
 #include "tacet/simulation/local_channel.h"
 #include "tacet/simulation/simulation.h"
@@ -30,9 +29,7 @@ class MemoryStore final : public simulation::RunStore {
     if (checkpoint_.empty()) return base::NotFound("there is no checkpoint");
     return checkpoint_;
   }
-  absl::StatusOr<crypto::SecretBytes> DataKey() override {
-    return crypto::SystemEntropy().Draw(ledger::kDataKeyBytes);
-  }
+  absl::Status CheckData(const crypto::Digest&) override { return absl::OkStatus(); }
   absl::StatusOr<secagg::DigestKey> DigestKey(crypto::Entropy& entropy) override {
     return secagg::DigestKey(entropy.Draw(secagg::DigestKey::kBytes));
   }

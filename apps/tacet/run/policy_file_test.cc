@@ -248,6 +248,7 @@ columns = ["age", "sbp", "chol", "smoker", "ill"]
 [training]
 kinds = ["training"]
 [ledger]
+folder = "/var/lib/tacet/ledger"
 rule = "announced-attempts"
 )",
                                       "policy.toml");

@@ -134,7 +134,6 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("query.text", c.query.text);
   visit("ledger.folder", c.ledger.folder);
   visit("ledger.anchor", c.ledger.anchor);
-  visit("ledger.data_set", c.ledger.data_set);
   visit("ledger.budget_epsilon", c.ledger.budget_epsilon);
   visit("ledger.composition", c.ledger.composition);
   visit("ledger.rule", c.ledger.rule);

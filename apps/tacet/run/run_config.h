@@ -25,8 +25,7 @@ namespace tacet::app::run {
 // Keys of section [ledger]; empty: not given.
 struct LedgerConfig {
   std::string folder;
-  std::string anchor;    // one more, in another place
-  std::string data_set;  // name of the data
+  std::string anchor;  // one more, in another place
   std::optional<double> budget_epsilon;
   std::optional<accounting::Composition> composition;
   std::optional<ledger::ChargingRule> rule;

@@ -57,7 +57,7 @@ absl::Status TrainingRun::Prepare() {
                config_.data.handwriting_writers);
   }
   TACET_ASSIGN_OR_RETURN(data::Dataset dataset, LoadRunData(config_));
-  spec.data = LedgerDataOf(dataset);
+  spec.data = RunDataOf(dataset);
   most_frequent_class_ = data::MostFrequentClassShare(dataset);
   fmt::print(out_, "data        {}: {} samples of {} clients in {} classes, read in {:.1f} s\n",
              dataset.name(), dataset.samples(), dataset.clients(), dataset.classes(),
@@ -96,7 +96,7 @@ absl::Status TrainingRun::Assist() {
   return simulation_->Assist();
 }
 
-simulation::SimulatedData LedgerDataOf(const data::Dataset& dataset) {
+simulation::SimulatedData RunDataOf(const data::Dataset& dataset) {
   simulation::SimulatedData data{.name = base::PlainText(dataset.name(), ledger::kMaxNameBytes),
                                  .digest = data::DatasetDigest(dataset)};
   if (data.name.empty()) data.name = "data";

@@ -63,7 +63,7 @@ class TrainingRun {
 
 // The data of a run: its name in printable ASCII, and the digest of all samples, which stays in
 // memory.
-simulation::SimulatedData LedgerDataOf(const data::Dataset& dataset);
+simulation::SimulatedData RunDataOf(const data::Dataset& dataset);
 
 }  // namespace tacet::app::run
 

@@ -475,6 +475,7 @@ privacy = { epsilon_per_year = 2.0, delta = 1e-5, units = ["record"] }
 federation = { min_participants = 3, committee_seats = 3, committee_corrupt = 1 }
 data = { records = 100, columns = ["age"] }
 training = { kinds = ["query"] }
+ledger = { folder = "/ledger" }
 )";
   const auto with = [&](std::string_view query) {
     return run::ParseSitePolicy(fmt::format("{}query = {}\n", kPolicy, query), "policy.toml");

@@ -53,9 +53,7 @@ class MemoryLedgerStore final : public LedgerStore {
 };
 
 inline MemoryLedger NewMemoryLedger(const LedgerHeader& header) {
-  const crypto::Digest genesis = LedgerGenesis(header);
-  return {.ledger = WriteLedgerHeader(header),
-          .anchor = WriteLedgerAnchor({.genesis = genesis, .count = 0, .head = genesis})};
+  return {.ledger = WriteLedgerHeader(header), .anchor = WriteLedgerAnchor(EmptyLedgerEnd(header))};
 }
 
 inline absl::StatusOr<OpenedLedger> OpenMemoryLedger(MemoryLedger& memory) {

@@ -1,4 +1,5 @@
-// Secret file that keys the digests of a site's data in its ledgers (docs/formats/keys.md).
+// The data that a run was begun with, by a digest under a secret key (docs/formats/keys.md): a run
+// is not resumed, and an attack not judged, on others without a word.
 #ifndef TACET_STORAGE_FILE_DATA_KEY_H_
 #define TACET_STORAGE_FILE_DATA_KEY_H_
 
@@ -7,17 +8,27 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/crypto/hash.h"
 #include "tacet/crypto/secret.h"
 
 namespace tacet::storage::file {
 
 inline constexpr std::string_view kDataKeyFile = "data.key";
+inline constexpr std::string_view kDataDigestFile = "data.digest";
 
 // The key in `path`, drawn from the operating system and made with mode 0600 when there is neither
-// the file nor `ledger`. FailedPrecondition when only the ledger is there: its data could not be
+// the file nor `digest`. FailedPrecondition when only the digest is there: the data could not be
 // recognised any more. Errors of ReadDataKey.
 absl::StatusOr<crypto::SecretBytes> EnsureDataKey(const std::filesystem::path& path,
-                                                  const std::filesystem::path& ledger);
+                                                  const std::filesystem::path& digest);
+
+// Whether the digest in `path` is that of `data` (in memory, unkeyed) under the key; true, and
+// written down, when there is none. DataLoss when the file does not hold one.
+absl::StatusOr<bool> AreDataOfRun(const std::filesystem::path& path, const crypto::SecretBytes& key,
+                                  const crypto::Digest& data);
+// Writes down other data from here on.
+absl::Status WriteDataOfRun(const std::filesystem::path& path, const crypto::SecretBytes& key,
+                            const crypto::Digest& data);
 
 // NotFound; PermissionDenied when others than its owner can use the file; DataLoss when it does not
 // hold kDataKeyBytes.

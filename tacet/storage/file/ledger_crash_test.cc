@@ -33,7 +33,7 @@ class LedgerCrashTest : public ::testing::Test {
   // after `most` charges.
   int Child(int acknowledge, uint32_t most, DiskCalls& disk) {
     LedgerHeader header;
-    header.data_set = "ward 3";
+    header.population = "ward 3";
     auto opened = LedgerFile::OpenOrCreate(path_, header, disk);
     if (!opened.ok()) return 1;
     auto ledger = PrivacyLedger::Create(*std::move(opened));

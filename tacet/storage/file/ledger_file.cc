@@ -74,8 +74,7 @@ absl::Status CheckNothingMissed(const LedgerPlace& place) {
     if (anchor.ok() && (!anchor->has_value() || (*anchor)->count == 0)) continue;
     return base::DataLoss(
         "there is no ledger {}, but its anchor {} {}: put the ledger back from a copy that is not "
-        "older, or bind it to the data that were changed (tacet ledger rebind); do not begin a new "
-        "one over this data with the whole budget",
+        "older; do not begin a new one over this population with the whole budget",
         place.path.string(), path.string(),
         anchor.ok() ? fmt::format("counts {} charges", (*anchor)->count)
                     : base::Message(anchor.status()));
@@ -136,11 +135,11 @@ absl::Status Repair(const fs::path& path, const File& file, uint64_t whole_bytes
 
 absl::Status CheckSameTerms(const LedgerHeader& found, LedgerHeader wanted, const fs::path& path) {
   wanted.created = found.created;
-  wanted.data_set = found.data_set;
+  wanted.population = found.population;
+  wanted.identity = found.identity;
   if (wanted == found) return absl::OkStatus();
   const auto text = [](const LedgerHeader& header) {
-    return fmt::format("data {}, {}, unit {}, {}, budget {} at delta {}",
-                       base::ToHex(header.data_digest).substr(0, 12),
+    return fmt::format("{}, unit {}, {}, budget {} at delta {}",
                        accounting::CompositionName(header.spending.composition),
                        accounting::UnitName(header.unit),
                        accounting::NeighbouringName(header.neighbouring),
@@ -212,7 +211,7 @@ absl::StatusOr<OpenedLedger> LedgerFile::Make(const LedgerPlace& place, const Le
     return SystemError("write", beside);
   }
   RecoveredLedger found{.header = header};
-  found.end.genesis = found.end.head = ledger::LedgerGenesis(header);
+  found.end = ledger::EmptyLedgerEnd(header);
   found.whole_bytes = bytes.size();
   TACET_RETURN_IF_ERROR(ReplaceFile(AnchorPath(path), ledger::WriteLedgerAnchor(found.end), disk));
   if (disk.Rename(beside.c_str(), path.c_str()) != 0) return SystemError("replace", path);

@@ -45,7 +45,7 @@ class LedgerFile final : public ledger::LedgerStore {
                                                    DiskCalls& disk = DiskCalls::System());
 
   // The same, or a new ledger with this header where there is none. FailedPrecondition when the one
-  // that is there differs from `header` in more than the name of the data and the time.
+  // that is there has other terms than `header`: population, identity and time may differ.
   static absl::StatusOr<ledger::OpenedLedger> OpenOrCreate(const LedgerPlace& place,
                                                            const ledger::LedgerHeader& header,
                                                            DiskCalls& disk = DiskCalls::System());

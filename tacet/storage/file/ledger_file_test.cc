@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 LedgerHeader Header() {
   LedgerHeader header;
-  header.data_set = "ward 3";
+  header.population = "ward 3";
   header.created = 1'700'000'000;
   return header;
 }
@@ -172,11 +172,9 @@ TEST_F(LedgerFileTest, OtherTermsAreRefused) {
   header.spending.composition = accounting::Composition::kAnyEvents;
   EXPECT_THAT(refusal(header), HasSubstr("any-events"));
   header = Header();
-  header.data_digest[0] = 1;
-  EXPECT_THAT(refusal(header), HasSubstr("data 01"));
-  header = Header();
   header.created = 5;
-  header.data_set = "the same, moved";
+  header.population = "the same, moved";
+  header.identity[0] = 1;
   EXPECT_TRUE(LedgerFile::OpenOrCreate(path_, header).ok());
 }
 

@@ -1,7 +1,7 @@
 #include "tacet/storage/file/ledger_folder.h"
 
 #include <algorithm>
-#include <memory>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -9,9 +9,8 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
-#include "tacet/ledger/data_digest.h"
-#include "tacet/ledger/privacy_ledger.h"
-#include "tacet/storage/file/data_key.h"
+#include "tacet/crypto/random.h"
+#include "tacet/ledger/ledger_anchor.h"
 #include "tacet/storage/file/file_lock.h"
 #include "tacet/storage/file/ledger_file.h"
 
@@ -27,10 +26,11 @@ using ledger::RecoveredLedger;
 constexpr std::string_view kEnding = ".ledger";
 constexpr std::string_view kAnchorEnding = ".anchor";
 constexpr std::string_view kLock = "lock";
-constexpr size_t kNameDigits = 32;
+constexpr size_t kIdentityBytes = 32;
 constexpr double kMaxWaitSeconds = 60;
 
-// Held while keys and ledgers are made, so that two processes never make two for one data set.
+// Held while ledgers are looked up and made, so that two processes never make two for one
+// population.
 absl::StatusOr<File> LockFolder(const fs::path& folder) {
   File lock(folder / kLock, O_RDWR | O_CREAT, kOwnerOnly);
   if (!lock.ok()) return SystemError("open", folder / kLock);
@@ -66,6 +66,12 @@ absl::StatusOr<std::vector<FoundLedger>> ReadLedgers(const fs::path& folder) {
     absl::StatusOr<RecoveredLedger> found = LedgerFile::Read(path);
     if (found.status().code() == absl::StatusCode::kNotFound) continue;  // was never charged
     TACET_RETURN_IF_ERROR(found.status());
+    if (const std::string& population = found->header.population; path.stem() != population) {
+      return base::DataLoss(
+          "{} is the ledger of the population \"{}\", which is charged in {}: put the ledgers back "
+          "under their own names",
+          path.string(), population, (folder / (population + std::string(kEnding))).string());
+    }
     ledgers.push_back({.path = path, .ledger = *std::move(found)});
   }
   return ledgers;
@@ -78,24 +84,39 @@ absl::Status CheckAskedFor(const LedgerHeader& header, const LedgerTerms& terms,
     return base::FailedPrecondition(
         "the ledger {} of \"{}\" was made with the budget {} and is asked for with {}: a budget is "
         "fixed when a ledger is made",
-        path.string(), header.data_set, own.budget_epsilon, *terms.budget_epsilon);
+        path.string(), header.population, own.budget_epsilon, *terms.budget_epsilon);
   }
   if (terms.composition.has_value() && *terms.composition != own.composition) {
     return base::FailedPrecondition(
         "the ledger {} of \"{}\" was made for {} and is asked for with {}: the composition is "
-        "fixed "
-        "when a ledger is made",
-        path.string(), header.data_set, accounting::CompositionName(own.composition),
+        "fixed when a ledger is made",
+        path.string(), header.population, accounting::CompositionName(own.composition),
         accounting::CompositionName(*terms.composition));
   }
   return absl::OkStatus();
 }
 
-LedgerHeader HeaderOf(const LedgerTerms& terms, std::string_view name, const crypto::Digest& keyed,
-                      uint64_t now) {
+// An anchor that knows no charge tells nothing of its ledger but whose it is.
+absl::Status CheckAnchors(const std::vector<fs::path>& anchors, std::string_view population) {
+  for (const fs::path& path : anchors) {
+    const absl::StatusOr<base::Bytes> bytes = ReadFile(path);
+    if (bytes.status().code() == absl::StatusCode::kNotFound) continue;
+    TACET_RETURN_IF_ERROR(bytes.status());
+    const absl::StatusOr<ledger::LedgerAnchor> anchor = ledger::ReadLedgerAnchor(*bytes);
+    if (!anchor.ok() || anchor->population == population) continue;  // damage: CheckNothingMissed
+    return base::FailedPrecondition(
+        "{} is an anchor of the population \"{}\", not of \"{}\": put back the right one. A home "
+        "charges one population; for another one, take part from a folder of its own",
+        path.string(), anchor->population, population);
+  }
+  return absl::OkStatus();
+}
+
+LedgerHeader HeaderOf(const LedgerTerms& terms, std::string_view population, uint64_t now) {
   LedgerHeader header;
-  header.data_set = name;
-  header.data_digest = keyed;
+  header.population = population;
+  const crypto::SecretBytes identity = crypto::SystemEntropy().Draw(kIdentityBytes);
+  std::ranges::copy(identity.Expose(), header.identity.begin());
   header.unit = terms.unit;
   header.neighbouring = terms.neighbouring;
   header.spending = {
@@ -110,51 +131,24 @@ LedgerHeader HeaderOf(const LedgerTerms& terms, std::string_view name, const cry
 
 absl::StatusOr<LedgerFolder> LedgerFolder::Open(const fs::path& path) {
   TACET_RETURN_IF_ERROR(MakeFolders(path, 0700));
-  TACET_ASSIGN_OR_RETURN(const File lock, LockFolder(path));
-  TACET_ASSIGN_OR_RETURN(const std::vector<fs::path> ledgers, ListLedgers(path));
-  const fs::path known = ledgers.empty() ? path / kEnding : ledgers.front();
-  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key, EnsureDataKey(path / kDataKeyFile, known));
-  return LedgerFolder(path, std::move(key));
+  return LedgerFolder(path);
 }
 
-absl::StatusOr<LedgerFolder> LedgerFolder::OpenExisting(const fs::path& path) {
-  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key, ReadDataKey(path / kDataKeyFile));
-  return LedgerFolder(path, std::move(key));
+fs::path LedgerFolder::PathOf(std::string_view population) const {
+  return path_ / (std::string(population) + std::string(kEnding));
 }
 
-crypto::Digest LedgerFolder::Keyed(const crypto::Digest& data) const {
-  return ledger::KeyedDataDigest(key_, ledger::kLedgerDigest, data);
-}
-
-absl::StatusOr<fs::path> LedgerFolder::PlaceOf(const crypto::Digest& keyed,
-                                               std::string_view name) const {
-  TACET_ASSIGN_OR_RETURN(const std::vector<FoundLedger> ledgers, ReadLedgers(path_));
-  for (const FoundLedger& found : ledgers) {
-    if (found.ledger.CountsFor(keyed)) return found.path;
-  }
-  for (const FoundLedger& found : ledgers) {
-    if (found.ledger.header.data_set != name) continue;
-    return base::FailedPrecondition(
-        "the data set \"{0}\" has other contents than its ledger {1} counts for. If it was "
-        "changed, "
-        "`tacet ledger rebind {1} --data DATA --reason TEXT` carries over what was spent; if it is "
-        "another data set, give it a name of its own with --data-set",
-        name, found.path.string());
-  }
-  return path_ / (base::ToHex(keyed).substr(0, kNameDigits) + std::string(kEnding));
-}
-
-absl::StatusOr<OpenedLedger> LedgerFolder::OpenOrCreate(const SiteData& data,
+absl::StatusOr<OpenedLedger> LedgerFolder::OpenOrCreate(std::string_view population,
                                                         const LedgerTerms& terms,
                                                         const std::vector<fs::path>& anchors,
                                                         uint64_t now) const {
   TACET_ASSIGN_OR_RETURN(const File lock, LockFolder(path_));
-  const crypto::Digest keyed = Keyed(data.digest);
-  TACET_ASSIGN_OR_RETURN(fs::path path, PlaceOf(keyed, data.name));
-  const LedgerPlace place(std::move(path), anchors);
+  TACET_RETURN_IF_ERROR(ReadLedgers(path_).status());
+  TACET_RETURN_IF_ERROR(CheckAnchors(anchors, population));
+  const LedgerPlace place(PathOf(population), anchors);
   absl::StatusOr<OpenedLedger> opened = LedgerFile::Open(place);
   if (opened.status().code() == absl::StatusCode::kNotFound) {
-    return LedgerFile::OpenOrCreate(place, HeaderOf(terms, data.name, keyed, now));
+    return LedgerFile::OpenOrCreate(place, HeaderOf(terms, population, now));
   }
   TACET_RETURN_IF_ERROR(opened.status());
   TACET_RETURN_IF_ERROR(CheckAskedFor(opened->found.header, terms, place.path));
@@ -171,21 +165,6 @@ absl::StatusOr<uint64_t> LedgerFolder::LatestPolicy() const {
     }
   }
   return latest;
-}
-
-absl::Status LedgerFolder::Rebind(const fs::path& path, const crypto::Digest& data,
-                                  std::string_view reason) const {
-  TACET_ASSIGN_OR_RETURN(const File lock, LockFolder(path_));
-  const crypto::Digest keyed = Keyed(data);
-  TACET_ASSIGN_OR_RETURN(const std::vector<FoundLedger> ledgers, ReadLedgers(path_));
-  for (const FoundLedger& found : ledgers) {
-    if (!found.ledger.CountsFor(keyed)) continue;
-    return base::AlreadyExists("the ledger {} counts for these data already", found.path.string());
-  }
-  TACET_ASSIGN_OR_RETURN(OpenedLedger opened, LedgerFile::Open(path));
-  TACET_ASSIGN_OR_RETURN(const std::unique_ptr<ledger::PrivacyLedger> ledger,
-                         ledger::PrivacyLedger::Create(std::move(opened)));
-  return ledger->Bind(keyed, reason);
 }
 
 absl::StatusOr<std::vector<fs::path>> LedgerFolder::LedgersIn(const fs::path& path) {

@@ -1,31 +1,22 @@
-// Folder of a site with a ledger for each of its data sets, whichever federations spend them, and
-// the key under which the ledgers name the data.
+// Folder of a site with the privacy ledger of its population, whichever federations and tables
+// spend it, and with those of the other populations that its officer's policy declares.
 #ifndef TACET_STORAGE_FILE_LEDGER_FOLDER_H_
 #define TACET_STORAGE_FILE_LEDGER_FOLDER_H_
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/accounting/privacy_filter.h"
-#include "tacet/crypto/hash.h"
-#include "tacet/crypto/secret.h"
 #include "tacet/ledger/ledger_store.h"
 
 namespace tacet::storage::file {
-
-// Data of a site: the name that people know them by, and a digest of their content, which stays in
-// memory.
-struct SiteData {
-  std::string name;  // of CheckLedgerHeader
-  crypto::Digest digest{};
-};
 
 // Terms of a ledger that is made. A ledger that is there already keeps its own; those that are
 // asked for here must be the same.
@@ -37,48 +28,35 @@ struct LedgerTerms {
   std::optional<accounting::Composition> composition = std::nullopt;  // none: any events
 };
 
-// Files: `data.key` (data_key.h) and NAME.ledger (ledger_file.h), NAME being the beginning of the
-// keyed digest of the data for which it was made.
+// Files: POPULATION.ledger (ledger_file.h). Nothing of the data decides which ledger is charged.
 class LedgerFolder {
  public:
-  // Makes the folder and its key when they are missing. FailedPrecondition when the key is missing
-  // beside ledgers.
+  // Makes the folder when it is missing.
   static absl::StatusOr<LedgerFolder> Open(const std::filesystem::path& path);
-  // The same, but makes nothing: NotFound without a key.
-  static absl::StatusOr<LedgerFolder> OpenExisting(const std::filesystem::path& path);
 
-  // The ledger that counts for `data`, or a new one made at `now`, Unix seconds. `anchors`:
-  // LedgerPlace. FailedPrecondition when there is a ledger of this name for other data, which were
-  // then changed; when terms that are asked for are not those of the ledger. DataLoss when a ledger
-  // of the folder is damaged, or an anchor knows of charges that are not there. Unavailable when
-  // another process keeps the folder or the ledger locked.
+  // The ledger of `population` (ledger_format.h, CheckPopulation), or a new one made at `now`, Unix
+  // seconds. `anchors`: LedgerPlace. FailedPrecondition when terms that are asked for are not those
+  // of the ledger, or an anchor is one of another population. DataLoss when a ledger of the folder
+  // is damaged or lies under another population's name, or an anchor knows of charges that are not
+  // there. Unavailable when another process keeps the folder or the ledger locked.
   absl::StatusOr<ledger::OpenedLedger> OpenOrCreate(
-      const SiteData& data, const LedgerTerms& terms,
+      std::string_view population, const LedgerTerms& terms,
       const std::vector<std::filesystem::path>& anchors, uint64_t now) const;
 
   // Largest serial number of a policy under which any ledger of the folder is charged; 0: none.
   absl::StatusOr<uint64_t> LatestPolicy() const;
 
-  // Binds the ledger in `path`, one of this folder's, to changed data. AlreadyExists when a ledger
-  // of the folder counts for them.
-  absl::Status Rebind(const std::filesystem::path& path, const crypto::Digest& data,
-                      std::string_view reason) const;
+  // Where the ledger of a population is, or will be.
+  std::filesystem::path PathOf(std::string_view population) const;
 
   // In the order of their names.
   static absl::StatusOr<std::vector<std::filesystem::path>> LedgersIn(
       const std::filesystem::path& path);
 
  private:
-  LedgerFolder(std::filesystem::path path, crypto::SecretBytes key)
-      : path_(std::move(path)), key_(std::move(key)) {}
-
-  // Where the ledger of the data is, or is to be made.
-  absl::StatusOr<std::filesystem::path> PlaceOf(const crypto::Digest& keyed,
-                                                std::string_view name) const;
-  crypto::Digest Keyed(const crypto::Digest& data) const;
+  explicit LedgerFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
   std::filesystem::path path_;
-  crypto::SecretBytes key_;
 };
 
 }  // namespace tacet::storage::file

@@ -104,8 +104,15 @@ absl::Status RunDirectory::SaveCheckpoint(std::span<const uint8_t> checkpoint) {
 
 absl::StatusOr<base::Bytes> RunDirectory::LoadCheckpoint() const { return ReadFile(kCheckpoint); }
 
-absl::StatusOr<crypto::SecretBytes> RunDirectory::DataKey() {
-  return EnsureDataKey(path_ / kDataKeyFile, path_ / kLedger);
+absl::Status RunDirectory::CheckData(const crypto::Digest& data) {
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes key,
+                         EnsureDataKey(path_ / kDataKeyFile, path_ / kDataDigestFile));
+  TACET_ASSIGN_OR_RETURN(const bool same, AreDataOfRun(path_ / kDataDigestFile, key, data));
+  if (same) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "the run in {} was begun with other data than these: go on with the data that it began with, "
+      "or begin another run",
+      path_.string());
 }
 
 absl::StatusOr<secagg::DigestKey> RunDirectory::DigestKey(crypto::Entropy& entropy) {

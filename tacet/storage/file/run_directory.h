@@ -18,10 +18,10 @@
 namespace tacet::storage::file {
 
 // Files: `attempts` (a line "epoch round attempt" for each attempt begun), `checkpoint`, `ledger`
-// and `ledger.anchor` (ledger_file.h), `data.key` (data_key.h), `digest-0.key` (digest_key_file.h),
-// and whatever the program adds. One process at a time: the directory is locked while it is open.
-// Files are replaced as a whole (written beside, synchronised, renamed) or appended to by whole
-// synchronised lines; a line cut short by a crash is dropped on reading.
+// and `ledger.anchor` (ledger_file.h), `data.key` and `data.digest` (data_key.h), `digest-0.key`
+// (digest_key_file.h), and whatever the program adds. One process at a time: the directory is locked
+// while it is open. Files are replaced as a whole (written beside, synchronised, renamed) or
+// appended to by whole synchronised lines; a line cut short by a crash is dropped on reading.
 class RunDirectory final : public simulation::RunStore {
  public:
   // A new directory. AlreadyExists when it exists and is not empty.
@@ -35,7 +35,7 @@ class RunDirectory final : public simulation::RunStore {
   absl::StatusOr<std::vector<secagg::AttemptNumber>> Attempts() const override;
   absl::Status SaveCheckpoint(std::span<const uint8_t> checkpoint) override;
   absl::StatusOr<base::Bytes> LoadCheckpoint() const override;
-  absl::StatusOr<crypto::SecretBytes> DataKey() override;
+  absl::Status CheckData(const crypto::Digest& data) override;
   absl::StatusOr<secagg::DigestKey> DigestKey(crypto::Entropy& entropy) override;
   absl::StatusOr<ledger::OpenedLedger> OpenLedger(const ledger::LedgerHeader& header) override;
 

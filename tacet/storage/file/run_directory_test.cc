@@ -44,6 +44,15 @@ TEST_F(RunDirectoryTest, KeepsAttemptsAndCheckpointAcrossProcesses) {
                           secagg::AttemptNumber{.epoch = 1, .round = 4, .attempt = 0}));
 }
 
+// Its results are a function of the data.
+TEST_F(RunDirectoryTest, OtherDataThanItBeganWithAreRefused) {
+  EXPECT_TRUE((*RunDirectory::Create(path_))->CheckData({1}).ok());
+  EXPECT_TRUE((*RunDirectory::Open(path_))->CheckData({1}).ok());
+  const absl::Status other = (*RunDirectory::Open(path_))->CheckData({2});
+  EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(other), HasSubstr("was begun with other data than these"));
+}
+
 TEST_F(RunDirectoryTest, ALineCutShortByACrashIsDropped) {
   const auto directory = *RunDirectory::Create(path_);
   ASSERT_TRUE(directory->RecordAttempt({.epoch = 0, .round = 0, .attempt = 0}).ok());

@@ -40,14 +40,15 @@ class SharedLedgerCrashTest : public ::testing::Test {
     return cost;
   }
 
-  // A member of one federation: charges attempt after attempt and acknowledges what it may seal.
+  // A member of one federation, with a table of its own: charges attempt after attempt and
+  // acknowledges what it may seal.
   int Child(uint8_t federation, int acknowledge) const {
     const fs::path home = root_ / std::to_string(federation);
     fs::create_directories(home);
     const auto folder = LedgerFolder::Open(root_ / "ledgers");
     if (!folder.ok()) return 1;
-    auto opened = folder->OpenOrCreate({.name = "ward.csv", .digest = {1}}, {}, {home / "anchor"},
-                                       kTimeOfCrash);
+    auto opened =
+        folder->OpenOrCreate(ledger::kMainPopulation, {}, {home / "anchor"}, kTimeOfCrash);
     if (!opened.ok()) return 2;
     auto ledger = PrivacyLedger::Create(
         *std::move(opened), [] { return kTimeOfCrash; },
@@ -102,10 +103,20 @@ class SharedLedgerCrashTest : public ::testing::Test {
   std::map<uint8_t, std::set<uint32_t>> sealed_;
 };
 
+// Also between a charge and any of its anchors.
 TEST_F(SharedLedgerCrashTest, TwoFederationsStopTogetherWhateverIsKilled) {
   std::mt19937 generator(1);
   std::uniform_int_distribution<int> microseconds(1'000, 15'000);
   size_t kills = 0;
+  // One could spend the budget before the other begins.
+  for (const uint8_t federation : {uint8_t{0}, uint8_t{1}}) {
+    const Process first = Start(federation);
+    uint32_t round = 0;
+    ASSERT_EQ(::read(first.acknowledged, &round, sizeof round), ssize_t{sizeof round});
+    kill(first.id, SIGKILL);
+    sealed_[federation].insert(round);
+    kills += End(federation, first) == -1 ? 1 : 0;
+  }
   for (int turn = 0; turn < 60; ++turn) {
     Process processes[] = {Start(0), Start(1)};
     const auto victim = static_cast<uint8_t>(turn % 2);
