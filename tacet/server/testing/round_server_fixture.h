@@ -43,7 +43,7 @@ class RoundServerFixture : public ::testing::Test {
          .grace_seconds = grace_seconds_,
          .retry_seconds = retry_seconds_},
         store_, blobs_, [this] { return now_; }, cohorts_));
-    AttestInitialModel(*server_, members_);
+    if (server_->Status().finished == 0) AttestInitialModel(*server_, members_);
   }
 
   protocol::Announcement For(uint64_t member, uint64_t listed_from = 0) {
