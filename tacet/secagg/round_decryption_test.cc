@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/dp/sum_limits.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/testing/small_round.h"
 #include "tacet/secagg/vote.h"
@@ -135,6 +136,31 @@ TEST_P(RoundDecryptionTest, ASumBeyondItsBoundIsRefused) {
   uploads_[2] = round_.UploadOf(counts, 2, round_.attempt());
   EXPECT_THAT(base::Message(Refusal(round_.Close(uploads_))),
               HasSubstr("a participant sent more than clipping allows"));
+}
+
+// Units record and person: a site's program clamps coordinates to b, here 20 S. A modified one
+// sends that everywhere, 346 S in all. Eight units are drawn on average, so 66 at most. Without a
+// limit on the norm the sum was accepted.
+TEST(RecordsRoundTest, ASiteThatDoesNotClipIsRefused) {
+  for (const bool counts_units : {false, true}) {
+    TermsSpec spec = SmallTerms(300, kParticipants);
+    spec.mechanism.sums_of_clipped = true;
+    spec.mechanism.params.coordinate_bound = 20;
+    if (counts_units) spec.mechanism.most_contributions = dp::MostDrawn(8);
+    SmallRound round(spec);
+    std::vector<base::Bytes> uploads = round.Uploads();
+    std::vector<uint32_t> counts = round.Counts(2);
+    for (uint32_t& count : counts) count += 20000;
+    uploads[2] = round.UploadOf(counts, 2, round.attempt());
+    const Aggregator::Closed closed = round.Close(uploads);
+    const absl::Status decrypted =
+        round.Decrypt(closed.closed_round, round.AnswersOf(closed, uploads)).status();
+    EXPECT_EQ(decrypted.ok(), !counts_units) << decrypted;
+    if (counts_units) {
+      EXPECT_THAT(base::Message(decrypted),
+                  HasSubstr("more than clipping allows, or the sites have more units than"));
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Schemes, RoundDecryptionTest,
