@@ -93,6 +93,7 @@ absl::StatusOr<Answer> Compute(Accountant accountant, const std::vector<Repeated
       TACET_ASSIGN_OR_RETURN(PldResult result, PldEpsilon(stream, delta));
       bound.epsilon = result.epsilon;
       bound.epsilon_lower = result.epsilon_lower;
+      bound.attained_here = result.attained_here;
       bound.note = std::move(result.note);
       return bound;
     }
@@ -103,6 +104,7 @@ absl::StatusOr<Answer> Compute(Accountant accountant, const std::vector<Repeated
       if (!result) return std::nullopt;
       bound.epsilon = result->epsilon;
       bound.epsilon_lower = result->epsilon_lower;
+      bound.attained_here = result->attained_here;
       return bound;
     }
     case Accountant::kFixedOrderRdp:

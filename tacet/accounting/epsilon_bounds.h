@@ -5,6 +5,7 @@
 #define TACET_ACCOUNTING_EPSILON_BOUNDS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,8 +43,11 @@ struct EpsilonBound {
   Accountant accountant = Accountant::kMoments;
   double epsilon = 0;                        // infinity: no finite bound
   std::optional<double> epsilon_lower = {};  // the true epsilon is at least this, if known
-  double order = 0;                          // of the minimum, for accountants with orders
-  bool is_proved = true;                     // false: never the headline; `note` says why
+  // Where it is anybody's choice how many clients are here: the constant number that attains
+  // `epsilon_lower`.
+  std::optional<uint64_t> attained_here = {};
+  double order = 0;       // of the minimum, for accountants with orders
+  bool is_proved = true;  // false: never the headline; `note` says why
   std::string note = {};
 };
 

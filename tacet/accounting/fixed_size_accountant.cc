@@ -7,7 +7,6 @@
 #include <memory>
 #include <numbers>
 #include <span>
-#include <unordered_map>
 #include <utility>
 
 #include "tacet/accounting/adaptive_composition.h"
@@ -29,6 +28,13 @@ constexpr double kCoarseCuts[] = {0.12, 0.3, 0.55};
 // Cuts of the angle between u and w, for zero-out.
 constexpr double kPsi[] = {0, 0.6, 1.0, 1.3, 1.55, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8, std::numbers::pi};
 
+constexpr double kCoarsePsi[] = {0, 1.3, 1.9, 2.4, std::numbers::pi};
+constexpr double kCoarsestPsi[] = {0, 1.9, std::numbers::pi};
+
+// Ends of the strips of the smaller angle at u or v.
+constexpr double kStrips[] = {0.06, 0.12, 0.2, 0.3, 0.45, 0.6, kRightAngle / 2};
+constexpr double kCoarseStrips[] = {0.12, 0.3, 0.55};
+
 std::vector<double> Cuts(std::span<const double> half) {
   std::vector<double> cuts = {0, kRightAngle / 2, kRightAngle};
   for (const double cut : half) {
@@ -39,46 +45,49 @@ std::vector<double> Cuts(std::span<const double> half) {
   return cuts;
 }
 
-// Remembers masses: half of a cell's losses are the mirrored losses of another one.
-class Remembered : public RoundLoss {
- public:
-  explicit Remembered(std::unique_ptr<RoundLoss> loss) : loss_(std::move(loss)) {}
-
-  LossSides At(double t) const override {
-    const auto [entry, is_new] = sides_.try_emplace(t);
-    if (is_new) entry->second = loss_->At(t);
-    return entry->second;
-  }
-  double AtomAtZero() const override { return loss_->AtomAtZero(); }
-
- private:
-  std::unique_ptr<RoundLoss> loss_;
-  mutable std::unordered_map<double, LossSides> sides_;
-};
-
-// The losses of a half in a mixture of parts: `corner_of` gives the corner for lengths in units of
+// The losses of a half in a round's choices: `corner_of` gives the corner for lengths in units of
 // the clip norm's radius c = S / sigma.
 using HalfLoss = std::function<std::unique_ptr<RoundLoss>(double q, double c)>;
 
-std::shared_ptr<const RoundLoss> HalfOf(const std::vector<WeightedEvent>& parts,
-                                        const HalfLoss& half) {
-  return std::make_shared<Remembered>(LossOfMixture(parts, [&](const SamplingEvent& event) {
-    return half(event.sampling_rate, event.clip_norm / event.noise_stddev);
-  }));
+// One for each range of laws.
+using Half = std::vector<std::shared_ptr<const RoundLoss>>;
+
+// A round's choices, with their laws in a few ranges of numbers that cost alike.
+struct RangedChoices {
+  RoundChoices choices;
+  std::vector<size_t> ends;
+};
+
+Half HalfOf(const RangedChoices& ranged, double distance, const HalfLoss& half) {
+  Half losses;
+  for (auto& loss : LossesOfChoices(
+           ranged.choices,
+           [&](const SamplingEvent& event) {
+             return half(event.sampling_rate, event.clip_norm / event.noise_stddev);
+           },
+           ranged.ends, distance)) {
+    losses.push_back(std::move(loss));
+  }
+  return losses;
 }
 
-// One dominating pair for each cell of the set of triangles, as losses.
+// One dominating pair for each cell of the set of triangles and each range, as losses.
 using Cells = std::vector<std::unique_ptr<RoundLoss>>;
+
+void AddPairs(const Half& above, const Half& below, Cells& cells) {
+  for (size_t range = 0; range < above.size(); ++range) {
+    cells.push_back(TwoHalvesLoss(above[range], below[range]));
+  }
+}
 
 // Replace-one: acute and right triangles inscribed in the circle of radius c, by their angles at v
 // and at u. In a cell the sides and cosines are at most those at its ends.
-Cells ReplaceCells(const std::vector<WeightedEvent>& parts, std::span<const double> half_cuts) {
+Cells ReplaceCells(const RangedChoices& ranged, std::span<const double> half_cuts) {
   const std::vector<double> cuts = Cuts(half_cuts);
   const size_t n = cuts.size() - 1;
   // halves[i][j]: the corner at u where the angle at v is in cell i and that at u in cell j. The
   // corner at v is the same with the two exchanged.
-  std::vector<std::vector<std::shared_ptr<const RoundLoss>>> halves(
-      n, std::vector<std::shared_ptr<const RoundLoss>>(n));
+  std::vector<std::vector<Half>> halves(n, std::vector<Half>(n));
   const auto inside = [&](size_t i, size_t j) {
     return cuts[i + 1] + cuts[j + 1] > kRightAngle + 1e-9;
   };
@@ -86,7 +95,7 @@ Cells ReplaceCells(const std::vector<WeightedEvent>& parts, std::span<const doub
     for (size_t j = 0; j < n; ++j) {
       if (!inside(i, j)) continue;
       const double at_w = std::min(kRightAngle, 2 * kRightAngle - cuts[i] - cuts[j]);
-      halves[i][j] = HalfOf(parts, [&](double q, double c) {
+      halves[i][j] = HalfOf(ranged, 2 * std::sin(at_w), [&](double q, double c) {
         return CornerLoss(q, {.rest = 2 * c * std::sin(cuts[i + 1]),
                               .moved = 2 * c * std::sin(at_w),
                               .cosine = std::cos(cuts[j])});
@@ -96,26 +105,48 @@ Cells ReplaceCells(const std::vector<WeightedEvent>& parts, std::span<const doub
   Cells cells;
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = 0; j < n; ++j) {
-      if (inside(i, j)) cells.push_back(TwoHalvesLoss(halves[i][j], halves[j][i]));
+      if (inside(i, j)) AddPairs(halves[i][j], halves[j][i], cells);
     }
   }
   return cells;
 }
 
+// Replace-one, with fewer pairs: strips of triangles by the smaller of the angles at u and at v, up
+// to `strips.back()`, and one cell for those where both are larger. At the corner with that angle
+// both sides count as 2 c. The other angle is at least its complement.
+Cells ReplaceStrips(const RangedChoices& ranged, std::span<const double> strips) {
+  const auto half_of = [&](double rest, double cosine) {
+    return HalfOf(ranged, 2, [&](double q, double c) {
+      return CornerLoss(q, {.rest = 2 * c * rest, .moved = 2 * c, .cosine = cosine});
+    });
+  };
+  Cells cells;
+  double angle = 0;
+  Half near = half_of(1, 1);
+  for (const double next : strips) {
+    const Half far = half_of(std::sin(next), std::sin(next));
+    AddPairs(near, far, cells);
+    AddPairs(far, near, cells);
+    angle = next;
+    near = half_of(1, std::cos(angle));
+  }
+  AddPairs(near, near, cells);
+  return cells;
+}
+
 // Zero-out: u and w on the sphere, by the angle psi between them. The half seen from u grows with
 // psi, the half seen from 0 falls with it.
-Cells ZeroOutCells(const std::vector<WeightedEvent>& parts, bool present_first) {
+Cells ZeroOutCells(const RangedChoices& ranged, std::span<const double> psi, bool present_first) {
   Cells cells;
-  for (size_t i = 0; i + 1 < std::size(kPsi); ++i) {
-    const double sine = std::sin(kPsi[i + 1] / 2);
-    std::shared_ptr<const RoundLoss> at_unit = HalfOf(parts, [&](double q, double c) {
+  for (size_t i = 0; i + 1 < psi.size(); ++i) {
+    const double sine = std::sin(psi[i + 1] / 2);
+    const Half at_unit = HalfOf(ranged, 1, [&](double q, double c) {
       return CornerLoss(q, {.rest = 2 * c * sine, .moved = c, .cosine = sine});
     });
-    std::shared_ptr<const RoundLoss> at_zero = HalfOf(parts, [&](double q, double c) {
-      return CornerLoss(q, {.rest = c, .moved = c, .cosine = std::cos(kPsi[i])});
+    const Half at_zero = HalfOf(ranged, 1, [&](double q, double c) {
+      return CornerLoss(q, {.rest = c, .moved = c, .cosine = std::cos(psi[i])});
     });
-    cells.push_back(present_first ? TwoHalvesLoss(at_unit, at_zero)
-                                  : TwoHalvesLoss(at_zero, at_unit));
+    present_first ? AddPairs(at_unit, at_zero, cells) : AddPairs(at_zero, at_unit, cells);
   }
   return cells;
 }
@@ -124,8 +155,9 @@ Cells ZeroOutCells(const std::vector<WeightedEvent>& parts, bool present_first) 
 Cells AttainedPairs(const std::vector<WeightedEvent>& parts, Neighbouring neighbouring,
                     bool forward) {
   Cells pairs;
+  const RoundChoices only = OnlyChoice(parts);
   const auto add = [&](const HalfLoss& loss) {
-    pairs.push_back(LossOfMixture(parts, [&](const SamplingEvent& event) {
+    pairs.push_back(LossOfChoices(only, [&](const SamplingEvent& event) {
       return loss(event.sampling_rate, event.clip_norm / event.noise_stddev);
     }));
   };
@@ -161,14 +193,13 @@ std::optional<RepeatedEvent> OnlyRound(const std::vector<RepeatedEvent>& stream)
 
 // Whether the lemmas and the arithmetic reach: fixed-size sampling alone, and noise that is not too
 // small for the masses of its losses.
-bool IsFixedSize(const std::vector<WeightedEvent>& parts) {
+bool IsFixedSize(const std::vector<SamplingEvent>& forms) {
   bool sampled = false;
-  for (const WeightedEvent& part : parts) {
-    const SamplingEvent& event = part.event;
+  for (const SamplingEvent& event : forms) {
     if (event.sampling != Sampling::kFixedSize ||
         !(Sensitivity(event) <= kSteepest * event.noise_stddev) ||
-        event.neighbouring != parts.front().event.neighbouring ||
-        event.clip_norm != parts.front().event.clip_norm) {
+        event.neighbouring != forms.front().neighbouring ||
+        event.clip_norm != forms.front().clip_norm) {
       return false;
     }
     sampled |= event.sampling_rate > 0 && event.sampling_rate < 1;
@@ -179,11 +210,17 @@ bool IsFixedSize(const std::vector<WeightedEvent>& parts) {
 // Butterflies of transforms, and lines of corners, that half a second is enough for.
 constexpr double kTransformWork = 4e8;
 constexpr double kLineWork = 4e6;
+// Where the number of clients here is anybody's choice there are more forms, and no other bound is
+// near: it may take so much more.
+constexpr double kWorkOfChoices = 2;
 // Evaluations of the envelope while a step is chosen.
 constexpr double kMaxEnvelopeWork = 2e5;
 constexpr size_t kMaxTransformPoints = size_t{1} << 18;
-// Parts of a mixture that are told apart.
-constexpr size_t kMaxParts[] = {32, 20, 12, 8};  // the first that can be paid for
+// Parts of a mixture that are told apart, and how coarsely; the first that can be paid for.
+constexpr ChoicesSpec kResolutions[] = {{.ungrouped = 32, .coarseness = 1},
+                                        {.ungrouped = 20, .coarseness = 1.6},
+                                        {.ungrouped = 12, .coarseness = 2.5},
+                                        {.ungrouped = 8, .coarseness = 4}};
 // What the lattice may add to epsilon, relative to it.
 constexpr double kWantedError = 4e-4;
 // Blocks of rounds: work that they may take, steps of a round's lattice in its deviations, that of
@@ -199,20 +236,53 @@ constexpr double kMostLowerCells = 20000;
 
 // About what such blocks add to epsilon, relative to it, as measured: a block's pair has the worst
 // of all adversaries in both halves, so its excess falls with the root of its length.
-double BlockError(double rounds, double steps, bool coarse) {
-  return 0.2 / std::sqrt(rounds) + 0.1 * steps * steps + (coarse ? 0.008 : 0);
+double BlockError(double rounds, double steps, double cut_error) {
+  return 0.2 / std::sqrt(rounds) + 0.1 * steps * steps + cut_error;
+}
+
+// A way to cut the set of triangles.
+struct Cut {
+  std::function<Cells(const RangedChoices& ranged, bool forward)> cells;
+  double halves = 0;  // different halves, and pairs of them
+  double pairs = 0;
+  double error = 0;  // about what it adds to epsilon, relative to it, more than the finest
+};
+
+Cut CellsOf(std::span<const double> half_cuts, double error) {
+  // Of the n^2 cells of n intervals, those that reach over the diagonal.
+  const auto n = static_cast<double>(2 * (half_cuts.size() + 1));
+  return {.cells = [=](const RangedChoices& r, bool) { return ReplaceCells(r, half_cuts); },
+          .halves = n * (n + 1) / 2,
+          .pairs = n * (n + 1) / 2,
+          .error = error};
+}
+
+Cut StripsOf(std::span<const double> strips, double error) {
+  const auto n = static_cast<double>(strips.size());
+  return {.cells = [=](const RangedChoices& r, bool) { return ReplaceStrips(r, strips); },
+          .halves = 2 * n,  // the first is on a line
+          .pairs = 2 * n + 1,
+          .error = error};
+}
+
+Cut AnglesOf(std::span<const double> psi, double error) {
+  const auto n = static_cast<double>(psi.size()) - 1;
+  return {
+      .cells = [=](const RangedChoices& r, bool forward) { return ZeroOutCells(r, psi, forward); },
+      .halves = 2 * n,
+      .pairs = n,
+      .error = error};
 }
 
 class FixedSizeRounds {
  public:
-  // `parts` and `attained` are one mixture, grouped for a bound from above and from below.
-  FixedSizeRounds(const std::vector<WeightedEvent>& parts,
-                  const std::vector<WeightedEvent>& attained, uint64_t count, double delta)
-      : parts_(parts), attained_(attained), count_(count), delta_(delta) {
-    const bool zero_out = parts.front().event.neighbouring == Neighbouring::kZeroOut;
+  FixedSizeRounds(const std::vector<WeightedEvent>& round, RoundChoices choices, uint64_t count,
+                  double delta)
+      : choices_(std::move(choices)), count_(count), delta_(delta) {
+    const bool zero_out = IsZeroOut();
     std::vector<LossRounds> rounds;
     rounds.push_back(MakeLossRounds(
-        parts,
+        choices_,
         [&](const SamplingEvent& event) {
           const double c = event.clip_norm / event.noise_stddev;
           return zero_out ? FixedSizeZeroOutLoss(event.sampling_rate, c)
@@ -221,18 +291,27 @@ class FixedSizeRounds {
         static_cast<double>(count), static_cast<double>(count), delta));
     start_ = FindCompositionStart(rounds, delta);
     range_ = rounds.front().range;
-    if (start_.deviation > 0) step_ = ChooseStep(*rounds.front().loss);
+    if (!(start_.deviation > 0)) return;
+    step_ = ChooseStep(*rounds.front().loss);
+    if (!HasChoices(round)) {
+      attained_ = GroupMixture(round, GroupedFor::kLowerBound);
+      return;
+    }
+    worst_law_ = WorstLaw(choices_, std::max(start_.tilt.theta, 0.1));
+    here_ = choices_.laws[worst_law_].here;
+    attained_ = GroupMixture(WithHere(round, *here_), GroupedFor::kLowerBound);
   }
 
-  std::optional<FixedSizeResult> Epsilon() {
+  // With the first of `cuts` that can be paid for, or in blocks of rounds.
+  std::optional<FixedSizeResult> Epsilon(std::span<const Cut> cuts, bool in_blocks) {
     if (!(start_.deviation > 0)) return std::nullopt;
     // Nothing is below 0, and the envelope has shown it.
     if (envelope_epsilon_ == 0.0) return FixedSizeResult{.cells = 1};
-    const bool zero_out = parts_.front().event.neighbouring == Neighbouring::kZeroOut;
     std::optional<FixedSizeResult> worst;
     for (const bool forward : {true, false}) {
-      if (!forward && !zero_out) break;
-      const std::optional<FixedSizeResult> result = Direction(zero_out, forward);
+      if (!forward && !IsZeroOut()) break;
+      const std::optional<FixedSizeResult> result =
+          in_blocks ? InBlocks(cuts, forward) : Direction(cuts, forward);
       if (!result) return std::nullopt;
       if (!worst || result->epsilon > worst->epsilon) {
         const double lower = worst ? worst->epsilon_lower : 0;
@@ -242,25 +321,34 @@ class FixedSizeRounds {
         worst->epsilon_lower = std::max(worst->epsilon_lower, result->epsilon_lower);
       }
     }
+    worst->attained_here = here_;
     return worst;
   }
 
  private:
-  std::optional<FixedSizeResult> Direction(bool zero_out, bool forward) {
-    // The finest cells and the finest step that can be paid for, first of all cells.
-    double step = step_;
-    std::span<const double> cuts = kCuts;
+  bool IsZeroOut() const { return choices_.forms.front().neighbouring == Neighbouring::kZeroOut; }
+
+  // The first cut, and the finest step, that can be paid for.
+  std::optional<Cut> Affordable(std::span<const Cut> cuts, double& step) const {
     const double coarsest = 0.1 * start_.deviation;
-    const double most = zero_out ? 0.4 : 1;  // of two directions or of one
-    const auto too_much = [&] {
-      return Work(CellCount(zero_out, cuts), step, Window(), count_) > most;
-    };
-    while (too_much() && step < coarsest) step *= std::numbers::sqrt2;
-    if (too_much()) cuts = kCoarseCuts;
-    while (too_much() && step < 2 * coarsest) step *= std::numbers::sqrt2;
-    if (too_much()) return InBlocks(zero_out, forward, most * kBlockWork);
-    const Cells cells = zero_out ? ZeroOutCells(parts_, forward) : ReplaceCells(parts_, cuts);
-    const Cells attained = AttainedPairs(attained_, parts_.front().event.neighbouring, forward);
+    const double most = MostWork();
+    for (const double widest : {coarsest, 2 * coarsest}) {
+      for (const Cut& cut : cuts) {
+        step = step_;
+        while (Work(cut, step, Window(), count_) > most && step < widest)
+          step *= std::numbers::sqrt2;
+        if (Work(cut, step, Window(), count_) <= most) return cut;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<FixedSizeResult> Direction(std::span<const Cut> cuts, bool forward) {
+    double step = step_;
+    const std::optional<Cut> cut = Affordable(cuts, step);
+    if (!cut) return std::nullopt;
+    const Cells cells = cut->cells({choices_, Ranges()}, forward);
+    const Cells attained = AttainedPairs(attained_, choices_.forms.front().neighbouring, forward);
     const auto upper = AdaptiveEpsilon(LatticesOf(cells, range_, step, Side::kAbove), count_,
                                        delta_, Window(), Side::kAbove);
     if (!upper) return std::nullopt;
@@ -271,35 +359,32 @@ class FixedSizeRounds {
   }
 
   // Every round of a block by the recursion, the blocks by one dominating pair each.
-  std::optional<FixedSizeResult> InBlocks(bool zero_out, bool forward, double most) {
+  std::optional<FixedSizeResult> InBlocks(std::span<const Cut> cuts, bool forward) {
     struct Choice {
       uint64_t rounds = 0;
       double step = 0;
-      bool coarse = false;
+      const Cut* cut = nullptr;
       double error = std::numeric_limits<double>::infinity();
     };
     Choice best;
     for (const double steps : kBlockSteps) {
-      for (const bool coarse : {false, true}) {
-        if (zero_out && coarse) continue;
+      for (const Cut& cut : cuts) {
         const double step = steps * start_.deviation;
-        const size_t pairs = zero_out ? std::size(kPsi) - 1 : CellCount(zero_out, Half(coarse));
         const auto fits = [&](uint64_t rounds) {
-          return Work(pairs, step, BlockWindow(rounds), rounds) <= most;
+          return Work(cut, step, BlockWindow(rounds), rounds) <= MostWork() * kBlockWork;
         };
         uint64_t rounds = 1;
         while (rounds < count_ && fits(rounds + rounds / 4 + 1)) rounds += rounds / 4 + 1;
-        const double error = BlockError(static_cast<double>(rounds), steps, coarse);
+        const double error = BlockError(static_cast<double>(rounds), steps, cut.error);
         if (rounds > 1 && error < best.error) {
-          best = {.rounds = rounds, .step = step, .coarse = coarse, .error = error};
+          best = {.rounds = rounds, .step = step, .cut = &cut, .error = error};
         }
       }
     }
     if (best.rounds < 2 || count_ > kMostRounds) return std::nullopt;
     const uint64_t blocks = (count_ + best.rounds - 1) / best.rounds;
     const uint64_t rounds = (count_ + blocks - 1) / blocks;
-    const Cells cells =
-        zero_out ? ZeroOutCells(parts_, forward) : ReplaceCells(parts_, Half(best.coarse));
+    const Cells cells = best.cut->cells({choices_, Ranges()}, forward);
     const double block_deviation = start_.deviation * std::sqrt(static_cast<double>(rounds));
     const auto stride =
         static_cast<size_t>(std::max(1.0, std::floor(kStrideStep * block_deviation / best.step)));
@@ -313,16 +398,13 @@ class FixedSizeRounds {
     const double step =
         std::max({kFinestStep * start_.deviation, (range_.high - range_.low) / kMostLowerCells,
                   30 * start_.tilt.stddev / kMaxTransformPoints});
-    for (const auto& pair : AttainedPairs(attained_, parts_.front().event.neighbouring, forward)) {
+    for (const auto& pair :
+         AttainedPairs(attained_, choices_.forms.front().neighbouring, forward)) {
       const auto attained = Composed(OptimisticLattice(*pair, range_, step),
                                      static_cast<double>(count_), Side::kBelow);
       lower = std::max(lower, attained.value_or(0));
     }
     return FixedSizeResult{.epsilon = *upper, .epsilon_lower = lower, .cells = cells.size()};
-  }
-
-  static std::span<const double> Half(bool coarse) {
-    return coarse ? std::span<const double>(kCoarseCuts) : std::span<const double>(kCuts);
   }
 
   std::optional<double> Composed(LossLattice lattice, double times, Side side) const {
@@ -333,9 +415,27 @@ class FixedSizeRounds {
     return epsilon->epsilon;
   }
 
+  // Ends of the ranges of laws: the adversary's best constant number, and the one with which a
+  // single round costs most, have ranges of their own.
+  std::vector<size_t> Ranges() const {
+    const size_t all = choices_.laws.size();
+    const size_t at_zero = choices_.WorstAtZero(0, all, IsZeroOut() ? 1 : 2);
+    std::vector<size_t> ends;
+    if (here_ && worst_law_ < at_zero) {
+      const size_t half = (at_zero - worst_law_) / 2;
+      for (const size_t end :
+           {worst_law_ - std::min(half, worst_law_), worst_law_, worst_law_ + half, at_zero}) {
+        if (end > (ends.empty() ? 0 : ends.back())) ends.push_back(end);
+      }
+    }
+    ends.push_back(all);
+    return ends;
+  }
+
   // The largest step of the lattice with which the envelope's own epsilon is near its limit.
   double ChooseStep(const RoundLoss& envelope) {
-    const double evaluations = (range_.high - range_.low) * static_cast<double>(parts_.size());
+    const double evaluations =
+        (range_.high - range_.low) * static_cast<double>(choices_.forms.size());
     double step = std::max(0.1 * start_.deviation, evaluations / kMaxEnvelopeWork);
     double work = 0;
     for (int halvings = 0; halvings < 6; ++halvings, step /= 2) {
@@ -372,32 +472,32 @@ class FixedSizeRounds {
             .highest = reach - range_.low};
   }
 
-  static size_t CellCount(bool zero_out, std::span<const double> cuts) {
-    // Of the n^2 cells of 2 (cuts + 1) = n intervals, those that reach over the diagonal.
-    const size_t n = 2 * (cuts.size() + 1);
-    return zero_out ? std::size(kPsi) - 1 : n * (n + 1) / 2;
-  }
+  // Of one direction, or of one of two.
+  double MostWork() const { return (here_ ? kWorkOfChoices : 1) * (IsZeroOut() ? 0.4 : 1); }
 
   // The time of one direction and `rounds` of the recursion, in units of half a second of a slow
-  // core. Above 1: too much.
-  double Work(size_t cells, double step, const CompositionWindow& window, uint64_t rounds) const {
+  // core. Above MostWork: too much.
+  double Work(const Cut& cut, double step, const CompositionWindow& window, uint64_t rounds) const {
     const double reach = (range_.high - range_.low) / step;
     const double length = (window.highest - window.lowest) / step + reach;
-    const auto pairs = static_cast<double>(cells);
-    const double transforms = (0.5 * pairs + 1) * static_cast<double>(rounds + 2) * length *
-                              std::log2(std::max(length, 2.0));
-    // Lines of a corner, about, for each part and cell; and the merged cells of the lower bound.
+    const auto ranges = static_cast<double>(Ranges().size());
+    const double transforms = (0.5 * cut.pairs * ranges + 1) * static_cast<double>(rounds + 2) *
+                              length * std::log2(std::max(length, 2.0));
+    // Lines of a corner, about, for each form and half; and the merged cells of the lower bound.
     double lines = 0;
-    for (const WeightedEvent& part : parts_) {
-      const double c = part.event.clip_norm / part.event.noise_stddev;
-      lines += (22 + 2 * c) / std::min(0.6, 0.35 / c);
+    for (const SamplingEvent& form : choices_.forms) {
+      const double c = form.clip_norm / form.noise_stddev;
+      if (form.sampling_rate < 1) lines += (22 + 2 * c) / std::min(0.6, 0.35 / c);
     }
-    const double lattices = reach * (0.6 * pairs * lines + 24 * static_cast<double>(parts_.size()));
+    const double lattices =
+        reach * (0.6 * cut.halves * lines + 24 * static_cast<double>(attained_.size()));
     return transforms / kTransformWork + lattices / kLineWork;
   }
 
-  const std::vector<WeightedEvent>& parts_;
-  const std::vector<WeightedEvent>& attained_;
+  RoundChoices choices_;
+  std::vector<WeightedEvent> attained_;
+  std::optional<uint64_t> here_;  // the adversary's best constant number, where it has a choice
+  size_t worst_law_ = 0;          // that stands for it
   uint64_t count_;
   double delta_;
   CompositionStart start_;
@@ -414,16 +514,31 @@ absl::StatusOr<std::optional<FixedSizeResult>> FixedSizeEpsilon(
   TACET_RETURN_IF_ERROR(CheckStream(stream));
   const std::optional<RepeatedEvent> round = OnlyRound(stream);
   if (!round || round->count < 2) return std::nullopt;
-  size_t before = 0;
-  for (const size_t most : kMaxParts) {
-    const std::vector<WeightedEvent> parts =
-        GroupMixture(round->round, GroupedFor::kUpperBound, most);
-    if (!IsFixedSize(parts)) return std::nullopt;
-    if (std::exchange(before, parts.size()) == parts.size()) continue;
-    const std::vector<WeightedEvent> attained =
-        GroupMixture(round->round, GroupedFor::kLowerBound, most);
-    const auto result = FixedSizeRounds(parts, attained, round->count, delta).Epsilon();
-    if (result) return result;
+  const bool zero_out = round->round.front().event.neighbouring == Neighbouring::kZeroOut;
+  std::vector<Cut> fine = zero_out ? std::vector{AnglesOf(kPsi, 0)}
+                                   : std::vector{CellsOf(kCuts, 0), CellsOf(kCoarseCuts, 0.008)};
+  std::vector<Cut> coarse = {zero_out ? AnglesOf(kCoarsestPsi, 0.02)
+                                      : StripsOf(kCoarseStrips, 0.02)};
+  if (HasChoices(round->round)) {
+    fine.push_back(zero_out ? AnglesOf(kCoarsePsi, 0.01) : StripsOf(kStrips, 0.004));
+  } else {
+    coarse.clear();
+  }
+  // The cuts, and whether rounds are taken in blocks.
+  const std::pair<std::vector<Cut>, bool> ways[] = {{fine, false}, {coarse, false}, {fine, true}};
+  for (const auto& [cuts, in_blocks] : ways) {
+    if (cuts.empty()) continue;
+    size_t before = 0;
+    for (ChoicesSpec resolution : kResolutions) {
+      resolution.negligible = NegligibleIn(static_cast<double>(round->count), delta);
+      RoundChoices choices = ChoicesOf(round->round, resolution);
+      if (!IsFixedSize(choices.forms)) return std::nullopt;
+      const size_t forms = choices.forms.size();
+      if (std::exchange(before, forms) == forms) continue;
+      const auto result = FixedSizeRounds(round->round, std::move(choices), round->count, delta)
+                              .Epsilon(cuts, in_blocks);
+      if (result) return result;
+    }
   }
   return std::nullopt;
 }

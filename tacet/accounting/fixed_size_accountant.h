@@ -1,10 +1,12 @@
 // Tight accountant for cohorts of fixed size (docs/security/fixed-size-accounting.md). It computes
-// the largest epsilon that an adversary can reach who chooses all other contributions, and the
-// unit's two, adaptively in every round.
+// the largest epsilon that an adversary can reach who chooses all other contributions, the unit's
+// two, and where the event names a pool the number of clients that are here, adaptively in every
+// round.
 #ifndef TACET_ACCOUNTING_FIXED_SIZE_ACCOUNTANT_H_
 #define TACET_ACCOUNTING_FIXED_SIZE_ACCOUNTANT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -18,6 +20,9 @@ struct FixedSizeResult {
   double epsilon = 0;        // an upper bound
   double epsilon_lower = 0;  // reached by an adversary who alternates between a few pairs
   size_t cells = 0;          // that the triangles were cut into
+  // Where the number of clients here is anybody's choice: the constant one with which
+  // `epsilon_lower` is attained.
+  std::optional<uint64_t> attained_here = {};
 };
 
 // epsilon at delta in (0, 1) after all rounds of the stream, replace-one or zero-out, for one kind

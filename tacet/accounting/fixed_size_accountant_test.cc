@@ -203,7 +203,7 @@ TEST(KnownSizeTest, PoissonCohortsWhoseSizeIsPublicAreNotPoissonSampling) {
   EXPECT_LT(HiddenSize(1'000'000, 10'000, 1, 100, 1e-6), 1.12);
   const double published = Best(KnownSize(3596, 1000, 4, 40), 1e-5);
   EXPECT_GE(published, 3.933);
-  EXPECT_LT(published, 4.06);
+  EXPECT_LT(published, 4.30);  // any number of clients may be absent
   EXPECT_NEAR(HiddenSize(3596, 1000, 4, 40, 1e-5), 3.754, 1e-3);
   EXPECT_GE(Best(KnownSize(2000, 500, 0.6, 1), 1e-2), 3.628);
   EXPECT_NEAR(HiddenSize(2000, 500, 0.6, 1, 1e-2), 2.614, 1e-3);

@@ -214,6 +214,8 @@ class TwoHalves : public RoundLoss {
 }  // namespace
 
 std::unique_ptr<RoundLoss> CornerLoss(double q, const Corner& corner) {
+  // Without w everything lies on a line.
+  if (q >= 1) return std::make_unique<CornerHalf>(q, Corner{.moved = corner.moved});
   return std::make_unique<CornerHalf>(q, corner);
 }
 

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "tacet/accounting/log_math.h"
+#include "tacet/accounting/round_choices.h"
 
 namespace tacet::accounting {
 namespace {
@@ -263,16 +264,10 @@ double LogMomentEnvelope(double order, double q, double c) {
 }
 
 double LogMomentReal(const SamplingEvent& event, double order) {
-  if (event.sampling == Sampling::kPoissonKnownSize) {
-    double log_excess = -kInfinity;
-    for (const WeightedEvent& part :
-         GroupMixture({{.probability = 1, .event = event}}, GroupedFor::kUpperBound)) {
-      const double moment = part.event.sampling_rate > 0 ? LogMomentReal(part.event, order) : 0;
-      if (moment > 0) {
-        log_excess = LogAddExp(log_excess, std::log(part.probability) + LogExpm1(moment));
-      }
-    }
-    return LogOnePlusExp(log_excess);
+  if (event.pool > 0) {
+    return LargestLogMoment(
+        ChoicesOf({{.probability = 1, .event = event}}, kMomentChoices),
+        [order](const SamplingEvent& form) { return LogMomentReal(form, order); });
   }
   const double c = Sensitivity(event) / event.noise_stddev;
   const double q = event.sampling_rate;

@@ -49,7 +49,7 @@ double LogMoment(const SamplingEvent& event, int order);
 // An upper bound for every pair of neighbouring data sets, for a real order l > 0, by quadrature.
 // Poisson: E2 >= E1 holds for every real order (Mironov, Talwar, Zhang 2019, theorem 5), so only
 // the larger is computed. Fixed-size: the envelope, also for zero-out, since zero is one of the
-// values that data can be replaced by. Known size: the mean over the mixture.
+// values that data can be replaced by. With a pool: the largest over the numbers of clients here.
 double LogMomentReal(const SamplingEvent& event, double order);
 
 // epsilon at delta of a stream whose log-moments of order l > 0 add up to `log_moment` (the

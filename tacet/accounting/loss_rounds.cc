@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <utility>
 
 #include "tacet/accounting/log_math.h"
@@ -12,33 +13,159 @@ namespace {
 // Cells of a lattice times parts of a mixture that the tilt is looked for with.
 constexpr double kMaxStartWork = 131'072;
 
+// Sides of every law of some choices; of each range of laws those of the one with the largest
+// profile.
+class ChoiceLosses {
+ public:
+  ChoiceLosses(const RoundChoices& choices, const LossOfEvent& loss_of, std::vector<size_t> ends,
+               double distance, bool remember)
+      : laws_(choices.laws), ends_(std::move(ends)), remember_(remember) {
+    for (const SamplingEvent& form : choices.forms) forms_.push_back(loss_of(form));
+    size_t first = 0;
+    for (const size_t last : ends_) {
+      at_zero_.push_back(choices.WorstAtZero(first, last, distance));
+      first = last;
+    }
+    zero_ = SidesAt(0);
+  }
+
+  LossSides At(size_t range, double t) const {
+    if (!remember_) return SidesAt(t)[range];
+    const auto [entry, is_new] = sides_.try_emplace(t);
+    if (is_new) entry->second = SidesAt(t);
+    return entry->second[range];
+  }
+
+  // Nothing is released with what the law leaves.
+  double AtomAtZero(size_t range) const {
+    double drawn = 0;
+    double total = 0;
+    for (const auto& [form, weight] : laws_[at_zero_[range]].weights) {
+      drawn += weight;
+      total += weight * forms_[form]->AtomAtZero();
+    }
+    return total + std::max(0.0, 1 - drawn);
+  }
+
+ private:
+  std::vector<LossSides> SidesAt(double t) const {
+    std::vector<LossSides> forms;
+    std::vector<double> profile;  // above its trivial part, (1 - e^t)^+
+    for (const auto& form : forms_) {
+      const LossSides sides = form->At(t);
+      forms.push_back(sides);
+      if (t >= 0) {
+        profile.push_back(sides.q_above < kLeastMass ? sides.p_above
+                                                     : sides.p_above - std::exp(t) * sides.q_above);
+      } else {
+        profile.push_back(std::exp(t) * sides.q_below - sides.p_below);
+      }
+    }
+    std::vector<LossSides> ranges;
+    size_t first = 0;
+    for (size_t range = 0; range < ends_.size(); ++range) {
+      size_t largest = first;
+      if (t == 0) {
+        largest = at_zero_[range];
+      } else if (ends_[range] - first > 1) {
+        double most = -kInfinity;
+        for (size_t i = first; i < ends_[range]; ++i) {
+          double total = 0;
+          for (const auto& [form, weight] : laws_[i].weights) total += weight * profile[form];
+          if (total > most) {
+            most = total;
+            largest = i;
+          }
+        }
+      }
+      LossSides& sides = ranges.emplace_back();
+      for (const auto& [form, weight] : laws_[largest].weights) {
+        sides.p_below += weight * forms[form].p_below;
+        sides.p_above += weight * forms[form].p_above;
+        sides.q_below += weight * forms[form].q_below;
+        sides.q_above += weight * forms[form].q_above;
+      }
+      // What lies beyond t is the law's own; the rest is what is left of the masses at 0, where
+      // another law may be the largest.
+      if (t != 0 && ends_[range] - first > 1) {
+        const LossSides& zero = zero_[range];
+        if (t > 0) {
+          sides.p_below = zero.p_below + std::max(0.0, zero.p_above - sides.p_above);
+          sides.q_below = zero.q_below + std::max(0.0, zero.q_above - sides.q_above);
+        } else {
+          sides.p_above = zero.p_above + std::max(0.0, zero.p_below - sides.p_below);
+          sides.q_above = zero.q_above + std::max(0.0, zero.q_below - sides.q_below);
+        }
+      }
+      first = ends_[range];
+    }
+    return ranges;
+  }
+
+  std::vector<RoundChoices::Law> laws_;
+  std::vector<std::unique_ptr<RoundLoss>> forms_;
+  std::vector<size_t> ends_;
+  std::vector<size_t> at_zero_;  // of each range the law with the largest total variation
+  std::vector<LossSides> zero_;  // sides of that law at 0
+  bool remember_;
+  mutable std::unordered_map<double, std::vector<LossSides>> sides_;
+};
+
+class LargestOf : public RoundLoss {
+ public:
+  LargestOf(std::shared_ptr<const ChoiceLosses> losses, size_t range)
+      : losses_(std::move(losses)), range_(range) {}
+
+  LossSides At(double t) const override { return losses_->At(range_, t); }
+  double AtomAtZero() const override { return losses_->AtomAtZero(range_); }
+
+ private:
+  std::shared_ptr<const ChoiceLosses> losses_;
+  size_t range_;
+};
+
+double DistanceOf(const RoundChoices& choices) {
+  if (choices.forms.empty()) return 1;
+  return Sensitivity(choices.forms.front()) / choices.forms.front().clip_norm;
+}
+
 }  // namespace
+
+double NegligibleIn(double rounds, double delta) { return std::max(1e-30, 1e-6 * delta / rounds); }
 
 bool IsUnsampled(const SamplingEvent& event) {
   return event.sampling == Sampling::kNone ||
          (event.sampling_rate >= 1 && event.sampling != Sampling::kPoissonKnownSize);
 }
 
-std::unique_ptr<RoundLoss> LossOfMixture(const std::vector<WeightedEvent>& mixture,
-                                         const LossOfEvent& loss_of) {
-  std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts;
-  for (const WeightedEvent& part : mixture) {
-    parts.emplace_back(part.probability,
-                       part.event.sampling_rate > 0 ? loss_of(part.event) : ErasureLoss(0));
-  }
-  if (parts.size() == 1) return std::move(parts.front().second);
-  return MixedLoss(std::move(parts));
+std::unique_ptr<RoundLoss> LossOfChoices(const RoundChoices& choices, const LossOfEvent& loss_of) {
+  return std::make_unique<LargestOf>(
+      std::make_shared<ChoiceLosses>(choices, loss_of, std::vector{choices.laws.size()},
+                                     DistanceOf(choices), false),
+      0);
 }
 
-LossRounds MakeLossRounds(const std::vector<WeightedEvent>& mixture, const LossOfEvent& loss_of,
-                          double count, double total_rounds, double delta) {
-  std::unique_ptr<RoundLoss> loss = LossOfMixture(mixture, loss_of);
+std::vector<std::unique_ptr<RoundLoss>> LossesOfChoices(const RoundChoices& choices,
+                                                        const LossOfEvent& loss_of,
+                                                        const std::vector<size_t>& ends,
+                                                        double distance) {
+  const auto losses = std::make_shared<ChoiceLosses>(choices, loss_of, ends, distance, true);
+  std::vector<std::unique_ptr<RoundLoss>> ranges;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    ranges.push_back(std::make_unique<LargestOf>(losses, i));
+  }
+  return ranges;
+}
+
+LossRounds MakeLossRounds(const RoundChoices& choices, const LossOfEvent& loss_of, double count,
+                          double total_rounds, double delta) {
+  std::unique_ptr<RoundLoss> loss = LossOfChoices(choices, loss_of);
   const LossRange range =
       FindLossRange(*loss, delta * 1e-5 / total_rounds, delta * 1e-12 / total_rounds);
   return {.loss = std::move(loss),
           .count = count,
           .range = range,
-          .parts = static_cast<double>(mixture.size())};
+          .parts = static_cast<double>(choices.forms.size())};
 }
 
 CompositionStart FindCompositionStart(std::vector<LossRounds>& rounds, double delta) {

@@ -26,10 +26,12 @@ SamplingEvent Release(const FederationPrivacySpec& spec, uint64_t honest_shares,
                       .sampling = *spec.sampling.method,
                       .sampling_rate = spec.sampling.method == Sampling::kNone ? 1 : q,
                       .clip_norm = spec.mechanism.clip_norm};
-  // The number of uploads divides the sum. Where only those who were drawn upload, it says how many
-  // were drawn, and each of them brings a share of the noise.
-  if (spec.sampling.method == Sampling::kPoisson && !spec.sampling.dummy_uploads && q < 1) {
-    event.sampling = Sampling::kPoissonKnownSize;
+  // Only those who were drawn upload, if they are here, and each brings a share of the noise. Their
+  // number divides the sum.
+  const bool hides_number = spec.sampling.dummy_uploads || spec.sampling.method == Sampling::kNone;
+  const bool coins = spec.sampling.method == Sampling::kPoisson;
+  if (!hides_number && q < 1 && (coins || honest_shares > 0)) {
+    if (coins) event.sampling = Sampling::kPoissonKnownSize;
     event.pool = pool;
     event.least = std::max<uint64_t>(honest_shares, 1);
     honest_shares = event.least;

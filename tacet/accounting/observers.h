@@ -65,8 +65,9 @@ struct ObservedRounds {
 //   coalition         noise sqrt((K_min - c) / K_min) sigma, no sampling, max_participations
 //                     releases (docs/security/committee.md)
 // With Poisson sampling q = K / pool for every observer. Where only those who were drawn upload,
-// their number K' is public and divides the sum: the events are of known size, with rates K' /
-// pool, (K' - 1) / (pool - 1), K' / (pool - 1), and noise by the shares that are left of K'. With
+// their number K' is public and divides the sum: the events are of known size, with rates and noise
+// by the shares that are left of K'. There, and with fixed-size cohorts, those drawn who are absent
+// do not upload: the events name the pool, and any number of it may be absent. With
 // dummy uploads every client's share is in every sum, the divisor is fixed, the number drawn stays
 // hidden and those who watch the traffic see what an external observer sees. So does a coalition,
 // less its own noise: it does not learn the others' coins.

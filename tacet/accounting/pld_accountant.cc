@@ -59,22 +59,30 @@ std::unique_ptr<RoundLoss> EventLoss(const SamplingEvent& event, Bound bound, bo
                                                       : FixedSizeReplaceLoss(q, c);
 }
 
-std::vector<LossRounds> StreamLosses(const std::vector<RepeatedEvent>& stream, Bound bound,
-                                     bool forward, double delta) {
+double TotalRounds(const std::vector<RepeatedEvent>& stream) {
   double total = 0;
+  for (const RepeatedEvent& repeated : stream) total += static_cast<double>(repeated.count);
+  return total;
+}
+
+// The choices of each kind of round, with little of delta charged to what they leave out.
+std::vector<RoundChoices> ChoicesOfStream(const std::vector<RepeatedEvent>& stream, double delta) {
+  std::vector<RoundChoices> choices;
   for (const RepeatedEvent& repeated : stream) {
-    total += static_cast<double>(repeated.count);
+    choices.push_back(
+        ChoicesOf(repeated.round, {.negligible = NegligibleIn(TotalRounds(stream), delta)}));
   }
-  const GroupedFor side =
-      bound == Bound::kUpper ? GroupedFor::kUpperBound : GroupedFor::kLowerBound;
+  return choices;
+}
+
+std::vector<LossRounds> StreamLosses(const std::vector<RepeatedEvent>& stream,
+                                     const std::vector<RoundChoices>& choices, Bound bound,
+                                     bool forward, double delta) {
   std::vector<LossRounds> rounds;
-  for (const RepeatedEvent& repeated : stream) {
-    if (repeated.count > 0) {
-      rounds.push_back(MakeLossRounds(
-          GroupMixture(repeated.round, side),
-          [&](const SamplingEvent& event) { return EventLoss(event, bound, forward); },
-          static_cast<double>(repeated.count), total, delta));
-    }
+  for (size_t i = 0; i < stream.size(); ++i) {
+    rounds.push_back(MakeLossRounds(
+        choices[i], [&](const SamplingEvent& event) { return EventLoss(event, bound, forward); },
+        static_cast<double>(stream[i].count), TotalRounds(stream), delta));
   }
   return rounds;
 }
@@ -116,6 +124,7 @@ struct Bracket {
   double upper = kInfinity;
   double lower = 0;
   size_t points = 0;
+  double theta = 1;    // the tilt under which the loss has its mean near epsilon
   bool tight = false;  // upper - lower <= kWantedGap max(1, upper)
 };
 
@@ -188,6 +197,7 @@ Bracket BracketEpsilon(std::vector<LossRounds> rounds, double delta, double enou
   if (!(start.deviation > 0)) {
     return bracket;
   }
+  bracket.theta = start.tilt.theta;
   double last_gap = kInfinity;
   double spent = 0;
   for (double fineness = FirstFineness(rounds, start); fineness > 2e-4; fineness /= 2) {
@@ -232,6 +242,10 @@ Bracket BracketEpsilon(std::vector<LossRounds> rounds, double delta, double enou
 
 // A lower bound only, on lattices that are refined until it hardly grows.
 double LowerEpsilon(std::vector<LossRounds> rounds, double delta) {
+  // Nothing that matters is lost: the ranges and steps below would have no scale.
+  double beyond = 0;
+  for (const LossRounds& r : rounds) beyond += r.count * r.loss->At(1e-9).p_above;
+  if (beyond <= delta) return 0;
   if (rounds.size() == 1 && rounds.front().count == 1) {
     return OneRound(*rounds.front().loss, rounds.front().range, delta).lower;
   }
@@ -253,6 +267,67 @@ double LowerEpsilon(std::vector<LossRounds> rounds, double delta) {
     if (settled || spent + 2 * work > kMaxWork) break;
   }
   return best;
+}
+
+// A pair that is attained, with a number of clients here that stays the same.
+struct Attained {
+  double epsilon = 0;
+  std::optional<uint64_t> here = {};
+};
+
+Attained EpsilonHere(const std::vector<RepeatedEvent>& stream, double delta) {
+  std::vector<RoundChoices> constant;
+  for (const RepeatedEvent& repeated : stream) {
+    constant.push_back(OnlyChoice(GroupMixture(repeated.round, GroupedFor::kLowerBound)));
+  }
+  return {.epsilon =
+              LowerEpsilon(StreamLosses(stream, constant, Bound::kLower, true, delta), delta)};
+}
+
+// `count` rounds with always `here` clients here.
+Attained EpsilonHere(const RepeatedEvent& rounds, uint64_t here, double delta) {
+  Attained attained =
+      EpsilonHere({{.round = WithHere(rounds.round, here), .count = rounds.count}}, delta);
+  attained.here = here;
+  return attained;
+}
+
+// Under the best numbers by their moments. For one round by itself, whose epsilon is cheap, the
+// best of several numbers, and then of their neighbours.
+Attained AttainedEpsilon(const std::vector<RepeatedEvent>& stream,
+                         const std::vector<RoundChoices>& choices, double theta, double delta) {
+  if (stream.size() == 1 && stream.front().count == 1 && HasChoices(stream.front().round)) {
+    const std::vector<RoundChoices::Law>& laws = choices.front().laws;
+    Attained best;
+    size_t best_law = 0;
+    const auto visit = [&](size_t law) {
+      if (laws[law].here == 0) return;
+      const Attained attained = EpsilonHere(stream.front(), laws[law].here, delta);
+      if (attained.epsilon <= best.epsilon && best.here) return;
+      best = attained;
+      best_law = law;
+    };
+    constexpr size_t kVisits = 12;
+    size_t stride = laws.size() / kVisits + 1;
+    for (size_t law = 0; law < laws.size(); law += stride) visit(law);
+    for (; stride > 1; stride = stride == 2 ? 1 : (stride + 1) / 2) {
+      const size_t middle = best_law;
+      const size_t half = (stride + 1) / 2;
+      if (middle >= half) visit(middle - half);
+      if (middle + half < laws.size()) visit(middle + half);
+    }
+    return best;
+  }
+  std::vector<RepeatedEvent> constant = stream;
+  std::optional<uint64_t> here;
+  for (size_t i = 0; i < stream.size(); ++i) {
+    if (!HasChoices(stream[i].round)) continue;
+    here = choices[i].laws[WorstLaw(choices[i], theta)].here;
+    constant[i].round = WithHere(stream[i].round, *here);
+  }
+  Attained attained = EpsilonHere(constant, delta);
+  if (stream.size() == 1) attained.here = here;
+  return attained;
 }
 
 // The closed form for the stream as if everybody were always known to take part: never below any
@@ -310,11 +385,13 @@ bool NeedsOwnLowerBound(const std::vector<RepeatedEvent>& stream) {
 // The larger answer of the directions in which neighbours can be compared. The direction with the
 // unit present first is nearly always the larger one: the other is followed only until it is known
 // not to matter.
-Bracket WorstDirection(const std::vector<RepeatedEvent>& stream, double delta) {
-  Bracket worst = BracketEpsilon(StreamLosses(stream, Bound::kUpper, true, delta), delta, 0);
+Bracket WorstDirection(const std::vector<RepeatedEvent>& stream,
+                       const std::vector<RoundChoices>& choices, double delta) {
+  Bracket worst =
+      BracketEpsilon(StreamLosses(stream, choices, Bound::kUpper, true, delta), delta, 0);
   if (AnyTwoDirections(stream)) {
-    const Bracket other =
-        BracketEpsilon(StreamLosses(stream, Bound::kUpper, false, delta), delta, worst.lower);
+    const Bracket other = BracketEpsilon(StreamLosses(stream, choices, Bound::kUpper, false, delta),
+                                         delta, worst.lower);
     worst.upper = std::max(worst.upper, other.upper);
     worst.lower = std::max(worst.lower, other.lower);
     worst.points = std::max(worst.points, other.points);
@@ -345,13 +422,16 @@ absl::StatusOr<PldResult> PldEpsilon(const std::vector<RepeatedEvent>& given, do
   if (AllUnsampled(stream)) {
     return PldResult{.epsilon = unsampled, .epsilon_lower = unsampled, .tight = true};
   }
-  const Bracket upper = WorstDirection(stream, delta);
+  const std::vector<RoundChoices> choices = ChoicesOfStream(stream, delta);
+  const Bracket upper = WorstDirection(stream, choices, delta);
   PldResult result{.epsilon = upper.upper,
                    .epsilon_lower = upper.lower,
                    .tight = upper.tight,
                    .points = upper.points};
   if (NeedsOwnLowerBound(stream)) {
-    result.epsilon_lower = LowerEpsilon(StreamLosses(stream, Bound::kLower, true, delta), delta);
+    const Attained attained = AttainedEpsilon(stream, choices, upper.theta, delta);
+    result.epsilon_lower = attained.epsilon;
+    result.attained_here = attained.here;
   }
   if (unsampled < result.epsilon) {
     result.epsilon = unsampled;

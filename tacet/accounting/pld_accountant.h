@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct PldResult {
   bool tight = false;
   std::string note = {};
   size_t points = 0;  // of the largest transform
+  // Where the number of clients here is anybody's choice: the constant one with which
+  // `epsilon_lower` is attained.
+  std::optional<uint64_t> attained_here = {};
 };
 
 // epsilon at delta in (0, 1) for a stream of rounds whose numbers, rates and noises do not depend
@@ -32,6 +36,7 @@ struct PldResult {
 //   fixed-size, zero-out       upper: its symmetrised envelope; lower: the pair N(0, 1) against
 //                              (1 - q) N(0, 1) + q N(S / sigma, 1)
 //   Poisson of known size      as fixed-size, mixed over the number drawn
+//   with a pool                the largest over the numbers here; lower: a constant number
 absl::StatusOr<PldResult> PldEpsilon(const std::vector<RepeatedEvent>& stream, double delta);
 
 }  // namespace tacet::accounting

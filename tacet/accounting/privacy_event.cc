@@ -146,7 +146,8 @@ absl::Status CheckEvent(const SamplingEvent& event) {
   if (!(event.clip_norm > 0 && std::isfinite(event.clip_norm))) {
     return base::InvalidArgument("clip_norm is {}, expected a finite number > 0", event.clip_norm);
   }
-  if (event.sampling == Sampling::kPoissonKnownSize) {
+  if (event.sampling == Sampling::kPoissonKnownSize ||
+      (event.sampling == Sampling::kFixedSize && event.pool > 0)) {
     if (event.pool < 1 || event.pool > kMaxPool) {
       return base::InvalidArgument("pool is {}, expected 1 to {}", event.pool, kMaxPool);
     }
@@ -155,7 +156,7 @@ absl::Status CheckEvent(const SamplingEvent& event) {
                                    event.pool);
     }
   } else if (event.pool != 0 || event.least != 0) {
-    return base::InvalidArgument("pool {} and least {} are for sampling poisson-known-size only",
+    return base::InvalidArgument("pool {} and least {} are for cohorts whose size is known only",
                                  event.pool, event.least);
   }
   return absl::OkStatus();
@@ -187,11 +188,20 @@ absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture) {
 SamplingEvent WorstForm(const std::vector<WeightedEvent>& mixture) {
   SamplingEvent worst = mixture.front().event;
   for (const WeightedEvent& part : mixture) {
+    // Larger cohorts have higher rates and more noise: neither is the worse where some are absent.
+    if (part.event.sampling == Sampling::kFixedSize && part.event.pool > 0 &&
+        part.event.sampling_rate != worst.sampling_rate) {
+      worst.sampling = Sampling::kNone;
+    }
     if (part.event.noise_stddev < worst.noise_stddev) {
       worst.noise_stddev = part.event.noise_stddev;
       worst.least = part.event.least;
     }
     worst.sampling_rate = std::max(worst.sampling_rate, part.event.sampling_rate);
+  }
+  if (worst.sampling == Sampling::kNone) {
+    worst.sampling_rate = 1;
+    worst.pool = worst.least = 0;
   }
   return worst;
 }
@@ -203,8 +213,7 @@ SamplingEvent WorstEvent(std::span<const CountedEvent> events) {
     alike = alike && event.sampling == worst.sampling && event.pool == worst.pool &&
             event.least == worst.least;
     // Of known size more are drawn at a higher rate, and bring more noise: neither is the worse.
-    alike = alike && (event.sampling != Sampling::kPoissonKnownSize ||
-                      event.sampling_rate == events.front().event.sampling_rate);
+    alike = alike && (event.pool == 0 || event.sampling_rate == events.front().event.sampling_rate);
     worst.noise_stddev = std::min(worst.noise_stddev, event.noise_stddev);
     worst.clip_norm = std::max(worst.clip_norm, event.clip_norm);
     worst.sampling_rate = std::max(worst.sampling_rate, event.sampling_rate);

@@ -55,9 +55,11 @@ struct SamplingEvent {
   double noise_stddev = 0;
   // S > 0, the L2 clip norm of one contribution.
   double clip_norm = 1;
-  // Only for poisson-known-size, else 0. `pool` units toss coins; k of them, binomially, are drawn.
-  // With k < `least` nothing is released; with k the rate is k / pool and the noise is
-  // noise_stddev sqrt(k / least). 1 <= least <= pool.
+  // For poisson-known-size, and for fixed-size where drawn units may be absent; else 0. Of `pool`
+  // units m are here, any number that somebody chose before the draw. With poisson-known-size each
+  // of the pool tosses a coin, with fixed-size a cohort of sampling_rate pool is drawn from it. k
+  // of those here are drawn: with k < `least` nothing is released; else the rate is k / m and the
+  // noise is noise_stddev sqrt(k / least). 1 <= least <= pool (round_choices.h).
   uint64_t pool = 0;
   uint64_t least = 0;
 
@@ -93,20 +95,21 @@ struct WeightedEvent {
 absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture);
 
 // One event that reveals at least as much as any form of the mixture: the least noise and the
-// highest rate among them.
+// highest rate among them, and no sampling where cohorts of several sizes name a pool.
 SamplingEvent WorstForm(const std::vector<WeightedEvent>& mixture);
 
 // One event that reveals at least as much as each of `events` (at least one, of one unit and one
 // neighbouring relation): the least noise, the largest clip norm and the highest rate among them
-// where they are sampled alike, and no sampling at all where they are not. Cohorts of known size
-// are alike at one rate only.
+// where they are sampled alike, and no sampling at all where they are not. Cohorts with a pool are
+// alike at one rate only.
 SamplingEvent WorstEvent(std::span<const CountedEvent> events);
 
 inline constexpr size_t kUngroupedParts = 32;
 
-// The fixed-size events that a poisson-known-size event is a mixture of, by increasing number
-// drawn; numbers of probability below 1e-30 on the high side are charged as if everybody was drawn,
-// those on the low side as the lowest that is listed. Any other event is its own only part.
+// The fixed-size events that a poisson-known-size event is a mixture of where the whole pool is
+// here, by increasing number drawn; numbers of probability below 1e-30 on the high side are charged
+// as if everybody was drawn, those on the low side as the lowest that is listed. Any other event is
+// its own only part.
 std::vector<WeightedEvent> FixedSizeParts(const SamplingEvent& event);
 
 enum class GroupedFor { kUpperBound, kLowerBound };

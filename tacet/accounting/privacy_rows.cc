@@ -59,6 +59,26 @@ void SetBound(const EpsilonBound& bound, PrivacyRow& row) {
   }
 }
 
+// The bound, of those with a number of clients that are always here, that shows most.
+const EpsilonBound* LargestAttained(const EpsilonBounds& bounds) {
+  const EpsilonBound* largest = nullptr;
+  for (const EpsilonBound& bound : bounds.rows) {
+    if (!bound.attained_here || !(bound.epsilon_lower > 0.0)) continue;
+    if (largest == nullptr || bound.epsilon_lower > largest->epsilon_lower) largest = &bound;
+  }
+  return largest;
+}
+
+// How far a row lies above what an adversary attains that lets clients be absent.
+void NoteAttained(const EpsilonBound& attained, PrivacyRow& row) {
+  if (row.standing != Standing::kGuarantee || !row.epsilon) return;
+  row.note += fmt::format(
+      "; any number of clients may be absent: with always {} here {:.3f} is attained, {:.1f} % "
+      "less",
+      *attained.attained_here, *attained.epsilon_lower,
+      100 * (1 - *attained.epsilon_lower / *row.epsilon));
+}
+
 // Each plan's terms are for all attempts that it permits.
 void AddImplementationTerms(std::span<const dp::MechanismPlan* const> plans,
                             std::vector<PrivacyRow>& rows) {
@@ -110,7 +130,7 @@ bool IsDominated(const ObservedRounds& observed, const ObservedRounds& other) {
   if (b.noise_stddev > a.noise_stddev || b.clip_norm < a.clip_norm) return false;
   if (IsUnsampled(b)) return true;
   return a.sampling == b.sampling && a.pool == b.pool && a.least == b.least &&
-         b.sampling_rate >= a.sampling_rate;
+         (b.pool > 0 ? b.sampling_rate == a.sampling_rate : b.sampling_rate >= a.sampling_rate);
 }
 
 // The guaranteed observers of which one is the worst.
@@ -203,12 +223,14 @@ absl::StatusOr<std::vector<PrivacyRow>> RowsOfObserver(const ObservedRounds& obs
   TACET_ASSIGN_OR_RETURN(const EpsilonBounds bounds,
                          BoundEpsilon({{.round = observed.round, .count = observed.releases}},
                                       federation.privacy.delta, accountants, enough));
+  const EpsilonBound* const attained = LargestAttained(bounds);
   for (const EpsilonBound& bound : bounds.rows) {
     PrivacyRow& row = rows.emplace_back(RowOf(observed, federation));
     if (observed.terms_changed) {
       row.note += "; terms changed, and all attempts count under the worst of them";
     }
     SetBound(bound, row);
+    if (attained != nullptr) NoteAttained(*attained, row);
   }
   if (observed.standing == Standing::kGuarantee && !observed.by_terms.empty()) {
     TACET_ASSIGN_OR_RETURN(rows.emplace_back(), JudgedRow(observed, federation));

@@ -10,6 +10,7 @@
 
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/log_moments.h"
+#include "tacet/accounting/round_choices.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -19,20 +20,19 @@ constexpr int kMaxIntegerOrder = 16384;
 constexpr double kMinReal = 1e-3;
 constexpr double kMaxReal = 1e5;
 
-// The sum over the stream of log E[(P/Q)^l], each round's mean taken over its mixture.
-double StreamLogMoment(const std::vector<RepeatedEvent>& stream,
+// A stream of rounds with the choices of each.
+struct ChosenRounds {
+  RoundChoices choices;
+  uint64_t count = 0;
+};
+
+// The sum over the stream of log E[(P/Q)^l], each round's mean taken over the law for which it is
+// largest.
+double StreamLogMoment(const std::vector<ChosenRounds>& stream,
                        const std::function<double(const SamplingEvent&)>& log_moment) {
   double total = 0;
-  for (const RepeatedEvent& repeated : stream) {
-    double log_excess = -kInfinity;
-    for (const WeightedEvent& part : repeated.round) {
-      if (part.probability > 0 && part.event.sampling_rate > 0) {
-        const double moment = log_moment(part.event);
-        log_excess = LogAddExp(
-            log_excess, std::log(part.probability) + (moment > 0 ? LogExpm1(moment) : -kInfinity));
-      }
-    }
-    total += static_cast<double>(repeated.count) * LogOnePlusExp(log_excess);
+  for (const ChosenRounds& rounds : stream) {
+    total += static_cast<double>(rounds.count) * LargestLogMoment(rounds.choices, log_moment);
   }
   return std::isnan(total) ? kInfinity : total;
 }
@@ -54,14 +54,14 @@ RdpResult Finished(double epsilon, double order) {
   return epsilon <= 0 ? RdpResult{} : RdpResult{.epsilon = epsilon, .order = order};
 }
 
-// Long mixtures grouped on the safe side.
-std::vector<RepeatedEvent> Grouped(const std::vector<RepeatedEvent>& stream) {
-  std::vector<RepeatedEvent> grouped;
+// Choices on the safe side.
+std::vector<ChosenRounds> Chosen(const std::vector<RepeatedEvent>& stream) {
+  std::vector<ChosenRounds> chosen;
   for (const RepeatedEvent& repeated : stream) {
-    grouped.push_back(
-        {.round = GroupMixture(repeated.round, GroupedFor::kUpperBound), .count = repeated.count});
+    chosen.push_back(
+        {.choices = ChoicesOf(repeated.round, kMomentChoices), .count = repeated.count});
   }
-  return grouped;
+  return chosen;
 }
 
 double ProvedLogMoment(const SamplingEvent& event, int order) {
@@ -69,7 +69,7 @@ double ProvedLogMoment(const SamplingEvent& event, int order) {
                                                 : LogMoment(event, order);
 }
 
-RdpResult IntegerOrders(const std::vector<RepeatedEvent>& stream, double delta) {
+RdpResult IntegerOrders(const std::vector<ChosenRounds>& stream, double delta) {
   const auto epsilon_at = [&](int l) {
     const double log_moment = StreamLogMoment(
         stream, [l](const SamplingEvent& event) { return ProvedLogMoment(event, l); });
@@ -108,7 +108,7 @@ RdpResult IntegerOrders(const std::vector<RepeatedEvent>& stream, double delta) 
   return Finished(smallest, best + 1);
 }
 
-RdpResult RealOrders(const std::vector<RepeatedEvent>& stream, double delta) {
+RdpResult RealOrders(const std::vector<ChosenRounds>& stream, double delta) {
   const auto epsilon_at = [&](double log_l) {
     const double l = std::exp(log_l);
     const double log_moment = StreamLogMoment(
@@ -151,7 +151,7 @@ absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEven
                                                   double delta) {
   TACET_RETURN_IF_ERROR(CheckDelta(delta));
   TACET_RETURN_IF_ERROR(CheckStream(stream));
-  return ReleasesNothing(stream) ? RdpResult{} : IntegerOrders(Grouped(stream), delta);
+  return ReleasesNothing(stream) ? RdpResult{} : IntegerOrders(Chosen(stream), delta);
 }
 
 absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& stream, double delta) {
@@ -160,9 +160,9 @@ absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& stream, d
   if (ReleasesNothing(stream)) {
     return RdpResult{};
   }
-  const std::vector<RepeatedEvent> grouped = Grouped(stream);
-  const RdpResult real = RealOrders(grouped, delta);
-  const RdpResult integer = IntegerOrders(grouped, delta);
+  const std::vector<ChosenRounds> chosen = Chosen(stream);
+  const RdpResult real = RealOrders(chosen, delta);
+  const RdpResult integer = IntegerOrders(chosen, delta);
   return integer.epsilon < real.epsilon ? integer : real;
 }
 

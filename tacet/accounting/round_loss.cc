@@ -103,35 +103,6 @@ class Erasure : public RoundLoss {
   double q_;
 };
 
-class Mixed : public RoundLoss {
- public:
-  explicit Mixed(std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts)
-      : parts_(std::move(parts)) {}
-
-  LossSides At(double t) const override {
-    LossSides total;
-    for (const auto& [weight, part] : parts_) {
-      const LossSides sides = part->At(t);
-      total.p_below += weight * sides.p_below;
-      total.p_above += weight * sides.p_above;
-      total.q_below += weight * sides.q_below;
-      total.q_above += weight * sides.q_above;
-    }
-    return total;
-  }
-
-  double AtomAtZero() const override {
-    double total = 0;
-    for (const auto& [weight, part] : parts_) {
-      total += weight * part->AtomAtZero();
-    }
-    return total;
-  }
-
- private:
-  std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts_;
-};
-
 }  // namespace
 
 std::unique_ptr<RoundLoss> SampledGaussianLoss(double q, double c, bool mixture_first) {
@@ -143,10 +114,5 @@ std::unique_ptr<RoundLoss> OppositeGaussianLoss(double q, double c) {
 }
 
 std::unique_ptr<RoundLoss> ErasureLoss(double q) { return std::make_unique<Erasure>(q); }
-
-std::unique_ptr<RoundLoss> MixedLoss(
-    std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts) {
-  return std::make_unique<Mixed>(std::move(parts));
-}
 
 }  // namespace tacet::accounting

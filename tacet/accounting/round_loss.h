@@ -8,8 +8,6 @@
 #define TACET_ACCOUNTING_ROUND_LOSS_H_
 
 #include <memory>
-#include <utility>
-#include <vector>
 
 namespace tacet::accounting {
 
@@ -47,10 +45,6 @@ std::unique_ptr<RoundLoss> OppositeGaussianLoss(double q, double c);
 // With probability q everything is lost, else nothing. Dominates every pair that differs with
 // probability q only.
 std::unique_ptr<RoundLoss> ErasureLoss(double q);
-
-// The observer learns which part happened: masses mix.
-std::unique_ptr<RoundLoss> MixedLoss(
-    std::vector<std::pair<double, std::unique_ptr<RoundLoss>>> parts);
 
 }  // namespace tacet::accounting
 

@@ -19,6 +19,7 @@
 #include "tacet/accounting/pld_accountant.h"
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/accounting/round_choices.h"
 #include "tacet/agreement/cohort.h"
 #include "tacet/crypto/random.h"
 #include "tacet/dp/mechanism_plan.h"
@@ -86,8 +87,17 @@ double PoissonPairEpsilon() {
   return accounting::PldEpsilon(accounting::Repeated(event, 1), kDelta)->epsilon;
 }
 
-// What is guaranteed against an external observer now: the smallest valid bound.
+// The bound of an external observer where everybody is here, as in this attack.
 double MixtureEpsilon() {
+  const auto observers = accounting::ObserveFederation(Federation());
+  return accounting::PldEpsilon(
+             {{.round = accounting::WithHere(observers->front().round, kClients), .count = 1}},
+             kDelta)
+      ->epsilon;
+}
+
+// What is guaranteed, for any number of clients here: the smallest valid bound.
+double RowEpsilon() {
   const auto guarantees = accounting::GuaranteesOf(Federation());
   return *guarantees->HeadlineOf(accounting::Observer::kExternal)->epsilon;
 }
@@ -142,6 +152,7 @@ TEST(PoissonCohortAttackTest, TheAttacksEpsilonIsAboveThePoissonPairAndBelowTheM
   EXPECT_GE(attack, kFoundBefore);
   EXPECT_GT(attack, PoissonPairEpsilon());
   EXPECT_LE(attack, MixtureEpsilon());
+  EXPECT_LE(MixtureEpsilon(), RowEpsilon());
 }
 
 dp::Mechanism MakeMechanism() {
