@@ -15,5 +15,5 @@ require() { # PATTERN
 require '^Data: synthetic handwriting'
 require '^2000 clients, cohorts of 400 (poisson, hidden by dummy uploads) .* 3 rounds'
 require '^Not guaranteed$'
-require 'epsilon 3\.999 against every observer'
+require 'epsilon 3\.999'
 [ -s "$2/run/report.html" ]

@@ -22,6 +22,18 @@ def test_the_rows_of_a_guarantee_hold_the_headline() -> None:
     assert all((row.epsilon is None) == (row.standing == "none") for row in g.rows)
 
 
+def test_cohorts_are_hidden_unless_sampling_is_given() -> None:
+    paper = {"clients": 100, "cohort": 20, "rounds": 10, "noise_multiplier": 6}
+    hidden = tacet.guarantee(**paper)
+    assert "traffic-aware" in {row.observer for row in hidden.rows}
+    assert hidden.epsilon == tacet.guarantee(**paper, dummy_uploads=True).epsilon
+    assert hidden.epsilon < tacet.guarantee(**paper, sampling="fixed-size").epsilon / 2
+    with pytest.raises(ValueError, match="dummy_uploads is false and sampling is not given"):
+        tacet.guarantee(**paper, dummy_uploads=False)
+    with pytest.raises(ValueError, match="choose sampling"):
+        tacet.Privacy(noise_multiplier=6, dummy_uploads=False)
+
+
 def test_more_noise_is_a_smaller_epsilon() -> None:
     assert (
         tacet.guarantee(**SMALL, noise_multiplier=6).epsilon

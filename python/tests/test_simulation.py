@@ -279,7 +279,11 @@ def fails(model: Array, client: int, round_: int) -> Array:
         ({"rounds": "two"}, TypeError, "rounds = 'two': wanted a whole number"),
         ({"cohort": [1]}, TypeError, "wanted a whole number"),
         ({"cohort": 7}, tacet.InvalidArgumentError, "7"),
-        ({"cohort": 1}, tacet.InvalidArgumentError, "2"),
+        (
+            {"cohort": 1, "privacy": tacet.Privacy(noise_multiplier=2, sampling="fixed-size")},
+            tacet.InvalidArgumentError,
+            "2",
+        ),
         ({"initial": np.zeros(0, dtype=np.float32)}, tacet.InvalidArgumentError, "no parameters"),
         ({"initial": np.zeros((5, 10))}, ValueError, "2 dimensions"),
         ({"initial": np.full(D, np.nan)}, tacet.InvalidArgumentError, "parameter 0 is not"),

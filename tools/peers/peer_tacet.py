@@ -64,7 +64,7 @@ def main(dimension: int, clients: int, held: int) -> None:
     error = np.abs(np.asarray(aggregate.average, float) * clients - truth)
     wrong = int((error > 10 * agreement.sum_stddev(clients)).sum())
     guarantee = tacet.guarantee(clients=3596, cohort=1000, rounds=100, noise_multiplier=6,
-                                delta=1e-5)
+                                delta=1e-5, sampling="fixed-size")
     external = [row.epsilon for row in guarantee.rows
                 if row.observer == "external" and row.accountant == "fixed-size-tight"]
     report({

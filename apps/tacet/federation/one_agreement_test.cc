@@ -34,8 +34,8 @@ absl::StatusOr<ManifestSpec> Simulated(const run::RunConfig& config) {
 }
 
 // With the members, the start and the text of `simulated`, which the file does not state.
-absl::StatusOr<ManifestSpec> Initialised(const run::RunConfig& config,
-                                         const ManifestSpec& simulated) {
+absl::StatusOr<ManifestSpec> Initialised(run::RunConfig config, const ManifestSpec& simulated) {
+  run::FixDraw(config, simulated.sampling.clients);
   const std::vector<float> model(simulated.dimension, 0.0F);
   auto spec = AgreementOf(run::AgreedToml(config), model);
   if (!spec.ok()) return spec.status();

@@ -76,7 +76,11 @@ absl::StatusOr<PlannedTraining> TrainingTermsFlags::Load(uint64_t members) const
 }
 
 absl::StatusOr<run::RunConfig> TrainingTermsFlags::Terms(uint64_t members) const {
-  if (query_.empty()) return run::LoadRunConfig(config_);
+  if (query_.empty()) {
+    TACET_ASSIGN_OR_RETURN(run::RunConfig config, run::LoadRunConfig(config_));
+    run::FixDraw(config, members != 0 ? members : config.agreement.sampling.cohort);
+    return config;
+  }
   if (members < 2) {
     return base::InvalidArgument(
         "--members is {}: a query needs the planned number of sites, 2 or more", members);

@@ -373,6 +373,14 @@ absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view
   return config;
 }
 
+void FixDraw(RunConfig& config, uint64_t members) {
+  accounting::SamplingParams& sampling = config.agreement.sampling;
+  const accounting::SamplingParams resolved = accounting::Resolved(
+      sampling, config.agreement.privacy, members, accounting::Purpose::kTraining);
+  sampling.method = resolved.method;
+  sampling.dummy_uploads = resolved.dummy_uploads;
+}
+
 absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonValue& value) {
   absl::Status status = base::InvalidArgument("unknown key `{}`", key);
   VisitKeys(config, [&](std::string_view known, auto& target) {

@@ -106,6 +106,10 @@ struct RunConfig {
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view source);
 absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
 
+// Writes the draw of cohorts that accounting::Resolved() chooses for so many members into a
+// configuration that leaves it open: a training keeps it when members come and go.
+void FixDraw(RunConfig& config, uint64_t members);
+
 // Sets one key, as a line of the file would. `privacy.noise_multiplier` counts in the clip norm
 // that is set when it is called.
 absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonValue& value);
