@@ -459,18 +459,20 @@ class Mechanism:
         level = 41 * math.log(2) + 1e-3 + math.log(terms["dimension"]) + math.log(terms["attempts"])
 
         def distance(step):  # theta s
-            return (level + self.log_moment(step)) * self.scale / step
+            moment = self.log_moment(step, self.cohort, self.cohort * self.bound)
+            return (level + moment) * self.scale / step
 
         self.sum_bound = math.ceil(smallest(distance, math.log(1e-12), math.log(300))
                                    * (1 + 1e-9) / self.scale)
 
-    def log_moment(self, step):
+    def log_moment(self, step, participants, most):
+        """Of the sum's distance from its offset, where |sum of the updates' values| <= most."""
         # Less than 1e-12 of the series is lost.
         excess = (step * step * (1 / 2 + step / 6 + step ** 2 / 24 + step ** 3 / 120)
                   if step < 1e-3 else math.expm1(step) - step)
         factor = math.expm1(step) / self.scale
-        return (self.cohort * self.bound * factor + self.cohort * self.share ** 2 * factor ** 2 / 2
-                + self.cohort * self.offset * excess)
+        return (most * factor + participants * self.share ** 2 * factor ** 2 / 2
+                + participants * self.offset * excess)
 
 
 class Packing:
@@ -632,15 +634,27 @@ def mac_of_sum(tag_key, context, sums, nonces):
 
 # --- a member's decryption --------------------------------------------------------------------
 
-def check_bounds(x, participants, terms, mechanism):
-    clip, bound = terms["clip_norm"], participants * mechanism.bound
+def check_limits(x, participants, terms, mechanism):
+    scale, d = mechanism.scale, terms["dimension"]
+    norm = participants * terms["clip_norm"]
+    most = min(participants * mechanism.bound, norm)
+    level = 42 * math.log(2) + math.log(terms["attempts"])
+
+    def psi(step):  # theta s
+        return mechanism.log_moment(step, participants, most) - most * step / scale
+
+    def distance(step):
+        return (most * step / scale + psi(step) + level + math.log(2 * d)) * scale / step
+
+    coordinate = smallest(distance, math.log(1e-12), math.log(300))
     variance = (participants * mechanism.share ** 2
-                + mechanism.scale * (participants * mechanism.scale * mechanism.offset + bound))
-    deviation, d, norm = variance ** 0.5, terms["dimension"], participants * clip
-    require(max(map(abs, x)) <= bound + 10 * deviation, "a coordinate is too large")
-    require(sum(value * value for value in x)
-            <= d * variance + 8 * variance * (2 * d) ** 0.5 + 64 * variance
-            + 16 * deviation * norm + norm * norm, "the norm is too large")
+                + scale * (participants * scale * mechanism.offset + most))
+    theta = coordinate / variance + 10 / math.sqrt(variance)
+    v = 2 * psi(theta * scale) / theta ** 2
+    square = norm ** 2 + v * (d + 2 * math.sqrt((d + 2 * norm ** 2 / v) * level) + 2 * level)
+    require(max(map(abs, x)) <= coordinate * (1 + 1e-9), "a coordinate is too large")
+    require(sum(value * value for value in x) <= min(square, d * coordinate ** 2) * (1 + 1e-9),
+            "the norm is too large")
 
 
 def decrypt_round(vectors):
@@ -686,7 +700,7 @@ def decrypt_round(vectors):
                           closed["nonces"])
     require(words == expected, "the MAC does not fit")
     values = [mechanism.scale * (value - participants * mechanism.offset) for value in sums]
-    check_bounds(values, participants, terms, mechanism)
+    check_limits(values, participants, terms, mechanism)
     return sums, values, wrong_seats
 
 
