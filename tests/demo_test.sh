@@ -13,7 +13,8 @@ require() { # PATTERN
   }
 }
 require '^Data: synthetic handwriting'
-require '^2000 clients, cohorts of 400 (poisson, hidden by dummy uploads) .* 3 rounds'
+require '^2000 clients, cohorts of 400 (poisson, hidden by dummy uploads) out of 2000'
+require 'epsilon 0\.[0-9]* at delta 1e-05 per client'
 require '^Not guaranteed$'
 require 'epsilon 3\.999'
 [ -s "$2/run/report.html" ]

@@ -10,6 +10,7 @@
 #include "apps/tacet-server/log_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/protocol/testing/small_federation.h"
+#include "tacet/server/testing/initial_attestations.h"
 #include "tacet/server/testing/memory_server_store.h"
 
 namespace tacet::app::server {
@@ -30,6 +31,7 @@ class AdminSiteTest : public ::testing::Test {
     rounds_ = *tacet::server::RoundServer::Create(
         members_.manifest(), {.collecting_seconds = 100, .unmasking_seconds = 50}, store_, blobs_,
         [this] { return now_; }, entropy_);
+    tacet::server::testing::AttestInitialModel(*rounds_, members_);
   }
 
   AdminSite Site(bool page = true) {

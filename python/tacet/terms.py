@@ -1,7 +1,8 @@
 """Terms of a federation inside another framework: a public file on which all members agree.
 
 The file has the federation's options, the members' public keys, the shapes of the model's tensors
-and a keyed digest of its initial values, and no secret. `docs/formats/frameworks.md` gives its fields.
+and a keyed digest of its initial values, and no secret. `docs/formats/frameworks.md` gives its
+fields.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ class Round:
             rounds=self.rounds,
             spare_attempts=self.spare_attempts,
             noise_multiplier=self.noise_multiplier,
+            min_participants=self.members,
             scale=1e-3,
         )
         self.attempt = secagg.AttemptId(0)

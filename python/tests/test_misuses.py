@@ -273,7 +273,7 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("upload of no bytes", lambda _, r: r.server.submit(2, b""), tacet.DataLossError,
      "; have the member send the upload of its seal again, or leave it out"),
     ("closed too early", lambda _, r: r.server.close(), tacet.FailedPreconditionError,
-     "has 0 uploads, 2 are needed"),
+     "has 0 uploads, 3 are needed"),
     ("closed twice", second_close, tacet.FailedPreconditionError, "closed"),
     ("unmasked before the vote", lambda _, r: r.clients[0].seat(r.attempt).unmask([]),
      tacet.FailedPreconditionError, "this member has not voted in round 0 attempt 0"),

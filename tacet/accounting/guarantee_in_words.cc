@@ -95,7 +95,7 @@ absl::StatusOr<PrivacyStatement> StatePrivacy(const FederationPrivacySpec& spec,
 
 absl::StatusOr<PrivacyStatement> StateTraining(TermsInTurn terms, const Guarantees& guarantees,
                                                double false_positive_rate) {
-  const FederationPrivacySpec& spec = terms.back();
+  const FederationPrivacySpec spec = Resolved(terms.back());
   TACET_ASSIGN_OR_RETURN(const std::vector<ObservedRounds> observers, ObserveTraining(terms));
   PrivacyStatement statement{
       .hidden = UnitPhrase(spec.privacy.unit),

@@ -19,10 +19,9 @@ bool DrawsClients(const Spec& spec) {
   return IsClientUnit(spec) && spec.sampling.cohort < spec.sampling.clients;
 }
 bool ShowsCohorts(const Spec& spec) { return DrawsClients(spec) && !spec.sampling.dummy_uploads; }
-bool MayLackUploads(const Spec& spec) {
-  const uint64_t uploads = IsClientUnit(spec) && !spec.sampling.dummy_uploads
-                               ? spec.sampling.cohort
-                               : spec.sampling.clients;
+bool MayLackUploads(const Spec& given) {
+  const Spec spec = Resolved(given);
+  const uint64_t uploads = spec.sampling.dummy_uploads ? spec.pool : spec.sampling.cohort;
   return HasCommittee(spec) && spec.sampling.min_participants < uploads;
 }
 bool ShowsCohortsToSeats(const Spec& spec) { return ShowsCohorts(spec) && HasCommittee(spec); }

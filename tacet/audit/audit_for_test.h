@@ -27,7 +27,7 @@ inline agreement::ManifestSpec SmallAgreement() {
   spec.model = "logistic";
   spec.dimension = 60;
   spec.sampling.clients = 12;
-  spec.sampling.cohort = 6;
+  spec.sampling.cohort = spec.sampling.min_participants = 6;
   spec.rounds = 3;
   spec.spare_attempts = 4;
   spec.mechanism.coordinate_bound = 0.1;
@@ -44,8 +44,7 @@ inline agreement::ManifestSpec SmallAgreement() {
 // Four sites, each record protected.
 inline agreement::ManifestSpec RecordAgreement() {
   agreement::ManifestSpec spec = SmallAgreement();
-  spec.sampling.clients = 4;
-  spec.sampling.cohort = 4;
+  spec.sampling.clients = spec.sampling.cohort = spec.sampling.min_participants = 4;
   spec.members.resize(4);
   spec.privacy.unit = accounting::Unit::kRecord;
   spec.privacy.neighbouring = accounting::Neighbouring::kZeroOut;
@@ -184,7 +183,7 @@ inline AuditFacts MemberFactsForTest() {
 // So many sites, all of them in every round: another K and K_min, so another cost of an attempt.
 inline agreement::ManifestSpec SitesAgreement(uint8_t epoch, uint64_t sites) {
   agreement::ManifestSpec spec = SmallAgreement();
-  spec.sampling.clients = spec.sampling.cohort = sites;
+  spec.sampling.clients = spec.sampling.cohort = spec.sampling.min_participants = sites;
   spec.members.resize(sites);
   return LiveAgreement(epoch, std::move(spec));
 }

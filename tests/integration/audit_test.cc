@@ -266,13 +266,13 @@ TEST_F(AuditTest, ARunThatWasStoppedByLookingStatesTheEpsilonOfAllItsAttempts) {
   std::string config = kSmall;
   config.replace(config.find("writers = 12"), 12, "writers = 20");
   config.replace(config.find("rounds = 3"), 10, "rounds = 30\nspare_attempts = 0");
-  config.replace(config.find("cohort = 6"), 10,
-                 "cohort = 10\nsampling = \"poisson\"\ndummy_uploads = true");
+  const std::string drawn = "cohort = 6\nsampling = \"fixed-size\"";
+  config.replace(config.find(drawn), drawn.size(), "cohort = 10\nmin_participants = 20");
   config.replace(config.find("noise_multiplier = 3"), 20, "noise_multiplier = 4");
   config.replace(config.find("clip_norm = 0.5"), 15, "clip_norm = 1");
   const pid_t child = Start(
       TACET_PROGRAM, {"simulate", "--config", WriteConfig(config), "--out", "run"}, "stopped-");
-  while (std::ranges::count(Read("run/metrics.jsonl"), '\n') < 3) {
+  for (int i = 0; i < 60'000 && std::ranges::count(Read("run/metrics.jsonl"), '\n') < 3; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   ASSERT_EQ(kill(child, SIGTERM), 0);

@@ -155,7 +155,7 @@ class FederationProgramTest : public EnrolmentTest {
     return value.ok() ? *std::move(value) : base::JsonValue();
   }
 
-  const std::vector<std::string> sites_ = {"north", "south", "west"};
+  std::vector<std::string> sites_ = {"north", "south", "west"};
   std::map<std::string, std::vector<std::string>> environment_;  // NAME=VALUE, of hub and sites
   pid_t server_ = 0;
   uint16_t members_port_ = 0, admin_port_ = 0;

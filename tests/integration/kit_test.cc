@@ -152,7 +152,7 @@ TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
     ++commands_[name];
     // One site's files have decimal commas, as its own settings say.
     if (name == "south") UseCommas(commands[1]);
-    running[name] = Start(TACET_PROGRAM, commands[1], name + "-");
+    running[name] = StartAs(name, commands[1], name + "-");
   }
   // A server that is not there yet may come: sites wait for it.
   Await([&] { return Read("north-stderr").find("trying again") != std::string::npos; });
@@ -182,7 +182,7 @@ TEST_F(KitTest, TheServersStoreConfirmsNoGuessOfTheAnswers) {
   for (const std::string& name : five_) {
     const std::vector<std::vector<std::string>> commands = CommandsOfKit(name);
     By(name, commands[0]);
-    running[name] = Start(TACET_PROGRAM, commands[1], name + "-");
+    running[name] = StartAs(name, commands[1], name + "-");
   }
   for (const auto& [name, process] : running) {
     const Outcome ended = WaitFor(process, name + "-");
@@ -369,7 +369,7 @@ TEST_F(ClientCheckTest, WhatStaysEndsAMemberThatTakesPart) {
               HasSubstr("does not name 127.0.0.2"));
   SetClock(int64_t{400} * 86'400);
   EXPECT_THAT(ended(Server()), HasSubstr("has expired"));
-  for (const auto& file : std::filesystem::recursive_directory_iterator(path_ / "tacet")) {
+  for (const auto& file : std::filesystem::directory_iterator(LedgerFolderOf("north"))) {
     if (file.path().extension() != ".ledger") continue;
     const Outcome shown = Tacet({"ledger", "show", file.path().string(), "--json"});
     EXPECT_EQ(Number(*base::JsonValue::Parse(shown.out), "charges"), 0) << shown.out;

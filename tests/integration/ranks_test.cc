@@ -114,7 +114,7 @@ TEST_F(RanksTest, TheirNumberChangesNothing) {
         EXPECT_TRUE(assistant.ok()) << assistant;
       }
       EXPECT_EQ(together.result->model, alone.result->model) << number << " on " << ranks;
-      EXPECT_EQ(together.result->epsilon, alone.result->epsilon);
+      EXPECT_EQ(together.result->charged_epsilon, alone.result->charged_epsilon);
       ASSERT_EQ(together.recorder.rounds.size(), 3u);
       for (size_t round = 0; round < 3; ++round) {
         const RoundRecord& one = alone.recorder.rounds[round];

@@ -164,7 +164,7 @@ TEST_P(SecondTrainingStoresTest, GoesOnThroughKillsAndLedgersAddUp) {
   }
   // Each training has a record of its own.
   for (const auto& [run, epoch] :
-       std::vector<std::pair<std::string, int>>{{"north/run", 0}, {"north/run-1", 1}}) {
+       std::vector<std::pair<std::string, int>>{{"north/run", 0}, {"north/run-1", 2}}) {
     const Outcome audited = Tacet({"audit", "write", run});
     EXPECT_EQ(audited.exit_code, 0) << audited.err;
     const Outcome verified =
@@ -175,7 +175,7 @@ TEST_P(SecondTrainingStoresTest, GoesOnThroughKillsAndLedgersAddUp) {
   }
   const Outcome of_another =
       Tacet({"audit", "verify", "north/run-1/audit.json", "--model", "north/run/model.f32",
-             "--digest-key", "north/run-1/digest-1.key"});
+             "--digest-key", "north/run-1/digest-2.key"});
   EXPECT_EQ(of_another.exit_code, 1);
   EXPECT_THAT(of_another.err, HasSubstr("the record is not about this model"));
 }

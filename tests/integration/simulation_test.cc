@@ -93,7 +93,7 @@ TEST_F(SimulationTest, AnInterruptedInsecureRunResumesToTheSameModel) {
   ASSERT_TRUE(rest.ok()) << rest.status();
   EXPECT_EQ(recorder.started_at, 1u);
   EXPECT_EQ(rest->model, whole->model);
-  EXPECT_EQ(rest->epsilon, whole->epsilon);
+  EXPECT_EQ(rest->charged_epsilon, whole->charged_epsilon);
 }
 
 TEST_F(SimulationTest, ARunThatWasAskedToStopIsNotChargedAgain) {
@@ -114,7 +114,7 @@ TEST_F(SimulationTest, ARunThatWasAskedToStopIsNotChargedAgain) {
   ASSERT_TRUE(rest.ok()) << rest.status();
   EXPECT_EQ(recorder.started_at, 2u);
   EXPECT_EQ(rest->charged_attempts, 3u);
-  EXPECT_EQ(rest->epsilon, Run(spec, "whole")->epsilon);
+  EXPECT_EQ(rest->charged_epsilon, Run(spec, "whole")->charged_epsilon);
 }
 
 TEST_F(SimulationTest, AnInterruptedRealRunIsChargedAgain) {
@@ -134,7 +134,7 @@ TEST_F(SimulationTest, AnInterruptedRealRunIsChargedAgain) {
   EXPECT_EQ(storage::file::LedgerFile::Read(path_ / "part" / "ledger")->entries.size(), 4u);
   const auto whole = Run(spec, "whole");
   EXPECT_EQ(whole->charged_attempts, 3u);
-  EXPECT_GT(rest->epsilon, whole->epsilon);
+  EXPECT_GT(rest->charged_epsilon, whole->charged_epsilon);
 }
 
 TEST_F(SimulationTest, ResumingWithOtherSettingsIsRefused) {
@@ -353,7 +353,7 @@ TEST_F(SimulationTest, LabelledRunsWithoutNoiseLearnAndGuaranteeNothing) {
               ::testing::ElementsAre("insecure-seed", "no-noise", "no-clip"));
   const auto result = Run(spec, "run");
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_TRUE(std::isinf(result->epsilon));
+  EXPECT_TRUE(std::isinf(result->charged_epsilon));
   EXPECT_GT(result->evaluation.accuracy, 0.5);
 
   spec.manifest.without_encryption = true;

@@ -180,7 +180,7 @@ class SecretCoinTest : public ::testing::Test {
                     policy::Permission::WithoutPolicy(std::nullopt, live_.members.manifest())),
                 .entropy = site.entropy,
                 .rule = site.rule},
-               std::vector<float>(protocol::testing::kSmallDimension))
+               protocol::testing::ZerosOf(protocol::testing::kSmallDimension))
         .status();
   }
 

@@ -208,9 +208,9 @@ TEST_F(LyingOpeningTest, AtMostOneRoundIsUndoneWithPackingOne) {
   all_.Begin(second);
   for (const int id : {1, 2}) {
     TellThat(id, 1,
-             {Says(1, Word::kHas, second, StateOf(1), before),
-              Says(2, Word::kHas, second, StateOf(2), before), Says(3, Word::kHas, second, before),
-              Says(4, Word::kHas, second, before)});
+             {Says(1, Word::kHas, second, Under(second, StateOf(1)), Under(second, before)),
+              Says(2, Word::kHas, second, Under(second, StateOf(2)), Under(second, before)),
+              Says(3, Word::kHas, second, before), Says(4, Word::kHas, second, before)});
     Step(id);
   }
   for (const int id : {1, 2}) {

@@ -25,6 +25,7 @@ input_shape = [10]
 [federation]
 rounds = 20
 spare_attempts = 2
+min_participants = 3
 [privacy]
 noise_multiplier = 6
 scale = 1e-2
@@ -248,7 +249,7 @@ test("failed attempts and the end are shown as what they are", async () => {
   await stopServer();
   // Another federation: where every member uploads, an attempt with too few uploads is extended.
   for (const name of readdirSync(folder)) rmSync(at(name), { recursive: true });
-  setUp(kAgreed.replace("rounds = 20", 'rounds = 20\ncohort = 2\nsampling = "fixed-size"'));
+  setUp(kAgreed.replace("min_participants = 3", 'cohort = 2\nsampling = "fixed-size"'));
   await startServer("--collecting-seconds", "1", "--retry-seconds", "1");
   play("show-up");
   await withPage(withToken(), { picture: "live-ended" }, async (page) => {

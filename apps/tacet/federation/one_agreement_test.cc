@@ -9,6 +9,7 @@
 
 #include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/run/run_config.h"
+#include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/simulation/local_channel.h"
@@ -36,7 +37,7 @@ absl::StatusOr<ManifestSpec> Simulated(const run::RunConfig& config) {
 // With the members, the start and the text of `simulated`, which the file does not state.
 absl::StatusOr<ManifestSpec> Initialised(run::RunConfig config, const ManifestSpec& simulated) {
   run::FixDraw(config, simulated.sampling.clients);
-  const std::vector<float> model(simulated.dimension, 0.0F);
+  const agreement::InitialModel model{.parameters = std::vector<float>(simulated.dimension)};
   auto spec = AgreementOf(run::AgreedToml(config), model);
   if (!spec.ok()) return spec.status();
   spec->sampling.clients = simulated.sampling.clients;

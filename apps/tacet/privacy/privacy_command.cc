@@ -118,15 +118,16 @@ class PrivacyCommand : public program::Command {
     fmt::print("{}", WarningsText(warnings));
   }
 
-  // The same cohorts drawn by the server and known to it, as in the paper, and hidden from
-  // everybody.
+  // The same cohorts drawn by the server and known to it, with nobody absent, as in the paper, and
+  // hidden from everybody.
   absl::StatusOr<std::string> CohortComparison() const {
     accounting::FederationPrivacySpec drawn = spec_;
     drawn.sampling.method = accounting::Sampling::kFixedSize;
     drawn.sampling.dummy_uploads = false;
-    drawn.sampling.min_participants = 0;
+    drawn.sampling.min_participants = drawn.sampling.cohort;
     accounting::FederationPrivacySpec hidden = drawn;
     hidden.sampling.method.reset();
+    hidden.sampling.min_participants = 0;
     TACET_ASSIGN_OR_RETURN(const accounting::Guarantees by_server,
                            accounting::GuaranteesOf(drawn, accounting::Extent::kAllRows));
     TACET_ASSIGN_OR_RETURN(const accounting::Guarantees by_coins,
@@ -148,8 +149,9 @@ class PrivacyCommand : public program::Command {
     };
     return fmt::format(
         "\nTwo ways to draw these cohorts, at delta {:.3g}:\n"
-        "- Fixed size, drawn by the server: epsilon {} against an external observer by the moments "
-        "accountant, as papers publish it, and {} by the tight one; {} against {}.\n"
+        "- Fixed size, drawn by the server, nobody absent: epsilon {} against an external observer "
+        "by the moments accountant, as papers publish it, and {} by the tight one; {} against "
+        "{}.\n"
         "- Each client's secret coin, hidden by dummy uploads (the default): epsilon {} against "
         "every observer.\n",
         spec_.privacy.delta, figure(published), figure(external), figure(by_server.headline()),
