@@ -38,8 +38,8 @@ struct SiteMemberSpec {
 struct SiteMemberHooks {
   // Whether to end. Asked several times a second, from two threads.
   std::function<bool()> stop;
-  // The others may be empty. What the site's people should look at, before `on_begin`: the run goes
-  // on, and nobody else hears of it.
+  // The others may be empty. A warning for the site's people, before `on_begin`: the run continues,
+  // and the warning stays at the site.
   std::function<void(const std::string& text)> on_warning;
   // Once policy, ledger and state permit a session, before its first call.
   std::function<void()> on_begin;

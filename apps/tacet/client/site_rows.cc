@@ -64,7 +64,7 @@ std::vector<std::string> RowWarnings(const std::filesystem::path& ledger_folder,
   if (!shared.ok()) {
     return {fmt::format(
         "nobody compares this site's rows with those of its other populations: {}. The comparison "
-        "decides nothing; it begins anew when {} is deleted",
+        "decides nothing; a new one is made when {} is deleted",
         base::Message(shared.status()), (ledger_folder / "sketch").string())};
   }
   std::vector<std::string> warnings;
