@@ -640,17 +640,17 @@ def check_limits(x, participants, terms, mechanism):
     most = min(participants * mechanism.bound, norm)
     level = 42 * math.log(2) + math.log(terms["attempts"])
 
-    def psi(step):  # theta s
-        return mechanism.log_moment(step, participants, most) - most * step / scale
+    def moment(step):  # theta s: theta U + psi(theta)
+        return mechanism.log_moment(step, participants, most)
 
     def distance(step):
-        return (most * step / scale + psi(step) + level + math.log(2 * d)) * scale / step
+        return (moment(step) + level + math.log(2 * d)) * scale / step
 
     coordinate = smallest(distance, math.log(1e-12), math.log(300))
     variance = (participants * mechanism.share ** 2
                 + scale * (participants * scale * mechanism.offset + most))
     theta = coordinate / variance + 10 / math.sqrt(variance)
-    v = 2 * psi(theta * scale) / theta ** 2
+    v = 2 * (moment(theta * scale) - most * theta) / theta ** 2
     square = norm ** 2 + v * (d + 2 * math.sqrt((d + 2 * norm ** 2 / v) * level) + 2 * level)
     require(max(map(abs, x)) <= coordinate * (1 + 1e-9), "a coordinate is too large")
     require(sum(value * value for value in x) <= min(square, d * coordinate ** 2) * (1 + 1e-9),
