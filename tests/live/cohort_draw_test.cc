@@ -164,25 +164,6 @@ class SecretCoinTest : public ::testing::Test {
     spec.rounds = 8;
     return spec;
   }
-  absl::Status TryToRestart(LiveFederation::Site& site) {
-    return member::MemberSession::Create(
-               {.manifest = live_.members.manifest(),
-                .member = site.number,
-                .signing_key = live_.members.site(site.number).signing,
-                .exchange_key = live_.members.exchange_key(site.number),
-                .epoch_key = live_.members.epoch_key(),
-                .server = site.remote,
-                .state = site.state,
-                .updates = site.updates,
-                .log = site.log,
-                .ledger = *site.ledger,
-                .permission = protocol::testing::ValueOf(
-                    policy::Permission::WithoutPolicy(std::nullopt, live_.members.manifest())),
-                .entropy = site.entropy,
-                .rule = site.rule},
-               protocol::testing::ZerosOf(protocol::testing::kSmallDimension))
-        .status();
-  }
 
   LiveFederation live_{Agreement()};
 };
@@ -192,9 +173,9 @@ TEST_F(SecretCoinTest, OwnSealsAreRefused) {
   LiveFederation::Site& site = live_.site(1);
   EXPECT_EQ(ledger::DefaultRule(live_.members.manifest().manifest().spec()),
             ChargingRule::kAnnouncedAttempts);
-  EXPECT_TRUE(TryToRestart(site).ok());
+  EXPECT_TRUE(live_.TryToRestart(site).ok());
   site.rule = ChargingRule::kOwnSeals;
-  const absl::Status refused = TryToRestart(site);
+  const absl::Status refused = live_.TryToRestart(site);
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(refused),
               ::testing::HasSubstr("own-seals, but in this federation a member's coin is secret"));

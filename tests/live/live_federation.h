@@ -207,8 +207,8 @@ class LiveFederation {
                                                        observer, [this] { return now; });
   }
 
-  // A new process at the same site.
-  void Restart(Site& site) {
+  // A new process at the same site, which has no session after a refusal.
+  absl::Status TryToRestart(Site& site) {
     site.session.reset();
     ledger::testing::MemoryLedger& memory =
         site.shared_ledger != nullptr ? *site.shared_ledger : site.memory_ledger;
@@ -219,7 +219,7 @@ class LiveFederation {
     site.ledger = protocol::testing::ValueOf(ledger::PrivacyLedger::Create(
         protocol::testing::ValueOf(ledger::testing::OpenMemoryLedger(memory)),
         [this] { return now; }, permission.year()));
-    site.session = protocol::testing::ValueOf(member::MemberSession::Create(
+    auto session = member::MemberSession::Create(
         {.manifest = members.manifest(),
          .member = site.number,
          .signing_key = members.site(site.number).signing,
@@ -235,7 +235,14 @@ class LiveFederation {
          .rule = site.rule,
          .clock = [this] { return now; },
          .checkpoints = checkpoints},
-        protocol::testing::ZerosOf(protocol::testing::kSmallDimension)));
+        protocol::testing::ZerosOf(protocol::testing::kSmallDimension));
+    if (!session.ok()) return session.status();
+    site.session = *std::move(session);
+    return absl::OkStatus();
+  }
+  void Restart(Site& site) {
+    const absl::Status restarted = TryToRestart(site);
+    ASSERT_TRUE(restarted.ok()) << restarted;
   }
 
   // Everybody who is there is connected, whatever its session does.

@@ -12,28 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-absl::Status TryToRestart(LiveFederation& live, LiveFederation::Site& site) {
-  site.session.reset();
-  site.ledger = protocol::testing::ValueOf(ledger::PrivacyLedger::Create(
-      protocol::testing::ValueOf(ledger::testing::OpenMemoryLedger(site.memory_ledger))));
-  return member::MemberSession::Create(
-             {.manifest = live.members.manifest(),
-              .member = site.number,
-              .signing_key = live.members.site(site.number).signing,
-              .exchange_key = live.members.exchange_key(site.number),
-              .epoch_key = live.members.epoch_key(),
-              .server = site.remote,
-              .state = site.state,
-              .updates = site.updates,
-              .log = site.log,
-              .ledger = *site.ledger,
-              .permission = protocol::testing::ValueOf(
-                  policy::Permission::WithoutPolicy(std::nullopt, live.members.manifest())),
-              .entropy = site.entropy},
-             protocol::testing::ZerosOf(protocol::testing::kSmallDimension))
-      .status();
-}
-
 uint64_t ChargesOf(LiveFederation& live, uint64_t site) {
   return live.site(site).ledger->ChargesOf(live.members.manifest().manifest().federation());
 }
@@ -46,14 +24,14 @@ TEST(OlderLedgerTest, AKeptUpdateIsNotSentWithoutItsCharge) {
   const ledger::testing::MemoryLedger before = site.memory_ledger;
   live.RunUntil([&] { return site.state.LoadMemory().ok() && site.updates.asked > 0; });
   ASSERT_EQ(ChargesOf(live, 0), 1u);
-  ASSERT_TRUE(TryToRestart(live, site).ok());
+  ASSERT_TRUE(live.TryToRestart(site).ok());
   const ledger::testing::MemoryLedger after = std::exchange(site.memory_ledger, before);
-  const absl::Status refused = TryToRestart(live, site);
+  const absl::Status refused = live.TryToRestart(site);
   EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(base::Message(refused),
               HasSubstr("has sealed an update for round 0 attempt 0 of epoch 0, and the ledger"));
   site.memory_ledger = after;
-  EXPECT_TRUE(TryToRestart(live, site).ok());
+  EXPECT_TRUE(live.TryToRestart(site).ok());
 }
 
 // A refused attempt is in no sum. The zeros that hide it are sent again.
@@ -71,7 +49,7 @@ TEST(OlderLedgerTest, ARefusedAttemptIsKnown) {
   live.Restart(site);
   live.RunUntil([&] { return !site.ledger->refusals().empty(); });
   EXPECT_TRUE(site.ledger->entries().empty());
-  EXPECT_TRUE(TryToRestart(live, site).ok());
+  EXPECT_TRUE(live.TryToRestart(site).ok());
 }
 
 // State, anchors and ledger are all old: the server's announcements know what was spent.
