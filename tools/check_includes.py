@@ -61,14 +61,18 @@ PROGRAM_ARROWS = {
     "tacet/federation": ["tacet/statistics"],
     "tacet/client": ["tacet/federation"],
     "tacet-server": ["tacet/federation"],
-    "tacet-lab/bench": ["tacet/statistics"],
-    "tacet-lab/reproduce": ["tacet/run", "tacet-lab/bench"],
-    "tacet-lab/baselines": ["tacet/run"],
-    "tacet-lab/load": ["tacet/run"],
+}
+
+# The same for the folders of lab/, which may use all of the library and of apps/.
+LAB_ARROWS = {
+    "baselines": [],
+    "bench": [],
+    "load": [],
+    "reproduce": ["bench"],
 }
 
 # Where the sources are. Folders other than tacet/, include/ and examples/ may use all of the library.
-SOURCE_FOLDERS = ["tacet", "include", "apps", "tests", "fuzz", "examples", "python"]
+SOURCE_FOLDERS = ["tacet", "include", "apps", "lab", "tests", "fuzz", "examples", "python"]
 
 # The installed headers are include/tacet/NAME.h, included as "tacet/NAME.h". They include each
 # other, the standard library and ABSEIL. Of tacet/ one folder implements and includes them.
@@ -79,7 +83,7 @@ PUBLIC_FOLDER = "api"
 USERS = ["include", "examples"]
 
 # What a folder outside tacet/ may include besides tacet/ and itself.
-ALSO = {"tests": ["apps"], "fuzz": ["apps"], "python": ["apps"]}
+ALSO = {"lab": ["apps"], "tests": ["apps"], "fuzz": ["apps"], "python": ["apps"]}
 
 # An epsilon is computed in one place: accountants are for each other, for tests and for that file.
 ACCOUNTANT = re.compile(r"tacet/accounting/\w+_accountant\.(h|cc)")
@@ -125,9 +129,9 @@ def below(folder):
     return reachable(ARROWS, ARROWS[folder])
 
 
-def program_folder(parts):
-    """The folder of apps/ that a path from the root belongs to, None for main.cc and all others."""
-    if parts[0] != "apps" or parts[-1] in ("main.cc", "CMakeLists.txt"):
+def folder_in(top, parts):
+    """The folder of `top` that a path from the root belongs to, None for main.cc and all others."""
+    if parts[0] != top or parts[-1] in ("main.cc", "CMakeLists.txt"):
         return None
     return "/".join(parts[1:-1])
 
@@ -180,9 +184,11 @@ def check_file(root, path, users_of_once):
         if included[0] != "tacet":
             if included[0] != top and included[0] not in ALSO.get(top, []):
                 yield f"{where}: {top}/ must not include {included[0]}/"
-            user, used = program_folder(relative.parts), program_folder(included)
-            if user in PROGRAM_ARROWS and used not in reachable(PROGRAM_ARROWS, [user]):
-                yield f"{where}: apps/{user} must not include {'/'.join(included[:-1])}"
+            for outer, arrows in (("apps", PROGRAM_ARROWS), ("lab", LAB_ARROWS)):
+                user, used = folder_in(outer, relative.parts), folder_in(outer, included)
+                if (user in arrows and included[0] == outer
+                        and used not in reachable(arrows, [user])):
+                    yield f"{where}: {outer}/{user} must not include {'/'.join(included[:-1])}"
             continue
         if top in USERS:
             yield f"{where}: {top}/ may include public headers only, not {name}"
@@ -221,10 +227,11 @@ def check(root):
                if p.is_file() and p.parent != library}
     unknown = {folder for folder in folders if folder not in ARROWS}
     found += [f"tacet/{folder}: tools/check_includes.py does not know this folder" for folder in unknown]
-    program = {program_folder(path.relative_to(root).parts)
-               for path in (root / "apps").rglob("*.*") if path.is_file()}
-    found += [f"apps/{folder}: tools/check_includes.py does not know this folder"
-              for folder in program - set(PROGRAM_ARROWS) - {None}]
+    for outer, arrows in (("apps", PROGRAM_ARROWS), ("lab", LAB_ARROWS)):
+        there = {folder_in(outer, path.relative_to(root).parts)
+                 for path in (root / outer).rglob("*.*") if path.is_file()}
+        found += [f"{outer}/{folder}: tools/check_includes.py does not know this folder"
+                  for folder in there - set(arrows) - {None}]
     for path in (root / PYTHON_PACKAGE).glob("*.py"):
         found += check_python(root, path)
     users_of_once = {name: set() for name in ONCE}

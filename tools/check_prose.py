@@ -30,6 +30,7 @@ PLACES = [
     "examples",
     "fuzz",
     "include",
+    "lab",
     "python",
     "tacet",
     "tests",

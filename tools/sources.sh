@@ -9,4 +9,4 @@ names=()
 for ending in "${endings[@]}"; do
   names+=(${names[@]+-o} -name "*.$ending")
 done
-find include tacet apps tests fuzz examples python -type f \( "${names[@]}" \) -print0 | LC_ALL=C sort -z
+find include tacet apps lab tests fuzz examples python -type f \( "${names[@]}" \) -print0 | LC_ALL=C sort -z

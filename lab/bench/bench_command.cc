@@ -1,0 +1,323 @@
+#include "lab/bench/bench_command.h"
+
+#include <cstdlib>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fmt/core.h"
+
+#include "lab/bench/bench_dp.h"
+#include "lab/bench/bench_he.h"
+#include "lab/bench/bench_kernels.h"
+#include "lab/bench/bench_records.h"
+#include "lab/bench/bench_statistics.h"
+#include "lab/bench/bench_train.h"
+#include "lab/bench/machine_rates.h"
+#include "tacet/base/cpu.h"
+#include "tacet/base/json.h"
+#include "tacet/base/status.h"
+
+namespace tacet::app::bench {
+namespace {
+
+class BenchCommand : public program::Command {
+ public:
+  std::string_view name() const override { return "bench"; }
+  std::string_view summary() const override {
+    return "benchmark of this machine: clipping, noise, sealing, adding and decrypting on one "
+           "core, and local training";
+  }
+
+  void Register(program::Options& options) override {
+    options.AddPositional("what",
+                          "he: encryption and everything around it; dp: clipping, noise and "
+                          "quantisation; train: local training; kernels: the inner loops in every "
+                          "instruction set; records: clipping every record or person; "
+                          "statistics: accuracy of queries on real tables",
+                          {"he", "dp", "train", "kernels", "records", "statistics"}, true, &what_);
+    options.AddString("data",
+                      "statistics: folder with survival/ and heart-disease/; when not given, "
+                      "$TACET_DATA",
+                      &data_);
+    options.AddChoice("part", "statistics: one part of it; all when not given",
+                      {"bins", "survival", "log-rank", "coverage", "auc"}, &part_);
+    options.AddChoice("parameters", "he: encryption scheme",
+                      {"compact", "paper", "paper-secret-key"}, &parameters_);
+    options.AddUint("dimension", "d, values of an update", &dimension_);
+    options.AddUint("participants", "he: K, uploads to add", &participants_);
+    options.AddUint("plaintext-bits", "he: w, bits of a sum", &plaintext_bits_);
+    options.AddString("committee", "he: seats and corrupt seats of the committee, for example 7,2",
+                      &committee_);
+    options.AddDouble("rate", "dp: mean of the Poisson rates", &rate_);
+    options.AddChoice("model", "train: model, on images of 28 x 28 in 62 classes",
+                      {"femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}, &model_);
+    options.AddUint("batch", "train: samples in a step", &batch_);
+    options.AddUint("threads", "train: number of threads, each with its own model", &threads_);
+    options.AddChoice("precision", "train: number format of products", {"auto", "f32", "bf16"},
+                      &precision_);
+    options.AddChoice("input",
+                      "train: synthetic handwriting, four fifths of it blank, which femnist-cnn "
+                      "computes once; or noise, without blank regions",
+                      {"handwriting", "noise"}, &input_);
+    options.AddUint("repetitions",
+                    "number of runs; the median is printed (statistics: releases, 200 when not "
+                    "given)",
+                    &repetitions_);
+    options.AddFlag("json", "print JSON", &json_);
+  }
+
+  absl::Status Run() override {
+    constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
+    for (const auto& [flag, value] :
+         {std::pair{"dimension", dimension_}, std::pair{"participants", participants_},
+          std::pair{"plaintext-bits", plaintext_bits_}, std::pair{"batch", batch_},
+          std::pair{"threads", threads_}, std::pair{"repetitions", repetitions()}}) {
+      if (value < 1 || value > kMax) {
+        return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMax);
+      }
+    }
+    if (what_ == "kernels") return RunKernels();
+    if (what_ == "records") return RunRecords();
+    if (what_ == "statistics") return RunStatistics();
+    base::JsonValue json = base::JsonValue::MakeObject();
+    if (what_ == "dp") {
+      TACET_RETURN_IF_ERROR(RunDp(json));
+    } else if (what_ == "train") {
+      TACET_RETURN_IF_ERROR(RunTrain(json));
+    } else {
+      TACET_RETURN_IF_ERROR(RunHe(json));
+    }
+    if (json_) {
+      fmt::print("{}\n", json.Dump(2));
+      return absl::OkStatus();
+    }
+    for (const auto& [key, value] : json.members()) {
+      if (value.is_object()) {
+        for (const auto& [figure, limit] : value.members()) {
+          fmt::print("  {:<24}{}\n", figure, limit.Dump());
+        }
+        continue;
+      }
+      fmt::print("{:<26}{}\n", key, value.is_string() ? *value.AsString() : value.Dump());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  uint64_t repetitions() const { return repetitions_.value_or(9); }
+
+  static void SetMachine(base::JsonValue& json) {
+    json.Set("cpu", base::CpuModelName()).Set("simd", base::SimdName(base::ActiveSimd()));
+  }
+
+  // The machine's rates, and what each figure could be at least: `share` is that limit over the
+  // figure.
+  struct Figure {
+    std::string_view name;
+    double seconds;
+    Demand demand;
+  };
+  static void SetLimits(std::initializer_list<Figure> figures, base::JsonValue& json) {
+    const MachineRates rates = MeasureMachineRates();
+    json.Set("memory_read_bytes_per_s", rates.memory_read)
+        .Set("aes_ctr_bytes_per_s", rates.aes_ctr)
+        .Set("fma_per_s", rates.fma);
+    base::JsonValue limits = base::JsonValue::MakeObject();
+    for (const Figure& figure : figures) {
+      const double least = LeastSeconds(figure.demand, rates);
+      base::JsonValue limit = base::JsonValue::MakeObject();
+      limit.Set("limit_s", least).Set("share", least / figure.seconds);
+      limits.Set(figure.name, std::move(limit));
+    }
+    json.Set("limits", std::move(limits));
+  }
+
+  absl::Status RunHe(base::JsonValue& json) const {
+    BenchHeSpec spec;
+    for (const he::Scheme scheme :
+         {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
+      if (parameters_ == he::SchemeName(scheme)) spec.scheme = scheme;
+    }
+    spec.dimension = dimension_;
+    spec.participants = static_cast<uint32_t>(participants_);
+    spec.plaintext_bits = static_cast<uint32_t>(plaintext_bits_);
+    spec.repetitions = static_cast<uint32_t>(repetitions());
+    TACET_ASSIGN_OR_RETURN(spec.committee, he::ParseCommittee(committee_));
+    TACET_ASSIGN_OR_RETURN(const BenchHeResult result, BenchHe(spec));
+    json.Set("parameters", parameters_)
+        .Set("dimension", dimension_)
+        .Set("participants", participants_)
+        .Set("plaintext_bits", plaintext_bits_);
+    SetMachine(json);
+    json.Set("setup_s", result.setup_s)
+        .Set("encode_s", result.encode_s)
+        .Set("encrypt_s", result.encrypt_s)
+        .Set("encode_encrypt_s", result.encode_encrypt_s)
+        .Set("seal_s", result.seal_s)
+        .Set("aggregate_s", result.aggregate_s)
+        .Set("aggregate_two_cores_s", result.aggregate_two_cores_s)
+        .Set("decrypt_s", result.decrypt_s)
+        .Set("committee", committee_)
+        .Set("share_s", result.share_s)
+        .Set("unmask_s", result.unmask_s)
+        .Set("recover_s", result.recover_s)
+        .Set("upload_bytes", result.upload_bytes)
+        .Set("sum_bytes", result.sum_bytes)
+        .Set("peak_rss_bytes", result.peak_rss_bytes)
+        .Set("peak_beyond_update_bytes", result.peak_beyond_update_bytes)
+        .Set("streamed", result.streamed)
+        .Set("wrong_values", result.wrong_values);
+    SetLimits({{"encode_encrypt_s", result.encode_encrypt_s, result.encode_encrypt},
+               {"seal_s", result.seal_s, result.seal},
+               {"aggregate_s", result.aggregate_s, result.aggregate},
+               {"decrypt_s", result.decrypt_s, result.decrypt}},
+              json);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunDp(base::JsonValue& json) const {
+    TACET_ASSIGN_OR_RETURN(const BenchDpResult result,
+                           BenchDp({.dimension = dimension_,
+                                    .rate = rate_,
+                                    .repetitions = static_cast<uint32_t>(repetitions())}));
+    json.Set("dimension", dimension_).Set("rate", rate_);
+    SetMachine(json);
+    json.Set("clip_s", result.clip_s)
+        .Set("gaussian_s", result.gaussian_s)
+        .Set("poisson_s", result.poisson_s)
+        .Set("noise_and_quantise_s", result.noise_and_quantise_s);
+    SetLimits({{"clip_s", result.clip_s, result.clip},
+               {"gaussian_s", result.gaussian_s, result.gaussian},
+               {"poisson_s", result.poisson_s, result.poisson},
+               {"noise_and_quantise_s", result.noise_and_quantise_s, result.noise_and_quantise}},
+              json);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunTrain(base::JsonValue& json) const {
+    BenchTrainSpec spec;
+    spec.model = model_;
+    spec.batch = static_cast<uint32_t>(batch_);
+    spec.threads = static_cast<uint32_t>(threads_);
+    TACET_ASSIGN_OR_RETURN(spec.precision, models::ParsePrecision(precision_));
+    spec.noise = input_ == "noise";
+    spec.repetitions = static_cast<uint32_t>(repetitions());
+    TACET_ASSIGN_OR_RETURN(const BenchTrainResult result, BenchTrain(spec));
+    json.Set("model", model_)
+        .Set("batch", batch_)
+        .Set("threads", threads_)
+        .Set("precision", precision_)
+        .Set("input", input_)
+        .Set("form", result.form)
+        .Set("dimension", result.dimension);
+    SetMachine(json);
+    json.Set("samples_per_s", result.samples_per_s)
+        .Set("elapsed_samples_per_s", result.elapsed_samples_per_s)
+        .Set("evaluated_samples_per_s", result.evaluated_per_s)
+        .Set("flop_per_sample", result.flop_per_sample)
+        .Set("gflops", result.gflops)
+        .Set("fma_peak_gflops", result.fma_peak_gflops)
+        .Set("share", result.share);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunKernels() const {
+    TACET_ASSIGN_OR_RETURN(const std::vector<KernelTimes> rows,
+                           BenchKernels(static_cast<uint32_t>(repetitions())));
+    if (!json_) {
+      for (const KernelTimes& row : rows) {
+        fmt::print("{} (per {})\n", row.name, row.per);
+        for (const auto& [target, seconds] : row.seconds) {
+          fmt::print("  {:<14}{:>12.5g} ns\n", base::TargetName(target), 1e9 * seconds);
+        }
+      }
+      return absl::OkStatus();
+    }
+    base::JsonValue kernels = base::JsonValue::MakeArray();
+    for (const KernelTimes& row : rows) {
+      base::JsonValue seconds = base::JsonValue::MakeObject();
+      for (const auto& [target, value] : row.seconds) seconds.Set(base::TargetName(target), value);
+      base::JsonValue kernel = base::JsonValue::MakeObject();
+      kernel.Set("name", row.name).Set("per", row.per).Set("seconds", std::move(seconds));
+      kernels.Append(std::move(kernel));
+    }
+    base::JsonValue json = base::JsonValue::MakeObject();
+    SetMachine(json);
+    json.Set("kernels", std::move(kernels));
+    fmt::print("{}\n", json.Dump(2));
+    return absl::OkStatus();
+  }
+
+  absl::Status RunStatistics() const {
+    const char* folder = std::getenv("TACET_DATA");
+    BenchStatisticsSpec spec{.data = data_.value_or(folder != nullptr ? folder : "")};
+    if (spec.data.empty()) {
+      return base::InvalidArgument(
+          "--data is missing: the folder that holds survival/lung.csv and heart-disease/");
+    }
+    spec.runs = repetitions_.value_or(spec.runs);
+    spec.part = part_;
+    TACET_ASSIGN_OR_RETURN(base::JsonValue json, BenchStatistics(spec));
+    SetMachine(json);
+    fmt::print("{}\n", json.Dump(2));
+    return absl::OkStatus();
+  }
+
+  absl::Status RunRecords() const {
+    TACET_ASSIGN_OR_RETURN(const std::vector<RecordTimes> rows,
+                           BenchRecords(static_cast<uint32_t>(repetitions())));
+    if (!json_) {
+      fmt::print("microseconds a sample\n{:<14}{:>7}{:>9}{:>10}{:>10}{:>10}\n", "model", "inputs",
+                 "classes", "plain", "record", "person");
+      for (const RecordTimes& row : rows) {
+        fmt::print("{:<14}{:>7}{:>9}{:>10.4g}{:>10.4g}{:>10.4g}\n", row.model, row.inputs,
+                   row.classes, 1e6 * row.plain_s, 1e6 * row.record_s, 1e6 * row.person_s);
+      }
+      return absl::OkStatus();
+    }
+    base::JsonValue records = base::JsonValue::MakeArray();
+    for (const RecordTimes& row : rows) {
+      base::JsonValue record = base::JsonValue::MakeObject();
+      record.Set("model", row.model)
+          .Set("inputs", row.inputs)
+          .Set("classes", row.classes)
+          .Set("plain_s", row.plain_s)
+          .Set("record_s", row.record_s)
+          .Set("person_s", row.person_s);
+      records.Append(std::move(record));
+    }
+    base::JsonValue json = base::JsonValue::MakeObject();
+    SetMachine(json);
+    json.Set("records", std::move(records));
+    fmt::print("{}\n", json.Dump(2));
+    return absl::OkStatus();
+  }
+
+  std::string what_;
+  std::string model_ = "femnist-cnn";
+  std::string precision_ = "auto";
+  std::string input_ = "handwriting";
+  uint64_t batch_ = 20;
+  uint64_t threads_ = 1;
+  std::string parameters_ = "compact";
+  std::string committee_ = "5,2";
+  uint64_t dimension_ = 486654;
+  uint64_t participants_ = 1000;
+  uint64_t plaintext_bits_ = 22;
+  double rate_ = 26277;
+  std::optional<uint64_t> repetitions_;
+  std::optional<std::string> data_;
+  std::string part_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> NewBenchCommand() { return std::make_unique<BenchCommand>(); }
+
+}  // namespace tacet::app::bench

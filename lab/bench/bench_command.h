@@ -1,0 +1,17 @@
+#ifndef TACET_LAB_BENCH_BENCH_COMMAND_H_
+#define TACET_LAB_BENCH_BENCH_COMMAND_H_
+
+#include <memory>
+
+#include "apps/tacet/program/command.h"
+
+namespace tacet::app::bench {
+
+// `tacet-lab bench he|dp|train|kernels|records`: speed of this machine in sealing, adding and
+// decrypting; in clipping, noise and quantisation; in training; in the inner loops; and in clipping
+// every record.
+std::unique_ptr<program::Command> NewBenchCommand();
+
+}  // namespace tacet::app::bench
+
+#endif  // TACET_LAB_BENCH_BENCH_COMMAND_H_

@@ -1,0 +1,46 @@
+// The chains on vectors, compiled once for AVX2 and once for AVX-512 (Highway's AVX3).
+#include "lab/bench/fma_chains.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lab/bench/fma_chains_simd.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+HWY_BEFORE_NAMESPACE();
+namespace tacet::app::bench::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<double>;
+
+double Run() {
+  hn::Vec<D> x[kChains];
+  for (auto& value : x) value = hn::Zero(D());
+  const auto half = hn::Set(D(), 0.5);
+  const auto one = hn::Set(D(), 1.0);
+  for (size_t step = 0; step < kChainSteps; ++step) {
+    for (auto& value : x) value = hn::MulAdd(value, half, one);
+  }
+  for (size_t i = 1; i < kChains; ++i) x[0] = hn::Add(x[0], x[i]);
+  return hn::GetLane(x[0]);
+}
+
+constexpr FmaChains kChainsOfTarget = {
+    .target = HWY_TARGET == HWY_AVX2 ? base::Target::kAvx2 : base::Target::kAvx512,
+    .lanes = hn::MaxLanes(D()),
+    .run = Run};
+
+}  // namespace tacet::app::bench::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+#if HWY_ONCE
+namespace tacet::app::bench {
+
+const FmaChains& Avx2FmaChains() { return N_AVX2::kChainsOfTarget; }
+const FmaChains& Avx512FmaChains() { return N_AVX3::kChainsOfTarget; }
+
+}  // namespace tacet::app::bench
+#endif  // HWY_ONCE

@@ -1,0 +1,159 @@
+#include "lab/bench/query_trials.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "apps/tacet/run/memory_run.h"
+#include "tacet/base/status.h"
+#include "tacet/crypto/seeded_random.h"
+#include "tacet/data/data_files.h"
+#include "tacet/data/table_text.h"
+#include "tacet/simulation/local_channel.h"
+#include "tacet/statistics/query_learner.h"
+
+namespace tacet::app::bench {
+
+using tacet::statistics::Answer;
+using tacet::statistics::Estimate;
+using tacet::statistics::Query;
+using tacet::statistics::QueryLearner;
+using tacet::statistics::SiteTable;
+using tacet::statistics::SiteUnits;
+
+absl::StatusOr<SiteTable> LoadTable(const std::filesystem::path& path,
+                                    const std::vector<std::string>& columns) {
+  TACET_ASSIGN_OR_RETURN(const std::string text, data::ReadDataFile(path));
+  data::TableRecords records(text);
+  std::vector<std::string> fields;
+  std::vector<size_t> places;
+  SiteTable table{.name = path.stem().string(), .columns = columns, .rows = {}};
+  if (records.Next(',', fields) != data::TableRecords::Result::kRecord) {
+    return base::InvalidArgument("{}: the file has no header", path.string());
+  }
+  for (const std::string& column : columns) {
+    const auto found = std::ranges::find(fields, column);
+    if (found == fields.end()) {
+      return base::InvalidArgument("{}: there is no column {}", path.string(), column);
+    }
+    places.push_back(static_cast<size_t>(found - fields.begin()));
+  }
+  while (records.Next(',', fields) == data::TableRecords::Result::kRecord) {
+    std::vector<std::string> row;
+    for (const size_t place : places) row.push_back(place < fields.size() ? fields[place] : "NA");
+    if (std::ranges::find(row, "NA") == row.end()) table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::vector<SiteTable> SpreadOverSites(const SiteTable& table, uint64_t seed) {
+  std::vector<uint32_t> order(table.rows.size());
+  std::iota(order.begin(), order.end(), 0u);
+  crypto::Random random = crypto::SeededRandom(seed, "bench/sites");
+  crypto::Shuffle(random, order);
+  std::vector<SiteTable> sites(kSites);
+  for (size_t i = 0; i < kSites; ++i) {
+    sites[i].name = fmt::format("site {}", i);
+    sites[i].columns = table.columns;
+  }
+  for (size_t i = 0; i < order.size(); ++i) sites[i % kSites].rows.push_back(table.rows[order[i]]);
+  return sites;
+}
+
+SiteTable Resampled(const SiteTable& table, size_t rows, crypto::Random& random) {
+  SiteTable drawn{.name = table.name, .columns = table.columns, .rows = {}};
+  for (size_t i = 0; i < rows; ++i) {
+    drawn.rows.push_back(table.rows[random.Below(table.rows.size())]);
+  }
+  return drawn;
+}
+
+absl::StatusOr<QueryTrials> QueryTrials::Create(
+    std::vector<tacet::statistics::QuestionSpec> questions, double epsilon, uint64_t max_units,
+    double floor) {
+  TACET_ASSIGN_OR_RETURN(
+      Query query,
+      Query::Create({.questions = std::move(questions), .max_units = max_units, .floor = floor}));
+  QueryTrials trials;
+  trials.query_ = std::make_shared<const Query>(std::move(query));
+  agreement::ManifestSpec terms;
+  terms.spare_attempts = 0;
+  terms.sampling.clients = kSites;
+  terms.privacy.target_epsilon = epsilon;
+  TACET_ASSIGN_OR_RETURN(trials.terms_, tacet::statistics::QueryTerms(*trials.query_, terms));
+  return trials;
+}
+
+absl::StatusOr<std::vector<Answer>> QueryTrials::Release(
+    const std::vector<SiteTable>& tables,
+    const std::function<void(const simulation::RoundRecord&)>& on_round) const {
+  std::vector<SiteUnits> sites;
+  for (const SiteTable& table : tables) {
+    TACET_ASSIGN_OR_RETURN(SiteUnits site, SiteUnits::Create(query_, table));
+    sites.push_back(std::move(site));
+  }
+  const QueryLearner learner(query_, std::move(sites));
+  simulation::LocalChannel channel;
+  simulation::SimulationSpec spec;
+  spec.manifest = terms_;
+  TACET_ASSIGN_OR_RETURN(const auto simulation,
+                         simulation::Simulation::Create(std::move(spec), learner, channel));
+  TACET_ASSIGN_OR_RETURN(const simulation::SimulationResult result,
+                         run::RunInMemory(*simulation, on_round));
+  const agreement::Manifest& manifest = simulation->manifest();
+  return tacet::statistics::AnswersOf(*query_,
+                                      tacet::statistics::ReleasedSum(manifest, result.model),
+                                      tacet::statistics::ReleasedDeviation(manifest));
+}
+
+absl::StatusOr<std::vector<Answer>> QueryTrials::Exact(const SiteTable& table) const {
+  std::vector<double> total(query_->dimension(), 0.0);
+  for (const SiteTable& site : SpreadOverSites(table, 1)) {
+    TACET_ASSIGN_OR_RETURN(const SiteUnits units, SiteUnits::Create(query_, site));
+    std::vector<uint32_t> all(units.units());
+    std::iota(all.begin(), all.end(), 0u);
+    std::vector<float> sum(query_->dimension());
+    units.SumUnits(all, sum);
+    for (size_t i = 0; i < sum.size(); ++i) total[i] += sum[i];
+  }
+  return tacet::statistics::AnswersOf(*query_, total, 0);
+}
+
+std::optional<Estimate> Find(const Answer& answer, std::string_view quantity,
+                             std::string_view group, std::string_view at) {
+  for (const Estimate& estimate : answer.estimates) {
+    if (estimate.quantity == quantity && estimate.group == group && estimate.at == at &&
+        estimate.value.has_value()) {
+      return estimate;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<double> ValuesOf(const Answer& answer, std::string_view quantity,
+                             std::string_view group) {
+  std::vector<double> values;
+  for (const Estimate& estimate : answer.estimates) {
+    if (estimate.quantity == quantity && estimate.group == group) {
+      values.push_back(estimate.value.value_or(0));
+    }
+  }
+  return values;
+}
+
+double LargestDifference(std::span<const double> a, std::span<const double> b) {
+  double largest = 0;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    largest = std::max(largest, std::abs(a[i] - b[i]));
+  }
+  return largest;
+}
+
+double QuantileOf(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  const double place = share * static_cast<double>(values.size() - 1);
+  return values[static_cast<size_t>(std::lround(place))];
+}
+
+}  // namespace tacet::app::bench

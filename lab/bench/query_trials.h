@@ -1,0 +1,77 @@
+// Repeated releases of one query over four sites, and tables to ask.
+#ifndef TACET_LAB_BENCH_QUERY_TRIALS_H_
+#define TACET_LAB_BENCH_QUERY_TRIALS_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/manifest.h"
+#include "tacet/crypto/random.h"
+#include "tacet/simulation/simulation.h"
+#include "tacet/statistics/answers.h"
+#include "tacet/statistics/site_table.h"
+
+namespace tacet::app::bench {
+
+inline constexpr size_t kSites = 4;
+
+// All rows of a CSV file with these columns; rows that lack one of them are left out.
+absl::StatusOr<tacet::statistics::SiteTable> LoadTable(const std::filesystem::path& path,
+                                                       const std::vector<std::string>& columns);
+
+// The rows over four sites, by a seeded shuffle.
+std::vector<tacet::statistics::SiteTable> SpreadOverSites(const tacet::statistics::SiteTable& table,
+                                                          uint64_t seed);
+
+// `rows` of its rows, drawn with replacement.
+tacet::statistics::SiteTable Resampled(const tacet::statistics::SiteTable& table, size_t rows,
+                                       crypto::Random& random);
+
+// A query that was calibrated once.
+class QueryTrials {
+ public:
+  static absl::StatusOr<QueryTrials> Create(std::vector<tacet::statistics::QuestionSpec> questions,
+                                            double epsilon, uint64_t max_units, double floor = 0);
+
+  const tacet::statistics::Query& query() const { return *query_; }
+  double noise() const { return terms_.mechanism.noise_stddev; }
+  // One release, with fresh keys and noise.
+  absl::StatusOr<std::vector<tacet::statistics::Answer>> Release(
+      const std::vector<tacet::statistics::SiteTable>& sites,
+      const std::function<void(const simulation::RoundRecord&)>& on_round = {}) const;
+  // The answers without noise.
+  absl::StatusOr<std::vector<tacet::statistics::Answer>> Exact(
+      const tacet::statistics::SiteTable& table) const;
+
+ private:
+  QueryTrials() = default;
+
+  std::shared_ptr<const tacet::statistics::Query> query_;
+  agreement::ManifestSpec terms_;
+};
+
+// The estimate; absent when it is suppressed or not there.
+std::optional<tacet::statistics::Estimate> Find(const tacet::statistics::Answer& answer,
+                                                std::string_view quantity,
+                                                std::string_view group = "",
+                                                std::string_view at = "");
+// The values of a quantity in order, 0 where suppressed.
+std::vector<double> ValuesOf(const tacet::statistics::Answer& answer, std::string_view quantity,
+                             std::string_view group = "");
+
+double LargestDifference(std::span<const double> a, std::span<const double> b);
+// The value below which a share of `values` lies.
+double QuantileOf(std::vector<double> values, double share);
+
+}  // namespace tacet::app::bench
+
+#endif  // TACET_LAB_BENCH_QUERY_TRIALS_H_
