@@ -31,7 +31,7 @@ function(tacet_common_headers name)
   target_compile_options(${name} PRIVATE ${optimisation})
   # These run too short for more than -O1, which compiles in two thirds of the time.
   if(name MATCHES
-     "^tacet_(agreement|api|app|audit|config|ledger|policy|program|report|server_app|site|storage_.*)$")
+     "^tacet_(agreement|api|app_.*|audit|config|coordinator|host|ledger|policy|report|run|site|storage_.*)$")
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   if(NOT TACET_COMMON_HEADERS)
@@ -54,7 +54,8 @@ endfunction()
 
 # tacet_library(<name> SOURCES ... [DEPS ...] [PRIVATE_DEPS ...])
 # One folder, one target: tacet/<folder> becomes tacet_<name> with the alias tacet::<name>, where a
-# nested folder such as transport/http has the name transport_http.
+# nested folder such as transport/http has the name transport_http, and apps/tacet/<folder> the name
+# app_<folder>.
 function(tacet_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(tacet_${name} STATIC ${ARG_SOURCES})
@@ -97,7 +98,7 @@ set(TACET_SLOW_SANITIZED_TESTS accounting_tests statistics_tests storage_file_te
 # tacet_test(<name> [TOGETHER] SOURCES ... [DEPS ...] [LABEL unit|statistical|integration|long]
 #            [REPETITIVE filter])
 # Tests labelled `long` run in `make check` only; everything else runs in `make test`. The unit
-# tests of the library (but data/, models/ and training/) run under sanitizers in `make test` too. TOGETHER
+# tests of the library run under sanitizers in `make test` too, but for those that link data/. TOGETHER
 # runs all tests of the binary in one process, for those that share something costly. REPETITIVE are
 # those that run for long through code that other tests of the binary run once, such as coverages of
 # intervals: sanitizers would find nothing more in them, and leave them out.
@@ -128,7 +129,7 @@ function(tacet_test name)
     set(labels ${ARG_LABEL})
     cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
                OUTPUT_VARIABLE folder)
-    if(ARG_LABEL STREQUAL "unit" AND folder MATCHES "^tacet/" AND NOT folder MATCHES "^tacet/(data|models|training)")
+    if(ARG_LABEL STREQUAL "unit" AND folder MATCHES "^tacet/" AND NOT folder MATCHES "^tacet/(data|models|training|config|run|site|coordinator|host)")
       list(APPEND labels sanitized)
       set_property(GLOBAL APPEND PROPERTY TACET_SANITIZED_TESTS ${name})
     endif()

@@ -23,11 +23,11 @@ if(GIT)
 endif()
 
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
-#include "apps/tacet/program/commit.h"
+#include "tacet/audit/commit.h"
 
-namespace tacet::app::program {
+namespace tacet::audit {
 
 std::string_view BuildCommit() { return "@commit@"; }
 
-}  // namespace tacet::app::program
+}  // namespace tacet::audit
 ]])

@@ -18,17 +18,17 @@ function(tacet_write_software output)
     string(APPEND entries "      {.name = \"${CMAKE_MATCH_1}\", .version = \"${version}\"},\n")
   endforeach()
   file(CONFIGURE OUTPUT ${output} @ONLY CONTENT [[
-#include "apps/tacet/program/software.h"
+#include "tacet/audit/software.h"
 
-namespace tacet::app::program {
+namespace tacet::audit {
 
 std::string_view SoftwareVersion() { return "@PROJECT_VERSION@"; }
 
-std::vector<tacet::audit::Dependency> SoftwareDependencies() {
+std::vector<Dependency> SoftwareDependencies() {
   return {
 @entries@  };
 }
 
-}  // namespace tacet::app::program
+}  // namespace tacet::audit
 ]])
 endfunction()

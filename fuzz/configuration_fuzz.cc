@@ -3,19 +3,21 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "apps/tacet/run/run_config.h"
+#include "apps/tacet/simulate/configured_learner.h"
+#include "tacet/config/run_config.h"
+#include "tacet/run/configured_simulation.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto config = app::run::ParseRunConfig(text, "fuzz");
+  const auto config = config::ParseRunConfig(text, "fuzz");
   // What was understood is written in a form that is understood the same.
   if (config.ok()) {
-    const std::string resolved = app::run::RunConfigToml(*config);
-    const auto again = app::run::ParseRunConfig(resolved, "resolved");
-    if (!again.ok() || app::run::RunConfigToml(*again) != resolved) std::abort();
-    (void)app::run::SimulationSpecOf(*config);
-    (void)app::run::LearnerSpecOf(*config);
+    const std::string resolved = config::RunConfigToml(*config);
+    const auto again = config::ParseRunConfig(resolved, "resolved");
+    if (!again.ok() || config::RunConfigToml(*again) != resolved) std::abort();
+    (void)run::SimulationSpecOf(*config);
+    (void)app::simulate::LearnerSpecOf(*config);
   }
   return 0;
 }

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <span>
 
-#include "apps/tacet/run/policy_file.h"
 #include "fuzz/fuzz_officer.h"
 #include "tacet/base/bytes.h"
+#include "tacet/config/policy_file.h"
 #include "tacet/policy/policy_signature.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool is_signed = policy::CheckPolicySignature(text, signature, officer.public_key()).ok();
   // Nobody signs but the officer, whose signature is always the same.
   if (is_signed && !std::ranges::equal(signature, policy::SignPolicy(text, officer))) std::abort();
-  const auto policy = app::run::ParseSitePolicy(base::AsText(text), "fuzz");
+  const auto policy = config::ParseSitePolicy(base::AsText(text), "fuzz");
   if (!policy.ok()) return 0;
   const bool limits = policy->epsilon_per_year > 0 && std::isfinite(policy->epsilon_per_year) &&
                       policy->delta > 0 && policy->delta < 1 && policy->serial >= 1 &&

@@ -7,14 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/tacet/run/toml.h"
+#include "tacet/config/toml.h"
 #include "tacet/statistics/query_text.h"
 #include "tacet/statistics/site_units.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto toml = app::run::ParseToml(text, "fuzz");
+  const auto toml = config::ParseToml(text, "fuzz");
   if (!toml.ok()) return 0;
   const auto file = statistics::ReadQueryFile(*toml);
   if (!file.ok()) return 0;

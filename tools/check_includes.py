@@ -42,6 +42,11 @@ ARROWS = {
     "storage/file": ["member", "server", "simulation"],
     "storage/sqlite": ["server"],
     "storage/postgres": ["server"],
+    "config": ["policy", "statistics", "data"],
+    "run": ["config", "simulation", "storage/file", "audit"],
+    "site": ["run", "member", "transport/https"],
+    "coordinator": ["config", "protocol", "storage/file"],
+    "host": ["server", "transport/https", "storage/file", "storage/sqlite", "storage/postgres", "report"],
 }
 
 # Folders whose subfolders are libraries of their own.
@@ -51,16 +56,17 @@ NESTED = {folder.split("/")[0] for folder in ARROWS if "/" in folder}
 PROGRAM_ARROWS = {
     "tacet/program": [],
     "tacet/privacy": ["tacet/program"],
-    "tacet/run": ["tacet/privacy"],
+    "tacet/ledger": ["tacet/program"],
     "tacet/keys": ["tacet/program"],
-    "tacet/attack": ["tacet/run"],
-    "tacet/audit": ["tacet/statistics"],
-    "tacet/report": ["tacet/statistics"],
-    "tacet/statistics": ["tacet/run"],
-    "tacet/tables": ["tacet/statistics"],
-    "tacet/federation": ["tacet/statistics"],
-    "tacet/client": ["tacet/federation"],
-    "tacet-server": ["tacet/federation"],
+    "tacet/simulate": ["tacet/program"],
+    "tacet/statistics": ["tacet/program"],
+    "tacet/data": ["tacet/simulate"],
+    "tacet/federation": ["tacet/simulate"],
+    "tacet/client": ["tacet/simulate"],
+    "tacet/audit": ["tacet/program"],
+    "tacet/report": ["tacet/program"],
+    "tacet/attack": ["tacet/simulate"],
+    "tacet-server": ["tacet/program"],
 }
 
 # The same for the folders of lab/, which may use all of the library and of apps/.
@@ -83,7 +89,7 @@ PUBLIC_FOLDER = "api"
 USERS = ["include", "examples"]
 
 # What a folder outside tacet/ may include besides tacet/ and itself.
-ALSO = {"lab": ["apps"], "tests": ["apps"], "fuzz": ["apps"], "python": ["apps"]}
+ALSO = {"lab": ["apps"], "tests": ["apps"], "fuzz": ["apps"]}
 
 # An epsilon is computed in one place: accountants are for each other, for tests and for that file.
 ACCOUNTANT = re.compile(r"tacet/accounting/\w+_accountant\.(h|cc)")

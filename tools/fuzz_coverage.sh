@@ -13,7 +13,7 @@ decoders=(
   "ciphertext tacet/he/truncated_planes.cc"
   "aggregated_ciphertext tacet/he/residues.cc"
   "checkpoint tacet/protocol/checkpoint.cc"
-  "configuration apps/tacet/run/toml.cc"
+  "configuration tacet/config/toml.cc"
   "enrolment tacet/crypto/certificates.cc tacet/crypto/locked_secret.cc tacet/agreement/manifest_bytes.cc tacet/agreement/signed_manifest.cc tacet/agreement/member_keys.cc"
   "csv tacet/data/csv.cc tacet/data/csv_feature.cc"
   "idx tacet/data/idx.cc tacet/data/inflating_reader.cc"

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/tacet-server/server_process.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/base/host_port.h"
 #include "tacet/base/status.h"
+#include "tacet/host/server_process.h"
 
 namespace tacet::app::server {
 namespace {
@@ -78,14 +78,14 @@ class ServerCommand : public program::Command {
   }
 
   absl::Status Run() override {
-    TACET_ASSIGN_OR_RETURN(const ServerProcessSpec spec, Spec());
+    TACET_ASSIGN_OR_RETURN(const host::ServerProcessSpec spec, Spec());
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("server's identity"));
-    return RunServerProcess(spec, unlocker, version_);
+    return host::RunServerProcess(spec, unlocker, version_);
   }
 
  private:
-  absl::StatusOr<ServerProcessSpec> Spec() const {
-    ServerProcessSpec spec;
+  absl::StatusOr<host::ServerProcessSpec> Spec() const {
+    host::ServerProcessSpec spec;
     spec.home = home_;
     spec.listen = listen_;
     spec.state = state_;

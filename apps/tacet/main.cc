@@ -10,17 +10,17 @@
 #include "apps/tacet/attack/attack_command.h"
 #include "apps/tacet/audit/audit_command.h"
 #include "apps/tacet/client/client_command.h"
+#include "apps/tacet/data/data_command.h"
 #include "apps/tacet/federation/federation_command.h"
 #include "apps/tacet/keys/keys_command.h"
-#include "apps/tacet/privacy/ledger_command.h"
+#include "apps/tacet/ledger/ledger_command.h"
 #include "apps/tacet/privacy/privacy_command.h"
 #include "apps/tacet/program/command.h"
 #include "apps/tacet/program/sibling_program.h"
 #include "apps/tacet/program/start.h"
 #include "apps/tacet/report/report_command.h"
-#include "apps/tacet/run/simulate_command.h"
+#include "apps/tacet/simulate/simulate_command.h"
 #include "apps/tacet/statistics/statistics_command.h"
-#include "apps/tacet/tables/data_command.h"
 #include "tacet/base/status.h"
 
 namespace {
@@ -60,15 +60,15 @@ int main(int argc, char** argv) {
   }
   const std::string version = app::program::FullVersion();
   std::vector<std::unique_ptr<app::program::Command>> commands;
-  commands.push_back(app::run::NewSimulateCommand());
+  commands.push_back(app::simulate::NewSimulateCommand());
   commands.push_back(app::statistics::NewStatisticsCommand());
-  commands.push_back(app::tables::NewDataCommand());
+  commands.push_back(app::data::NewDataCommand());
   commands.push_back(app::federation::NewFederationCommand());
   commands.push_back(app::client::NewClientCommand());
   commands.push_back(std::make_unique<ServerProgram>());
   commands.push_back(app::keys::NewKeysCommand());
   commands.push_back(app::privacy::NewPrivacyCommand());
-  commands.push_back(app::privacy::NewLedgerCommand());
+  commands.push_back(app::ledger::NewLedgerCommand());
   commands.push_back(app::audit::NewAuditCommand());
   commands.push_back(app::report::NewReportCommand(version));
   commands.push_back(app::attack::NewAttackCommand());

@@ -8,15 +8,17 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/program/commit.h"
 #include "apps/tacet/program/options.h"
-#include "apps/tacet/run/run_config.h"
+#include "apps/tacet/simulate/configured_learner.h"
 #include "lab/baselines/baseline_plan.h"
 #include "lab/baselines/baseline_training.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/audit/commit.h"
 #include "tacet/base/json.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/run_config.h"
 #include "tacet/crypto/random.h"
 #include "tacet/training/learner.h"
 
@@ -62,12 +64,12 @@ class BaselinesCommand : public program::Command {
     if (threads_.has_value() && (*threads_ < 1 || *threads_ > 1024)) {
       return base::InvalidArgument("--threads is {}, it must be between 1 and 1024", *threads_);
     }
-    TACET_ASSIGN_OR_RETURN(run::RunConfig config, run::LoadRunConfig(*config_));
+    TACET_ASSIGN_OR_RETURN(config::RunConfig config, config::LoadRunConfig(*config_));
     if (data_.has_value()) config.data.path = *data_;
     std::unique_ptr<trainer::Learner> learner;
     if (train_) {
-      TACET_ASSIGN_OR_RETURN(const training::LearnerSpec spec, run::LearnerSpecOf(config));
-      TACET_ASSIGN_OR_RETURN(data::Dataset dataset, run::LoadRunData(config));
+      TACET_ASSIGN_OR_RETURN(const training::LearnerSpec spec, simulate::LearnerSpecOf(config));
+      TACET_ASSIGN_OR_RETURN(data::Dataset dataset, config::LoadRunData(config));
       TACET_ASSIGN_OR_RETURN(learner, training::NewLearner(spec, std::move(dataset)));
       dimension_ = learner->dimension();
       clients_ = learner->clients();
@@ -95,7 +97,7 @@ class BaselinesCommand : public program::Command {
     }
     if (json_) {
       const base::JsonValue made = base::JsonValue::MakeObject()
-                                       .Set("commit", program::BuildCommit())
+                                       .Set("commit", audit::BuildCommit())
                                        .Set("dimension", dimension_)
                                        .Set("clients", clients_)
                                        .Set("cohort", cohort)
@@ -111,7 +113,7 @@ class BaselinesCommand : public program::Command {
   }
 
  private:
-  absl::StatusOr<base::JsonValue> Compare(const run::RunConfig& config, Baseline baseline,
+  absl::StatusOr<base::JsonValue> Compare(const config::RunConfig& config, Baseline baseline,
                                           double factor, const trainer::Learner* learner,
                                           std::string& text) const {
     const auto cohort = static_cast<uint32_t>(config.agreement.sampling.cohort);

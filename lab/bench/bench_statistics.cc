@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "apps/tacet/run/memory_run.h"
-#include "apps/tacet/run/run_config.h"
+#include "apps/tacet/simulate/memory_run.h"
 #include "lab/bench/bench_coverage.h"
 #include "lab/bench/query_trials.h"
 #include "tacet/base/status.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/run_config.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/statistics/replicas.h"
 #include "tacet/training/row_scores.h"
@@ -183,12 +184,13 @@ absl::StatusOr<base::JsonValue> BenchLogRank(const SiteTable& lung, uint64_t run
 }
 
 absl::StatusOr<base::JsonValue> BenchAuc(const BenchStatisticsSpec& spec) {
-  TACET_ASSIGN_OR_RETURN(run::RunConfig config,
-                         run::LoadRunConfig((spec.configs / "heart-disease.toml").string()));
+  TACET_ASSIGN_OR_RETURN(config::RunConfig config,
+                         config::LoadRunConfig((spec.configs / "heart-disease.toml").string()));
   config.data.path = (spec.data / "heart-disease").string();
   config.run.insecure_seed = 1;
-  TACET_ASSIGN_OR_RETURN(const data::Dataset dataset, run::LoadRunData(config));
-  TACET_ASSIGN_OR_RETURN(const run::MemoryRun trained, run::TrainInMemory(config, dataset));
+  TACET_ASSIGN_OR_RETURN(const data::Dataset dataset, config::LoadRunData(config));
+  TACET_ASSIGN_OR_RETURN(const app::simulate::MemoryRun trained,
+                         app::simulate::TrainInMemory(config, dataset));
   TACET_ASSIGN_OR_RETURN(const models::Architecture architecture,
                          models::Architecture::Create({.model = config.model.name,
                                                        .input_shape = dataset.input_shape(),

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "apps/tacet/run/memory_run.h"
+#include "apps/tacet/simulate/memory_run.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/data/data_files.h"
@@ -100,7 +100,7 @@ absl::StatusOr<std::vector<Answer>> QueryTrials::Release(
   TACET_ASSIGN_OR_RETURN(const auto simulation,
                          simulation::Simulation::Create(std::move(spec), learner, channel));
   TACET_ASSIGN_OR_RETURN(const simulation::SimulationResult result,
-                         run::RunInMemory(*simulation, on_round));
+                         app::simulate::RunInMemory(*simulation, on_round));
   const agreement::Manifest& manifest = simulation->manifest();
   return tacet::statistics::AnswersOf(*query_,
                                       tacet::statistics::ReleasedSum(manifest, result.model),

@@ -14,14 +14,12 @@
 #include <malloc.h>
 
 #include "apps/tacet/program/child_process.h"
-#include "apps/tacet/program/process_cost.h"
 #include "apps/tacet/program/sibling_program.h"
-#include "apps/tacet/run/run_output.h"
-#include "lab/load/load_clients.h"
-#include "lab/load/load_federation.h"
 #include "tacet/base/json.h"
+#include "tacet/base/process_cost.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
+#include "tacet/run/run_output.h"
 
 namespace tacet::app::load {
 namespace {
@@ -44,7 +42,7 @@ base::JsonValue QuantilesJson(const std::vector<double>& seconds) {
       .Set("max", Quantile(seconds, 1));
 }
 
-base::JsonValue CostJson(const program::ProcessCost& cost) {
+base::JsonValue CostJson(const base::ProcessCost& cost) {
   return base::JsonValue::MakeObject()
       .Set("cpu_s", cost.cpu_seconds)
       .Set("memory", cost.memory)
@@ -140,9 +138,9 @@ class LoadCommand : public program::Command {
                               .on_round = [this, &own](const LoadRound& round) {
                                 TellRound(round, own.get());
                               }}));
-    std::optional<program::ProcessCost> cost;
+    std::optional<base::ProcessCost> cost;
     if (own != nullptr) {
-      TACET_ASSIGN_OR_RETURN(cost, program::CostOf(own->id()));
+      TACET_ASSIGN_OR_RETURN(cost, base::CostOf(own->id()));
     }
     Print(result, cost);
     return absl::OkStatus();
@@ -176,8 +174,8 @@ class LoadCommand : public program::Command {
   }
 
   void TellRound(const LoadRound& round, const program::ChildProcess* server) {
-    absl::StatusOr<program::ProcessCost> cost = base::NotFound("another machine's");
-    if (server != nullptr) cost = program::CostOf(server->id());
+    absl::StatusOr<base::ProcessCost> cost = base::NotFound("another machine's");
+    if (server != nullptr) cost = base::CostOf(server->id());
     memory_.push_back(cost.ok() ? cost->memory : 0);
     Say("round {:4}  {} uploads, {:.2f} s, of which sealing {:.2f} s{}\n", round.round,
         round.participants, round.seconds, round.sealing_seconds,
@@ -185,7 +183,7 @@ class LoadCommand : public program::Command {
                   : "");
   }
 
-  void Print(const LoadResult& result, const std::optional<program::ProcessCost>& cost) const {
+  void Print(const LoadResult& result, const std::optional<base::ProcessCost>& cost) const {
     double seconds = 0;
     for (const LoadRound& round : result.rounds) seconds += round.seconds;
     const double rate = seconds > 0 ? static_cast<double>(result.rounds.size()) / seconds : 0;
@@ -196,7 +194,7 @@ class LoadCommand : public program::Command {
           result.rounds.size(), rate, result.upload_bytes, Quantile(result.upload_seconds, 0.5),
           Quantile(result.upload_seconds, 0.99), Quantile(result.fetch_seconds, 0.5),
           Quantile(result.fetch_seconds, 0.99));
-      const program::ProcessCost own = program::OwnCost();
+      const base::ProcessCost own = base::OwnCost();
       fmt::print("members     {:.1f} s of processor time, {:.1f} MB at most\n", own.cpu_seconds,
                  static_cast<double>(own.memory_peak) / 1e6);
       if (!cost.has_value()) return;
@@ -222,7 +220,7 @@ class LoadCommand : public program::Command {
         .Set("upload_s", QuantilesJson(result.upload_seconds))
         .Set("fetch_s", QuantilesJson(result.fetch_seconds))
         .Set("machine", run::MachineJson())
-        .Set("members", CostJson(program::OwnCost()));
+        .Set("members", CostJson(base::OwnCost()));
     if (cost.has_value()) json.Set("server", CostJson(*cost));
     fmt::print("{}\n", json.Dump(2));
   }

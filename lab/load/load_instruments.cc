@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "apps/tacet/program/process_cost.h"
+#include "tacet/base/process_cost.h"
 #include "tacet/base/status.h"
 #include "tacet/protocol/member_request.h"
 
@@ -58,10 +58,10 @@ void Turn::Give() {
   held_ = false;
 }
 
-void MemberTimes::BeginsSealing() { sealing_from_ = program::ThreadCpuSeconds(); }
+void MemberTimes::BeginsSealing() { sealing_from_ = base::ThreadCpuSeconds(); }
 
 void MemberTimes::EndsSealing(uint32_t round) {
-  meter_.Sealed(round, program::ThreadCpuSeconds() - sealing_from_);
+  meter_.Sealed(round, base::ThreadCpuSeconds() - sealing_from_);
 }
 
 void MemberTimes::EndsSending(uint32_t round, uint64_t bytes) {

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "apps/tacet/run/run_output.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/ledger/ledger_in_memory.h"
 #include "tacet/member/member_loop.h"
 #include "tacet/member/member_session.h"
+#include "tacet/run/run_output.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/member_state_folder.h"
 #include "tacet/storage/file/node_log_file.h"

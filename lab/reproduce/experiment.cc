@@ -9,11 +9,11 @@
 #include "fmt/core.h"
 #include "fmt/ranges.h"
 
-#include "apps/tacet/run/run_output.h"
-#include "apps/tacet/run/training_run.h"
+#include "apps/tacet/simulate/training_run.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/run/run_output.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::app::reproduce {
@@ -50,11 +50,11 @@ base::JsonValue MemberOrNull(const base::JsonValue& object, std::string_view pat
   return member == nullptr ? base::JsonValue() : *member;
 }
 
-std::string ConfigDigest(run::RunConfig config) {
+std::string ConfigDigest(config::RunConfig config) {
   config.data.path.clear();
   config.run.threads = 0;
   config.model.start.clear();  // named by the digest of its content
-  return base::ToHex(crypto::Sha256(base::AsBytes(run::RunConfigToml(config))));
+  return base::ToHex(crypto::Sha256(base::AsBytes(config::RunConfigToml(config))));
 }
 
 // Totals over the lines of metrics.jsonl, whichever process wrote them.
@@ -94,7 +94,7 @@ absl::StatusOr<Course> ReadCourse(const RunDirectory& directory) {
   return course;
 }
 
-base::JsonValue SettingJson(const run::RunConfig& config, const base::JsonValue& summary) {
+base::JsonValue SettingJson(const config::RunConfig& config, const base::JsonValue& summary) {
   const agreement::ManifestSpec& agreed = config.agreement;
   const accounting::SamplingParams sampling =
       accounting::Resolved(agreed.sampling, agreed.privacy,
@@ -145,7 +145,7 @@ absl::StatusOr<base::JsonValue> RecordOf(const Experiment& experiment,
                                          const RunDirectory& directory,
                                          const base::JsonValue& summary) {
   TACET_ASSIGN_OR_RETURN(const Course course, ReadCourse(directory));
-  const run::RunConfig& config = experiment.config;
+  const config::RunConfig& config = experiment.config;
   std::string commit = TextIn(summary, "commit");
   if (commit.empty()) {  // written before summaries told it
     const absl::StatusOr<base::JsonValue> start = ReadJson(directory.path() / run::kStartFile);
@@ -206,7 +206,7 @@ absl::StatusOr<base::JsonValue> RecordOf(const Experiment& experiment,
 
 // summary.json of a run that came to its end.
 absl::StatusOr<std::optional<base::JsonValue>> FinishedSummary(const RunDirectory& directory,
-                                                               const run::RunConfig& config) {
+                                                               const config::RunConfig& config) {
   const fs::path path = directory.path() / run::kSummaryFile;
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
@@ -249,7 +249,7 @@ std::string TextIn(const base::JsonValue& record, std::string_view path) {
 }
 
 Experiment MakeExperiment(std::string row, std::string title, std::optional<double> published,
-                          std::string command, const run::RunConfig& config,
+                          std::string command, const config::RunConfig& config,
                           const ExperimentFlags& flags) {
   Experiment experiment{.row = row,
                         .title = std::move(title),
@@ -258,7 +258,7 @@ Experiment MakeExperiment(std::string row, std::string title, std::optional<doub
                         .name = std::move(row),
                         .labels = {},
                         .config = config};
-  run::RunConfig& changed = experiment.config;
+  config::RunConfig& changed = experiment.config;
   if (flags.rounds.has_value() && *flags.rounds != config.agreement.rounds) {
     // More than 2^32 rounds are as impossible as 2^32 are.
     changed.agreement.rounds = static_cast<uint32_t>(
@@ -290,11 +290,11 @@ Experiment MakeExperiment(std::string row, std::string title, std::optional<doub
 absl::StatusOr<base::JsonValue> RunExperiment(const Experiment& given, const fs::path& out,
                                               std::FILE* progress) {
   Experiment experiment = given;
-  run::RunConfig& config = experiment.config;
+  config::RunConfig& config = experiment.config;
   const fs::path path = out / experiment.name;
   std::error_code error;
   if (config.data.path.empty() && fs::exists(path / run::kConfigFile, error)) {
-    TACET_ASSIGN_OR_RETURN(const run::RunConfig begun, run::ConfigOfRun(path));
+    TACET_ASSIGN_OR_RETURN(const config::RunConfig begun, run::ConfigOfRun(path));
     config.data.path = begun.data.path;
   }
   if (config.data.path.empty() && config.model.name.starts_with("femnist")) {
@@ -310,10 +310,10 @@ absl::StatusOr<base::JsonValue> RunExperiment(const Experiment& given, const fs:
   }
 
   fmt::print(progress, "\n{}: {}\n", experiment.name, experiment.title);
-  std::unique_ptr<run::TrainingRun> run;
+  std::unique_ptr<app::simulate::TrainingRun> run;
   if (!fs::exists(path / run::kConfigFile,
                   error)) {  // settings that are refused leave no directory
-    TACET_ASSIGN_OR_RETURN(run, run::TrainingRun::Create(config, progress));
+    TACET_ASSIGN_OR_RETURN(run, app::simulate::TrainingRun::Create(config, progress));
   }
   TACET_ASSIGN_OR_RETURN(const std::unique_ptr<RunDirectory> directory,
                          run::NewOrBegunRunDirectory(path, config));
@@ -323,7 +323,7 @@ absl::StatusOr<base::JsonValue> RunExperiment(const Experiment& given, const fs:
     fmt::print(progress, "{} holds this run, finished\n", path.string());
   } else {
     if (run == nullptr) {
-      TACET_ASSIGN_OR_RETURN(run, run::TrainingRun::Create(config, progress));
+      TACET_ASSIGN_OR_RETURN(run, app::simulate::TrainingRun::Create(config, progress));
     }
     TACET_ASSIGN_OR_RETURN(run::TrainingEnd end, run->Run(*directory));
     summary = std::move(end.summary);
@@ -390,22 +390,22 @@ std::string RecordsCsv(const std::vector<base::JsonValue>& records) {
   return out;
 }
 
-program::Plot RecordsPlot(const std::vector<base::JsonValue>& records) {
+report::Plot RecordsPlot(const std::vector<base::JsonValue>& records) {
   constexpr std::array<std::string_view, 10> kColours = {"#2b6cb0", "#b5651d", "#2f855a", "#97266d",
                                                          "#6b46c1", "#c53030", "#319795", "#744210",
                                                          "#4a5568", "#d69e2e"};
-  program::Plot plot{.x_label = "rounds",
-                     .x_from = 0,
-                     .x_to = 0,
-                     .left = {.label = "accuracy, %", .from = 0, .to = 100},
-                     .right = std::nullopt,
-                     .curves = {},
-                     .legend_at_bottom = true};
+  report::Plot plot{.x_label = "rounds",
+                    .x_from = 0,
+                    .x_to = 0,
+                    .left = {.label = "accuracy, %", .from = 0, .to = 100},
+                    .right = std::nullopt,
+                    .curves = {},
+                    .legend_at_bottom = true};
   for (const base::JsonValue& record : records) {
-    program::PlotCurve curve{.label = TextIn(record, "name"),
-                             .colour = std::string(kColours[plot.curves.size() % kColours.size()]),
-                             .points = {},
-                             .dashed = plot.curves.size() >= kColours.size()};
+    report::PlotCurve curve{.label = TextIn(record, "name"),
+                            .colour = std::string(kColours[plot.curves.size() % kColours.size()]),
+                            .points = {},
+                            .dashed = plot.curves.size() >= kColours.size()};
     if (const base::JsonValue* points = record.Find("curve")) {
       for (const base::JsonValue& point : points->items()) {
         if (point.items().size() != 2) continue;

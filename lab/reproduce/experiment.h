@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "apps/tacet/program/plot.h"
-#include "apps/tacet/run/run_config.h"
 #include "tacet/base/json.h"
+#include "tacet/config/run_config.h"
+#include "tacet/report/plot.h"
 
 namespace tacet::app::reproduce {
 
@@ -32,12 +32,12 @@ struct Experiment {
   std::string command;              // that makes this record, the data being in DIR
   std::string name;                 // of its files: `row`, "noise-t40", "noise-seed2"
   std::vector<std::string> labels;  // beside those of the run: "rounds-40-of-100"
-  run::RunConfig config;            // resolved
+  config::RunConfig config;         // resolved
 };
 
 // `config` is the row's own; `command` without flags ("tacet-lab reproduce table1 --row noise").
 Experiment MakeExperiment(std::string row, std::string title, std::optional<double> published,
-                          std::string command, const run::RunConfig& config,
+                          std::string command, const config::RunConfig& config,
                           const ExperimentFlags& flags);
 
 // Trains in the run directory OUT/name, goes on with a run that was begun there, or takes the
@@ -59,7 +59,7 @@ std::string RecordsTable(const std::vector<base::JsonValue>& records);
 // commit,labels (with spaces between); absent values are empty.
 std::string RecordsCsv(const std::vector<base::JsonValue>& records);
 // Accuracy over the rounds, a curve a record.
-program::Plot RecordsPlot(const std::vector<base::JsonValue>& records);
+report::Plot RecordsPlot(const std::vector<base::JsonValue>& records);
 
 // Writes stem.json, stem.csv and stem.svg into `out`.
 absl::Status WriteRecords(const std::filesystem::path& out, const std::string& stem,

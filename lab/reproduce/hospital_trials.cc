@@ -4,9 +4,10 @@
 #include <cmath>
 #include <iterator>
 
-#include "apps/tacet/run/memory_run.h"
+#include "apps/tacet/simulate/memory_run.h"
 #include "tacet/base/status.h"
 #include "tacet/data/split.h"
+#include "tacet/run/configured_simulation.h"
 
 namespace tacet::app::reproduce {
 namespace {
@@ -56,9 +57,9 @@ absl::Status HospitalTrials::Prepare() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<run::RunConfig> HospitalTrials::ConfigOf(const HospitalVariant& variant,
-                                                        uint64_t sites, uint64_t seed) {
-  run::RunConfig config = config_;
+absl::StatusOr<config::RunConfig> HospitalTrials::ConfigOf(const HospitalVariant& variant,
+                                                           uint64_t sites, uint64_t seed) {
+  config::RunConfig config = config_;
   agreement::ManifestSpec& agreed = config.agreement;
   config.run.seed = seed;
   config.run.insecure_seed = seed;
@@ -94,7 +95,7 @@ absl::StatusOr<run::RunConfig> HospitalTrials::ConfigOf(const HospitalVariant& v
   const base::MutexLock lock(mutex_);
   double& noise = noise_[{variant.name, sites, variant.epsilon}];
   if (noise == 0) {
-    run::RunConfig calibrated = config;
+    config::RunConfig calibrated = config;
     calibrated.agreement.privacy.target_epsilon = variant.epsilon;
     TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, run::SimulationSpecOf(calibrated));
     spec.manifest.dimension = architecture_->dimension();
@@ -133,8 +134,10 @@ absl::StatusOr<HospitalTrial> HospitalTrials::Run(const HospitalVariant& variant
   }
   TACET_ASSIGN_OR_RETURN(const data::Dataset training,
                          data::SelectRows(dataset_, chosen, dataset_.name()));
-  TACET_ASSIGN_OR_RETURN(const run::RunConfig config, ConfigOf(variant, training.clients(), seed));
-  TACET_ASSIGN_OR_RETURN(const run::MemoryRun run, run::TrainInMemory(config, training));
+  TACET_ASSIGN_OR_RETURN(const config::RunConfig config,
+                         ConfigOf(variant, training.clients(), seed));
+  TACET_ASSIGN_OR_RETURN(const app::simulate::MemoryRun run,
+                         app::simulate::TrainInMemory(config, training));
 
   HospitalTrial trial{.seed = seed,
                       .all = {},

@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "apps/tacet/run/run_config.h"
 #include "tacet/base/mutex.h"
+#include "tacet/config/run_config.h"
 #include "tacet/data/dataset.h"
 #include "tacet/models/architecture.h"
 #include "tacet/training/row_scores.h"
@@ -45,7 +45,7 @@ struct HospitalTrial {
 // Trains and judges variants. Run may be called by several threads after Prepare.
 class HospitalTrials {
  public:
-  HospitalTrials(run::RunConfig config, data::Dataset dataset)
+  HospitalTrials(config::RunConfig config, data::Dataset dataset)
       : config_(std::move(config)), dataset_(std::move(dataset)) {}
 
   absl::Status Prepare();
@@ -53,12 +53,12 @@ class HospitalTrials {
   const data::Dataset& dataset() const { return dataset_; }
 
  private:
-  absl::StatusOr<run::RunConfig> ConfigOf(const HospitalVariant& variant, uint64_t sites,
-                                          uint64_t seed);
+  absl::StatusOr<config::RunConfig> ConfigOf(const HospitalVariant& variant, uint64_t sites,
+                                             uint64_t seed);
   absl::Status Judge(const std::vector<float>& model, std::span<const uint32_t> rows,
                      training::Quality& quality) const;
 
-  run::RunConfig config_;
+  config::RunConfig config_;
   data::Dataset dataset_;
   std::optional<models::Architecture> architecture_;
   // Found once for each (variant, sites, epsilon): calibration takes longer than training.

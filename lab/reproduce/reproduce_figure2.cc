@@ -36,10 +36,10 @@ absl::Status Train(const ReproduceFlags& flags, const std::vector<int>& multipli
                    const std::filesystem::path& out) {
   TACET_ASSIGN_OR_RETURN(const std::filesystem::path configs,
                          ConfigFolder(flags, "configs/table1"));
-  TACET_ASSIGN_OR_RETURN(const run::RunConfig base_config,
-                         run::LoadRunConfig((configs / "noise.toml").string()));
+  TACET_ASSIGN_OR_RETURN(const config::RunConfig base_config,
+                         config::LoadRunConfig((configs / "noise.toml").string()));
   for (const int multiplier : multipliers) {
-    run::RunConfig config = base_config;
+    config::RunConfig config = base_config;
     config.agreement.mechanism.noise_stddev = multiplier * config.agreement.mechanism.clip_norm;
     // The paper names the accuracy of one of its points.
     const std::optional<double> published =
@@ -54,14 +54,14 @@ absl::Status Train(const ReproduceFlags& flags, const std::vector<int>& multipli
 }
 
 // Records with the same number of rounds and the same seed make a pair of curves.
-std::vector<program::PlotCurve> Curves(const std::vector<base::JsonValue>& records) {
-  std::vector<program::PlotCurve> curves;
+std::vector<report::PlotCurve> Curves(const std::vector<base::JsonValue>& records) {
+  std::vector<report::PlotCurve> curves;
   for (const base::JsonValue& record : records) {
     const std::string suffix = TextIn(record, "name").substr(TextIn(record, "row").size());
     const std::string text = fmt::format("T = {}{}", NumberIn(record, "rounds").value_or(0),
                                          suffix.empty() ? "" : fmt::format(" ({})", suffix));
     const std::string accuracy = "accuracy, " + text;
-    auto curve = std::ranges::find(curves, accuracy, &program::PlotCurve::label);
+    auto curve = std::ranges::find(curves, accuracy, &report::PlotCurve::label);
     if (curve == curves.end()) {
       const bool dashed = !curves.empty();
       curves.push_back({.label = accuracy,
@@ -108,7 +108,7 @@ absl::StatusOr<Reproduced> ReproduceFigure2(const ReproduceFlags& flags) {
       .json = base::JsonValue::MakeObject().Set("figure", "2").Set("points", std::move(list)),
       .text = fmt::format("\n{}", RecordsTable(records))};
   if (!flags.show) {
-    program::Plot plot;
+    report::Plot plot;
     plot.x_label = "standard deviation of the noise in the sum, in clip norms";
     plot.x_from = kMultipliers.front();
     plot.x_to = kMultipliers.back();
@@ -117,7 +117,7 @@ absl::StatusOr<Reproduced> ReproduceFigure2(const ReproduceFlags& flags) {
     plot.right.emplace().label = "epsilon (moments)";
     plot.curves = Curves(records);
     TACET_RETURN_IF_ERROR(
-        WriteRecords(out, "figure", made.json, RecordsCsv(records), program::PlotSvg(plot)));
+        WriteRecords(out, "figure", made.json, RecordsCsv(records), report::PlotSvg(plot)));
     made.text += fmt::format("\nresults     {}\n", (out / "figure.json").string());
   }
   return made;

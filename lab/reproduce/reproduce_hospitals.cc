@@ -11,14 +11,15 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/program/plot.h"
-#include "apps/tacet/run/run_config.h"
 #include "lab/reproduce/experiment.h"
 #include "lab/reproduce/hospital_comparisons.h"
 #include "lab/reproduce/hospital_trials.h"
 #include "tacet/base/mutex.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/run_config.h"
+#include "tacet/report/plot.h"
 
 namespace tacet::app::reproduce {
 namespace {
@@ -194,7 +195,7 @@ std::string Csv(const std::vector<HospitalVariant>& variants,
 
 // AUC against log2 epsilon; what knows no epsilon lies flat.
 std::string Svg(const std::vector<Line>& lines) {
-  program::Plot plot{
+  report::Plot plot{
       .x_label = "epsilon, as its logarithm to base 2 (-1: 0.5, 1: 2, 3: 8), at delta 1e-5",
       .x_from = -1,
       .x_to = 3,
@@ -203,7 +204,7 @@ std::string Svg(const std::vector<Line>& lines) {
       .curves = {},
       .legend_at_bottom = true};
   const auto curve = [&](const std::string& name, const char* colour) {
-    program::PlotCurve finite{
+    report::PlotCurve finite{
         .label = TitleOf(name), .colour = colour, .points = {}, .markers = true};
     for (const Line& line : lines) {
       if (line.name != name) continue;
@@ -224,7 +225,7 @@ std::string Svg(const std::vector<Line>& lines) {
   curve("client", "#c2571a");
   curve("alone", "#666666");
   curve("pooled", "#2a8a4a");
-  return program::PlotSvg(plot);
+  return report::PlotSvg(plot);
 }
 
 }  // namespace
@@ -235,10 +236,10 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
     return base::InvalidArgument(
         "--data is missing: the folder with the hospitals' files (docs/guide/hospitals.md)");
   }
-  TACET_ASSIGN_OR_RETURN(run::RunConfig config, run::LoadRunConfig(flags.config));
+  TACET_ASSIGN_OR_RETURN(config::RunConfig config, config::LoadRunConfig(flags.config));
   config.data.path = flags.data;
   config.agreement.without_encryption = !flags.encrypt;
-  TACET_ASSIGN_OR_RETURN(data::Dataset loaded, run::LoadRunData(config));
+  TACET_ASSIGN_OR_RETURN(data::Dataset loaded, config::LoadRunData(config));
   HospitalTrials hospital_trials(config, std::move(loaded));
   TACET_RETURN_IF_ERROR(hospital_trials.Prepare());
   const data::Dataset& dataset = hospital_trials.dataset();

@@ -6,10 +6,10 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/program/commit.h"
 #include "lab/reproduce/remark_modulus.h"
 #include "lab/reproduce/reproduce.h"
 #include "tacet/accounting/epsilon_bounds.h"
+#include "tacet/audit/commit.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app::reproduce {
@@ -57,7 +57,7 @@ absl::StatusOr<Reproduced> Modulus() {
 // One short run of configs/remarks.toml with a change.
 absl::StatusOr<base::JsonValue> ShortRun(const ReproduceFlags& flags,
                                          const std::filesystem::path& out,
-                                         const run::RunConfig& config, const std::string& name,
+                                         const config::RunConfig& config, const std::string& name,
                                          const std::string& title) {
   return RunExperiment(MakeExperiment(name, title, std::nullopt, "tacet-lab reproduce remarks",
                                       config, flags.experiment),
@@ -65,7 +65,7 @@ absl::StatusOr<base::JsonValue> ShortRun(const ReproduceFlags& flags,
 }
 
 absl::StatusOr<Reproduced> Scale(const ReproduceFlags& flags, const std::filesystem::path& out,
-                                 const run::RunConfig& config) {
+                                 const config::RunConfig& config) {
   Reproduced made{.json = base::JsonValue::MakeArray(), .text = {}};
   made.text = fmt::format(
       "Scale s: {}, {} rounds. Poisson quantisation never costs privacy, only accuracy.\n"
@@ -73,7 +73,7 @@ absl::StatusOr<Reproduced> Scale(const ReproduceFlags& flags, const std::filesys
       config.model.name, flags.experiment.rounds.value_or(config.agreement.rounds), "s",
       "accuracy %", "epsilon", "upload bytes");
   for (const double factor : {1.0, 10.0, 100.0, 1000.0, 10000.0}) {
-    run::RunConfig changed = config;
+    config::RunConfig changed = config;
     changed.agreement.mechanism.scale = config.agreement.mechanism.scale / 10 * factor;
     const std::string scale = fmt::format("{:g}", changed.agreement.mechanism.scale);
     TACET_ASSIGN_OR_RETURN(base::JsonValue record, ShortRun(flags, out, changed, "scale-" + scale,
@@ -89,8 +89,8 @@ absl::StatusOr<Reproduced> Scale(const ReproduceFlags& flags, const std::filesys
 
 absl::StatusOr<Reproduced> LocalPrivacy(const ReproduceFlags& flags,
                                         const std::filesystem::path& out,
-                                        const run::RunConfig& config) {
-  run::RunConfig changed = config;
+                                        const config::RunConfig& config) {
+  config::RunConfig changed = config;
   changed.agreement.mechanism.noise_stddev *=
       std::sqrt(static_cast<double>(config.agreement.sampling.cohort));
   TACET_ASSIGN_OR_RETURN(
@@ -143,15 +143,15 @@ absl::StatusOr<Reproduced> Rounding() {
 absl::StatusOr<Reproduced> ReproduceRemarks(const ReproduceFlags& flags) {
   TACET_ASSIGN_OR_RETURN(const std::filesystem::path out, FolderOf(flags, "remarks"));
   TACET_ASSIGN_OR_RETURN(const std::filesystem::path configs, ConfigFolder(flags, "configs"));
-  TACET_ASSIGN_OR_RETURN(const run::RunConfig config,
-                         run::LoadRunConfig((configs / "remarks.toml").string()));
+  TACET_ASSIGN_OR_RETURN(const config::RunConfig config,
+                         config::LoadRunConfig((configs / "remarks.toml").string()));
   TACET_ASSIGN_OR_RETURN(Reproduced modulus, Modulus());
   TACET_ASSIGN_OR_RETURN(Reproduced rounding, Rounding());
   TACET_ASSIGN_OR_RETURN(Reproduced scale, Scale(flags, out, config));
   TACET_ASSIGN_OR_RETURN(Reproduced local, LocalPrivacy(flags, out, config));
   Reproduced made{
       .json = base::JsonValue::MakeObject()
-                  .Set("commit", program::BuildCommit())
+                  .Set("commit", audit::BuildCommit())
                   .Set("modulus", std::move(modulus.json))
                   .Set("scale", std::move(scale.json))
                   .Set("local", std::move(local.json))

@@ -42,7 +42,7 @@ absl::Status TrainRows(const RowTable& table, const ReproduceFlags& flags,
     std::error_code error;
     if (!std::filesystem::exists(path, error)) continue;
     ++found;
-    TACET_ASSIGN_OR_RETURN(const run::RunConfig config, run::LoadRunConfig(path.string()));
+    TACET_ASSIGN_OR_RETURN(const config::RunConfig config, config::LoadRunConfig(path.string()));
     const Experiment experiment =
         MakeExperiment(std::string(row.name), std::string(row.title), row.published,
                        fmt::format("tacet-lab reproduce {} --row {}", table.name, row.name), config,
@@ -82,7 +82,7 @@ absl::StatusOr<Reproduced> ReproduceRows(const RowTable& table, const ReproduceF
       .text = fmt::format("\n{}", RecordsTable(records))};
   if (!flags.show) {
     TACET_RETURN_IF_ERROR(WriteRecords(out, "table", made.json, RecordsCsv(records),
-                                       program::PlotSvg(RecordsPlot(records))));
+                                       report::PlotSvg(RecordsPlot(records))));
     made.text += fmt::format("\nresults     {}\n", (out / "table.json").string());
   }
   return made;

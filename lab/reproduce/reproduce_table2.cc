@@ -8,11 +8,11 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/program/commit.h"
-#include "apps/tacet/run/run_output.h"
 #include "lab/bench/bench_he.h"
 #include "lab/reproduce/reproduce.h"
+#include "tacet/audit/commit.h"
 #include "tacet/base/status.h"
+#include "tacet/run/run_output.h"
 
 namespace tacet::app::reproduce {
 namespace {
@@ -44,28 +44,28 @@ struct Column {
 constexpr std::array<Column, 2> kColumns = {
     {{he::Scheme::kPaperPublicKey, 26}, {he::Scheme::kCompact, 22}}};
 
-program::Plot PlotOf(const std::array<bench::BenchHeResult, kColumns.size()>& results) {
-  program::Plot plot{.x_label = "1 keys, 2 encoding, 3 encryption, 4 both, 5 adding, 6 decryption",
-                     .x_from = 0.5,
-                     .x_to = 6.5,
-                     .left = {.label = "log10 of seconds", .from = -5, .to = 2},
-                     .right = std::nullopt,
-                     .curves = {{.label = "published",
-                                 .colour = "#999999",
-                                 .points = {},
-                                 .dashed = true,
-                                 .markers = true}}};
-  const auto add = [](program::PlotCurve& curve, double seconds) {
+report::Plot PlotOf(const std::array<bench::BenchHeResult, kColumns.size()>& results) {
+  report::Plot plot{.x_label = "1 keys, 2 encoding, 3 encryption, 4 both, 5 adding, 6 decryption",
+                    .x_from = 0.5,
+                    .x_to = 6.5,
+                    .left = {.label = "log10 of seconds", .from = -5, .to = 2},
+                    .right = std::nullopt,
+                    .curves = {{.label = "published",
+                                .colour = "#999999",
+                                .points = {},
+                                .dashed = true,
+                                .markers = true}}};
+  const auto add = [](report::PlotCurve& curve, double seconds) {
     const auto step = static_cast<double>(curve.points.size() + 1);
     curve.points.emplace_back(step, std::log10(std::max(seconds, 1e-5)));
   };
   for (const Step& step : kSteps) add(plot.curves.front(), step.published);
   constexpr std::array<std::string_view, kColumns.size()> kColours = {"#b5651d", "#2b6cb0"};
   for (size_t i = 0; i < kColumns.size(); ++i) {
-    program::PlotCurve curve{.label = std::string(he::SchemeName(kColumns[i].scheme)),
-                             .colour = std::string(kColours[i]),
-                             .points = {},
-                             .markers = true};
+    report::PlotCurve curve{.label = std::string(he::SchemeName(kColumns[i].scheme)),
+                            .colour = std::string(kColours[i]),
+                            .points = {},
+                            .markers = true};
     for (const Step& step : kSteps) add(curve, results[i].*step.measured);
     plot.curves.push_back(std::move(curve));
   }
@@ -146,7 +146,7 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
               .Set("command", fmt::format("tacet-lab reproduce table2 --dimension {} "
                                           "--participants {} --repetitions {}",
                                           flags.dimension, flags.participants, flags.repetitions))
-              .Set("commit", program::BuildCommit())
+              .Set("commit", audit::BuildCommit())
               .Set("dimension", flags.dimension)
               .Set("participants", flags.participants)
               .Set("machine", run::MachineJson())
@@ -154,7 +154,7 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
               .Set("measured", std::move(measured)),
       .text = fmt::format("\n{}", text)};
   TACET_RETURN_IF_ERROR(
-      WriteRecords(out, "table", made.json, csv, program::PlotSvg(PlotOf(results))));
+      WriteRecords(out, "table", made.json, csv, report::PlotSvg(PlotOf(results))));
   made.text += fmt::format("\nresults     {}\n", (out / "table.json").string());
   return made;
 }

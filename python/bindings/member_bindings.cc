@@ -10,11 +10,6 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/client/site_data.h"
-#include "apps/tacet/client/site_member.h"
-#include "apps/tacet/program/unlock_flags.h"
-#include "apps/tacet/run/agreed_query.h"
-#include "apps/tacet/run/site_config.h"
 #include "nanobind/nanobind.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
@@ -28,7 +23,12 @@
 #include "python/bindings/python_calls.h"
 #include "python/bindings/trained_values.h"
 #include "tacet/base/status.h"
+#include "tacet/config/agreed_query.h"
+#include "tacet/config/site_config.h"
 #include "tacet/crypto/random.h"
+#include "tacet/site/site_data.h"
+#include "tacet/site/site_member.h"
+#include "tacet/storage/file/unlock_source.h"
 #include "tacet/trainer/function_learner.h"
 #include "tacet/trainer/learner_updates.h"
 
@@ -38,15 +38,15 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-using app::client::SiteMember;
-using app::client::SiteMemberEnd;
-using app::client::SiteTraining;
+using site::SiteMember;
+using site::SiteMemberEnd;
+using site::SiteTraining;
 
 struct SiteOptions {
   std::string data;
   uint64_t records = 0;
   uint64_t persons = 0;
-  app::run::LedgerConfig ledger;
+  config::LedgerConfig ledger;
 };
 
 absl::StatusOr<uint64_t> UnitsOf(accounting::Unit unit, const SiteOptions& site) {
@@ -61,14 +61,14 @@ absl::StatusOr<uint64_t> UnitsOf(accounting::Unit unit, const SiteOptions& site)
 // What `tacet client run` loads, but for the learner, which is the caller's code.
 absl::StatusOr<SiteTraining> TrainingOf(const SiteMember& member, const SiteOptions& site) {
   SiteTraining training;
-  TACET_ASSIGN_OR_RETURN(
-      training.config, app::run::SiteConfigOf(member.membership().manifest.annex(), std::nullopt));
-  if (app::run::IsQuery(training.config)) {
+  TACET_ASSIGN_OR_RETURN(training.config,
+                         config::SiteConfigOf(member.membership().manifest.annex(), std::nullopt));
+  if (config::IsQuery(training.config)) {
     return base::InvalidArgument(
         "the agreement is about a query, which needs no training: `tacet client run` answers it");
   }
   training.config.data.path = site.data;
-  TACET_ASSIGN_OR_RETURN(training.data, app::client::DataOfFiles(site.data));
+  TACET_ASSIGN_OR_RETURN(training.data, site::DataOfFiles(site.data));
   training.records = site.records;
   training.ledger = site.ledger;
   return training;
@@ -107,7 +107,7 @@ class Member {
     calls.ThrowIfOneRaised();
     ThrowIfError(end.status());
     ThrowIfError(end->failure);
-    return app::client::SiteMemberEndJson(member_->membership(), *end).Dump();
+    return site::SiteMemberEndJson(member_->membership(), *end).Dump();
   }
 
  private:
@@ -213,12 +213,13 @@ std::unique_ptr<Member> OpenMember(const std::string& home, const std::string& s
                                    std::optional<std::string> passphrase_file,
                                    std::optional<std::string> key_file, SiteOptions site,
                                    const Keywords& ledger) {
-  app::run::RunConfig own;
+  config::RunConfig own;
   for (const auto& [key, value] : ledger) {
-    ThrowIfError(app::run::SetKey(own, nb::cast<std::string>(key), SettingOf(value)));
+    ThrowIfError(config::SetKey(own, nb::cast<std::string>(key), SettingOf(value)));
   }
   site.ledger = own.ledger;
-  const app::program::UnlockFlags unlock(std::move(passphrase_file), std::move(key_file));
+  const storage::file::UnlockSource unlock{.passphrase_file = std::move(passphrase_file),
+                                           .key_file = std::move(key_file)};
   auto opened = WithoutLock([&] {
     return SiteMember::Open(
         {.home = home, .server = server, .proxy = proxy, .policy = std::move(policy)},

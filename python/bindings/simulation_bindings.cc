@@ -13,9 +13,6 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/run/directory_run.h"
-#include "apps/tacet/run/run_config.h"
-#include "apps/tacet/run/run_output.h"
 #include "nanobind/nanobind.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
@@ -28,7 +25,11 @@
 #include "python/bindings/trained_values.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/config/run_config.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/run/configured_simulation.h"
+#include "tacet/run/directory_run.h"
+#include "tacet/run/run_output.h"
 #include "tacet/simulation/local_channel.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/trainer/function_learner.h"
@@ -39,11 +40,11 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-app::run::RunConfig ConfigOf(const Keywords& settings) {
-  app::run::RunConfig config;
+config::RunConfig ConfigOf(const Keywords& settings) {
+  config::RunConfig config;
   config.model.name = trainer::kExternalModel;
   for (const auto& [key, value] : settings) {
-    ThrowIfError(app::run::SetKey(config, nb::cast<std::string>(key), SettingOf(value)));
+    ThrowIfError(config::SetKey(config, nb::cast<std::string>(key), SettingOf(value)));
   }
   return config;
 }
@@ -143,7 +144,7 @@ struct Simulated {
 };
 
 struct SimulationCall {
-  app::run::RunConfig config;
+  config::RunConfig config;
   trainer::FunctionLearnerSpec learner;
   std::string data_name;
   std::filesystem::path path;
@@ -164,7 +165,7 @@ bool InterruptCame(const PythonCalls& calls) {
 }
 
 absl::StatusOr<Simulated> Simulate(SimulationCall call) {
-  TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, app::run::SimulationSpecOf(call.config));
+  TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, run::SimulationSpecOf(call.config));
   spec.data = {.name = call.data_name,
                .digest = crypto::Sha256(base::AsBytes("tacet.simulate:" + call.data_name))};
   const bool published = static_cast<bool>(call.learner.evaluate);
@@ -174,27 +175,26 @@ absl::StatusOr<Simulated> Simulate(SimulationCall call) {
   TACET_ASSIGN_OR_RETURN(const auto simulation,
                          simulation::Simulation::Create(std::move(spec), *learner, channel));
   TACET_ASSIGN_OR_RETURN(const auto directory,
-                         call.resume ? app::run::NewOrBegunRunDirectory(call.path, call.config)
-                                     : app::run::NewRunDirectory(call.path, call.config));
+                         call.resume ? run::NewOrBegunRunDirectory(call.path, call.config)
+                                     : run::NewRunDirectory(call.path, call.config));
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
                                                                 &std::fclose);
   if (nowhere == nullptr) return base::FailedPrecondition("/dev/null cannot be opened");
-  app::run::DirectoryRun run{.simulation = *simulation,
-                             .learner = *learner,
-                             .labels = labels,
-                             .publish_evaluation = published,
-                             .form = std::string(trainer::kExternalModel),
-                             .stop = [&] { return InterruptCame(call.calls); }};
+  run::DirectoryRun run{.simulation = *simulation,
+                        .learner = *learner,
+                        .labels = labels,
+                        .publish_evaluation = published,
+                        .form = std::string(trainer::kExternalModel),
+                        .stop = [&] { return InterruptCame(call.calls); }};
   if (call.on_round) {
     run.on_round = [&](const simulation::RoundRecord& record) {
       simulation::RoundRecord told = record;
       if (!published) told.evaluation.reset();
-      const std::string line = app::run::RoundJson(told, labels).Dump();
+      const std::string line = run::RoundJson(told, labels).Dump();
       return call.calls.Run([&] { CallFunction(call.on_round->get(), line); });
     };
   }
-  TACET_ASSIGN_OR_RETURN(app::run::TrainingEnd end,
-                         app::run::RunInDirectory(run, *directory, nowhere.get()));
+  TACET_ASSIGN_OR_RETURN(run::TrainingEnd end, run::RunInDirectory(run, *directory, nowhere.get()));
   return Simulated{.model = std::move(end.result.model), .summary = end.summary.Dump()};
 }
 

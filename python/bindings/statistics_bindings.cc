@@ -8,10 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "apps/tacet/run/agreed_query.h"
-#include "apps/tacet/statistics/query_columns.h"
-#include "apps/tacet/statistics/query_run.h"
-#include "apps/tacet/statistics/site_tables.h"
 #include "nanobind/nanobind.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
@@ -21,6 +17,10 @@
 #include "python/bindings/errors.h"
 #include "python/bindings/interpreter_lock.h"
 #include "tacet/base/status.h"
+#include "tacet/config/agreed_query.h"
+#include "tacet/run/query_columns.h"
+#include "tacet/run/query_run.h"
+#include "tacet/run/site_tables.h"
 #include "tacet/statistics/site_table.h"
 
 namespace tacet::python {
@@ -80,31 +80,29 @@ struct QueryCall {
   std::optional<std::vector<Table>> tables;  // none: those in `data`
   std::string data;                          // their path, or a name for the ledger
   std::string path;
-  app::statistics::QueryRunOptions options;
+  run::QueryRunOptions options;
 };
 
 absl::StatusOr<std::string> Ask(QueryCall call) {
-  TACET_ASSIGN_OR_RETURN(const app::run::LoadedQuery loaded,
-                         app::run::ParseQuery(call.text, "the query"));
+  TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded,
+                         config::ParseQuery(call.text, "the query"));
   std::vector<statistics::SiteTable> tables;
   if (call.tables.has_value()) {
     TACET_ASSIGN_OR_RETURN(tables, SiteTablesOf(*std::move(call.tables)));
-    const app::statistics::QueryColumns columns(loaded.file, *loaded.query);
+    const run::QueryColumns columns(loaded.file, *loaded.query);
     for (const statistics::SiteTable& table : tables) {
-      TACET_RETURN_IF_ERROR(app::statistics::CheckTable(columns, table));
+      TACET_RETURN_IF_ERROR(run::CheckTable(columns, table));
     }
   } else {
-    TACET_ASSIGN_OR_RETURN(
-        tables, app::statistics::LoadSiteTables(call.data, loaded.file, *loaded.query,
-                                                app::statistics::QueryFormat(loaded.file)));
+    TACET_ASSIGN_OR_RETURN(tables, run::LoadSiteTables(call.data, loaded.file, *loaded.query,
+                                                       run::QueryFormat(loaded.file)));
   }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
                                                                 &std::fclose);
   if (nowhere == nullptr) return base::FailedPrecondition("/dev/null cannot be opened");
-  TACET_ASSIGN_OR_RETURN(
-      const app::statistics::QueryRunEnd end,
-      app::statistics::RunQuery(loaded, tables, app::statistics::LedgerName(call.data),
-                                call.options, call.path, nowhere.get()));
+  TACET_ASSIGN_OR_RETURN(const run::QueryRunEnd end,
+                         run::RunQuery(loaded, tables, run::LedgerName(call.data), call.options,
+                                       call.path, nowhere.get()));
   return end.summary.Dump();
 }
 

@@ -60,6 +60,18 @@ base::JsonValue GuaranteesJson(const accounting::Guarantees& guarantees) {
       .Set("worst", std::move(worst));
 }
 
+base::JsonValue PrivacyJson(const accounting::Guarantees& guarantees,
+                            const std::vector<std::string>& warnings) {
+  if (guarantees.rows.empty()) {
+    return base::JsonValue::MakeObject()
+        .Set("epsilon", base::JsonValue())
+        .Set("reason", "the run was made without noise or without clipping: no guarantee");
+  }
+  base::JsonValue list = base::JsonValue::MakeArray();
+  for (const std::string& warning : warnings) list.Append(warning);
+  return GuaranteesJson(guarantees).Set("warnings", std::move(list));
+}
+
 base::JsonValue StatementJson(const accounting::PrivacyStatement& statement) {
   base::JsonValue list = base::JsonValue::MakeArray();
   for (const accounting::PrivacyGuarantee& guarantee : statement.guarantees) {

@@ -2,6 +2,9 @@
 #ifndef TACET_REPORT_PRIVACY_JSON_H_
 #define TACET_REPORT_PRIVACY_JSON_H_
 
+#include <string>
+#include <vector>
+
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/base/json.h"
@@ -11,6 +14,10 @@ namespace tacet::report {
 // docs/formats/privacy-json.md: {"accountants": [a row each, in order], "headlines": [the smallest
 // valid bound of each observer], "worst": the headline, or null}
 base::JsonValue GuaranteesJson(const accounting::Guarantees& guarantees);
+
+// The same with warnings about the agreement; a reason instead where nothing is guaranteed.
+base::JsonValue PrivacyJson(const accounting::Guarantees& guarantees,
+                            const std::vector<std::string>& warnings);
 
 // The statement for pages (docs/formats/report.md).
 base::JsonValue StatementJson(const accounting::PrivacyStatement& statement);

@@ -13,14 +13,15 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "apps/tacet/run/audit_key.h"
-#include "apps/tacet/run/run_config.h"
 #include "tacet/audit/audit_file.h"
 #include "tacet/base/json.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/run_config.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/data/dataset.h"
 #include "tacet/ledger/data_digest.h"
 #include "tacet/ledger/ledger_format.h"
+#include "tacet/run/audit_key.h"
 #include "tacet/storage/file/data_key.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/posix_file.h"
@@ -520,9 +521,9 @@ TEST_F(AuditTest, NoPublishedValueConfirmsAGuessAboutTheData) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path_ / "run")) {
     if (entry.path().extension() != ".key") published += ReadAll(entry.path());
   }
-  const auto config = run::LoadRunConfig((path_ / "run" / "config.toml").string());
+  const auto config = config::LoadRunConfig((path_ / "run" / "config.toml").string());
   ASSERT_TRUE(config.ok());
-  const auto data = run::LoadRunData(*config);
+  const auto data = config::LoadRunData(*config);
   ASSERT_TRUE(data.ok());
   const auto is_published = [&published](const crypto::Digest& digest) {
     const std::string bytes(digest.begin(), digest.end()), digits = base::ToHex(digest);

@@ -8,10 +8,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "apps/tacet/run/memory_run.h"
-#include "apps/tacet/run/run_config.h"
+#include "apps/tacet/simulate/memory_run.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/run_config.h"
 
 namespace tacet::app {
 namespace {
@@ -118,23 +119,23 @@ TEST_F(HospitalsTest, UnitsThatDoNotFitAreRefusedBeforeAnybodyJoins) {
 TEST(HospitalConfigsTest, AConfigurationWrittenOutIsReadBack) {
   for (const char* name : {"heart-disease", "heart-disease-mlp", "femnist-persons"}) {
     const auto config =
-        run::LoadRunConfig(std::string(TACET_SOURCE_DIR "/configs/") + name + ".toml");
+        config::LoadRunConfig(std::string(TACET_SOURCE_DIR "/configs/") + name + ".toml");
     ASSERT_TRUE(config.ok()) << config.status();
-    const auto again = run::ParseRunConfig(run::RunConfigToml(*config), name);
+    const auto again = config::ParseRunConfig(config::RunConfigToml(*config), name);
     ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(run::RunConfigToml(*again), run::RunConfigToml(*config));
+    EXPECT_EQ(config::RunConfigToml(*again), config::RunConfigToml(*config));
     EXPECT_EQ(again->data.csv_features, config->data.csv_features);
     EXPECT_EQ(again->agreement.privacy.unit, config->agreement.privacy.unit);
-    EXPECT_TRUE(run::CsvOptionsOf(*config).ok());
+    EXPECT_TRUE(config::CsvOptionsOf(*config).ok());
   }
 }
 
 #ifdef TACET_HEART_DISEASE
 TEST(HeartDiseaseTest, FourHospitalsTrainTogether) {
-  run::RunConfig config = *run::LoadRunConfig(TACET_SOURCE_DIR "/configs/heart-disease.toml");
+  config::RunConfig config = *config::LoadRunConfig(TACET_SOURCE_DIR "/configs/heart-disease.toml");
   config.data.path = TACET_HEART_DISEASE;
   if (!std::filesystem::exists(config.data.path)) GTEST_SKIP() << "the data are no longer there";
-  const auto dataset = run::LoadRunData(config);
+  const auto dataset = config::LoadRunData(config);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ(dataset->clients(), 4u);
   EXPECT_EQ(dataset->client_name(0), "processed.cleveland");
@@ -148,7 +149,7 @@ TEST(HeartDiseaseTest, FourHospitalsTrainTogether) {
   config.agreement.privacy.target_epsilon = 0;
   config.agreement.mechanism.noise_stddev = 5;
   config.run.threads = 2;
-  const auto run = run::TrainInMemory(config, *dataset);
+  const auto run = app::simulate::TrainInMemory(config, *dataset);
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_DOUBLE_EQ(run->agreed.sampling.expected_batch, 184);
 }

@@ -9,11 +9,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "apps/tacet/run/audit_key.h"
 #include "tacet/audit/audit_file.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/run/audit_key.h"
 #include "tests/integration/program_for_test.h"
 
 namespace tacet::app {

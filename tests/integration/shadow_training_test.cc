@@ -7,14 +7,16 @@
 
 #include "gtest/gtest.h"
 
-#include "apps/tacet/run/memory_run.h"
-#include "apps/tacet/run/run_config.h"
+#include "apps/tacet/simulate/configured_learner.h"
+#include "apps/tacet/simulate/memory_run.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/run_config.h"
 
 namespace tacet::app {
 namespace {
 
-run::RunConfig SmallRun() {
-  run::RunConfig config;
+config::RunConfig SmallRun() {
+  config::RunConfig config;
   config.data.handwriting_writers = 6;
   config.data.handwriting_min_samples = config.data.handwriting_max_samples = 12;
   config.data.handwriting_classes = 4;
@@ -34,13 +36,13 @@ struct Trained {
   std::vector<float> run, shadow;
 };
 
-void TrainBoth(const run::RunConfig& config, Trained& trained) {
-  const auto dataset = run::LoadRunData(config);
+void TrainBoth(const config::RunConfig& config, Trained& trained) {
+  const auto dataset = config::LoadRunData(config);
   ASSERT_TRUE(dataset.ok());
-  const auto run = run::TrainInMemory(config, *dataset);
+  const auto run = app::simulate::TrainInMemory(config, *dataset);
   ASSERT_TRUE(run.ok()) << run.status();
   const attack::ShadowRecipe recipe =
-      attack::RecipeOf(run->agreed, *run::LearnerSpecOf(config), false);
+      attack::RecipeOf(run->agreed, *app::simulate::LearnerSpecOf(config), false);
   const auto shadow = attack::TrainShadow(recipe, *dataset, 1, 0);
   ASSERT_TRUE(shadow.ok()) << shadow.status();
   trained = {run->model, *shadow};
@@ -48,7 +50,7 @@ void TrainBoth(const run::RunConfig& config, Trained& trained) {
 
 // Everybody takes part and nothing is noised: the federation and its shadow are one calculation,
 // but for the rounding of sums.
-void ExpectTheSameModel(const run::RunConfig& config) {
+void ExpectTheSameModel(const config::RunConfig& config) {
   Trained trained;
   ASSERT_NO_FATAL_FAILURE(TrainBoth(config, trained));
   ASSERT_EQ(trained.shadow.size(), trained.run.size());
@@ -64,7 +66,7 @@ TEST(ShadowTrainingTest, TrainsWhatTheFederationTrains) { ExpectTheSameModel(Sma
 
 // What is attacked is the whole model, of which the federation trains a part.
 TEST(ShadowTrainingTest, GivesTheWholeModelWhereAPartIsTrained) {
-  run::RunConfig config = SmallRun();
+  config::RunConfig config = SmallRun();
   config.model.name = "mlp";
   config.model.hidden = {8};
   config.model.federated = {"dense2"};
@@ -74,7 +76,7 @@ TEST(ShadowTrainingTest, GivesTheWholeModelWhereAPartIsTrained) {
 }
 
 TEST(ShadowTrainingTest, TrainsWhatSitesWithRecordsTrain) {
-  run::RunConfig config = SmallRun();
+  config::RunConfig config = SmallRun();
   config.agreement.sampling.cohort = 0;
   config.agreement.privacy.unit = accounting::Unit::kRecord;
   config.agreement.sampling.record_rate = 1;
@@ -106,14 +108,15 @@ TEST(ShadowTrainingTest, AnAverageHasTheNoiseOfTheRun) {
 // Of 30,000 values, whose deviation is known to 0.4 %: false alarm below 1e-9 (six deviations),
 // noise that is 5 % off is found with probability above 0.999.
 TEST(ShadowTrainingTest, NoiseIsAddedAsTheRecipeSays) {
-  run::RunConfig config = SmallRun();
+  config::RunConfig config = SmallRun();
   config.agreement.rounds = 1;
   config.model.name = "mlp";
   config.model.hidden = {40};
-  const auto dataset = run::LoadRunData(config);
-  const auto run = run::TrainInMemory(config, *dataset);
+  const auto dataset = config::LoadRunData(config);
+  const auto run = app::simulate::TrainInMemory(config, *dataset);
   ASSERT_TRUE(run.ok()) << run.status();
-  attack::ShadowRecipe recipe = attack::RecipeOf(run->agreed, *run::LearnerSpecOf(config), false);
+  attack::ShadowRecipe recipe =
+      attack::RecipeOf(run->agreed, *app::simulate::LearnerSpecOf(config), false);
   recipe.average_noise = 0.25;
   const auto shadow = attack::TrainShadow(recipe, *dataset, 1, 0);
   ASSERT_TRUE(shadow.ok());

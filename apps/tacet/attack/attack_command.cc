@@ -9,10 +9,10 @@
 #include "apps/tacet/attack/attack_output.h"
 #include "apps/tacet/attack/attacked_run.h"
 #include "apps/tacet/attack/membership_attack.h"
-#include "apps/tacet/run/run_output.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
+#include "tacet/run/run_output.h"
 
 namespace tacet::app::attack {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/program/commit.h"
 #include "tacet/accounting/privacy_event.h"
+#include "tacet/audit/commit.h"
 
 namespace tacet::app::attack {
 namespace {
@@ -226,7 +226,7 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
                           .Set("rounds", result.shadow_rounds)
                           .Set("owners", settings.clients)
                           .Set("seed", settings.seed))
-      .Set("commit", program::BuildCommit())
+      .Set("commit", audit::BuildCommit())
       .Set("false_positive_rates", std::move(rates))
       .Set("confidence", kShownConfidence)
       .Set("joint_confidence", kJointConfidence)

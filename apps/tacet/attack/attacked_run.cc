@@ -5,13 +5,15 @@
 #include <map>
 #include <utility>
 
-#include "apps/tacet/run/run_output.h"
-#include "apps/tacet/run/site_config.h"
-#include "apps/tacet/run/training_run.h"
+#include "apps/tacet/simulate/configured_learner.h"
+#include "apps/tacet/simulate/training_run.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/site_config.h"
 #include "tacet/data/split.h"
 #include "tacet/ledger/data_digest.h"
+#include "tacet/run/run_output.h"
 #include "tacet/storage/file/data_key.h"
 
 namespace tacet::app::attack {
@@ -79,7 +81,7 @@ absl::StatusOr<crypto::SecretBytes> DataKeyOf(const RunDirectory& directory) {
 
 absl::Status CheckData(const run::RunRecord& run, const Dataset& all,
                        const crypto::SecretBytes& key) {
-  TACET_ASSIGN_OR_RETURN(const Dataset arranged, run::ArrangeRunData(run.config, all));
+  TACET_ASSIGN_OR_RETURN(const Dataset arranged, config::ArrangeRunData(run.config, all));
   const std::filesystem::path digest = run.path / storage::file::kDataDigestFile;
   std::error_code error;
   if (!std::filesystem::exists(digest, error)) {
@@ -166,22 +168,22 @@ absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
                                               const std::optional<std::string>& data) {
   TACET_ASSIGN_OR_RETURN(run::RunRecord record, FinishedRun(directory));
   TACET_ASSIGN_OR_RETURN(agreement::Manifest manifest, run::ManifestOf(record));
-  run::RunConfig& config = record.config;
-  if (run::IsExternal(config)) {
+  config::RunConfig& config = record.config;
+  if (config::IsExternal(config)) {
     return base::InvalidArgument(
         "{} is the run of an external model: tacet cannot apply it to rows, so it cannot attack it",
         record.path.string());
   }
   if (data.has_value()) config.data.path = *data;
-  run::RunConfig whole = config;
+  config::RunConfig whole = config;
   whole.data.clients = whole.data.sites = 0;
-  absl::StatusOr<Dataset> all = run::LoadAllData(whole);
+  absl::StatusOr<Dataset> all = config::LoadAllData(whole);
   if (!all.ok()) {
     return base::Annotate(all.status(), "the run's data (--data names where they lie now)");
   }
   TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key, DataKeyOf(directory));
   TACET_RETURN_IF_ERROR(CheckData(record, *all, key));
-  TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner, run::LearnerSpecOf(config));
+  TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner, simulate::LearnerSpecOf(config));
   TACET_ASSIGN_OR_RETURN(models::Architecture architecture,
                          models::Architecture::Create({.model = learner.model,
                                                        .input_shape = all->input_shape(),
@@ -217,7 +219,7 @@ absl::Status AttackedRun::ReadModel(const RunDirectory& directory) {
 absl::Status AttackedRun::FollowRows() {
   TACET_ASSIGN_OR_RETURN(Dataset numbers, RowNumbers(all_));
   TACET_ASSIGN_OR_RETURN(const Dataset arranged,
-                         run::ArrangeRunData(record_.config, std::move(numbers)));
+                         config::ArrangeRunData(record_.config, std::move(numbers)));
   const data::Split split(arranged, record_.config.run.seed, record_.config.data.held_out);
   fates_.assign(all_.samples(), Fate::kLeftOut);
   for (uint64_t row = 0; row < arranged.samples(); ++row) {

@@ -11,13 +11,13 @@
 
 #include "absl/status/statusor.h"
 
-#include "apps/tacet/run/run_config.h"
-#include "apps/tacet/run/run_reader.h"
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest.h"
+#include "tacet/config/run_config.h"
 #include "tacet/data/dataset.h"
 #include "tacet/models/architecture.h"
+#include "tacet/run/run_reader.h"
 #include "tacet/storage/file/run_directory.h"
 
 namespace tacet::app::attack {
@@ -52,7 +52,7 @@ class AttackedRun {
   // there is nobody of one kind.
   absl::StatusOr<Candidates> CandidatesOf(accounting::Unit unit, uint64_t clients) const;
 
-  const run::RunConfig& config() const { return record_.config; }
+  const config::RunConfig& config() const { return record_.config; }
   // The agreement that the run was charged for.
   const agreement::Manifest& manifest() const { return manifest_; }
   const agreement::ManifestSpec& agreed() const { return manifest_.spec(); }

@@ -6,6 +6,7 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/attack/shadow_models.h"
+#include "apps/tacet/simulate/configured_learner.h"
 #include "tacet/accounting/true_positive_rate.h"
 #include "tacet/attack/likelihood_ratio.h"
 #include "tacet/base/status.h"
@@ -179,12 +180,12 @@ ShadowRecipe RememberingRecipe(const ShadowRecipe& of, uint64_t epochs) {
 // Everything that decides what a shadow model says, as a name for its folder.
 std::string FolderName(std::string_view purpose, const Attacker& attacker,
                        const Candidates& candidates) {
-  run::RunConfig config = attacker.run.config();
+  config::RunConfig config = attacker.run.config();
   config.data.path.clear();
   config.run.threads = 0;
   const AttackSettings& settings = attacker.settings;
   crypto::Sha256Hasher hasher;
-  hasher.Update(base::AsBytes(run::RunConfigToml(config)));
+  hasher.Update(base::AsBytes(config::RunConfigToml(config)));
   hasher.Update(base::AsBytes(fmt::format(
       "{} {} {} {} {} {}", purpose, settings.seed, attacker.recipe.learner.model,
       attacker.recipe.federation.rounds, attacker.recipe.average_noise, candidates.rows.size())));
@@ -294,7 +295,8 @@ absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
                                        const std::filesystem::path& directory,
                                        const AttackSettings& settings, std::FILE* out) {
   TACET_RETURN_IF_ERROR(CheckSettings(settings));
-  TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner, run::LearnerSpecOf(run.config()));
+  TACET_ASSIGN_OR_RETURN(const training::LearnerSpec learner,
+                         simulate::LearnerSpecOf(run.config()));
   TACET_ASSIGN_OR_RETURN(const std::vector<accounting::ObservedRounds> observers,
                          GuaranteedObservers(run));
   TACET_ASSIGN_OR_RETURN(ShadowRecipe recipe, ShadowRecipeOf(run, learner, settings));

@@ -10,11 +10,6 @@
 #include "fmt/core.h"
 #include "fmt/ranges.h"
 
-#include "apps/tacet/audit/run_audit.h"
-#include "apps/tacet/run/audit_key.h"
-#include "apps/tacet/run/run_output.h"
-#include "apps/tacet/run/run_reader.h"
-#include "apps/tacet/statistics/answer_check.h"
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/audit/audit_record.h"
 #include "tacet/audit/audit_verify.h"
@@ -22,6 +17,12 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/run/answer_check.h"
+#include "tacet/run/audit_key.h"
+#include "tacet/run/run_audit.h"
+#include "tacet/run/run_output.h"
+#include "tacet/run/run_reader.h"
 #include "tacet/storage/file/digest_key_file.h"
 #include "tacet/storage/file/posix_file.h"
 
@@ -109,7 +110,7 @@ class WriteCommand : public program::Command {
   }
 
   absl::Status Run() override {
-    absl::StatusOr<RunToAudit> read = ReadRunToAudit(run_, base::SystemUnixSeconds());
+    absl::StatusOr<run::RunToAudit> read = run::ReadRunToAudit(run_, base::SystemUnixSeconds());
     if (read.status().code() == absl::StatusCode::kDataLoss) {
       return base::Annotate(read.status(), fmt::format("the run in {}", run_));
     }
@@ -256,7 +257,7 @@ class VerifyCommand : public program::Command {
                              storage::file::ReadDigestKey(*digest_key_));
       TACET_ASSIGN_OR_RETURN(model, storage::file::ReadFile(*model_));
       TACET_ASSIGN_OR_RETURN(const std::vector<float> values,
-                             run::LoadParameters(*model_, "--model"));
+                             config::LoadParameters(*model_, "--model"));
       absl::StatusOr<std::string> which = tacet::audit::CheckModel(audit.run, values, key);
       if (!which.ok()) return base::Annotate(which.status(), *model_);
       model_is_ = *std::move(which);
@@ -274,7 +275,7 @@ class VerifyCommand : public program::Command {
                           const std::optional<base::Bytes>& model) const {
     if (!audit.run.facts.query.has_value()) return absl::OkStatus();
     const tacet::audit::AuditedQuery& query = *audit.run.facts.query;
-    const auto loaded = statistics::AgreedQuery(query.agreed, audit.run.agreed());
+    const auto loaded = run::AgreedQuery(query.agreed, audit.run.agreed());
     if (!loaded.ok()) return base::Annotate(loaded.status(), "the query's text");
     const crypto::Digest text = crypto::Sha256(base::AsBytes(loaded->text));
     if (text != query.text) {
@@ -282,7 +283,7 @@ class VerifyCommand : public program::Command {
                             base::ToHex(query.text));
     }
     TACET_RETURN_IF_ERROR(
-        base::Annotate(statistics::CheckQuestions(*loaded, query.answers), "the query's answers"));
+        base::Annotate(run::CheckQuestions(*loaded, query.answers), "the query's answers"));
     if (!model.has_value() || model_is_ != tacet::audit::kReleasedModel) {
       audit.notes.push_back(
           "the query's answers were not computed again: give the released sum, model.f32, with "
@@ -290,7 +291,7 @@ class VerifyCommand : public program::Command {
       return absl::OkStatus();
     }
     return base::Annotate(
-        statistics::CheckAnswers(*loaded, audit.run.terms.back().plan, *model, query.answers),
+        run::CheckAnswers(*loaded, audit.run.terms.back().plan, *model, query.answers),
         "the query's answers");
   }
 

@@ -10,12 +10,12 @@
 #include "fmt/ranges.h"
 
 #include "apps/tacet/client/client_command.h"
-#include "apps/tacet/federation/membership.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/protocol/member_request.h"
+#include "tacet/storage/file/membership.h"
 #include "tacet/storage/file/site_folder.h"
 #include "tacet/transport/https/https_wire.h"
 
@@ -68,7 +68,7 @@ class ClientCheckCommand : public program::Command {
 
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const SiteFolder folder, SiteFolder::Open(home_));
-    TACET_ASSIGN_OR_RETURN(const Membership membership, federation::MembershipOf(folder, home_));
+    TACET_ASSIGN_OR_RETURN(const Membership membership, storage::file::MembershipOf(folder, home_));
     TACET_RETURN_IF_ERROR(CheckFolder(membership));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
     TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
@@ -116,7 +116,7 @@ class ClientCheckCommand : public program::Command {
     }
     const uint64_t left = facts.not_after - now;
     Say("certificate", fmt::format("valid until {}{}", Moment(facts.not_after),
-                                   left >= federation::kCertificateWarningSeconds
+                                   left >= storage::file::kCertificateWarningSeconds
                                        ? ""
                                        : fmt::format(", {} days: ask the coordinating member for a "
                                                      "new invitation",

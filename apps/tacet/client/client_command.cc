@@ -10,17 +10,18 @@
 #include "fmt/core.h"
 #include <unistd.h>
 
-#include "apps/tacet/federation/kept_exchange_keys.h"
-#include "apps/tacet/federation/membership.h"
 #include "apps/tacet/program/unlock_flags.h"
-#include "apps/tacet/run/manifest_changes.h"
-#include "apps/tacet/run/manifest_text.h"
-#include "apps/tacet/run/run_output.h"
-#include "apps/tacet/run/site_config.h"
 #include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/key_renewal.h"
+#include "tacet/agreement/manifest_changes.h"
+#include "tacet/agreement/manifest_text.h"
 #include "tacet/agreement/member_keys.h"
+#include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
+#include "tacet/config/site_config.h"
+#include "tacet/coordinator/kept_exchange_keys.h"
+#include "tacet/report/privacy_json.h"
+#include "tacet/storage/file/membership.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/site_folder.h"
 
@@ -104,9 +105,10 @@ class ClientRenewCommand : public program::Command {
 };
 
 absl::Status PrintMembership(const Membership& membership) {
-  TACET_ASSIGN_OR_RETURN(const std::string text, run::SignedManifestText(membership.manifest));
+  TACET_ASSIGN_OR_RETURN(const std::string text,
+                         agreement::SignedManifestText(membership.manifest));
   TACET_ASSIGN_OR_RETURN(const std::string architecture,
-                         run::ArchitectureLine(membership.manifest.annex()));
+                         config::ArchitectureLine(membership.manifest.annex()));
   fmt::print("{}{}", architecture, text);
   return absl::OkStatus();
 }
@@ -114,11 +116,11 @@ absl::Status PrintMembership(const Membership& membership) {
 // States which exchange keys of the epoch before the new epoch keeps.
 void TellExchangeKeys(const agreement::SignedManifest& before, const Membership& membership) {
   const agreement::SignedManifest& now = membership.manifest;
-  const federation::KeptExchangeKeys kept = federation::FindKeptExchangeKeys({&before, 1}, now);
+  const coordinator::KeptExchangeKeys kept = coordinator::FindKeptExchangeKeys({&before, 1}, now);
   if (!kept.committee.empty()) {
     fmt::print("warning     the committee keeps exchange keys of epoch {}: {}. {}\n",
-               before.epoch(), federation::NamesText(kept.committee),
-               federation::LossByKeptKeys(now));
+               before.epoch(), coordinator::NamesText(kept.committee),
+               coordinator::LossByKeptKeys(now));
   }
   if (!membership.member.has_value()) return;
   if (agreement::NamesExchangeKey(before, now.members()[*membership.member].exchange_key)) {
@@ -188,11 +190,11 @@ class ClientJoinCommand : public program::Command {
   absl::Status AcceptChanges(const agreement::SignedManifest& before,
                              const agreement::SignedManifest& now) const {
     if (before.manifest().hash() == now.manifest().hash()) return absl::OkStatus();
-    TACET_ASSIGN_OR_RETURN(const std::vector<run::ManifestChange> changes,
-                           run::ManifestChanges(before, now));
-    fmt::print("{}{}", run::ManifestChangesText(changes), changes.empty() ? "" : "\n");
+    TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ManifestChange> changes,
+                           agreement::ManifestChanges(before, now));
+    fmt::print("{}{}", agreement::ManifestChangesText(changes), changes.empty() ? "" : "\n");
     std::fflush(stdout);
-    const bool weaker = run::IsAnyWeaker(changes);
+    const bool weaker = agreement::IsAnyWeaker(changes);
     if (check_ || changes.empty() || accept_weaker_ || (accept_ && !weaker)) {
       return absl::OkStatus();
     }
@@ -202,7 +204,7 @@ class ClientJoinCommand : public program::Command {
           "epoch {} {} the manifest of epoch {} that this site accepted. Nothing was changed, and "
           "there is no terminal on which to ask. {} accepts it:\n{}",
           now.epoch(), weaker ? "has weaker terms than" : "differs from", before.epoch(), flag,
-          run::ManifestChangesText(changes));
+          agreement::ManifestChangesText(changes));
     }
     const std::string_view word = weaker ? "weaker" : "yes";
     fmt::print("{}Accept these changes? ({}/no) ",
@@ -252,13 +254,16 @@ class ClientShowCommand : public program::Command {
   }
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const SiteFolder folder, SiteFolder::Open(home_));
-    TACET_ASSIGN_OR_RETURN(const Membership membership, federation::MembershipOf(folder, home_));
+    TACET_ASSIGN_OR_RETURN(const Membership membership, storage::file::MembershipOf(folder, home_));
     if (!json_) return PrintMembership(membership);
     const agreement::Manifest& manifest = membership.manifest.manifest();
     TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
                            agreement::GuaranteesOf(agreement::PermittedTerms(manifest)));
-    TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, run::PrivacyJson(manifest, guarantees));
-    fmt::print("{}\n", run::SignedManifestJson(membership.manifest, std::move(privacy)).Dump(2));
+    TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
+                           agreement::PrivacyWarnings(manifest.spec()));
+    base::JsonValue privacy = tacet::report::PrivacyJson(guarantees, warnings);
+    fmt::print("{}\n",
+               agreement::SignedManifestJson(membership.manifest, std::move(privacy)).Dump(2));
     return absl::OkStatus();
   }
 

@@ -8,21 +8,24 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/client/client_command.h"
-#include "apps/tacet/client/external_training.h"
-#include "apps/tacet/client/site_ledger.h"
-#include "apps/tacet/client/site_member.h"
-#include "apps/tacet/client/site_training.h"
-#include "apps/tacet/federation/membership.h"
-#include "apps/tacet/program/stop_signal.h"
+#include "apps/tacet/client/external_training_flags.h"
+#include "apps/tacet/client/ledger_flags.h"
+#include "apps/tacet/client/site_data_flags.h"
 #include "apps/tacet/program/unlock_flags.h"
-#include "apps/tacet/run/site_config.h"
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/base/stop_signal.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/config/site_config.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/random.h"
 #include "tacet/member/member_session.h"
+#include "tacet/site/external_training.h"
+#include "tacet/site/site_ledger.h"
+#include "tacet/site/site_member.h"
+#include "tacet/site/site_training.h"
+#include "tacet/storage/file/membership.h"
 #include "tacet/trainer/learner_updates.h"
 
 namespace tacet::app::client {
@@ -62,20 +65,21 @@ class ClientRunCommand : public program::Command {
     TACET_RETURN_IF_ERROR(external_.Check());
     TACET_ASSIGN_OR_RETURN(
         const auto member,
-        SiteMember::Open({.home = home_, .server = server_, .proxy = proxy_, .policy = policy_},
-                         [this] { return unlock_.Existing("site's identity"); }));
-    TACET_ASSIGN_OR_RETURN(const SiteTraining training, Training(*member));
+        site::SiteMember::Open(
+            {.home = home_, .server = server_, .proxy = proxy_, .policy = policy_},
+            [this] { return unlock_.Existing("site's identity"); }));
+    TACET_ASSIGN_OR_RETURN(const site::SiteTraining training, Training(*member));
     crypto::SystemEntropy coins;
     TACET_ASSIGN_OR_RETURN(const auto updates, Updates(*member, training, coins));
-    std::optional<program::StopSignal> stop;
+    std::optional<base::StopSignal> stop;
     TACET_ASSIGN_OR_RETURN(
-        const SiteMemberEnd end,
+        const site::SiteMemberEnd end,
         member->Run(
             {.training = training,
              .updates = *updates,
              .own_code = external_.chosen(),
              .out = json_ ? stderr : stdout},
-            {.stop = program::StopSignal::Arrived,
+            {.stop = base::StopSignal::Arrived,
              .on_warning =
                  [](const std::string& text) { fmt::print(stderr, "tacet: warning: {}\n", text); },
              .on_begin =
@@ -97,9 +101,9 @@ class ClientRunCommand : public program::Command {
   int exit_code() const override { return complete_ ? 0 : program::kIncomplete; }
 
  private:
-  absl::StatusOr<SiteTraining> Training(const SiteMember& member) const {
+  absl::StatusOr<site::SiteTraining> Training(const site::SiteMember& member) const {
     TACET_ASSIGN_OR_RETURN(
-        SiteTraining training,
+        site::SiteTraining training,
         LoadSiteTraining(data_, member.membership().manifest, *member.membership().member));
     if (external_.chosen() && training.config.run.publish_evaluation.value_or(false)) {
       return base::InvalidArgument(
@@ -111,7 +115,7 @@ class ClientRunCommand : public program::Command {
       return base::InvalidArgument(
           "the agreed model is external ({}): give the program that trains it with --train-with, "
           "or run this member from Python with tacet.Member",
-          run::ArchitectureText(training.config));
+          config::ArchitectureText(training.config));
     }
     if (training.query.has_value() && external_.chosen()) {
       return base::InvalidArgument(
@@ -121,18 +125,19 @@ class ClientRunCommand : public program::Command {
     return training;
   }
 
-  absl::StatusOr<std::unique_ptr<trainer::UpdateSource>> Updates(const SiteMember& member,
-                                                                 const SiteTraining& training,
+  absl::StatusOr<std::unique_ptr<trainer::UpdateSource>> Updates(const site::SiteMember& member,
+                                                                 const site::SiteTraining& training,
                                                                  crypto::Entropy& coins) const {
     if (!external_.chosen()) {
       return trainer::LearnerUpdates::Create(member.manifest(), *training.learner, 0, coins);
     }
-    return ExternalTraining::Create(member.manifest(),
-                                    external_.Spec(std::filesystem::path(home_) / "exchange",
-                                                   [] { return program::StopSignal::Arrived(); }));
+    return site::ExternalTraining::Create(
+        member.manifest(), external_.Spec(std::filesystem::path(home_) / "exchange",
+                                          [] { return base::StopSignal::Arrived(); }));
   }
 
-  void Introduce(const storage::file::Membership& membership, const SiteTraining& training) const {
+  void Introduce(const storage::file::Membership& membership,
+                 const site::SiteTraining& training) const {
     const agreement::SignedManifest& manifest = membership.manifest;
     Say("federation  {}, epoch {}: {} is member {} of {}\n", manifest.federation(),
         manifest.epoch(), manifest.members()[*membership.member].name, *membership.member,
@@ -147,7 +152,7 @@ class ClientRunCommand : public program::Command {
     const absl::StatusOr<crypto::CertificateFacts> facts =
         crypto::ReadCertificate(membership.certificate);
     const uint64_t now = base::SystemUnixSeconds();
-    if (facts.ok() && facts->not_after < now + federation::kCertificateWarningSeconds) {
+    if (facts.ok() && facts->not_after < now + storage::file::kCertificateWarningSeconds) {
       fmt::print(stderr,
                  "tacet: this site's certificate {}: ask the coordinating member for a new "
                  "invitation\n",
@@ -166,7 +171,7 @@ class ClientRunCommand : public program::Command {
 
   void TellTrouble(const absl::Status& trouble) {
     const std::string text = base::Message(trouble);
-    if (program::StopSignal::Arrived() || text == last_trouble_) return;
+    if (base::StopSignal::Arrived() || text == last_trouble_) return;
     last_trouble_ = text;
     fmt::print(stderr, "tacet: {}; trying again\n", text);
   }
@@ -184,7 +189,7 @@ class ClientRunCommand : public program::Command {
     }
   }
 
-  void Finish(const SiteMember& member, const SiteMemberEnd& end) const {
+  void Finish(const site::SiteMember& member, const site::SiteMemberEnd& end) const {
     const auto text = [](double epsilon) {
       return std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon)
                                     : std::string("without a bound");
@@ -201,7 +206,7 @@ class ClientRunCommand : public program::Command {
         text(end.epsilon), member.manifest().attempt_budget(), text(end.charged_epsilon),
         text(end.ledger_epsilon));
     Say("{}\n", accounting::kWhyLedgersDiffer);
-    if (json_) fmt::print("{}\n", SiteMemberEndJson(member.membership(), end).Dump(2));
+    if (json_) fmt::print("{}\n", site::SiteMemberEndJson(member.membership(), end).Dump(2));
   }
 
   std::string home_ = "tacet-site";

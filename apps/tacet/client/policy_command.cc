@@ -9,20 +9,20 @@
 #include "fmt/ranges.h"
 
 #include "apps/tacet/client/client_command.h"
-#include "apps/tacet/client/site_policy.h"
-#include "apps/tacet/federation/membership.h"
 #include "apps/tacet/program/unlock_flags.h"
-#include "apps/tacet/run/agreed_query.h"
-#include "apps/tacet/run/policy_file.h"
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/config/agreed_query.h"
+#include "tacet/config/policy_file.h"
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/ledger/attempt_cost.h"
 #include "tacet/policy/permission.h"
 #include "tacet/policy/policy_signature.h"
+#include "tacet/site/site_policy.h"
 #include "tacet/statistics/query_learner.h"
+#include "tacet/storage/file/membership.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
 #include "tacet/storage/file/site_folder.h"
@@ -83,10 +83,10 @@ class PolicySignCommand : public program::Command {
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const base::Bytes text, storage::file::ReadFile(policy_));
     TACET_ASSIGN_OR_RETURN(const policy::SitePolicy policy,
-                           run::ParseSitePolicy(base::AsText(text), policy_));
+                           config::ParseSitePolicy(base::AsText(text), policy_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing(kOfficerPurpose));
     TACET_ASSIGN_OR_RETURN(const crypto::SigningKey officer, UnlockOfficer(officer_, unlocker));
-    const std::filesystem::path signature = SignaturePath(policy_);
+    const std::filesystem::path signature = site::SignaturePath(policy_);
     TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(signature, policy::SignPolicy(text, officer)));
     fmt::print(
         "signature   {}\nserial      {}\nsites       {}\npopulation  {}\nlimit       epsilon {} a "
@@ -132,8 +132,8 @@ class PolicyPinCommand : public program::Command {
   absl::Status CheckSuccessor(const crypto::PublicKey& before,
                               const crypto::PublicKey& officer) const {
     if (before == officer) return absl::OkStatus();
-    TACET_ASSIGN_OR_RETURN(const SignedPolicy signed_policy,
-                           LoadPolicy(PolicyPath(home_, policy_), before));
+    TACET_ASSIGN_OR_RETURN(const site::SignedPolicy signed_policy,
+                           site::LoadPolicy(site::PolicyPath(home_, policy_), before));
     if (signed_policy.policy.successor == officer) return absl::OkStatus();
     return base::PermissionDenied(
         "this site pins the officer {}, whose policy {} does not name this one as policy.successor",
@@ -163,27 +163,28 @@ class PolicyCheckCommand : public program::Command {
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const SiteFolder folder, SiteFolder::Open(home_));
     TACET_ASSIGN_OR_RETURN(const storage::file::Membership membership,
-                           federation::MembershipOf(folder, home_));
+                           storage::file::MembershipOf(folder, home_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
     TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
-    TACET_ASSIGN_OR_RETURN(const std::optional<SignedPolicy> signed_policy,
-                           LoadSitePolicy(PolicyPath(home_, policy_), keys.officer));
+    TACET_ASSIGN_OR_RETURN(const std::optional<site::SignedPolicy> signed_policy,
+                           site::LoadSitePolicy(site::PolicyPath(home_, policy_), keys.officer));
     if (!signed_policy.has_value()) {
       return base::NotFound("{} has no policy, and its identity pins no officer", home_);
     }
-    TACET_ASSIGN_OR_RETURN(const run::RunConfig agreed,
-                           run::ParseRunConfig(membership.manifest.annex(), "the agreement"));
+    TACET_ASSIGN_OR_RETURN(const config::RunConfig agreed,
+                           config::ParseRunConfig(membership.manifest.annex(), "the agreement"));
     if (!membership.member.has_value()) {
       return base::FailedPrecondition("{} is the server's folder: a policy is for a site", home_);
     }
     const agreement::ManifestMember& site = membership.manifest.members()[*membership.member];
-    if (run::IsQuery(agreed)) {
-      TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded,
-                             run::ParseQuery(agreed.query.text, "the agreed query"));
+    if (config::IsQuery(agreed)) {
+      TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded,
+                             config::ParseQuery(agreed.query.text, "the agreed query"));
       TACET_RETURN_IF_ERROR(
           tacet::statistics::CheckQueryTerms(*loaded.query, membership.manifest.manifest().spec()));
     }
-    TACET_ASSIGN_OR_RETURN(const policy::DataUse use, run::DataUseOf(agreed, site.name, records_));
+    TACET_ASSIGN_OR_RETURN(const policy::DataUse use,
+                           config::DataUseOf(agreed, site.name, records_));
     TACET_ASSIGN_OR_RETURN(
         const std::vector<policy::Violation> violations,
         policy::ViolationsOf(signed_policy->policy, membership.manifest.manifest(), use));
@@ -210,8 +211,9 @@ class PolicyCheckCommand : public program::Command {
         manifest.attempt_budget());
   }
 
-  void Print(const SignedPolicy& signed_policy, const std::vector<policy::Violation>& violations,
-             uint64_t attempts, uint64_t fit) const {
+  void Print(const site::SignedPolicy& signed_policy,
+             const std::vector<policy::Violation>& violations, uint64_t attempts,
+             uint64_t fit) const {
     base::JsonValue list = base::JsonValue::MakeArray();
     for (const policy::Violation& violation : violations) {
       if (!json_) fmt::print("{}: {}\n", violation.key, violation.text);

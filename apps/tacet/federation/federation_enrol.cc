@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "apps/tacet/federation/federation_command.h"
-#include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/coordinator/federation_setup.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/storage/file/coordinator_folder.h"
 #include "tacet/storage/file/posix_file.h"
@@ -34,7 +34,7 @@ class FederationEnrolCommand : public program::Command {
 
   void Register(program::Options& options) override {
     options.AddPositional("name", "name of the site", {}, true, &name_);
-    options.AddString("folder", kFolderHelp, &folder_);
+    options.AddString("folder", coordinator::kFolderHelp, &folder_);
     options.AddString("request", "request file that the site sent", &request_);
     options.AddString(
         "fingerprint",
@@ -151,7 +151,7 @@ class FederationEnrolCommand : public program::Command {
             request.server ? crypto::CertificateRole::kServer : crypto::CertificateRole::kClient,
         .public_key = request.tls_key,
         .hosts = request.hosts,
-        .not_before = now - kClockSeconds,
+        .not_before = now - coordinator::kClockSeconds,
         .not_after = now + (days_ < left / base::kSecondsADay ? days_ * base::kSecondsADay : left)};
   }
 
@@ -180,7 +180,7 @@ class FederationEnrolCommand : public program::Command {
   }
 
   std::string name_, request_;
-  std::string folder_ = std::string(kDefaultFolder);
+  std::string folder_ = std::string(coordinator::kDefaultFolder);
   std::optional<std::string> fingerprint_, server_;
   uint64_t days_ = 365;
   program::UnlockFlags unlock_;

@@ -11,14 +11,14 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/federation/federation_command.h"
-#include "apps/tacet/federation/federation_setup.h"
-#include "apps/tacet/federation/kept_exchange_keys.h"
-#include "apps/tacet/federation/site_kit.h"
 #include "apps/tacet/federation/training_terms.h"
-#include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/program/unlock_flags.h"
-#include "apps/tacet/run/manifest_text.h"
+#include "tacet/agreement/manifest_text.h"
+#include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
+#include "tacet/coordinator/federation_setup.h"
+#include "tacet/coordinator/kept_exchange_keys.h"
+#include "tacet/coordinator/site_kit.h"
 #include "tacet/crypto/random.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
@@ -41,20 +41,21 @@ constexpr std::string_view kServerHelp =
 absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest& manifest,
                      const CoordinatorKeys& keys, const crypto::SecretBytes& epoch_key,
                      const std::string& server) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<HandedOut> handed_out,
-                         WriteInvitations(folder, manifest, keys.signing, epoch_key));
+  TACET_ASSIGN_OR_RETURN(const std::vector<coordinator::HandedOut> handed_out,
+                         coordinator::WriteInvitations(folder, manifest, keys.signing, epoch_key));
   fmt::print("epoch {} of {} with {} members, manifest {}\n", manifest.epoch(),
              manifest.federation(), manifest.members().size(),
              base::ToHex(manifest.manifest().hash()));
-  for (const HandedOut& one : handed_out) {
+  for (const coordinator::HandedOut& one : handed_out) {
     fmt::print("  {:<40} {}\n", one.name, one.file.string());
   }
   fmt::print(
       "Send each its own file; a site accepts it with\n"
       "  tacet client join FILE --coordinator \"{}\"\n",
       agreement::FingerprintText(keys.signing.public_key()));
-  TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> kits,
-                         WriteSiteKits(manifest, server, folder.path() / "invitations"));
+  TACET_ASSIGN_OR_RETURN(
+      const std::vector<std::filesystem::path> kits,
+      coordinator::WriteSiteKits(manifest, server, folder.path() / "invitations"));
   if (!kits.empty()) {
     fmt::print("Send each site its kit, too: instructions, configuration and unit file, as {}\n",
                kits.front().string());
@@ -71,7 +72,7 @@ class FederationSealKeyCommand : public program::Command {
            "member";
   }
   void Register(program::Options& options) override {
-    options.AddString("folder", kFolderHelp, &folder_);
+    options.AddString("folder", coordinator::kFolderHelp, &folder_);
     options.AddStrings("committee", kCommitteeHelp, &committee_);
     options.AddString("server", kServerHelp, &server_);
     unlock_.Register(options);
@@ -81,14 +82,14 @@ class FederationSealKeyCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
     TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
-                           SignLatestManifest(folder, keys.signing, committee_));
+                           coordinator::SignLatestManifest(folder, keys.signing, committee_));
     TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
                            folder.EpochKey(manifest.epoch(), unlocker));
     return HandOut(folder, manifest, keys, epoch_key, server_);
   }
 
  private:
-  std::string folder_ = std::string(kDefaultFolder);
+  std::string folder_ = std::string(coordinator::kDefaultFolder);
   std::vector<std::string> committee_;
   std::string server_;
   program::UnlockFlags unlock_;
@@ -103,7 +104,7 @@ class FederationRotateCommand : public program::Command {
            "federation's next training, or query, begins with it";
   }
   void Register(program::Options& options) override {
-    options.AddString("folder", kFolderHelp, &folder_);
+    options.AddString("folder", coordinator::kFolderHelp, &folder_);
     terms_.Register(options);
     options.AddStrings("remove", "name of a site to remove; may be repeated", &removed_);
     options.AddStrings("committee", kCommitteeHelp, &committee_);
@@ -129,13 +130,14 @@ class FederationRotateCommand : public program::Command {
       TACET_ASSIGN_OR_RETURN(begun, terms_.Load(static_cast<uint64_t>(members)));
     }
     const storage::file::TrainingTerms* const terms = begun ? &begun->terms : nullptr;
-    TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
-                           SignManifest(folder, epoch + 1, terms, sites, committee_, keys.signing));
+    TACET_ASSIGN_OR_RETURN(
+        const agreement::SignedManifest manifest,
+        coordinator::SignManifest(folder, epoch + 1, terms, sites, committee_, keys.signing));
     TACET_ASSIGN_OR_RETURN(const std::vector<agreement::SignedManifest> earlier,
                            folder.ManifestsBefore(manifest.epoch()));
-    const KeptExchangeKeys kept = FindKeptExchangeKeys(earlier, manifest);
+    const coordinator::KeptExchangeKeys kept = coordinator::FindKeptExchangeKeys(earlier, manifest);
     TACET_RETURN_IF_ERROR(CheckExchangeKeys(kept, manifest));
-    TACET_RETURN_IF_ERROR(CheckKitServer(manifest, server_));
+    TACET_RETURN_IF_ERROR(coordinator::CheckKitServer(manifest, server_));
     // Nothing was changed so far.
     crypto::SystemEntropy entropy;
     const crypto::SecretBytes epoch_key = entropy.Draw(32);
@@ -143,8 +145,8 @@ class FederationRotateCommand : public program::Command {
         manifest, terms, std::vector<std::string>(removed.begin(), removed.end()), epoch_key,
         unlocker, entropy));
     if (begun.has_value()) {
-      fmt::print("{}{}\n", run::AgreementText(manifest.manifest()),
-                 privacy::WarningLines(begun->warnings));
+      fmt::print("{}{}\n", agreement::AgreementText(manifest.manifest()),
+                 agreement::WarningLines(begun->warnings));
     }
     TACET_RETURN_IF_ERROR(HandOut(folder, manifest, keys, epoch_key, server_));
     TellKept(kept, manifest);
@@ -164,7 +166,7 @@ class FederationRotateCommand : public program::Command {
     return sites;
   }
 
-  absl::Status CheckExchangeKeys(const KeptExchangeKeys& kept,
+  absl::Status CheckExchangeKeys(const coordinator::KeptExchangeKeys& kept,
                                  const agreement::SignedManifest& manifest) const {
     if (kept.committee.empty() || keep_exchange_keys_) return absl::OkStatus();
     return base::FailedPrecondition(
@@ -172,25 +174,27 @@ class FederationRotateCommand : public program::Command {
         "Nothing was changed. At each of these sites run `tacet client renew`, after `tacet client "
         "join` of the present epoch. Then run `tacet federation enrol NAME --request FILE` for "
         "each, and rotate again. --keep-exchange-keys begins the epoch without that",
-        manifest.epoch(), NamesText(kept.committee), LossByKeptKeys(manifest));
+        manifest.epoch(), coordinator::NamesText(kept.committee),
+        coordinator::LossByKeptKeys(manifest));
   }
 
-  static void TellKept(const KeptExchangeKeys& kept, const agreement::SignedManifest& manifest) {
+  static void TellKept(const coordinator::KeptExchangeKeys& kept,
+                       const agreement::SignedManifest& manifest) {
     if (!kept.committee.empty()) {
       fmt::print("warning     the committee keeps exchange keys of an earlier epoch: {}. {}\n",
-                 NamesText(kept.committee), LossByKeptKeys(manifest));
+                 coordinator::NamesText(kept.committee), coordinator::LossByKeptKeys(manifest));
     }
     if (!kept.others.empty()) {
       fmt::print(
           "note        outside the committee, these members keep their exchange keys: {}. Anyone "
           "who takes such a key, and the epoch keys, decrypts the recorded uploads of that member "
           "alone.\n",
-          NamesText(kept.others));
+          coordinator::NamesText(kept.others));
     }
   }
 
   bool keep_exchange_keys_ = false;
-  std::string folder_ = std::string(kDefaultFolder);
+  std::string folder_ = std::string(coordinator::kDefaultFolder);
   std::vector<std::string> committee_;
   std::vector<std::string> removed_;
   TrainingTermsFlags terms_;

@@ -6,19 +6,19 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/federation/federation_command.h"
-#include "apps/tacet/federation/federation_setup.h"
 #include "apps/tacet/federation/training_terms.h"
-#include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/program/unlock_flags.h"
-#include "apps/tacet/run/manifest_text.h"
-#include "apps/tacet/run/run_output.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/agreement/manifest_text.h"
 #include "tacet/agreement/member_keys.h"
+#include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/coordinator/federation_setup.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/random.h"
+#include "tacet/report/privacy_json.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
 namespace tacet::app::federation {
@@ -37,7 +37,7 @@ class FederationInitCommand : public program::Command {
   }
 
   void Register(program::Options& options) override {
-    options.AddString("folder", kFolderHelp, &folder_);
+    options.AddString("folder", coordinator::kFolderHelp, &folder_);
     options.AddString("name", "name of the federation: lower-case letters, digits, hyphens",
                       &name_);
     terms_.Register(options);
@@ -58,7 +58,7 @@ class FederationInitCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const PlannedTraining training, terms_.Load(members_));
     TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
                            agreement::GuaranteesOf(training.plan, training.plan.attempt_budget()));
-    TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, run::PrivacyJson(training.plan, guarantees));
+    base::JsonValue privacy = tacet::report::PrivacyJson(guarantees, training.warnings);
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.New("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const crypto::PublicKey coordinator, Make(training.terms, unlocker));
     Print(training, guarantees, std::move(privacy), coordinator);
@@ -79,7 +79,7 @@ class FederationInitCommand : public program::Command {
                                                    .role = crypto::CertificateRole::kAuthority,
                                                    .public_key = keys.authority.public_key(),
                                                    .hosts = {},
-                                                   .not_before = now - kClockSeconds,
+                                                   .not_before = now - coordinator::kClockSeconds,
                                                    .not_after = now + days_ * base::kSecondsADay},
                                                   keys.authority));
     TACET_RETURN_IF_ERROR(CoordinatorFolder::Create(folder_,
@@ -101,7 +101,7 @@ class FederationInitCommand : public program::Command {
                              .Set("coordinator", base::ToHex(coordinator))
                              .Set("dimension", training.plan.spec().dimension)
                              .Set("privacy", std::move(privacy))
-                             .Set("warnings", privacy::WarningsJson(training.warnings))
+                             .Set("warnings", agreement::WarningsJson(training.warnings))
                              .Dump(2));
       return;
     }
@@ -110,11 +110,12 @@ class FederationInitCommand : public program::Command {
         "through a channel that nobody can alter. Each site makes its keys with\n  tacet client "
         "request --name NAME\n"
         "and sends you its request; enrol it with\n  tacet federation enrol NAME --request FILE\n",
-        run::AgreementText(training.plan), run::EpsilonLines(training.plan, guarantees),
-        privacy::WarningLines(training.warnings), folder_, agreement::FingerprintText(coordinator));
+        agreement::AgreementText(training.plan), agreement::EpsilonLines(training.plan, guarantees),
+        agreement::WarningLines(training.warnings), folder_,
+        agreement::FingerprintText(coordinator));
   }
 
-  std::string folder_ = std::string(kDefaultFolder);
+  std::string folder_ = std::string(coordinator::kDefaultFolder);
   std::string name_;
   TrainingTermsFlags terms_;
   uint64_t members_ = 0;

@@ -4,12 +4,13 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/federation/federation_command.h"
-#include "apps/tacet/federation/federation_setup.h"
-#include "apps/tacet/run/manifest_text.h"
-#include "apps/tacet/run/run_output.h"
-#include "apps/tacet/run/site_config.h"
 #include "tacet/agreement/charged_terms.h"
+#include "tacet/agreement/manifest_text.h"
+#include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
+#include "tacet/config/site_config.h"
+#include "tacet/coordinator/federation_setup.h"
+#include "tacet/report/privacy_json.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
 namespace tacet::app::federation {
@@ -24,7 +25,7 @@ class FederationShowCommand : public program::Command {
     return "agreement, its members, and the privacy guarantee in words";
   }
   void Register(program::Options& options) override {
-    options.AddString("folder", kFolderHelp, &folder_);
+    options.AddString("folder", coordinator::kFolderHelp, &folder_);
     options.AddFlag("json", "print JSON", &json_);
   }
   absl::Status Run() override {
@@ -39,12 +40,15 @@ class FederationShowCommand : public program::Command {
       const agreement::Manifest& agreed = manifest.manifest();
       TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
                              agreement::GuaranteesOf(agreement::PermittedTerms(agreed)));
-      TACET_ASSIGN_OR_RETURN(base::JsonValue privacy, run::PrivacyJson(agreed, guarantees));
-      fmt::print("{}\n", run::SignedManifestJson(manifest, std::move(privacy)).Dump(2));
+      TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
+                             agreement::PrivacyWarnings(agreed.spec()));
+      base::JsonValue privacy = tacet::report::PrivacyJson(guarantees, warnings);
+      fmt::print("{}\n", agreement::SignedManifestJson(manifest, std::move(privacy)).Dump(2));
       return absl::OkStatus();
     }
-    TACET_ASSIGN_OR_RETURN(const std::string text, run::SignedManifestText(manifest));
-    TACET_ASSIGN_OR_RETURN(const std::string architecture, run::ArchitectureLine(manifest.annex()));
+    TACET_ASSIGN_OR_RETURN(const std::string text, agreement::SignedManifestText(manifest));
+    TACET_ASSIGN_OR_RETURN(const std::string architecture,
+                           config::ArchitectureLine(manifest.annex()));
     fmt::print("{}{}", architecture, text);
     return absl::OkStatus();
   }
@@ -75,7 +79,7 @@ class FederationShowCommand : public program::Command {
     return absl::OkStatus();
   }
 
-  std::string folder_ = std::string(kDefaultFolder);
+  std::string folder_ = std::string(coordinator::kDefaultFolder);
   bool json_ = false;
 };
 

@@ -7,11 +7,14 @@
 
 #include <gtest/gtest.h>
 
-#include "apps/tacet/federation/federation_setup.h"
-#include "apps/tacet/run/run_config.h"
+#include "apps/tacet/simulate/configured_learner.h"
 #include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/agreement/manifest_bytes.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/run_config.h"
+#include "tacet/coordinator/federation_setup.h"
+#include "tacet/run/configured_simulation.h"
 #include "tacet/simulation/local_channel.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/training/learner.h"
@@ -21,10 +24,10 @@ namespace {
 
 using agreement::ManifestSpec;
 
-absl::StatusOr<ManifestSpec> Simulated(const run::RunConfig& config) {
+absl::StatusOr<ManifestSpec> Simulated(const config::RunConfig& config) {
   auto spec = run::SimulationSpecOf(config);
-  auto learner_spec = run::LearnerSpecOf(config);
-  auto dataset = run::LoadRunData(config);
+  auto learner_spec = simulate::LearnerSpecOf(config);
+  auto dataset = config::LoadRunData(config);
   if (!spec.ok() || !learner_spec.ok() || !dataset.ok()) return spec.status();
   const auto learner = training::NewLearner(*learner_spec, *std::move(dataset));
   if (!learner.ok()) return learner.status();
@@ -35,10 +38,10 @@ absl::StatusOr<ManifestSpec> Simulated(const run::RunConfig& config) {
 }
 
 // With the members, the start and the text of `simulated`, which the file does not state.
-absl::StatusOr<ManifestSpec> Initialised(run::RunConfig config, const ManifestSpec& simulated) {
-  run::FixDraw(config, simulated.sampling.clients);
+absl::StatusOr<ManifestSpec> Initialised(config::RunConfig config, const ManifestSpec& simulated) {
+  config::FixDraw(config, simulated.sampling.clients);
   const agreement::InitialModel model{.parameters = std::vector<float>(simulated.dimension)};
-  auto spec = AgreementOf(run::AgreedToml(config), model);
+  auto spec = coordinator::AgreementOf(config::AgreedToml(config), model);
   if (!spec.ok()) return spec.status();
   spec->sampling.clients = simulated.sampling.clients;
   spec->initial_model = simulated.initial_model;
@@ -69,9 +72,9 @@ TEST(OneAgreementTest, SimulateAndInitAgreeInEveryTerm) {
       if (keys.find("[privacy]") == keys.npos) file += "[privacy]\nnoise_multiplier = 8\n";
       const std::string path = ::testing::TempDir() + "/terms.toml";
       std::ofstream(path) << file;
-      const auto config = run::LoadRunConfig(path);
+      const auto config = config::LoadRunConfig(path);
       ASSERT_TRUE(config.ok()) << config.status();
-      run::RunConfig simulation = *config;
+      config::RunConfig simulation = *config;
       simulation.data.handwriting_writers = members;
       const auto simulated = Simulated(simulation);
       if (!simulated.ok()) continue;  // more in a cohort than members

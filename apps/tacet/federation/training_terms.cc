@@ -2,14 +2,16 @@
 
 #include <utility>
 
-#include "apps/tacet/federation/federation_setup.h"
-#include "apps/tacet/privacy/privacy_warnings.h"
-#include "apps/tacet/run/agreed_query.h"
-#include "apps/tacet/run/configuration_words.h"
-#include "apps/tacet/run/site_config.h"
-#include "apps/tacet/statistics/query_run.h"
+#include "apps/tacet/simulate/configured_learner.h"
+#include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
+#include "tacet/config/agreed_query.h"
+#include "tacet/config/configuration_words.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/site_config.h"
+#include "tacet/coordinator/federation_setup.h"
 #include "tacet/models/architecture.h"
+#include "tacet/run/query_run.h"
 
 namespace tacet::app::federation {
 namespace {
@@ -17,7 +19,7 @@ namespace {
 // Whether the agreement can be planned at all.
 absl::StatusOr<agreement::Manifest> PlanOf(const std::string& agreed,
                                            const agreement::InitialModel& model, uint64_t members) {
-  TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, AgreementOf(agreed, model));
+  TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, coordinator::AgreementOf(agreed, model));
   spec.sampling.clients = members != 0 ? members : spec.sampling.cohort;
   if (spec.sampling.clients == 0 || spec.sampling.clients > (uint64_t{1} << 24)) {
     return base::InvalidArgument(
@@ -27,7 +29,7 @@ absl::StatusOr<agreement::Manifest> PlanOf(const std::string& agreed,
   if (spec.sampling.cohort == 0) spec.sampling.cohort = spec.sampling.clients;
   spec.members.resize(spec.sampling.clients);
   absl::StatusOr<agreement::Manifest> plan = agreement::Manifest::Create(std::move(spec));
-  if (!plan.ok()) return run::InConfigurationWords(plan.status());
+  if (!plan.ok()) return config::InConfigurationWords(plan.status());
   return plan;
 }
 
@@ -53,48 +55,49 @@ absl::StatusOr<PlannedTraining> TrainingTermsFlags::Load(uint64_t members) const
     return base::InvalidArgument(
         "give either --config (terms of a training) or --query (a query file)");
   }
-  TACET_ASSIGN_OR_RETURN(const run::RunConfig config, Terms(members));
+  TACET_ASSIGN_OR_RETURN(const config::RunConfig config, Terms(members));
   if (!config.model.federated.empty() || !config.model.start.empty()) {
     return base::InvalidArgument(
         "model.federated and model.start are for `tacet simulate`: a federation is set up with all "
         "of a model, drawn by run.seed");
   }
   TACET_ASSIGN_OR_RETURN(std::vector<float> model, InitialModel(config));
-  TACET_RETURN_IF_ERROR(run::CheckArchitecture(config));
-  TACET_ASSIGN_OR_RETURN(const simulation::SimulationSpec simulated, run::SimulationSpecOf(config));
-  if (!simulation::SimulationLabels(simulated).empty()) {
-    return base::InvalidArgument("{}: section [run] makes sense in simulations only", config_);
+  TACET_RETURN_IF_ERROR(config::CheckArchitecture(config));
+  const std::vector<std::string_view> simulated = config::SimulationOnlyKeys(config);
+  if (!simulated.empty()) {
+    return base::InvalidArgument("{}: {} makes sense in simulations only", config_, simulated[0]);
   }
   crypto::SystemEntropy salts;
   const auto initial = agreement::InitialModel::WithFreshSalt(std::move(model), salts);
-  storage::file::TrainingTerms terms{.agreement = run::AgreedToml(config),
+  storage::file::TrainingTerms terms{.agreement = config::AgreedToml(config),
                                      .initial_model = agreement::WriteInitialModel(initial)};
   TACET_ASSIGN_OR_RETURN(agreement::Manifest plan, PlanOf(terms.agreement, initial, members));
-  TACET_ASSIGN_OR_RETURN(std::vector<std::string> warnings, privacy::PrivacyWarnings(plan.spec()));
+  TACET_ASSIGN_OR_RETURN(std::vector<std::string> warnings,
+                         agreement::PrivacyWarnings(plan.spec()));
   return PlannedTraining{
       .terms = std::move(terms), .plan = std::move(plan), .warnings = std::move(warnings)};
 }
 
-absl::StatusOr<run::RunConfig> TrainingTermsFlags::Terms(uint64_t members) const {
+absl::StatusOr<config::RunConfig> TrainingTermsFlags::Terms(uint64_t members) const {
   if (query_.empty()) {
-    TACET_ASSIGN_OR_RETURN(run::RunConfig config, run::LoadRunConfig(config_));
-    run::FixDraw(config, members != 0 ? members : config.agreement.sampling.cohort);
+    TACET_ASSIGN_OR_RETURN(config::RunConfig config, config::LoadRunConfig(config_));
+    config::FixDraw(config, members != 0 ? members : config.agreement.sampling.cohort);
     return config;
   }
   if (members < 2) {
     return base::InvalidArgument(
         "--members is {}: a query needs the planned number of sites, 2 or more", members);
   }
-  TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded, statistics::LoadQuery(query_));
-  return statistics::AgreedQueryConfig(loaded, members);
+  TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded, run::LoadQuery(query_));
+  return run::AgreedQueryConfig(loaded, members);
 }
 
 // Zeros for a query: the sum is added to them.
 absl::StatusOr<std::vector<float>> TrainingTermsFlags::InitialModel(
-    const run::RunConfig& config) const {
-  if (run::IsExternal(config)) {
+    const config::RunConfig& config) const {
+  if (config::IsExternal(config)) {
     if (initial_model_.has_value()) {
-      return run::LoadParameters(*initial_model_, "--initial-model");
+      return config::LoadParameters(*initial_model_, "--initial-model");
     }
     return base::InvalidArgument(
         "--initial-model is needed with model.name = \"external\": the file of the parameters "
@@ -105,12 +108,13 @@ absl::StatusOr<std::vector<float>> TrainingTermsFlags::InitialModel(
         "--initial-model is for model.name = \"external\": run.seed draws the parameters of {}",
         config.model.name);
   }
-  if (run::IsQuery(config)) {
-    TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded,
-                           run::ParseQuery(config.query.text, "query.text"));
+  if (config::IsQuery(config)) {
+    TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded,
+                           config::ParseQuery(config.query.text, "query.text"));
     return std::vector<float>(loaded.query->dimension(), 0.0F);
   }
-  TACET_ASSIGN_OR_RETURN(const models::ArchitectureSpec shape, run::ArchitectureSpecOf(config));
+  TACET_ASSIGN_OR_RETURN(const models::ArchitectureSpec shape,
+                         simulate::ArchitectureSpecOf(config));
   TACET_ASSIGN_OR_RETURN(const models::Architecture architecture,
                          models::Architecture::Create(shape));
   return architecture.InitialParameters(config.run.seed, config.model.last_layer_gain);

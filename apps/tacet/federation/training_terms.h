@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/program/options.h"
-#include "apps/tacet/run/run_config.h"
 #include "tacet/agreement/manifest.h"
+#include "tacet/config/run_config.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
 namespace tacet::app::federation {
@@ -33,8 +33,8 @@ class TrainingTermsFlags {
   absl::StatusOr<PlannedTraining> Load(uint64_t members) const;
 
  private:
-  absl::StatusOr<run::RunConfig> Terms(uint64_t members) const;
-  absl::StatusOr<std::vector<float>> InitialModel(const run::RunConfig& config) const;
+  absl::StatusOr<config::RunConfig> Terms(uint64_t members) const;
+  absl::StatusOr<std::vector<float>> InitialModel(const config::RunConfig& config) const;
 
   std::string config_, query_;
   std::optional<std::string> initial_model_;

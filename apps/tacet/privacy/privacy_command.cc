@@ -12,10 +12,10 @@
 #include "apps/tacet/privacy/calibrate_command.h"
 #include "apps/tacet/privacy/planned_federation.h"
 #include "apps/tacet/privacy/privacy_output.h"
-#include "apps/tacet/privacy/privacy_warnings.h"
 #include "apps/tacet/privacy/sweep_command.h"
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
+#include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
 #include "tacet/dp/mechanism_plan.h"
 #include "tacet/report/privacy_json.h"
@@ -55,12 +55,12 @@ class PrivacyCommand : public program::Command {
                            accounting::GuaranteesOf(spec_, accounting::Extent::kAllRows,
                                                     plan.ok() ? &*plan : nullptr));
     TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
-                           PrivacyWarnings(spec_, federation_.dimension().value_or(0)));
+                           agreement::PrivacyWarnings(spec_, federation_.dimension().value_or(0)));
     if (explain_) {
       TACET_ASSIGN_OR_RETURN(const accounting::PrivacyStatement statement,
                              accounting::StatePrivacy(spec_, guarantees, false_positive_rate_));
       fmt::print("{}\n\n{}{}", Heading(), accounting::StatementText(statement),
-                 WarningsText(warnings));
+                 agreement::WarningsText(warnings));
       return absl::OkStatus();
     }
     Print(guarantees, plan.status(), warnings);
@@ -107,7 +107,7 @@ class PrivacyCommand : public program::Command {
              const std::vector<std::string>& warnings) const {
     if (json_) {
       fmt::print("{}\n", tacet::report::GuaranteesJson(guarantees)
-                             .Set("warnings", WarningsJson(warnings))
+                             .Set("warnings", agreement::WarningsJson(warnings))
                              .Dump(2));
       return;
     }
@@ -115,7 +115,7 @@ class PrivacyCommand : public program::Command {
     if (!plan.ok()) {
       fmt::print("The mechanism cannot run at this size: {}\n", base::Message(plan));
     }
-    fmt::print("{}", WarningsText(warnings));
+    fmt::print("{}", agreement::WarningsText(warnings));
   }
 
   // The same cohorts drawn by the server and known to it, with nobody absent, as in the paper, and

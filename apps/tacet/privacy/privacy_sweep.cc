@@ -10,9 +10,9 @@
 
 #include "fmt/format.h"
 
-#include "apps/tacet/program/plot.h"
 #include "tacet/accounting/calibration.h"
 #include "tacet/base/status.h"
+#include "tacet/report/plot.h"
 
 namespace tacet::app::privacy {
 
@@ -198,7 +198,7 @@ std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& poi
 std::string SweepSvg(const FederationPrivacySpec& spec, const SweepRange& range,
                      const std::vector<SweepPoint>& points) {
   const Observer observer = ObserverOf(range, points);
-  program::Plot plot{
+  report::Plot plot{
       .title = fmt::format("Epsilon against the observer {}", accounting::ObserverName(observer)),
       .subtitle = SettingText(spec, range),
       .x_label = AxisLabel(range),
@@ -208,7 +208,7 @@ std::string SweepSvg(const FederationPrivacySpec& spec, const SweepRange& range,
       .right = std::nullopt,
       .curves = {}};
   for (const Line& line : LinesFor(range, observer)) {
-    program::PlotCurve curve{.label = line.label, .colour = line.colour, .points = {}};
+    report::PlotCurve curve{.label = line.label, .colour = line.colour, .points = {}};
     for (const SweepPoint& point : points) {
       for (const PrivacyRow& row : point.rows) {
         if (const std::optional<double> value = line.value(row)) {
@@ -221,7 +221,7 @@ std::string SweepSvg(const FederationPrivacySpec& spec, const SweepRange& range,
     if (curve.dashed && !curve.label.ends_with("convention")) curve.label += " (convention)";
     plot.curves.push_back(std::move(curve));
   }
-  return program::PlotSvg(plot);
+  return report::PlotSvg(plot);
 }
 
 }  // namespace tacet::app::privacy

@@ -3,8 +3,8 @@
 #include "fmt/core.h"
 #include <malloc.h>
 
-#include "apps/tacet/program/commit.h"
-#include "apps/tacet/program/software.h"
+#include "tacet/audit/commit.h"
+#include "tacet/audit/software.h"
 #include "tacet/base/cpu.h"
 
 namespace tacet::app::program {
@@ -18,7 +18,7 @@ absl::Status Start() {
 }
 
 std::string FullVersion() {
-  return fmt::format("{} (commit {})", SoftwareVersion(), BuildCommit());
+  return fmt::format("{} (commit {})", audit::SoftwareVersion(), audit::BuildCommit());
 }
 
 }  // namespace tacet::app::program

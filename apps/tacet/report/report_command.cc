@@ -7,11 +7,11 @@
 
 #include "fmt/core.h"
 
-#include "apps/tacet/report/report_data.h"
-#include "apps/tacet/run/run_reader.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/report/report_page.h"
+#include "tacet/run/report_data.h"
+#include "tacet/run/run_reader.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::app::report {
@@ -41,7 +41,7 @@ class ReportCommand : public program::Command {
       TACET_ASSIGN_OR_RETURN(runs.emplace_back(), run::LoadRun(path));
     }
     TACET_ASSIGN_OR_RETURN(const base::JsonValue data,
-                           ReportData(runs, version_, base::SystemUnixSeconds()));
+                           run::ReportData(runs, version_, base::SystemUnixSeconds()));
     if (json_) {
       fmt::print("{}\n", data.Dump(2));
       return absl::OkStatus();

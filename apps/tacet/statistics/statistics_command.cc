@@ -8,11 +8,11 @@
 #include "fmt/chrono.h"
 #include "fmt/core.h"
 
-#include "apps/tacet/program/stop_signal.h"
-#include "apps/tacet/statistics/answers_output.h"
-#include "apps/tacet/statistics/query_run.h"
-#include "apps/tacet/statistics/site_tables.h"
 #include "tacet/base/status.h"
+#include "tacet/base/stop_signal.h"
+#include "tacet/run/answers_output.h"
+#include "tacet/run/query_run.h"
+#include "tacet/run/site_tables.h"
 
 namespace tacet::app::statistics {
 namespace {
@@ -45,22 +45,24 @@ class StatisticsCommand : public program::Command {
     if (!data_.has_value()) {
       return base::InvalidArgument("--data is missing: the file or folder with the sites' tables");
     }
-    TACET_ASSIGN_OR_RETURN(const run::LoadedQuery loaded, LoadQuery(query_path_));
-    TACET_ASSIGN_OR_RETURN(const auto tables, LoadSiteTables(*data_, loaded.file, *loaded.query,
-                                                             QueryFormat(loaded.file)));
+    TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded, run::LoadQuery(query_path_));
+    TACET_ASSIGN_OR_RETURN(
+        const auto tables,
+        run::LoadSiteTables(*data_, loaded.file, *loaded.query, run::QueryFormat(loaded.file)));
     std::FILE* const progress = json_ ? stderr : stdout;
     const std::string directory =
         out_.value_or(fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr))));
-    const program::StopSignal stop;
-    TACET_ASSIGN_OR_RETURN(const QueryRunEnd end, RunQuery(loaded, tables, LedgerName(*data_),
-                                                           {.insecure_seed = insecure_seed_,
-                                                            .threads = threads_.value_or(0)},
-                                                           directory, progress));
+    const base::StopSignal stop;
+    TACET_ASSIGN_OR_RETURN(
+        const run::QueryRunEnd end,
+        run::RunQuery(loaded, tables, run::LedgerName(*data_),
+                      {.insecure_seed = insecure_seed_, .threads = threads_.value_or(0)}, directory,
+                      progress));
     if (json_) {
       fmt::print("{}\n", end.summary.Dump(2));
       return absl::OkStatus();
     }
-    fmt::print("{}\n", AnswersText(end.answers, loaded.query->spec().confidence));
+    fmt::print("{}\n", run::AnswersText(end.answers, loaded.query->spec().confidence));
     fmt::print("privacy     epsilon {:.3f} at delta {:g} per {} for all answers together\n",
                end.epsilon, end.delta, accounting::UnitName(loaded.query->spec().unit));
     fmt::print("results     {}\n", directory);

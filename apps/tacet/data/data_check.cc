@@ -1,0 +1,255 @@
+#include "apps/tacet/data/data_check.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "fmt/format.h"
+
+#include "apps/tacet/simulate/training_run.h"
+#include "tacet/agreement/privacy_warnings.h"
+#include "tacet/base/status.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/data_warnings.h"
+#include "tacet/data/csv.h"
+#include "tacet/data/data_files.h"
+#include "tacet/data/load.h"
+
+namespace tacet::app::data {
+namespace {
+
+namespace fs = std::filesystem;
+using tacet::data::TableProblem;
+
+std::string Count(uint64_t number, std::string_view name) {
+  return fmt::format("{} {}{}", number, name, number == 1 ? "" : "s");
+}
+
+// Rows of all tables in `path`; none where no row is without problems.
+std::optional<tacet::data::Dataset> ReadTables(const fs::path& path,
+                                               const tacet::data::CsvOptions& options,
+                                               DataCheck& check) {
+  tacet::data::CsvReader reader(
+      options, [&check](const TableProblem& problem) { AddProblem(check, problem); });
+  const auto files = tacet::data::CsvFiles(path);
+  if (!files.ok()) AddProblem(check, path.string(), files.status());
+  for (const fs::path& file : files.value_or(std::vector<fs::path>())) {
+    check.files.push_back(file.string());
+    const absl::StatusOr<std::string> text = tacet::data::ReadDataFile(file);
+    const absl::Status added = text.ok() ? reader.Add(*text, file.string()) : text.status();
+    if (!added.ok()) AddProblem(check, file.string(), added);
+  }
+  absl::StatusOr<tacet::data::Dataset> dataset = reader.Finish(path.string());
+  if (dataset.ok()) return *std::move(dataset);
+  if (check.problem_count == 0) AddProblem(check, path.string(), dataset.status());
+  return std::nullopt;
+}
+
+std::optional<tacet::data::Dataset> ReadData(const fs::path& path,
+                                             const tacet::data::CsvOptions& options,
+                                             DataCheck& check) {
+  if (!tacet::data::HoldsIdxImages(path) && tacet::data::HoldsCsv(path))
+    return ReadTables(path, options, check);
+  const auto files = tacet::data::FilesOfDataset(path).value_or(std::vector<fs::path>());
+  for (const fs::path& file : files) check.files.push_back(file.string());
+  absl::StatusOr<tacet::data::Dataset> dataset = tacet::data::LoadDataset(path, options);
+  if (dataset.ok()) return *std::move(dataset);
+  AddProblem(check, path.string(), dataset.status());
+  return std::nullopt;
+}
+
+void CheckClient(const DataCheckSpec& spec, const tacet::data::Dataset& dataset, DataCheck& check) {
+  const std::string& path = spec.config.data.path;
+  const auto clients = dataset.clients();
+  if (!spec.client.has_value() && clients > 1) {
+    AddProblem(check,
+               {.file = path,
+                .fault = {.what = fmt::format("the data are of {} clients, a site is one", clients),
+                          .remedy = "set `data.csv_client_column = \"\"` and give one file, or "
+                                    "choose with --client"}});
+  }
+  if (spec.client.has_value() && *spec.client >= clients) {
+    AddProblem(check, {.file = path,
+                       .fault = {.what = fmt::format("--client is {}, the data are of {} clients",
+                                                     *spec.client, clients),
+                                 .remedy = "clients are counted from 0"}});
+  }
+}
+
+// Of a simulation with these data.
+void WarnOfSimulation(const config::RunConfig& config, DataCheck& check) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
+                                                                &std::fclose);
+  if (nowhere == nullptr) return;
+  const auto run = app::simulate::TrainingRun::Create(config, nowhere.get());
+  if (!run.ok()) {
+    check.warnings.push_back(fmt::format("a simulation with these data alone does not start: {}",
+                                         base::Message(run.status())));
+    return;
+  }
+  const auto warnings = agreement::PrivacyWarnings((*run)->manifest().spec());
+  if (warnings.ok())
+    check.warnings.insert(check.warnings.end(), warnings->begin(), warnings->end());
+}
+
+absl::Status Warn(const DataCheckSpec& spec, const tacet::data::Dataset& dataset,
+                  DataCheck& check) {
+  check.warnings = config::DataWarnings(spec.config, dataset);
+  if (const auto unread = UnreadTables(spec.config.data.path); unread.has_value()) {
+    check.warnings.push_back(*unread);
+  }
+  if (!spec.agreed.has_value()) {
+    if (check.problem_count == 0) WarnOfSimulation(spec.config, check);
+    return absl::OkStatus();
+  }
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
+                         agreement::PrivacyWarnings(*spec.agreed));
+  check.warnings.insert(check.warnings.end(), warnings.begin(), warnings.end());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddProblem(DataCheck& check, const TableProblem& problem) {
+  if (check.problem_count++ < kMaxListedProblems) check.problems.push_back(problem);
+}
+
+void AddProblem(DataCheck& check, const std::string& file, const absl::Status& status) {
+  std::string what = base::Message(status);
+  if (what.starts_with(file + ": ")) what.erase(0, file.size() + 2);
+  AddProblem(check, {.file = file, .fault = {.what = std::move(what), .remedy = ""}});
+}
+
+std::optional<std::string> UnreadTables(const fs::path& path) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::string ending = entry->path().extension().string();
+    for (char& letter : ending) {
+      if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    }
+    const bool table = ending == ".xlsx" || ending == ".xls" || ending == ".ods" ||
+                       ending == ".txt" || ending == ".csv" || ending == ".tsv";
+    const auto read = tacet::data::CsvFiles(entry->path());
+    if (table && read.ok() && read->empty()) {
+      names.insert(entry->path().filename().string());
+    }
+  }
+  if (names.empty()) return std::nullopt;
+  return fmt::format(
+      "{} of this folder {} not read, as {}: a table ends in .csv, .tsv or .data; save it as "
+      "\"CSV UTF-8\" if it belongs to the data",
+      names.size() == 1 ? "one file" : fmt::format("{} files", names.size()),
+      names.size() == 1 ? "is" : "are", *names.begin());
+}
+
+absl::StatusOr<DataCheck> CheckData(const DataCheckSpec& spec) {
+  TACET_ASSIGN_OR_RETURN(const tacet::data::CsvOptions options, config::CsvOptionsOf(spec.config));
+  DataCheck check;
+  check.class_texts = spec.config.data.csv_labels;
+  std::optional<tacet::data::Dataset> dataset = ReadData(spec.config.data.path, options, check);
+  if (!dataset.has_value()) return check;
+  absl::StatusOr<tacet::data::Dataset> arranged =
+      config::ArrangeRunData(spec.config, *std::move(dataset));
+  if (!arranged.ok()) {
+    AddProblem(check, spec.config.data.path, arranged.status());
+    return check;
+  }
+  check.rows = arranged->samples();
+  check.clients = arranged->clients();
+  check.class_rows = config::ClassCounts(*arranged);
+  if (spec.agreed.has_value()) CheckClient(spec, *arranged, check);
+  TACET_RETURN_IF_ERROR(Warn(spec, *arranged, check));
+  return check;
+}
+
+std::string DataCheckText(const DataCheck& check) {
+  std::string text;
+  std::string file;
+  std::set<std::string> wrong_files;
+  for (const TableProblem& problem : check.problems) {
+    wrong_files.insert(problem.file);
+    if (problem.file != file) text += fmt::format("{}\n", problem.file);
+    file = problem.file;
+    std::string place = problem.line != 0 ? fmt::format("line {}", problem.line) : "";
+    if (problem.column.has_value()) {
+      place += fmt::format(", column {}", *problem.column);
+      if (!problem.column_name.empty()) place += fmt::format(" (\"{}\")", problem.column_name);
+    }
+    text += fmt::format("  {}{}{}\n", place, place.empty() ? "" : ": ", problem.fault.what);
+    if (!problem.fault.remedy.empty()) text += fmt::format("    {}\n", problem.fault.remedy);
+  }
+  if (check.problem_count > check.problems.size()) {
+    text += fmt::format("and {} more problems\n", check.problem_count - check.problems.size());
+  }
+  if (!text.empty()) text += "\n";
+  text += check.problem_count == 0
+              ? fmt::format("problems    none in {}\n", Count(check.files.size(), "file"))
+              : fmt::format("problems    {} in {} of {}\n", check.problem_count, wrong_files.size(),
+                            Count(std::max(check.files.size(), wrong_files.size()), "file"));
+  text += fmt::format("rows        {} without problems, of {}\n", check.rows,
+                      Count(check.clients, check.questions.empty() ? "client" : "site"));
+  for (size_t label = 0; label < check.class_rows.size() && check.class_rows.size() <= 100;
+       ++label) {
+    text += fmt::format(
+        "{}{}{}: {}\n", label == 0 ? "classes     " : "            ", label,
+        label < check.class_texts.size() ? fmt::format(" (\"{}\")", check.class_texts[label]) : "",
+        Count(check.class_rows[label], "row"));
+  }
+  for (const QuestionRows& question : check.questions) {
+    text += fmt::format("{}{} ({}): {}\n",
+                        &question == check.questions.data() ? "questions   " : "            ",
+                        question.question, question.kind, Count(question.rows, "row"));
+  }
+  return text + agreement::WarningLines(check.warnings);
+}
+
+base::JsonValue DataCheckJson(const DataCheck& check) {
+  base::JsonValue files = base::JsonValue::MakeArray();
+  for (const std::string& file : check.files) files.Append(file);
+  base::JsonValue problems = base::JsonValue::MakeArray();
+  for (const TableProblem& problem : check.problems) {
+    problems.Append(
+        base::JsonValue::MakeObject()
+            .Set("file", problem.file)
+            .Set("line", problem.line != 0 ? base::JsonValue(problem.line) : base::JsonValue())
+            .Set("column", problem.column ? base::JsonValue(*problem.column) : base::JsonValue())
+            .Set("column_name", problem.column_name.empty() ? base::JsonValue()
+                                                            : base::JsonValue(problem.column_name))
+            .Set("problem", problem.fault.what)
+            .Set("change", problem.fault.remedy.empty() ? base::JsonValue()
+                                                        : base::JsonValue(problem.fault.remedy)));
+  }
+  base::JsonValue classes = base::JsonValue::MakeArray();
+  for (size_t label = 0; label < check.class_rows.size(); ++label) {
+    classes.Append(base::JsonValue::MakeObject()
+                       .Set("class", uint64_t{label})
+                       .Set("text", label < check.class_texts.size()
+                                        ? base::JsonValue(check.class_texts[label])
+                                        : base::JsonValue())
+                       .Set("rows", check.class_rows[label]));
+  }
+  base::JsonValue questions = base::JsonValue::MakeArray();
+  for (const QuestionRows& question : check.questions) {
+    questions.Append(base::JsonValue::MakeObject()
+                         .Set("question", question.question)
+                         .Set("kind", question.kind)
+                         .Set("rows", question.rows));
+  }
+  return base::JsonValue::MakeObject()
+      .Set("files", std::move(files))
+      .Set("problem_count", check.problem_count)
+      .Set("problems", std::move(problems))
+      .Set("rows", check.rows)
+      .Set("clients", check.clients)
+      .Set("classes", std::move(classes))
+      .Set("questions", std::move(questions))
+      .Set("warnings", agreement::WarningsJson(check.warnings));
+}
+
+}  // namespace tacet::app::data

@@ -1,0 +1,164 @@
+#include "apps/tacet/data/data_check.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/status.h"
+
+namespace tacet::app::data {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class DataCheckTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) /
+              (std::string("tacet_data_check_") +
+               testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    spec_.config.data.path = folder_.string();
+    spec_.config.data.csv_client_column = "";
+    spec_.config.data.csv_label_column = "ill";
+    spec_.config.data.csv_labels = {"no|0", "yes|1", "unclear"};
+    spec_.config.data.csv_features = {"age 0..120", "sex one-of=female,male"};
+    spec_.config.data.held_out = 0.5;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void Write(const std::string& file, const std::string& text) {
+    std::ofstream(folder_ / file, std::ios::binary) << text;
+  }
+  DataCheck Check() {
+    const auto check = CheckData(spec_);
+    EXPECT_TRUE(check.ok()) << check.status();
+    return check.ok() ? *check : DataCheck();
+  }
+  std::vector<std::string> Problems(const DataCheck& check) const {
+    std::vector<std::string> texts;
+    for (const auto& problem : check.problems) {
+      texts.push_back(ProblemText(problem).substr(folder_.string().size() + 1));
+    }
+    return texts;
+  }
+
+  fs::path folder_;
+  DataCheckSpec spec_;
+};
+
+TEST_F(DataCheckTest, ListsAllProblemsOfAllFilesAtOnce) {
+  Write("a.csv", "age,sex,ill\n50,female,no\n130,Male,maybe\n60,male\n");
+  Write("b.csv", "age;gender;ill\n50,5;female;yes\n");
+  Write("c.csv", std::string("\xFF\xFE\x61\0", 4));
+  Write("d.csv", "ill,sex,age\n\"1.0\",male,7\n0,\"male\"s,7\nyes,\"male,7\n");
+  const DataCheck check = Check();
+  EXPECT_THAT(
+      Problems(check),
+      ElementsAre(
+          AllOf(
+              HasSubstr("a.csv:3: column 2 (\"ill\"): \"maybe\" is none of the agreed no|0, yes|1, "
+                        "unclear")),
+          HasSubstr(
+              "a.csv:3: column 0 (\"age\"): 130 is outside the agreed bounds 0..120; correct"),
+          HasSubstr(
+              "a.csv:3: column 1 (\"sex\"): \"Male\" is none of the agreed female, male; write "
+              "\"male\""),
+          HasSubstr("a.csv:4: 2 columns, expected 3"),
+          HasSubstr(
+              "b.csv:1: there is no feature column \"sex\"; the columns are age, gender, ill"),
+          HasSubstr("b.csv:2: column 0 (\"age\"): \"50,5\" is not a finite number; if the file"),
+          HasSubstr("c.csv: the file is in UTF-16"),
+          HasSubstr("d.csv:3: column 1 (\"sex\"): text after a quoted field"),
+          HasSubstr("d.csv:4: column 1 (\"sex\"): a quoted field does not end")));
+  EXPECT_EQ(check.problem_count, 9u);
+  EXPECT_EQ(check.rows, 2u);  // of a.csv and d.csv
+  EXPECT_THAT(check.class_rows, ElementsAre(1, 1, 0));
+  EXPECT_EQ(check.files.size(), 4u);
+
+  const std::string text = DataCheckText(check);
+  EXPECT_THAT(text, HasSubstr("a.csv\n  line 3, column 2 (\"ill\"): \"maybe\" is none of"));
+  EXPECT_THAT(text, HasSubstr("problems    9 in 4 of 4 files\nrows        2 without problems"));
+  const base::JsonValue json = DataCheckJson(check);
+  EXPECT_EQ(json.Find("problems")->items().size(), 9u);
+  EXPECT_EQ(*json.Find("problems")->items()[1].Find("column_name")->AsString(), "age");
+  EXPECT_TRUE(json.Find("problems")->items()[6].Find("line")->is_null());
+}
+
+TEST_F(DataCheckTest, GoodFilesHaveNoProblems) {
+  Write("a.csv", "age,sex,ill\n50,female,no\n30,male,yes\n40,male,unclear\n70,male,yes\n");
+  const DataCheck check = Check();
+  EXPECT_THAT(check.problems, IsEmpty());
+  EXPECT_THAT(check.warnings, Not(Contains(HasSubstr("held out"))));
+  EXPECT_THAT(DataCheckText(check), HasSubstr("problems    none in 1 file\nrows        4 without"));
+}
+
+TEST_F(DataCheckTest, WarnsOfHopelessData) {
+  Write("a.csv", "age,sex,ill\n50,female,no\n30,male,yes\n");
+  Write("notes.xlsx", "PK");
+  Write("old.CSV", "age,sex,ill\n");
+  spec_.config.data.held_out = 0.1;
+  DataCheck check = Check();
+  EXPECT_THAT(check.warnings,
+              Contains(AllOf(HasSubstr("1 of 3 classes has no row here: class 2 (\"unclear\")"),
+                             HasSubstr("check the labels"))));
+  EXPECT_THAT(check.warnings, Contains(HasSubstr("no client has enough rows for `data.held_out` = "
+                                                 "0.1; raise it")));
+  EXPECT_THAT(check.warnings, Contains(HasSubstr("2 files of this folder are not read, as "
+                                                 "notes.xlsx")));
+  spec_.config.data.held_out = 0;
+  EXPECT_THAT(Check().warnings, Contains(HasSubstr("`data.held_out` is 0; set it")));
+}
+
+TEST_F(DataCheckTest, WarnsOfHopelessPrivacySettings) {
+  Write("a.csv", "age,sex,ill\n50,female,no\n30,male,yes\n40,male,unclear\n70,male,yes\n");
+  agreement::ManifestSpec agreed = {.model = "logistic", .dimension = 100, .rounds = 10};
+  agreed.sampling = {.clients = 5, .cohort = 5, .min_participants = 5};
+  agreed.mechanism.noise_stddev = 1000;
+  agreed.privacy.delta = 0.3;
+  spec_.agreed = agreed;
+  EXPECT_THAT(Check().warnings, AllOf(Contains(HasSubstr("the noise drowns the update")),
+                                      Contains(HasSubstr("delta is 0.3 for 5 clients"))));
+}
+
+TEST_F(DataCheckTest, ASiteOfAFederationIsOneClient) {
+  Write("a.csv", "age,sex,ill\n50,female,no\n30,male,yes\n");
+  Write("b.csv", "age,sex,ill\n50,female,no\n30,male,yes\n");
+  spec_.agreed.emplace().mechanism.without_noise = true;
+  EXPECT_THAT(DataCheckText(Check()), HasSubstr("the data are of 2 clients, a site is one"));
+  spec_.client = 2;
+  EXPECT_THAT(DataCheckText(Check()), HasSubstr("--client is 2, the data are of 2 clients"));
+  spec_.client = 1;
+  EXPECT_THAT(Check().problems, IsEmpty());
+}
+
+TEST_F(DataCheckTest, ManyProblemsAreCounted) {
+  std::string text = "age,sex,ill\n";
+  for (uint64_t i = 0; i < kMaxListedProblems + 5; ++i) text += "x,male,no\n";
+  Write("a.csv", text);
+  const DataCheck check = Check();
+  EXPECT_EQ(check.problem_count, kMaxListedProblems + 5);
+  EXPECT_EQ(check.problems.size(), kMaxListedProblems);
+  EXPECT_THAT(DataCheckText(check), HasSubstr("and 5 more problems\n"));
+}
+
+TEST_F(DataCheckTest, NamesWhatIsNotThere) {
+  EXPECT_THAT(DataCheckText(Check()), HasSubstr("problems    1 in 1 of 1 file"));
+  spec_.config.data.path = (folder_ / "nothing").string();
+  EXPECT_THAT(DataCheckText(Check()), HasSubstr("no such file or folder"));
+  spec_.config.data.csv_features = {"age"};
+  EXPECT_THAT(base::Message(CheckData(spec_).status()), HasSubstr("expected a column and"));
+}
+
+}  // namespace
+}  // namespace tacet::app::data

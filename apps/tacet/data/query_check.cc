@@ -1,0 +1,180 @@
+#include "apps/tacet/data/query_check.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "tacet/base/status.h"
+#include "tacet/data/csv.h"
+#include "tacet/statistics/site_units.h"
+
+namespace tacet::app::data {
+namespace {
+
+using tacet::data::TableProblem;
+using tacet::statistics::Query;
+using tacet::statistics::QuestionPlan;
+using tacet::statistics::SiteTable;
+using tacet::statistics::SiteUnits;
+
+// The table of a live site under the name that questions know it by.
+void ChooseTable(const QueryCheckSpec& spec, std::vector<SiteTable>& tables, DataCheck& check) {
+  if (!spec.is_live || tables.empty()) return;
+  const auto problem = [&](std::string what, std::string remedy) {
+    AddProblem(check,
+               TableProblem{.file = spec.data.string(),
+                            .fault = {.what = std::move(what), .remedy = std::move(remedy)}});
+  };
+  if (!spec.client.has_value() && tables.size() > 1) {
+    problem(fmt::format("the data are the tables of {} sites, a site has one", tables.size()),
+            "give one file, or choose with --client");
+    return;
+  }
+  const uint64_t place = spec.client.value_or(0);
+  if (place >= tables.size()) {
+    problem(
+        fmt::format("--client is {}, the data are the tables of {} sites", place, tables.size()),
+        "sites are counted from 0");
+    return;
+  }
+  tables = {SiteTable(tables[place])};
+  if (!spec.site.empty()) tables[0].name = spec.site;
+}
+
+// Fields of a column that are in none of its categories, or outside of its cells. Their rows count
+// as little as missing ones, which may be an error of spelling.
+void WarnOfFieldsWithoutCell(const QueryCheckSpec& spec, const std::vector<SiteTable>& tables,
+                             DataCheck& check) {
+  const Query& query = *spec.query.query;
+  for (const QuestionPlan& plan : query.questions()) {
+    for (const auto* cells : {&plan.cells, &plan.across, &plan.groups}) {
+      if (!cells->has_value()) continue;
+      uint64_t count = 0;
+      std::string example;
+      for (const SiteTable& table : tables) {
+        const std::optional<size_t> place = table.Find((*cells)->column());
+        if (!place.has_value()) continue;
+        for (const std::vector<std::string>& row : table.rows) {
+          const std::string& field = row[*place];
+          if (query.spec().IsMissing(field) || (*cells)->CellOf(field).has_value()) continue;
+          if (count++ == 0) example = field;
+        }
+      }
+      // A time beyond the last interval is at risk in all of them.
+      const bool is_time =
+          plan.spec.kind == tacet::statistics::QuestionKind::kSurvival && (*cells)->is_ordered();
+      if (count == 0 || is_time) continue;
+      check.warnings.push_back(fmt::format(
+          "question \"{}\": {} {} of column \"{}\" {} in none of its cells, such as \"{}\"; their "
+          "rows do not count: correct them if that is not meant",
+          plan.spec.name, count, count == 1 ? "field" : "fields", (*cells)->column(),
+          count == 1 ? "is" : "are", example));
+    }
+  }
+}
+
+void WarnOfPersons(const QueryCheckSpec& spec, const std::vector<SiteTable>& tables,
+                   const std::vector<SiteUnits>& sites, DataCheck& check) {
+  const Query& query = *spec.query.query;
+  if (query.spec().unit != accounting::Unit::kPerson) return;
+  const uint64_t most = query.spec().rows_per_unit;
+  uint64_t beyond = 0;
+  for (const SiteUnits& site : sites) beyond += site.UnitsBeyond(most);
+  if (beyond > 0) {
+    check.warnings.push_back(fmt::format(
+        "{} {} more rows than `privacy.rows_per_unit` = {}: each of these rows counts in part",
+        beyond, beyond == 1 ? "person has" : "persons have", most));
+  }
+  std::map<std::string, uint64_t> sites_of;
+  for (const SiteTable& table : tables) {
+    const std::optional<size_t> place = table.Find(spec.query.file.person_column);
+    if (!place.has_value()) continue;
+    std::map<std::string, uint64_t> here;
+    for (const std::vector<std::string>& row : table.rows) here[row[*place]] = 1;
+    for (const auto& [person, one] : here) sites_of[person] += one;
+  }
+  const uint64_t appearances = spec.query.file.appearances;
+  const auto many = std::ranges::count_if(
+      sites_of, [appearances](const auto& entry) { return entry.second > appearances; });
+  if (many > 0) {
+    check.warnings.push_back(fmt::format(
+        "{} {} at more sites than `privacy.appearances` = {}, so the epsilon does not hold for "
+        "them: raise it in the query",
+        many, many == 1 ? "person is" : "persons are", appearances));
+  }
+}
+
+void CountRows(const QueryCheckSpec& spec, const std::vector<SiteTable>& tables,
+               const std::vector<SiteUnits>& sites, DataCheck& check) {
+  const Query& query = *spec.query.query;
+  const double floor = query.spec().floor;
+  for (size_t i = 0; i < query.questions().size(); ++i) {
+    const tacet::statistics::QuestionSpec& question = query.questions()[i].spec;
+    uint64_t rows = 0;
+    for (const SiteUnits& site : sites) rows += site.RowsOf(i);
+    check.questions.push_back({.question = question.name,
+                               .kind = std::string(QuestionKindName(question.kind)),
+                               .rows = rows});
+    const bool asks = question.sites.empty() || std::ranges::any_of(tables, [&](const auto& table) {
+                        return std::ranges::count(question.sites, table.name) > 0;
+                      });
+    if (static_cast<double>(rows) >= floor || !asks || !KeepsFloor(question.kind)) continue;
+    check.warnings.push_back(fmt::format(
+        "question \"{}\": {} here, and the floor is {}: its answer is suppressed unless other "
+        "sites have more",
+        question.name, rows == 1 ? "1 row counts" : fmt::format("{} rows count", rows), floor));
+  }
+}
+
+}  // namespace
+
+DataCheck CheckQueryTables(const QueryCheckSpec& spec) {
+  DataCheck check;
+  const auto found = tacet::data::CsvFiles(spec.data);
+  if (!found.ok()) AddProblem(check, spec.data.string(), found.status());
+  const auto files = found.value_or(std::vector<std::filesystem::path>());
+  for (const std::filesystem::path& file : files) check.files.push_back(file.string());
+  if (found.ok() && files.empty()) {
+    AddProblem(check, TableProblem{.file = spec.data.string(),
+                                   .fault = {.what = "there is no table",
+                                             .remedy = "a table ends in .csv, .tsv or .data"}});
+  }
+  std::vector<SiteTable> tables =
+      run::ReadSiteTables(files, spec.query.file, *spec.query.query, spec.format,
+                          [&check](const TableProblem& problem) { AddProblem(check, problem); });
+  ChooseTable(spec, tables, check);
+  std::vector<SiteUnits> sites;
+  std::vector<std::string> names;
+  for (const SiteTable& table : tables) {
+    check.rows += table.rows.size();
+    names.push_back(table.name);
+    absl::StatusOr<SiteUnits> site =
+        SiteUnits::Create(spec.query.query, table, spec.query.file.person_column);
+    if (site.ok()) {
+      sites.push_back(*std::move(site));
+    } else {
+      AddProblem(check, spec.data.string(), site.status());
+    }
+  }
+  check.clients = tables.size();
+  if (!sites.empty()) CountRows(spec, tables, sites, check);
+  WarnOfFieldsWithoutCell(spec, tables, check);
+  WarnOfPersons(spec, tables, sites, check);
+  if (const auto unread = UnreadTables(spec.data); unread.has_value()) {
+    check.warnings.push_back(*unread);
+  }
+  if (!spec.is_live && tables.size() > 1) {
+    const absl::Status known = spec.query.query->CheckSites(names);
+    if (!known.ok()) {
+      check.warnings.push_back(fmt::format("a simulation with these data alone does not start: {}",
+                                           base::Message(known)));
+    }
+  }
+  return check;
+}
+
+}  // namespace tacet::app::data

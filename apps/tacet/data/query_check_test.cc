@@ -1,0 +1,168 @@
+#include "apps/tacet/data/query_check.h"
+
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/temporary_folder_for_test.h"
+
+namespace tacet::app::data {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr std::string_view kQuestions = R"(
+[[question]]
+name = "age"
+kind = "mean"
+column = "age"
+low = 0
+high = 120
+[[question]]
+name = "sexes"
+kind = "histogram"
+column = "sex"
+categories = ["f", "m"]
+[[question]]
+name = "old in Bonn"
+kind = "count"
+where = ["age >= 70"]
+sites = ["bonn"]
+)";
+
+class QueryCheckTest : public ::testing::Test {
+ protected:
+  void Write(const std::string& name, std::string_view text) {
+    std::ofstream(folder_.path() / name, std::ios::binary) << text;
+  }
+  DataCheck Check(const std::string& more = "", const std::string& privacy = "") {
+    const auto query = config::ParseQuery(
+        fmt::format("floor = 2\n{}[privacy]\ntarget_epsilon = 1\n{}{}", more, privacy, kQuestions),
+        "query.toml");
+    EXPECT_TRUE(query.ok()) << query.status();
+    spec_.query = *query;
+    spec_.data = folder_.path();
+    return CheckQueryTables(spec_);
+  }
+  std::vector<std::string> Problems(const DataCheck& check) const {
+    std::vector<std::string> texts;
+    for (const auto& problem : check.problems) {
+      texts.push_back(ProblemText(problem).substr(folder_.path().string().size() + 1));
+    }
+    return texts;
+  }
+
+  base::TemporaryFolder folder_;
+  QueryCheckSpec spec_;
+};
+
+TEST_F(QueryCheckTest, ListsAllProblemsOfAllFilesAtOnce) {
+  Write("a.csv", "age,sex\n50,f\n63 %,m\n2024-05-01,f\n60\n70,\"m\"s\n1e308,f\n");
+  Write("b.csv", "Age;sex\n50;f\n");
+  Write("c.csv", std::string("\xFF\xFE\x61\0", 4));
+  Write("d.csv", "age;sex\n50,5;f\n");
+  const DataCheck check = Check();
+  EXPECT_THAT(
+      Problems(check),
+      ElementsAre(
+          HasSubstr("a.csv:3: column 0 (\"age\"): \"63 %\" is not a finite number; write"),
+          HasSubstr("a.csv:4: column 0 (\"age\"): \"2024-05-01\" is not a finite number; that "
+                    "is a date"),
+          HasSubstr("a.csv:5: 1 columns, expected 2"),
+          HasSubstr("a.csv:6: column 1 (\"sex\"): text after a quoted field"),
+          HasSubstr("a.csv:7: column 0 (\"age\"): \"1e308\" is beyond 3.4e38"),
+          HasSubstr("b.csv:1: there is no column \"age\", which the query reads; column "
+                    "\"Age\" may be meant"),
+          HasSubstr("c.csv: the file is in UTF-16"),
+          HasSubstr("d.csv:2: column 0 (\"age\"): \"50,5\" is not a finite number; if")));
+  EXPECT_EQ(check.problem_count, 8u);
+  EXPECT_EQ(check.rows, 1u);
+  EXPECT_THAT(DataCheckText(check),
+              HasSubstr("problems    8 in 4 of 4 files\nrows        1 without problems"));
+  const base::JsonValue json = DataCheckJson(check);
+  EXPECT_EQ(*json.Find("problems")->items()[0].Find("line")->AsUint(), 3u);
+  EXPECT_EQ(*json.Find("problems")->items()[0].Find("column_name")->AsString(), "age");
+}
+
+TEST_F(QueryCheckTest, CountsTheRowsOfEachQuestionAndWarnsOfSmallCounts) {
+  Write("bonn.csv", "age,sex\n50,f\n71,m\n,f\n80,w\n");
+  Write("celle.csv", "age,sex\n90,f\n");
+  const DataCheck check = Check();
+  EXPECT_THAT(check.problems, IsEmpty());
+  EXPECT_THAT(DataCheckText(check), HasSubstr("problems    none in 2 files\n"
+                                              "rows        5 without problems, of 2 sites\n"
+                                              "questions   age (mean): 4 rows\n"
+                                              "            sexes (histogram): 4 rows\n"
+                                              "            old in Bonn (count): 2 rows\n"));
+  const base::JsonValue json = DataCheckJson(check);
+  EXPECT_EQ(*json.Find("questions")->items()[2].Find("rows")->AsUint(), 2u);
+  EXPECT_THAT(check.warnings,
+              ElementsAre("question \"sexes\": 1 field of column \"sex\" is in none of its cells, "
+                          "such as \"w\"; their rows do not count: correct them if that is not "
+                          "meant"));
+  Write("bonn.csv", "age,sex\n50,f\n71,m\n");
+  EXPECT_THAT(Check().warnings,
+              ElementsAre("question \"old in Bonn\": 1 row counts here, and the floor is 2: its "
+                          "answer is suppressed unless other sites have more"));
+}
+
+// A site that a question leaves out need not have rows for it.
+TEST_F(QueryCheckTest, SmallCountsOfOtherSitesQuestionsAreNoWarning) {
+  Write("celle.csv", "age,sex\n90,f\n90,f\n");
+  EXPECT_THAT(Check().warnings, IsEmpty());
+}
+
+TEST_F(QueryCheckTest, UnitsAreThoseOfTheQuery) {
+  Write("bonn.csv", "age,sex,id\n50,f,P1\n71,m,P2\n72,m,P2\n60,f,\n");
+  Write("celle.csv", "age,sex,id\n50,f,P1\n80,f,P3\n");
+  const std::string persons = "[data]\nperson_column = \"id\"\n";
+  DataCheck check = Check(persons, "unit = \"person\"\n");
+  EXPECT_THAT(Problems(check),
+              ElementsAre("bonn.csv:5: column 2 (\"id\"): the person is missing; fill it in"));
+  EXPECT_THAT(check.warnings, Contains("1 person has more rows than `privacy.rows_per_unit` = 1: "
+                                       "each of these rows counts in part"));
+  EXPECT_THAT(check.warnings, Contains(HasSubstr("1 person is at more sites than "
+                                                 "`privacy.appearances` = 1")));
+  check = Check(persons, "unit = \"person\"\nrows_per_unit = 2\nappearances = 2\nmax_units = 1\n");
+  EXPECT_THAT(check.warnings, Not(Contains(HasSubstr("person"))));
+  EXPECT_THAT(DataCheckText(check),
+              HasSubstr("celle: the table has more units (persons) than the query's max_units"));
+}
+
+TEST_F(QueryCheckTest, ALiveSiteHasOneTableUnderItsOwnName) {
+  Write("mine.csv", "age,sex\n71,f\n72,m\n");
+  spec_.is_live = true;
+  EXPECT_EQ(Check().questions[2].rows, 0u);
+  spec_.site = "bonn";
+  EXPECT_EQ(Check().questions[2].rows, 2u);
+  Write("other.csv", "age,sex\n71,f\n");
+  EXPECT_THAT(DataCheckText(Check()), HasSubstr("the data are the tables of 2 sites, a site has"));
+  spec_.client = 2;
+  EXPECT_THAT(DataCheckText(Check()), HasSubstr("--client is 2, the data are the tables of 2"));
+  spec_.client = 1;
+  EXPECT_THAT(Check().problems, IsEmpty());
+  EXPECT_EQ(Check().questions[2].rows, 1u);
+}
+
+TEST_F(QueryCheckTest, NamesWhatIsNotThere) {
+  EXPECT_THAT(DataCheckText(Check()), HasSubstr("there is no table\n    a table ends in .csv"));
+  Write("bonn.csv", "age,sex\n71,f\n72,m\n");
+  Write("celle.xlsx", "PK");
+  EXPECT_THAT(Check().warnings, Contains(HasSubstr("as celle.xlsx")));
+  Write("celle.csv", "age,sex\n71,f\n72,m\n");
+  EXPECT_THAT(Check("[data]\nmissing = []\n").warnings, ::testing::SizeIs(1));
+  std::filesystem::rename(folder_.path() / "bonn.csv", folder_.path() / "aachen.csv");
+  EXPECT_THAT(Check().warnings, Contains(HasSubstr("a simulation with these data alone does not "
+                                                   "start: ")));
+}
+
+}  // namespace
+}  // namespace tacet::app::data

@@ -1,0 +1,146 @@
+#include "tacet/config/run_config.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/status.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/site_config.h"
+
+namespace tacet::config {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+TEST(RunConfigTest, WhatIsWrittenReadsBack) {
+  RunConfig config;
+  config.data.clients = 7;
+  config.agreement.plaintext_bits = 26;
+  config.run.insecure_seed = 3;
+  const auto again = ParseRunConfig(RunConfigToml(config), "test");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->data.clients, 7u);
+  EXPECT_EQ(again->agreement.plaintext_bits, 26u);
+  EXPECT_EQ(again->run.insecure_seed, 3u);
+  EXPECT_EQ(again->agreement.plaintext_bits, 26u);
+  EXPECT_THAT(DifferingKeys(config, *again), IsEmpty());
+}
+
+TEST(RunConfigTest, ThreadsAndThePlaceOfTheDataMakeNoOtherRun) {
+  RunConfig a, b;
+  a.run.threads = 1;
+  a.data.path = "here";
+  b.data.path = "there";
+  b.run.publish_evaluation = true;
+  EXPECT_THAT(DifferingKeys(a, b), IsEmpty());
+  b.data.path.clear();
+  b.agreement.mechanism.noise_stddev = 2.5;
+  b.run.insecure_seed = 1;
+  EXPECT_THAT(DifferingKeys(a, b),
+              AllOf(HasSubstr("data.path (given, not drawn)"),
+                    HasSubstr("privacy.noise_multiplier (0.0, not 2.5)"),
+                    HasSubstr("run.insecure_seed"), Not(HasSubstr("threads"))));
+}
+
+// Nobody learns the cohorts, unless the file says how they are drawn.
+TEST(RunConfigTest, CohortsAreDrawnAsTheFileSays) {
+  const auto read = [](std::string_view keys) {
+    return ParseRunConfig("[federation]\ncohort = 4\n" + std::string(keys), "test.toml");
+  };
+  const auto sampling = [&](std::string_view keys) {
+    const auto config = read(keys);
+    EXPECT_TRUE(config.ok()) << config.status();
+    // What a run directory or an agreement keeps is read as the same.
+    EXPECT_EQ(ParseRunConfig(RunConfigToml(*config), "again")->agreement.sampling,
+              config->agreement.sampling);
+    return accounting::Resolved(config->agreement.sampling, config->agreement.privacy, 5,
+                                accounting::Purpose::kTraining);
+  };
+  const accounting::SamplingParams hidden = sampling("");
+  EXPECT_EQ(hidden.method, accounting::Sampling::kPoisson);
+  EXPECT_TRUE(hidden.dummy_uploads);
+  EXPECT_EQ(hidden.min_participants, 4u);
+  EXPECT_EQ(sampling("dummy_uploads = true\n"), hidden);
+  EXPECT_EQ(sampling("min_participants = 3\n").min_participants, 3u);
+  for (const std::string_view keys :
+       {"sampling = \"fixed-size\"\n", "sampling = \"fixed-size\"\ndummy_uploads = false\n",
+        "[privacy]\nunit = \"record\"\n"}) {
+    EXPECT_EQ(sampling(keys).method, accounting::Sampling::kFixedSize) << keys;
+    EXPECT_FALSE(sampling(keys).dummy_uploads) << keys;
+  }
+  EXPECT_FALSE(sampling("sampling = \"poisson\"\n").dummy_uploads);
+  EXPECT_THAT(base::Message(read("dummy_uploads = false\n").status()),
+              HasSubstr("`federation.sampling` is missing"));
+}
+
+TEST(RunConfigTest, UnknownKeysGetASuggestion) {
+  const auto refusal = [](std::string_view toml) {
+    return base::Message(ParseRunConfig(toml, "test.toml").status());
+  };
+  EXPECT_EQ(
+      refusal("[privacy]\nnoise_multipleir = 1.0\n"),
+      "test.toml: unknown key `privacy.noise_multipleir`; `privacy.noise_multiplier` may be meant");
+  EXPECT_THAT(refusal("[privacy]\nrounds = 3\n"), HasSubstr("`federation.rounds` may be meant"));
+  EXPECT_THAT(refusal("cohort = 3\n"),
+              HasSubstr("`cohort` (every key is in a section); `federation.cohort` may be meant"));
+  EXPECT_EQ(refusal("[privacy]\nzzzzzz = 3\n"), "test.toml: unknown key `privacy.zzzzzz`");
+  // Both [training] and [server] have it.
+  EXPECT_EQ(refusal("[model]\nlearning_rate = 3\n"),
+            "test.toml: unknown key `model.learning_rate`");
+}
+
+TEST(RunConfigTest, AFolderIsNoConfiguration) {
+  EXPECT_THAT(base::Message(LoadRunConfig(testing::TempDir()).status()),
+              HasSubstr("is a folder; give the configuration file"));
+  const auto config =
+      ParseRunConfig("[model]\nstart = \"" + testing::TempDir() + "\"\n", "test.toml");
+  EXPECT_THAT(base::Message(LoadParameters(config->model.start, "model.start").status()),
+              HasSubstr("is a folder; give a file as a run's model.f32"));
+}
+
+TEST(RunConfigTest, LabelsAreDescribedInOneWay) {
+  const auto refusal = [](std::string_view data) {
+    const auto config = ParseRunConfig("[data]\n" + std::string(data), "test.toml");
+    EXPECT_TRUE(config.ok()) << config.status();
+    return base::Message(CsvOptionsOf(*config).status());
+  };
+  EXPECT_EQ(refusal("csv_labels = [\"no\", \"yes\"]\ncsv_separator = \"tab\"\n"), "");
+  EXPECT_THAT(refusal("csv_labels = [\"no\", \"yes\"]\ncsv_label_above = 1.0\n"),
+              HasSubstr("exclude each other"));
+  EXPECT_THAT(refusal("csv_labels = [\"no\", \"yes\"]\nclasses = 3\n"),
+              HasSubstr("data.classes is 3, data.csv_labels names 2"));
+  EXPECT_THAT(refusal("csv_labels = [\"no\"]\n"), HasSubstr("names one class"));
+  EXPECT_THAT(refusal("csv_labels = [\"no\", \"no\"]\n"),
+              HasSubstr("data.csv_labels: \"no\" occurs twice"));
+  EXPECT_THAT(refusal("csv_separator = \":\"\n"), HasSubstr("auto, comma, semicolon, tab or bar"));
+  EXPECT_THAT(refusal("csv_decimal = \"dot\"\n"), HasSubstr("it must be point or comma"));
+
+  // All sites map alike; how one site's files are written is its own.
+  const auto config = ParseRunConfig(
+      "[data]\ncsv_labels = [\"no\", \"yes\"]\ncsv_separator = \";\"\ncsv_decimal = \"comma\"\n",
+      "test.toml");
+  const std::string agreed = AgreedToml(*config);
+  EXPECT_THAT(agreed, HasSubstr("csv_labels = [\"no\", \"yes\"]"));
+  EXPECT_THAT(agreed, AllOf(Not(HasSubstr("csv_separator")), Not(HasSubstr("csv_decimal"))));
+}
+
+// The text comes from another site, and is shown before it is accepted.
+TEST(RunConfigTest, AnArchitectureDoesNotMoveTheTerminal) {
+  const auto line = [](const std::string& architecture) {
+    return *ArchitectureLine("[model]\nname = \"external\"\narchitecture = \"" + architecture +
+                             "\"\n");
+  };
+  EXPECT_EQ(line("Cox, 4 covariates"), "architecture Cox, 4 covariates\n");
+  EXPECT_EQ(line("\\u001b[2J\\r\\nmember      mine"), "architecture ?[2J??member      mine\n");
+  EXPECT_EQ(line("\\u009b2J"), "architecture ??2J\n");  // two bytes in UTF-8
+  EXPECT_EQ(line(std::string(5000, 'x')).size(), 13 + kMaxArchitectureBytes + 1);
+  EXPECT_EQ(*ArchitectureLine("[model]\nname = \"mlp\"\narchitecture = \"x\"\n"), "");
+}
+
+}  // namespace
+}  // namespace tacet::config

@@ -1,0 +1,128 @@
+#include "tacet/host/admin_site.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/host/log_for_test.h"
+#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/server/testing/initial_attestations.h"
+#include "tacet/server/testing/memory_server_store.h"
+
+namespace tacet::host {
+namespace {
+
+using protocol::testing::SmallFederation;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kToken[] = "0123456789abcdef";
+
+class AdminSiteTest : public ::testing::Test {
+ protected:
+  AdminSiteTest() {
+    std::ofstream(token_path_) << kToken;
+    std::filesystem::permissions(token_path_, std::filesystem::perms(0600));
+    rounds_ = *tacet::server::RoundServer::Create(
+        members_.manifest(), {.collecting_seconds = 100, .unmasking_seconds = 50}, store_, blobs_,
+        [this] { return now_; }, entropy_);
+    tacet::server::testing::AttestInitialModel(*rounds_, members_);
+  }
+
+  AdminSite Site(bool page = true) {
+    return {ServerParts{.manifest = members_.manifest(),
+                        .rounds = *rounds_,
+                        .log = *log_.log,
+                        .metrics = metrics_,
+                        .readiness = readiness_,
+                        .guarantees = guarantees_,
+                        .clock = [this] { return now_; },
+                        .version = "1.2.3",
+                        .started_at = now_},
+            page ? std::make_unique<PageToken>(*PageToken::Read(token_path_)) : nullptr};
+  }
+  transport::http::Page Get(const std::string& path, bool with_token = false, bool page = true) {
+    return Site(page).Handle(
+        {.path = path, .authorization = with_token ? std::string("Bearer ") + kToken : ""});
+  }
+  base::JsonValue Status() { return *base::JsonValue::Parse(Get("/api/status", true).body); }
+
+  base::TemporaryFolder folder_;
+  const std::filesystem::path token_path_ = folder_.path() / "token";
+  SmallFederation members_;
+  tacet::server::MemoryServerStore store_;
+  tacet::server::MemoryBlobStore blobs_;
+  crypto::InsecureSeededEntropy entropy_{3, "cohorts"};
+  uint64_t now_ = 1'755'000'000;
+  std::unique_ptr<tacet::server::RoundServer> rounds_;
+  LogForTest log_;
+  ServerMetrics metrics_;
+  Readiness readiness_;
+  GuaranteeWorker guarantees_{members_.manifest().manifest()};
+};
+
+TEST_F(AdminSiteTest, HealthIsNotReadiness) {
+  EXPECT_EQ(Get("/healthz").status, 200);
+  EXPECT_EQ(Get("/readyz").status, 503);
+  EXPECT_THAT(Get("/readyz").body, HasSubstr("not ready: it does not listen for members\n"));
+  EXPECT_THAT(Get("/metrics").body, HasSubstr("tacet_ready 0"));
+  readiness_.SetListening(true);
+  readiness_.NoteTick(true);
+  EXPECT_EQ(Get("/readyz").status, 200);
+  EXPECT_THAT(Get("/readyz").body,
+              StartsWith("ready\nepoch 0 of " + members_.manifest().federation() + "\n"));
+  EXPECT_THAT(Get("/metrics").body, HasSubstr("tacet_ready 1"));
+}
+
+TEST_F(AdminSiteTest, WithoutATokenThereIsNoPage) {
+  for (const std::string path : {"/", "/live.js", "/page.css", "/api/status"}) {
+    EXPECT_EQ(Get(path, true, false).status, 404) << path;
+  }
+  EXPECT_EQ(Get("/metrics", false, false).status, 200);
+}
+
+TEST_F(AdminSiteTest, TheFrameIsForEverybodyTheDataAreNot) {
+  for (const std::string path : {"/", "/live.js", "/page.css"}) {
+    EXPECT_EQ(Get(path).status, 200) << path;
+    EXPECT_THAT(Get(path).body, Not(HasSubstr("site-0")));
+  }
+  for (const std::string path : {"/api/status", "/api/agreement", "/api/"}) {
+    EXPECT_EQ(Get(path).status, 401) << path;
+  }
+  EXPECT_EQ(Get("/api/status", true).status, 200);
+  EXPECT_EQ(Get("/api/status/", true).status, 404);
+  EXPECT_EQ(Get("/../page.token", true).status, 404);
+}
+
+TEST_F(AdminSiteTest, TheStatusFollowsTheServer) {
+  EXPECT_TRUE(Status().Find("current")->is_null());
+  const auto show_up = [this] {
+    const uint64_t members = members_.manifest().manifest().spec().sampling.clients;
+    for (uint64_t member = 0; member < members; ++member) rounds_->NotePresence(member);
+  };
+  show_up();
+  ASSERT_TRUE(rounds_->Tick().ok());
+  base::JsonValue current = *Status().Find("current");
+  EXPECT_EQ(*current.Find("phase")->AsString(), "collecting");
+  EXPECT_EQ(*current.Find("invited")->AsUint(), 3u);
+  EXPECT_EQ(*current.Find("deadline")->AsUint(), now_ + 100);
+  EXPECT_TRUE(Status().Find("attendance")->Find("gathering")->is_null());
+  EXPECT_THAT(Status().Dump(), Not(HasSubstr("site-")));
+  now_ += 100;
+  ASSERT_TRUE(rounds_->Tick().ok());
+  show_up();
+  const base::JsonValue status = Status();
+  EXPECT_EQ(*status.Find("failed")->AsUint(), 1u);
+  EXPECT_EQ(*status.Find("failures")->Find("too-few-uploads")->AsUint(), 1u);
+  EXPECT_EQ(status.Find("listed")->items().size(), 1u);
+  EXPECT_THAT(status.Dump(), Not(HasSubstr("site-")));
+  EXPECT_THAT(Get("/api/agreement", true).body, HasSubstr("site-4"));
+}
+
+}  // namespace
+}  // namespace tacet::host

@@ -1,0 +1,42 @@
+// Process of a federation's server: its parts, and its life from start to end.
+#ifndef TACET_HOST_SERVER_PROCESS_H_
+#define TACET_HOST_SERVER_PROCESS_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+
+#include "tacet/base/host_port.h"
+#include "tacet/crypto/locked_secret.h"
+#include "tacet/server/request_limits.h"
+#include "tacet/server/round_server.h"
+
+namespace tacet::host {
+
+struct ServerProcessSpec {
+  std::filesystem::path home;  // the folder that joined the federation
+  std::string listen;          // HOST:PORT for members
+  base::HostPort admin;        // for operators
+  std::string state;           // server_state.h; empty: SQLite in the home folder
+  std::string log = "-";       // server_log.h
+  bool page = true;            // whether operators have a page
+  // File whose first line is the page's token; without one a new token is made in the home folder.
+  std::optional<std::filesystem::path> page_token_file;
+  bool client_certificates = true;  // false: something in front of it ends TLS
+  uint64_t drain_seconds = 0;       // that an open attempt may still take when it is asked to end
+  tacet::server::RoundServerOptions rounds;
+  tacet::server::RequestLimitsSpec limits;
+};
+
+// Serves until SIGINT or SIGTERM. SIGHUP: the log goes on in a new file, and the certificate is
+// looked at. Errors are those of the beginning; later ones are logged and what failed is tried
+// again.
+absl::Status RunServerProcess(const ServerProcessSpec& spec, const crypto::Unlocker& unlocker,
+                              std::string_view version);
+
+}  // namespace tacet::host
+
+#endif  // TACET_HOST_SERVER_PROCESS_H_

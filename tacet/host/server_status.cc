@@ -1,0 +1,122 @@
+#include "tacet/host/server_status.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tacet/agreement/manifest_text.h"
+#include "tacet/base/bytes.h"
+#include "tacet/base/process_cost.h"
+#include "tacet/host/attendance_report.h"
+
+namespace tacet::host {
+
+using base::JsonValue;
+using protocol::AttemptPhase;
+using tacet::server::AttemptRecord;
+
+namespace {
+
+constexpr size_t kMaxListed = 500;  // attempts, the last ones
+
+JsonValue AttemptJson(const AttemptRecord& record) {
+  return JsonValue::MakeObject()
+      .Set("epoch", record.attempt.number.epoch)
+      .Set("round", record.attempt.number.round)
+      .Set("attempt", record.attempt.number.attempt)
+      .Set("phase", protocol::AttemptPhaseName(record.phase))
+      .Set("begun", record.begun)
+      .Set("participants", record.participants)
+      .Set("failure", record.failure);
+}
+
+JsonValue AttemptsJson(const std::vector<AttemptRecord>& attempts) {
+  JsonValue list = JsonValue::MakeArray();
+  for (size_t i = attempts.size() - std::min(attempts.size(), kMaxListed); i < attempts.size();
+       ++i) {
+    list.Append(AttemptJson(attempts[i]));
+  }
+  return list;
+}
+
+JsonValue FailuresJson(const std::vector<AttemptRecord>& attempts) {
+  std::map<std::string, uint64_t> counts;
+  for (const AttemptRecord& record : attempts) {
+    if (record.phase == AttemptPhase::kFailed) ++counts[record.failure];
+  }
+  JsonValue failures = JsonValue::MakeObject();
+  for (const auto& [reason, count] : counts) failures.Set(reason, count);
+  return failures;
+}
+
+JsonValue CurrentJson(const tacet::server::ServerStatus& status) {
+  if (!status.last.has_value()) return {};
+  return AttemptJson(*status.last)
+      .Set("deadline", status.last->deadline)
+      .Set("invited", status.invited)
+      .Set("accepted", status.accepted)
+      .Set("votes", status.votes)
+      .Set("unmask_shares", status.unmask_shares);
+}
+
+JsonValue RequestsJson(const ServerMetrics& metrics) {
+  JsonValue list = JsonValue::MakeArray();
+  for (const CountedRequests& requests : metrics.requests()) {
+    list.Append(JsonValue::MakeObject()
+                    .Set("kind", requests.kind)
+                    .Set("status", requests.status)
+                    .Set("count", requests.count));
+  }
+  return list;
+}
+
+}  // namespace
+
+JsonValue ServerStatusJson(const ServerParts& parts) {
+  const tacet::server::ServerStatus status = parts.rounds.Status();
+  const std::vector<AttemptRecord> attempts = parts.rounds.Attempts();
+  JsonValue problems = JsonValue::MakeArray();
+  for (const std::string& problem : parts.readiness.Problems()) problems.Append(problem);
+  JsonValue events = JsonValue::MakeArray();
+  for (JsonValue& event : parts.log.Recent()) events.Append(std::move(event));
+  return JsonValue::MakeObject()
+      .Set("format", 2)
+      .Set("version", parts.version)
+      .Set("now", parts.clock())
+      .Set("started_at", parts.started_at)
+      .Set("problems", std::move(problems))
+      .Set("attendance", AttendanceJson(status, parts.manifest))
+      .Set("draining", status.draining)
+      .Set("stopped", status.stopped)
+      .Set("current", CurrentJson(status))
+      .Set("finished", status.finished)
+      .Set("attempts", status.attempts)
+      .Set("failed", status.failed)
+      .Set("failures", FailuresJson(attempts))
+      .Set("listed", AttemptsJson(attempts))
+      .Set("received_bytes", parts.metrics.bytes_received())
+      .Set("sent_bytes", parts.metrics.bytes_sent())
+      .Set("store_errors", parts.metrics.store_errors())
+      .Set("memory_bytes", base::OwnCost().memory)
+      .Set("certificate_end", parts.metrics.certificate_end())
+      .Set("requests", RequestsJson(parts.metrics))
+      .Set("spent", parts.guarantees.Spent(status.attempts))
+      .Set("events", std::move(events));
+}
+
+JsonValue ServerAgreementJson(const ServerParts& parts) {
+  const agreement::ManifestSpec& agreed = parts.manifest.manifest().spec();
+  JsonValue whole = parts.guarantees.Whole();
+  JsonValue privacy;
+  if (const JsonValue* rows = whole.Find("privacy"); rows != nullptr) privacy = *rows;
+  return JsonValue::MakeObject()
+      .Set("format", 2)
+      .Set("attempt_budget", parts.manifest.manifest().attempt_budget())
+      .Set("unit", accounting::UnitName(agreed.privacy.unit))
+      .Set("sampling", accounting::SamplingName(*agreed.sampling.method))
+      .Set("words", agreement::MembershipText(parts.manifest))
+      .Set("manifest", agreement::SignedManifestJson(parts.manifest, std::move(privacy)))
+      .Set("whole", std::move(whole));
+}
+
+}  // namespace tacet::host

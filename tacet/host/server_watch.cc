@@ -1,0 +1,174 @@
+#include "tacet/host/server_watch.h"
+
+#include <utility>
+
+#include "tacet/base/json.h"
+#include "tacet/host/attendance_report.h"
+
+namespace tacet::host {
+
+using base::JsonValue;
+using protocol::AttemptPhase;
+using tacet::server::AttemptRecord;
+
+namespace {
+
+JsonValue Naming(const AttemptRecord& record) {
+  return JsonValue::MakeObject()
+      .Set("epoch", record.attempt.number.epoch)
+      .Set("round", record.attempt.number.round)
+      .Set("attempt", record.attempt.number.attempt);
+}
+
+bool HasEnded(const AttemptRecord& record) {
+  return record.phase == AttemptPhase::kPublished || record.phase == AttemptPhase::kFailed;
+}
+
+}  // namespace
+
+void ServerWatch::Look(const tacet::server::RoundServer& server) {
+  Note(server.Status(), server.Attempts());
+}
+
+void ServerWatch::Note(const tacet::server::ServerStatus& status,
+                       const std::vector<AttemptRecord>& attempts) {
+  const base::MutexLock lock(mutex_);
+  metrics_.SetStatus(status);
+  metrics_.SetAttendance(status, manifest_);
+  const bool current = status.last.has_value() && !attempts.empty() &&
+                       status.last->attempt == attempts.back().attempt;
+  if (!std::exchange(looked_, true)) {
+    Remember(attempts, current ? status.accepted : 0);
+    left_out_ = status.left_out.size();
+  }
+  if (attempts_ > 0 && attempts_ <= attempts.size() && attempts[attempts_ - 1].phase != phase_) {
+    NotePhase(attempts[attempts_ - 1]);
+  }
+  for (; attempts_ < attempts.size(); ++attempts_) {
+    const AttemptRecord& record = attempts[attempts_];
+    NoteBegun(record, status.invited);
+    if (record.phase != phase_) NotePhase(record);
+  }
+  if (current && status.last->phase == AttemptPhase::kCollecting) NoteAccepted(status.accepted);
+  if (current && !HasEnded(*status.last)) NoteDeadline(status);
+  NoteLeftOut(status);
+  NoteWaiting(status);
+  NoteStopped(status);
+}
+
+void ServerWatch::Remember(const std::vector<AttemptRecord>& attempts, uint32_t accepted) {
+  for (const AttemptRecord& record : attempts) {
+    if (HasEnded(record)) metrics_.CountEnded(record.failure);
+  }
+  attempts_ = attempts.size();
+  if (!attempts.empty()) {
+    phase_ = attempts.back().phase;
+    deadline_ = attempts.back().deadline;
+  }
+  accepted_ = accepted;
+}
+
+void ServerWatch::NoteBegun(const AttemptRecord& record, uint32_t invited) {
+  JsonValue fields = Naming(record).Set("deadline", record.deadline);
+  if (invited > 0) fields.Set("invited", invited);
+  log_.Write(LogLevel::kInfo, "attempt-begun", std::move(fields));
+  phase_ = AttemptPhase::kCollecting;
+  deadline_ = record.deadline;
+  phase_began_ = clock_();
+  accepted_ = 0;
+}
+
+void ServerWatch::NotePhase(const AttemptRecord& record) {
+  const auto now = clock_();
+  if (phase_began_.has_value()) {
+    metrics_.ObservePhase(phase_, std::chrono::duration<double>(now - *phase_began_).count());
+  }
+  phase_began_ = now;
+  phase_ = record.phase;
+  deadline_ = record.deadline;
+  NoteAccepted(record.participants);
+  JsonValue fields = Naming(record).Set("participants", record.participants);
+  if (HasEnded(record)) metrics_.CountEnded(record.failure);
+  switch (record.phase) {
+    case AttemptPhase::kCollecting:
+      break;  // where every attempt begins
+    case AttemptPhase::kUnmasking:
+      log_.Write(LogLevel::kInfo, "attempt-closed", fields.Set("deadline", record.deadline));
+      break;
+    case AttemptPhase::kPublished:
+      log_.Write(LogLevel::kInfo, "attempt-published", std::move(fields));
+      break;
+    case AttemptPhase::kFailed:
+      log_.Write(LogLevel::kWarning, "attempt-failed", fields.Set("reason", record.failure));
+      break;
+  }
+}
+
+void ServerWatch::NoteDeadline(const tacet::server::ServerStatus& status) {
+  if (std::exchange(deadline_, status.last->deadline) >= status.last->deadline) return;
+  JsonValue fields = Naming(*status.last).Set("deadline", status.last->deadline);
+  if (status.last->phase == AttemptPhase::kCollecting) {
+    fields.Set("accepted", status.accepted);
+  } else {
+    fields.Set("votes", status.votes).Set("unmask_shares", status.unmask_shares);
+  }
+  log_.Write(LogLevel::kWarning, "attempt-extended",
+             std::move(fields.Set("away", AwayJson(status, manifest_))));
+}
+
+void ServerWatch::NoteLeftOut(const tacet::server::ServerStatus& status) {
+  const size_t before = std::exchange(left_out_, status.left_out.size());
+  if (left_out_ <= before) return;
+  JsonValue names = JsonValue::MakeArray();
+  for (size_t i = before; i < left_out_; ++i) {
+    names.Append(manifest_.members()[status.left_out[i]].name);
+  }
+  log_.Write(LogLevel::kWarning, "participants-left-out",
+             JsonValue::MakeObject().Set("names", std::move(names)));
+}
+
+// An attempt that begins within seconds is not logged.
+void ServerWatch::NoteWaiting(const tacet::server::ServerStatus& status) {
+  const bool enough = status.gathering.has_value() && status.gathering->enough();
+  if (!status.waiting || enough || status.awaited.empty()) {
+    if (waiting_logged_.has_value()) log_.Write(LogLevel::kInfo, "members-are-back");
+    waiting_since_.reset();
+    waiting_logged_.reset();
+    return;
+  }
+  const auto now = clock_();
+  if (!waiting_since_.has_value()) waiting_since_ = now;
+  if (now - *waiting_since_ < kBeforeWaitingIsLogged) return;
+  std::vector<uint64_t> away;
+  for (const tacet::server::Absence& absence : status.awaited) away.push_back(absence.member);
+  if (waiting_logged_.has_value() &&
+      (away == away_logged_ || now - *waiting_logged_ < kBetweenWaitingLines)) {
+    return;
+  }
+  waiting_logged_ = now;
+  away_logged_ = std::move(away);
+  JsonValue fields = JsonValue::MakeObject().Set("here", status.here);
+  if (status.gathering.has_value()) {
+    fields.Set("needed", status.gathering->needed)
+        .Set("seats_here", status.gathering->seats_here)
+        .Set("seats_needed", status.gathering->seats_needed);
+  }
+  log_.Write(LogLevel::kWarning, "waiting-for-members",
+             fields.Set("away", AwayJson(status, manifest_)));
+}
+
+void ServerWatch::NoteAccepted(uint64_t accepted) {
+  if (accepted <= accepted_) return;
+  metrics_.CountAccepted(accepted - accepted_);
+  accepted_ = accepted;
+}
+
+void ServerWatch::NoteStopped(const tacet::server::ServerStatus& status) {
+  if (status.stopped.empty() || std::exchange(stopped_, true)) return;
+  const bool done = status.finished >= manifest_.manifest().spec().rounds;
+  log_.Write(done ? LogLevel::kInfo : LogLevel::kError,
+             done ? "all-rounds-published" : "federation-stopped",
+             JsonValue::MakeObject().Set("reason", status.stopped));
+}
+
+}  // namespace tacet::host

@@ -1,0 +1,315 @@
+#include "tacet/run/site_tables.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tacet/base/status.h"
+#include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/run/answers_output.h"
+#include "tacet/run/query_columns.h"
+#include "tacet/run/query_run.h"
+
+namespace tacet::run {
+namespace {
+
+using tacet::statistics::SiteTable;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kQuery = R"(
+[privacy]
+target_epsilon = 1
+[[question]]
+name = "age"
+kind = "mean"
+column = "age"
+low = 0
+high = 120
+where = ["sex = f"]
+)";
+
+class SiteTablesTest : public ::testing::Test {
+ protected:
+  void Write(const std::string& name, std::string_view text) {
+    std::ofstream(folder_.path() / name) << text;
+  }
+  absl::StatusOr<std::vector<SiteTable>> Load(const std::string& data = "") {
+    const auto loaded = config::ParseQuery(data + std::string(kQuery), "query.toml");
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return LoadSiteTables(folder_.path(), loaded->file, *loaded->query, QueryFormat(loaded->file));
+  }
+  // The message, without the folder.
+  std::string Refusal(const std::string& data = "") {
+    const auto tables = Load(data);
+    EXPECT_EQ(tables.status().code(), absl::StatusCode::kInvalidArgument);
+    const std::string message = base::Message(tables.status());
+    EXPECT_TRUE(message.starts_with(folder_.path().string() + "/")) << message;
+    return message.substr(std::min(message.size(), folder_.path().string().size() + 1));
+  }
+
+  base::TemporaryFolder folder_;
+};
+
+TEST_F(SiteTablesTest, EachFileIsASiteWithTheColumnsThatAreAsked) {
+  Write("bonn.csv", "age,name,sex\n61,Eva,f\n,Udo,m\n");
+  Write("aachen.csv", "\xEF\xBB\xBFsex;name;age\r\nf;\"Eva; M.\";40\r\n");
+  const auto tables = Load();
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  ASSERT_EQ(tables->size(), 2u);
+  EXPECT_EQ((*tables)[0].name, "aachen");
+  EXPECT_THAT((*tables)[0].columns, ElementsAre("sex", "age"));
+  EXPECT_THAT((*tables)[0].rows, ElementsAre(ElementsAre("f", "40")));
+  EXPECT_THAT((*tables)[1].rows, ElementsAre(ElementsAre("61", "f"), ElementsAre("", "m")));
+}
+
+TEST_F(SiteTablesTest, AColumnMayNameTheSite) {
+  Write("all.csv", "hospital;age;sex\nBonn;61,5;f\nAachen;40;m\nBonn;;f\n");
+  const auto tables = Load("[data]\nsite_column = \"hospital\"\ndecimal = \"comma\"\n");
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  ASSERT_EQ(tables->size(), 2u);
+  EXPECT_EQ((*tables)[1].name, "Bonn");
+  // A decimal comma is read.
+  EXPECT_THAT((*tables)[1].rows, ElementsAre(ElementsAre("61.5", "f"), ElementsAre("", "f")));
+}
+
+TEST_F(SiteTablesTest, FilesWithASiteColumnHaveOneOrderOfColumns) {
+  Write("a.csv", "hospital,age,sex\nBonn,61,f\n");
+  Write("b.csv", "hospital,sex,age\nCelle,f,40\n");
+  EXPECT_EQ(Refusal("[data]\nsite_column = \"hospital\"\n"),
+            "b.csv:1: the columns are in another order than in the file before; order them as age, "
+            "sex");
+}
+
+// Read as 1.234 years, 1234 would count as the lower bound.
+TEST_F(SiteTablesTest, APointAmongDecimalCommasIsNotGuessed) {
+  Write("bonn.csv", "age;sex\n61,5;f\n1.234;f\n");
+  EXPECT_EQ(
+      Refusal("[data]\ndecimal = \"comma\"\n"),
+      "bonn.csv:3: column 0 (\"age\"): \"1.234\" is not a finite number; it has a point where "
+      "numbers have a decimal comma: write numbers with a comma, and without separators of "
+      "thousands");
+  Write("bonn.csv", "age;sex\n61,5;f.1\n60;f\n");
+  EXPECT_TRUE(Load("[data]\ndecimal = \"comma\"\n").ok());
+}
+
+// Each of them counted as missing once, without a word.
+TEST_F(SiteTablesTest, AFieldThatIsNoNumberIsRefused) {
+  const auto refusal = [&](std::string_view field, const std::string& data = "") {
+    Write("bonn.csv", fmt::format("sex;age\nf;61\nf;{}\n", field));
+    const std::string message = Refusal(data);
+    const std::string place = fmt::format("bonn.csv:3: column 1 (\"age\"): \"{}\" is ", field);
+    EXPECT_TRUE(message.starts_with(place)) << message;
+    return message.substr(std::min(message.size(), place.size()));
+  };
+  EXPECT_EQ(refusal("63 %"), "not a finite number; write the number alone, without unit or remark");
+  EXPECT_THAT(refusal("\xEF\xBB\xBF"
+                      "63"),
+              HasSubstr("remove the invisible byte order mark (U+FEFF) in it"));
+  EXPECT_EQ(refusal("12,5"),
+            "not a finite number; if the file writes numbers with a decimal comma, set "
+            "`data.decimal = \"comma\"` in the query, or as a site of a federation "
+            "`data.csv_decimal = \"comma\"` in its own settings");
+  EXPECT_THAT(refusal("1.234,5", "[data]\ndecimal = \"comma\"\n"),
+              HasSubstr("write it without separators of thousands"));
+  for (const char* date : {"2024-05-01", "01.05.2024", "5/1/24"}) {
+    EXPECT_THAT(refusal(date), HasSubstr("that is a date: write the number")) << date;
+  }
+  for (const char* number : {"1e308", "-1e308", "3.5e38"}) {
+    EXPECT_EQ(
+        refusal(number),
+        "beyond 3.4e38, the largest number of a table; correct it, or leave the field empty if "
+        "the value is missing");
+  }
+  for (const char* text : {"1e309", "inf", "nan", "+-5", "0x1F", "f"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("not a finite number")) << text;
+  }
+  // A word that only other queries know.
+  EXPECT_EQ(refusal("NA", "[data]\nmissing = [\"?\"]\n"),
+            "not a finite number; if that means \"missing\", add \"NA\" to `data.missing` of the "
+            "query, or leave the field empty");
+  EXPECT_THAT(refusal("N/A"), HasSubstr("add \"N/A\" to `data.missing` of the query"));
+}
+
+TEST_F(SiteTablesTest, MissingFieldsAndWhatIsNotReadAsANumberArePassed) {
+  Write("bonn.csv", "age,sex,note\n,f,63 %\n?,m,\nNA,\"x, y\",1e308\n3.4e38,,\n1e-300,NA,\n");
+  ASSERT_TRUE(Load().ok()) << Load().status();
+  EXPECT_EQ(Load()->front().rows.size(), 5u);
+  // An empty field is missing whatever the query's list.
+  Write("bonn.csv", "age,sex\n,f\n-9,f\n");
+  EXPECT_TRUE(Load("[data]\nmissing = [\"-9\"]\n").ok());
+}
+
+TEST_F(SiteTablesTest, ConditionsAndCellsReadNumbers) {
+  Write("bonn.csv", "age,days,sex,dose,group\n50,10 d,f,low,A\n");
+  const auto problems = [&](std::string_view question) {
+    const auto loaded = config::ParseQuery(
+        fmt::format("[privacy]\ntarget_epsilon = 1\n[[question]]\n{}", question), "query.toml");
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    std::vector<std::string> columns;
+    ReadSiteTables({folder_.path() / "bonn.csv"}, loaded->file, *loaded->query, {},
+                   [&](const data::TableProblem& problem) {
+                     columns.push_back(problem.column_name);
+                     EXPECT_EQ(problem.line, 2u);
+                   });
+    return columns;
+  };
+  EXPECT_THAT(problems("kind = 'count'\nwhere = ['days >= 5', 'sex = 1', 'age < 60']"),
+              ElementsAre("days"));
+  EXPECT_THAT(problems("kind = 'histogram'\ncolumn = 'dose'\nedges = [0, 1]"), ElementsAre("dose"));
+  EXPECT_THAT(problems("kind = 'histogram'\ncolumn = 'dose'\ncategories = ['low']"), IsEmpty());
+  EXPECT_THAT(problems("kind = 'crosstab'\nrows = {column = 'group', categories = ['A']}\n"
+                       "columns = {column = 'days', edges = [0, 5]}"),
+              ElementsAre("days"));
+  EXPECT_THAT(problems("kind = 'normalise'\ncolumns = ['age 0..9', 'days 0..9', 'dose 0..9']"),
+              ElementsAre("days", "dose"));
+  EXPECT_THAT(problems("kind = 'regression'\ncolumns = ['age 0..9', 'days 0..9']\nlabel = 'sex'\n"
+                       "positive = 'f'"),
+              ElementsAre("days"));
+  EXPECT_THAT(problems("kind = 'survival'\ntime = 'days'\nedges = [0, 5]\nevent = 'sex'\n"
+                       "event_value = 'f'\ngroup = 'group'\ngroups = ['A']"),
+              ElementsAre("days"));
+}
+
+// They would all have been one person.
+TEST_F(SiteTablesTest, RowsWithoutTheirPersonAreRefused) {
+  const std::string persons = "[data]\nperson_column = \"patient\"\n";
+  const std::string query = std::string(kQuery).replace(kQuery.find("target_epsilon"), 0,
+                                                        "unit = \"person\"\nrows_per_unit = 1\n");
+  const auto loaded = config::ParseQuery(persons + query, "query.toml");
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  for (const char* person : {"", "NA"}) {
+    Write("bonn.csv", fmt::format("age,sex,patient\n61,f,P1\n61,f,{}\n", person));
+    EXPECT_THAT(
+        base::Message(LoadSiteTables(folder_.path(), loaded->file, *loaded->query, {}).status()),
+        HasSubstr("bonn.csv:3: column 2 (\"patient\"): the person is missing; fill it in"));
+  }
+  EXPECT_TRUE(Load(persons).ok());  // unit record
+  Write("bonn.csv", "age,sex\n61,f\n");
+  EXPECT_THAT(
+      base::Message(LoadSiteTables(folder_.path(), loaded->file, *loaded->query, {}).status()),
+      HasSubstr("bonn.csv:1: there is no column \"patient\", which names the person "
+                "(data.person_column); the columns are age, sex"));
+  EXPECT_TRUE(Load(persons).ok());
+}
+
+TEST_F(SiteTablesTest, TablesInMemoryAreCheckedAlike) {
+  const auto loaded = config::ParseQuery(kQuery, "query.toml");
+  SiteTable table{.name = "bonn", .columns = {"sex", "age"}, .rows = {{"f", "61"}, {"%", ""}}};
+  const QueryColumns columns(loaded->file, *loaded->query);
+  EXPECT_TRUE(CheckTable(columns, table).ok());
+  table.rows[1][1] = "63 %";
+  EXPECT_EQ(base::Message(CheckTable(columns, table)),
+            "site \"bonn\", row 1, column \"age\": \"63 %\" is not a finite number; write the "
+            "number alone, without unit or remark");
+}
+
+// A site's own settings say how its files write numbers and separate fields.
+TEST_F(SiteTablesTest, ASiteHasItsOwnFormat) {
+  const auto loaded = config::ParseQuery(kQuery, "query.toml");
+  config::RunConfig own;
+  const auto load = [&] {
+    const auto format = SiteFormat(loaded->file, own);
+    EXPECT_TRUE(format.ok()) << format.status();
+    return LoadSiteTables(folder_.path(), loaded->file, *loaded->query, *format);
+  };
+  Write("bonn.csv", "sex;age\nf;61,5\n");
+  EXPECT_THAT(base::Message(load().status()), HasSubstr("\"61,5\" is not a finite number"));
+  for (const char* comma : {"comma", ","}) {
+    own.data.csv_decimal = comma;
+    const auto tables = load();
+    ASSERT_TRUE(tables.ok()) << tables.status();
+    EXPECT_THAT(tables->front().rows, ElementsAre(ElementsAre("f", "61.5")));
+  }
+  own.data.csv_decimal = "komma";
+  EXPECT_THAT(base::Message(SiteFormat(loaded->file, own).status()),
+              HasSubstr("data.csv_decimal is \"komma\"; it must be point or comma"));
+  own.data.csv_decimal = "point";
+  own.data.csv_separator = "bar";
+  Write("bonn.csv", "sex|age|a,b,c,d\nf|61|\n");
+  const auto tables = load();
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  EXPECT_THAT(tables->front().rows, ElementsAre(ElementsAre("f", "61")));
+  Write("bonn.csv", "sex;age;a|b\nf;61;\n");
+  EXPECT_THAT(base::Message(load().status()), HasSubstr("there is no column \"age\""));
+}
+
+// The second file's ages would have been read as the sex, and the other way round.
+TEST_F(SiteTablesTest, TwoFilesOfOneNameAreNotOneSite) {
+  Write("bonn.csv", "age,sex\n61,f\n");
+  Write("bonn.tsv", "sex\tage\nf\t40\n");
+  EXPECT_THAT(Refusal(), HasSubstr("bonn.tsv: another file of this folder has the same name"));
+}
+
+TEST_F(SiteTablesTest, ErrorsNameFileAndLine) {
+  EXPECT_EQ(Load().status().code(), absl::StatusCode::kNotFound);
+  Write("bonn.csv", "age,sex\n61,f\n62\n");
+  EXPECT_EQ(
+      Refusal(),
+      "bonn.csv:3: 1 columns, expected 2; quote a field that holds a `,`, or correct the row");
+  Write("bonn.csv", "age,sex,age\n61,f,2\n");
+  EXPECT_THAT(base::Message(Load().status()), HasSubstr("column \"age\" is there twice"));
+  Write("bonn.csv", "age,sex\n61,\"f\n");
+  EXPECT_EQ(
+      Refusal(),
+      "bonn.csv:2: column 1 (\"sex\"): a quoted field does not end; close the quote, or write a "
+      "quote in a quoted field twice");
+  Write("bonn.csv", "Age,sex\n61,f\n");
+  EXPECT_EQ(Refusal(),
+            "bonn.csv:1: there is no column \"age\", which the query reads; column \"Age\" may be "
+            "meant");
+  Write("bonn.csv", std::string("\xFF\xFE"
+                                "a\0",
+                                4));
+  EXPECT_THAT(base::Message(Load().status()), HasSubstr("UTF-16"));
+  Write("bonn.csv", "age,sex,clinic\n61,f,A\n62,f,\n");
+  EXPECT_EQ(Refusal("[data]\nsite_column = \"clinic\"\n"),
+            "bonn.csv:3: column 2 (\"clinic\"): the site is empty; fill it in");
+  Write("bonn.csv", "age,sex\n61,f\n");
+  EXPECT_EQ(
+      Refusal("[data]\nsite_column = \"clinic\"\n"),
+      "bonn.csv:1: there is no column \"clinic\", which names the site (data.site_column); the "
+      "columns are age, sex");
+}
+
+TEST_F(SiteTablesTest, DigestsCoverEveryField) {
+  Write("bonn.csv", "age,sex\n61,f\n");
+  const crypto::Digest digest = TablesDigest(*Load());
+  EXPECT_EQ(TablesDigest(*Load()), digest);
+  Write("bonn.csv", "age,sex\n62,f\n");
+  EXPECT_NE(TablesDigest(*Load()), digest);
+}
+
+TEST_F(SiteTablesTest, ARunWritesItsAnswersAndItsCharge) {
+  std::string rows = "age,sex\n";
+  for (int i = 0; i < 500; ++i) rows += fmt::format("{},{}\n", 40 + i % 40, i % 2 == 0 ? "f" : "m");
+  for (const char* site : {"a.csv", "b.csv", "c.csv"}) Write(site, rows);
+  const auto loaded = config::ParseQuery(kQuery, "query.toml");
+  const auto tables = Load();
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  std::FILE* nowhere = std::fopen("/dev/null", "w");
+  const auto end = RunQuery(*loaded, *tables, "hospitals", {}, folder_.path() / "run", nowhere);
+  std::fclose(nowhere);
+  ASSERT_TRUE(end.ok()) << end.status();
+  EXPECT_LE(end->epsilon, 1.001);
+  EXPECT_GE(end->epsilon, 0.98);
+  const tacet::statistics::Estimate& count = end->answers[0].estimates[0];
+  // 750 women. Eight deviations: false alarm below 1e-14.
+  EXPECT_NEAR(*count.value, 750, 8 * count.noise_error);
+  EXPECT_NE(*count.value, 750);
+  EXPECT_LT(count.noise_error, 20);
+  for (const char* file : {"answers.json", "answers.csv", "query.toml", "ledger", "summary.json"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder_.path() / "run" / file)) << file;
+  }
+  EXPECT_THAT(AnswersText(end->answers, 0.95), HasSubstr("age (mean), intervals of 95 %"));
+  EXPECT_THAT(AnswersCsv(end->answers), HasSubstr("\"age\",mean,\"mean\",\"\",\"\","));
+}
+
+}  // namespace
+}  // namespace tacet::run

@@ -1,0 +1,244 @@
+#include "tacet/site/site_member.h"
+
+#include <chrono>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/config/configured_data.h"
+#include "tacet/config/policy_file.h"
+#include "tacet/crypto/random.h"
+#include "tacet/member/member_loop.h"
+#include "tacet/member/remote_server.h"
+#include "tacet/policy/permission.h"
+#include "tacet/site/kept_failure.h"
+#include "tacet/site/site_ledger.h"
+#include "tacet/site/site_policy.h"
+#include "tacet/site/site_rows.h"
+#include "tacet/storage/file/member_state_folder.h"
+#include "tacet/storage/file/membership.h"
+#include "tacet/storage/file/node_log_file.h"
+#include "tacet/transport/https/https_wire.h"
+
+namespace tacet::site {
+namespace {
+
+using member::MemberSession;
+using storage::file::Membership;
+using storage::file::SiteFolder;
+
+// Ends the calls in progress as soon as the run is to end.
+class WireStopper {
+ public:
+  WireStopper(protocol::Wire& wire, const std::function<bool()>& stop)
+      : thread_([&wire, &stop](const std::stop_token& token) {
+          while (!token.stop_requested()) {
+            if (stop()) return wire.Stop();
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+// False when the run is to end.
+bool Wait(double seconds, const std::function<bool()>& stop) {
+  constexpr std::chrono::milliseconds kLookAgain(50);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (!stop() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(kLookAgain);
+  return !stop();
+}
+
+absl::StatusOr<Membership> Joined(const SiteFolder& folder, const std::filesystem::path& home) {
+  TACET_ASSIGN_OR_RETURN(Membership membership, storage::file::MembershipOf(folder, home));
+  if (!membership.member.has_value()) {
+    return base::FailedPrecondition("{} is the server's folder: tacet server runs it",
+                                    home.string());
+  }
+  if (membership.manifest.server().name.empty()) {
+    return base::FailedPrecondition(
+        "the manifest of epoch {} names no server: the coordinating member enrols it (tacet "
+        "federation enrol) and begins an epoch (tacet federation rotate)",
+        membership.manifest.epoch());
+  }
+  return membership;
+}
+
+absl::StatusOr<policy::Permission> AskPolicy(const std::optional<SignedPolicy>& policy,
+                                             const agreement::MemberKeys& keys,
+                                             const Membership& membership,
+                                             const SiteTraining& training) {
+  const agreement::SignedManifest& manifest = membership.manifest;
+  if (!policy.has_value()) return policy::Permission::WithoutPolicy(keys.officer, manifest);
+  TACET_ASSIGN_OR_RETURN(
+      const policy::DataUse use,
+      config::DataUseOf(training.config, manifest.members()[*membership.member].name,
+                        training.records));
+  return policy::Permission::ByPolicy(policy->policy, policy->source, manifest, use);
+}
+
+// Of data that look as if they were not the right ones. No table decides what is charged.
+absl::Status Warn(const SiteLedger& site, const SiteRun& run, const SiteTraining& training,
+                  const SiteMemberHooks& hooks) {
+  std::vector<std::string> warnings;
+  TACET_ASSIGN_OR_RETURN(const bool same_data, run.TakeUpData());
+  if (!same_data) {
+    warnings.push_back(fmt::format(
+        "{} holds other data than this training ran with before. They are charged to the same "
+        "ledger; if they are the wrong ones, stop this run",
+        training.data.name));
+  }
+  const std::string& path = training.config.data.path;
+  if (!path.empty()) {
+    TACET_ASSIGN_OR_RETURN(const data::CsvOptions csv, config::CsvOptionsOf(training.config));
+    for (std::string& text :
+         RowWarnings(site.folder, site.ledger->header().population, path, csv.separator)) {
+      warnings.push_back(std::move(text));
+    }
+  }
+  for (const std::string& text : warnings) {
+    if (hooks.on_warning) hooks.on_warning(text);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SiteMemberEnd> EndOf(const MemberSession& session,
+                                    const agreement::Manifest& manifest,
+                                    const ledger::PrivacyLedger& ledger, const SiteRun& run,
+                                    bool done) {
+  const absl::StatusOr<accounting::EpsilonBounds> spent = ledger.spending().Epsilon();
+  SiteMemberEnd end{
+      .rounds = session.next_round(),
+      .done = done,
+      .complete = session.next_round() == manifest.spec().rounds,
+      .charged_attempts = ledger.ChargesOf(manifest.federation(), manifest.spec().training),
+      .ledger_epsilon = spent.ok() ? spent->epsilon() : std::numeric_limits<double>::infinity(),
+      .violations = {},
+      .run = run.path()};
+  TACET_ASSIGN_OR_RETURN(end.epsilon, run.Epsilon());
+  TACET_ASSIGN_OR_RETURN(end.charged_epsilon, run.ChargedEpsilon());
+  for (const member::NodeEvent& violation : session.violations()) {
+    end.violations.push_back(violation.what);
+  }
+  return end;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::Open(
+    SiteMemberSpec spec, const std::function<absl::StatusOr<crypto::Unlocker>()>& ask) {
+  TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(spec.home));
+  TACET_ASSIGN_OR_RETURN(Membership membership, Joined(folder, spec.home));
+  TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, ask());
+  TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
+  TACET_ASSIGN_OR_RETURN(
+      crypto::SecretBytes epoch_key,
+      agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
+                                 *membership.member, keys.sealing));
+  TACET_ASSIGN_OR_RETURN(crypto::ExchangeKey exchange_key,
+                         folder.TakeUpExchangeKey(membership, unlocker));
+  return std::unique_ptr<SiteMember>(new SiteMember(std::move(spec), std::move(folder),
+                                                    std::move(membership), std::move(keys),
+                                                    std::move(epoch_key), std::move(exchange_key)));
+}
+
+absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
+                                              const SiteMemberHooks& hooks) const {
+  const SiteTraining& training = run.training;
+  const agreement::SignedManifest& manifest = membership_.manifest;
+  TACET_ASSIGN_OR_RETURN(const std::optional<SignedPolicy> policy,
+                         LoadSitePolicy(PolicyPath(spec_.home, spec_.policy), keys_.officer));
+  TACET_ASSIGN_OR_RETURN(policy::Permission permission,
+                         AskPolicy(policy, keys_, membership_, training));
+  TACET_ASSIGN_OR_RETURN(const agreement::InitialModel initial, InitialModel());
+  TACET_ASSIGN_OR_RETURN(const auto directory,
+                         SiteRun::Open(spec_.home, training, membership_, run.out));
+  TACET_ASSIGN_OR_RETURN(const auto state, storage::file::MemberStateFolder::Open(
+                                               spec_.home / storage::file::kMemberState));
+  TACET_ASSIGN_OR_RETURN(const SiteLedger site,
+                         OpenSiteLedger({.home = spec_.home,
+                                         .config = training.ledger,
+                                         .manifest = manifest.manifest(),
+                                         .member = static_cast<uint32_t>(*membership_.member),
+                                         .state = *state,
+                                         .policy = policy,
+                                         .permission = permission}));
+  ledger::PrivacyLedger& ledger = *site.ledger;
+  TACET_ASSIGN_OR_RETURN(const auto log,
+                         storage::file::NodeLogFile::Open(spec_.home / "node-log.jsonl"));
+  TACET_ASSIGN_OR_RETURN(
+      const auto wire, transport::https::HttpsWire::Create({.server = spec_.server,
+                                                            .proxy = spec_.proxy,
+                                                            .server_key = manifest.server().tls_key,
+                                                            .authority = manifest.authority(),
+                                                            .certificate = membership_.certificate},
+                                                           keys_.tls));
+  crypto::SystemEntropy entropy;
+  const auto wait = [&](double seconds) { return Wait(seconds, hooks.stop); };
+  member::RetryPolicy retry_policy({}, entropy, wait, hooks.on_trouble);
+  const member::RemoteServer server(manifest, *membership_.member, keys_.signing, *wire,
+                                    base::SystemUnixSeconds, std::ref(retry_policy));
+  KeptFailure updates(run.updates);
+  TACET_ASSIGN_OR_RETURN(const auto session,
+                         MemberSession::Create({.manifest = manifest,
+                                                .member = *membership_.member,
+                                                .signing_key = keys_.signing,
+                                                .exchange_key = exchange_key_,
+                                                .epoch_key = epoch_key_,
+                                                .server = server,
+                                                .state = *state,
+                                                .updates = updates,
+                                                .log = *log,
+                                                .ledger = ledger,
+                                                .permission = std::move(permission),
+                                                .entropy = entropy,
+                                                .rule = site.rule,
+                                                .earlier = membership_.earlier()},
+                                               initial));
+  TACET_RETURN_IF_ERROR(Warn(site, *directory, training, hooks));
+  if (hooks.on_begin) hooks.on_begin();
+  const WireStopper stopper(*wire, hooks.stop);
+  TACET_RETURN_IF_ERROR(directory->Begin(*session, ledger));
+  const auto has_failed = [&] { return run.own_code && !updates.failure().ok(); };
+  const absl::Status ended =
+      member::RunMember(*session, {}, entropy,
+                        {.wait = [&](double seconds) { return !has_failed() && wait(seconds); },
+                         .on_trouble = hooks.on_trouble,
+                         .on_progress =
+                             [&](const MemberSession& now) {
+                               // What a full disk does not take is written with a later round, or
+                               // at the end.
+                               const absl::Status written = directory->Progress(now, ledger);
+                               if (hooks.on_progress) hooks.on_progress(now);
+                               if (!written.ok() && hooks.on_trouble) hooks.on_trouble(written);
+                             }});
+  if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
+  TACET_RETURN_IF_ERROR(directory->End(*session, ledger, ended.ok()));
+  TACET_ASSIGN_OR_RETURN(SiteMemberEnd end,
+                         EndOf(*session, manifest.manifest(), ledger, *directory, ended.ok()));
+  if (has_failed()) end.failure = updates.failure();
+  return end;
+}
+
+base::JsonValue SiteMemberEndJson(const Membership& membership, const SiteMemberEnd& end) {
+  const agreement::SignedManifest& manifest = membership.manifest;
+  base::JsonValue violations = base::JsonValue::MakeArray();
+  for (const std::string& violation : end.violations) violations.Append(violation);
+  return base::JsonValue::MakeObject()
+      .Set("federation", manifest.federation())
+      .Set("member", manifest.members()[*membership.member].name)
+      .Set("epoch", manifest.epoch())
+      .Set("rounds", end.rounds)
+      .Set("done", end.done)
+      .Set("complete", end.complete)
+      .Set("charged_attempts", end.charged_attempts)
+      .Set("epsilon", end.epsilon)
+      .Set("charged_epsilon", end.charged_epsilon)
+      .Set("ledger_epsilon", end.ledger_epsilon)
+      .Set("violations", std::move(violations))
+      .Set("run", end.run.string());
+}
+
+}  // namespace tacet::site

@@ -1,0 +1,124 @@
+// Member of a live federation at its site: keys, policy, run directory, ledger and server of one
+// home. `tacet client run` and the Python package run it.
+#ifndef TACET_SITE_SITE_MEMBER_H_
+#define TACET_SITE_SITE_MEMBER_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/member_keys.h"
+#include "tacet/base/json.h"
+#include "tacet/crypto/key_exchange.h"
+#include "tacet/crypto/locked_secret.h"
+#include "tacet/crypto/secret.h"
+#include "tacet/member/member_session.h"
+#include "tacet/site/site_run.h"
+#include "tacet/site/site_training.h"
+#include "tacet/storage/file/site_folder.h"
+#include "tacet/trainer/update_source.h"
+
+namespace tacet::site {
+
+struct SiteMemberSpec {
+  std::filesystem::path home;
+  std::string server;                 // HOST:PORT
+  std::string proxy;                  // empty: as the environment says
+  std::optional<std::string> policy;  // none: policy.toml in the home
+};
+
+struct SiteMemberHooks {
+  // Whether to end. Asked several times a second, from two threads.
+  std::function<bool()> stop;
+  // The others may be empty. A warning for the site's people, before `on_begin`: the run continues,
+  // and the warning stays at the site.
+  std::function<void(const std::string& text)> on_warning;
+  // Once policy, ledger and state permit a session, before its first call.
+  std::function<void()> on_begin;
+  // A failure after which the call or the step is tried again.
+  std::function<void(const absl::Status& trouble)> on_trouble;
+  // After a step that was acted on.
+  std::function<void(const member::MemberSession& session)> on_progress;
+};
+
+struct SiteMemberRun {
+  const SiteTraining& training;
+  // Its first failure ends the run where `own_code` trains; zeros were sealed in its place.
+  trainer::UpdateSource& updates;
+  bool own_code = false;
+  std::FILE* out = stdout;  // lines about rounds
+};
+
+struct SiteMemberEnd {
+  uint32_t rounds = 0;  // applied in all
+  bool done = false;    // the server begins no further attempt
+  bool complete = false;
+  uint64_t charged_attempts = 0;
+  // Of the training's guarantee, and as a forecast of its charges (SiteRun); of all charges in the
+  // ledger of the population. Infinite without a bound.
+  double epsilon = 0;
+  double charged_epsilon = 0;
+  double ledger_epsilon = 0;
+  std::vector<std::string> violations;  // names, of this run
+  std::filesystem::path run;            // directory
+  // The error for which zeros were sealed.
+  absl::Status failure = absl::OkStatus();
+};
+
+class SiteMember {
+ public:
+  // NotFound and FailedPrecondition when the home has no identity, has not joined, is the server's,
+  // or its epoch names no server; only then `unlocker` is asked. Its errors, and those of a wrong
+  // passphrase or key file.
+  static absl::StatusOr<std::unique_ptr<SiteMember>> Open(
+      SiteMemberSpec spec, const std::function<absl::StatusOr<crypto::Unlocker>()>& unlocker);
+
+  const storage::file::Membership& membership() const { return membership_; }
+  const agreement::Manifest& manifest() const { return membership_.manifest.manifest(); }
+  const SiteMemberSpec& spec() const { return spec_; }
+  absl::StatusOr<agreement::InitialModel> InitialModel() const { return folder_.InitialModel(); }
+
+  // Run directory of the present training, which need not exist yet.
+  std::filesystem::path run_folder() const {
+    return RunFolderOf(spec_.home, membership_.manifest.training());
+  }
+
+  // Takes part until the federation is done, `hooks.stop` says so, or the site itself fails.
+  // Failures that pass are retried. Errors: PermissionDenied names the limit of the policy that the
+  // agreement does not keep; those of OpenSiteLedger, SiteRun::Open and RunMember.
+  absl::StatusOr<SiteMemberEnd> Run(const SiteMemberRun& run, const SiteMemberHooks& hooks) const;
+
+ private:
+  SiteMember(SiteMemberSpec spec, storage::file::SiteFolder folder,
+             storage::file::Membership membership, agreement::MemberKeys keys,
+             crypto::SecretBytes epoch_key, crypto::ExchangeKey exchange_key)
+      : spec_(std::move(spec)),
+        folder_(std::move(folder)),
+        membership_(std::move(membership)),
+        keys_(std::move(keys)),
+        epoch_key_(std::move(epoch_key)),
+        exchange_key_(std::move(exchange_key)) {}
+
+  SiteMemberSpec spec_;
+  storage::file::SiteFolder folder_;
+  storage::file::Membership membership_;
+  agreement::MemberKeys keys_;
+  crypto::SecretBytes epoch_key_;
+  crypto::ExchangeKey exchange_key_;
+};
+
+// The end of a run as `tacet client run --json` prints it.
+base::JsonValue SiteMemberEndJson(const storage::file::Membership& membership,
+                                  const SiteMemberEnd& end);
+
+}  // namespace tacet::site
+
+#endif  // TACET_SITE_SITE_MEMBER_H_
