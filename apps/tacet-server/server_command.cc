@@ -1,10 +1,12 @@
 #include "apps/tacet-server/server_command.h"
 
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "apps/tacet/program/console.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/base/host_port.h"
 #include "tacet/base/status.h"
@@ -86,6 +88,7 @@ class ServerCommand : public program::Command {
  private:
   absl::StatusOr<host::ServerProcessSpec> Spec() const {
     host::ServerProcessSpec spec;
+    spec.out = program::Console(stdout);
     spec.home = home_;
     spec.listen = listen_;
     spec.state = state_;

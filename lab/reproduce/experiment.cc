@@ -9,6 +9,7 @@
 #include "fmt/core.h"
 #include "fmt/ranges.h"
 
+#include "apps/tacet/program/console.h"
 #include "apps/tacet/simulate/training_run.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
@@ -313,7 +314,8 @@ absl::StatusOr<base::JsonValue> RunExperiment(const Experiment& given, const fs:
   std::unique_ptr<app::simulate::TrainingRun> run;
   if (!fs::exists(path / run::kConfigFile,
                   error)) {  // settings that are refused leave no directory
-    TACET_ASSIGN_OR_RETURN(run, app::simulate::TrainingRun::Create(config, progress));
+    TACET_ASSIGN_OR_RETURN(
+        run, app::simulate::TrainingRun::Create(config, app::program::Console(progress)));
   }
   TACET_ASSIGN_OR_RETURN(const std::unique_ptr<RunDirectory> directory,
                          run::NewOrBegunRunDirectory(path, config));
@@ -323,7 +325,8 @@ absl::StatusOr<base::JsonValue> RunExperiment(const Experiment& given, const fs:
     fmt::print(progress, "{} holds this run, finished\n", path.string());
   } else {
     if (run == nullptr) {
-      TACET_ASSIGN_OR_RETURN(run, app::simulate::TrainingRun::Create(config, progress));
+      TACET_ASSIGN_OR_RETURN(
+          run, app::simulate::TrainingRun::Create(config, app::program::Console(progress)));
     }
     TACET_ASSIGN_OR_RETURN(run::TrainingEnd end, run->Run(*directory));
     summary = std::move(end.summary);

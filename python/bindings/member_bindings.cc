@@ -177,16 +177,13 @@ class Member {
         const auto learner,
         trainer::LearnerUpdates::Create(member_->manifest(), *training.learner, 0, coins));
     Rounds updates(*learner, round_);
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
-                                                                  &std::fclose);
-    if (nowhere == nullptr) return base::FailedPrecondition("/dev/null cannot be opened");
     const auto tell = [&](std::string_view kind, std::string_view text) {
       // What it raises arrives after the run.
       (void)calls.Run([&] { CallFunction(told.get(), kind, text); });
     };
     size_t told_violations = 0;
     return member_->Run(
-        {.training = training, .updates = updates, .own_code = true, .out = nowhere.get()},
+        {.training = training, .updates = updates, .own_code = true},
         {.stop = [this] { return stop_.load() || InterpreterExits(); },
          .on_warning = [&](const std::string& text) { tell("warning", text); },
          .on_begin = nullptr,

@@ -25,6 +25,7 @@
 #include "python/bindings/trained_values.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/config/run_config.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/run/configured_simulation.h"
@@ -177,9 +178,6 @@ absl::StatusOr<Simulated> Simulate(SimulationCall call) {
   TACET_ASSIGN_OR_RETURN(const auto directory,
                          call.resume ? run::NewOrBegunRunDirectory(call.path, call.config)
                                      : run::NewRunDirectory(call.path, call.config));
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
-                                                                &std::fclose);
-  if (nowhere == nullptr) return base::FailedPrecondition("/dev/null cannot be opened");
   run::DirectoryRun run{.simulation = *simulation,
                         .learner = *learner,
                         .labels = labels,
@@ -194,7 +192,8 @@ absl::StatusOr<Simulated> Simulate(SimulationCall call) {
       return call.calls.Run([&] { CallFunction(call.on_round->get(), line); });
     };
   }
-  TACET_ASSIGN_OR_RETURN(run::TrainingEnd end, run::RunInDirectory(run, *directory, nowhere.get()));
+  TACET_ASSIGN_OR_RETURN(run::TrainingEnd end,
+                         run::RunInDirectory(run, *directory, base::TextSink()));
   return Simulated{.model = std::move(end.result.model), .summary = end.summary.Dump()};
 }
 

@@ -15,7 +15,6 @@
 #include "tacet/base/status.h"
 #include "tacet/config/agreement_protection_for_test.h"
 #include "tacet/config/configured_data.h"
-#include "tacet/config/configured_data.h"
 
 namespace tacet::config {
 namespace {

@@ -14,7 +14,7 @@
 namespace tacet::host {
 namespace {
 
-constexpr std::string_view kStandardOutput = "-";
+constexpr std::string_view kToSink = "-";
 constexpr mode_t kMode = 0640;
 
 // "2026-11-22T08:40:00.123Z"
@@ -43,17 +43,19 @@ std::string_view LogLevelName(LogLevel level) {
   return "";
 }
 
-ServerLog::ServerLog(std::string path, Clock clock)
-    : path_(std::move(path)), clock_(std::move(clock)) {}
+ServerLog::ServerLog(std::string path, base::TextSink out, Clock clock)
+    : path_(std::move(path)), out_(std::move(out)), clock_(std::move(clock)) {}
 
-absl::StatusOr<std::unique_ptr<ServerLog>> ServerLog::Open(std::string_view path, Clock clock) {
-  auto log = std::unique_ptr<ServerLog>(new ServerLog(std::string(path), std::move(clock)));
+absl::StatusOr<std::unique_ptr<ServerLog>> ServerLog::Open(std::string_view path,
+                                                           base::TextSink out, Clock clock) {
+  auto log = std::unique_ptr<ServerLog>(
+      new ServerLog(std::string(path), std::move(out), std::move(clock)));
   TACET_RETURN_IF_ERROR(log->Reopen());
   return log;
 }
 
 absl::Status ServerLog::Reopen() {
-  if (path_ == kStandardOutput) return absl::OkStatus();
+  if (path_ == kToSink) return absl::OkStatus();
   storage::file::File file(path_, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kMode);
   if (!file.ok()) return storage::file::SystemError("write", path_);
   const base::MutexLock lock(mutex_);
@@ -72,8 +74,7 @@ void ServerLog::Write(LogLevel level, std::string_view event, base::JsonValue fi
   if (file_.ok()) {
     file_.WriteAll(base::AsBytes(text));
   } else {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    out_.Print("{}", text);
   }
   recent_.push_back(std::move(line));
   if (recent_.size() > kKept) recent_.pop_front();

@@ -16,6 +16,7 @@
 
 #include "tacet/base/json.h"
 #include "tacet/base/mutex.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::host {
@@ -29,9 +30,10 @@ class ServerLog {
   using Clock = std::function<std::chrono::system_clock::time_point()>;
   static constexpr size_t kKept = 200;  // events that Recent() returns at most
 
-  // "-" is standard output; a file is appended to, and made with mode 0640 when it is not there.
+  // Lines go to `out` when `path` is "-"; a file is appended to, and made with mode 0640 when it is
+  // not there.
   static absl::StatusOr<std::unique_ptr<ServerLog>> Open(
-      std::string_view path, Clock clock = std::chrono::system_clock::now);
+      std::string_view path, base::TextSink out = {}, Clock clock = std::chrono::system_clock::now);
   ServerLog(const ServerLog&) = delete;
   ServerLog& operator=(const ServerLog&) = delete;
 
@@ -47,12 +49,13 @@ class ServerLog {
   absl::Status Reopen();
 
  private:
-  ServerLog(std::string path, Clock clock);
+  ServerLog(std::string path, base::TextSink out, Clock clock);
 
   std::string path_;
+  base::TextSink out_;
   Clock clock_;
   mutable base::Mutex mutex_;
-  storage::file::File file_ ABSL_GUARDED_BY(mutex_);  // none for standard output
+  storage::file::File file_ ABSL_GUARDED_BY(mutex_);  // none for `out`
   std::deque<base::JsonValue> recent_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -25,7 +25,7 @@ std::chrono::system_clock::time_point AMoment() {
 class ServerLogTest : public ::testing::Test {
  protected:
   std::unique_ptr<ServerLog> Open() {
-    auto log = ServerLog::Open(path_.string(), AMoment);
+    auto log = ServerLog::Open(path_.string(), {}, AMoment);
     EXPECT_TRUE(log.ok()) << log.status();
     return *std::move(log);
   }

@@ -323,7 +323,7 @@ absl::Status RunServerProcess(const ServerProcessSpec& spec, const crypto::Unloc
   TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(spec.home));
   TACET_ASSIGN_OR_RETURN(Membership membership, ServerMembership(folder, spec.home));
   TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
-  TACET_ASSIGN_OR_RETURN(std::unique_ptr<ServerLog> log, ServerLog::Open(spec.log));
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<ServerLog> log, ServerLog::Open(spec.log, spec.out));
   const base::StopSignal stop(kStopping);
   const base::ReloadSignal reload;
   ServerProcess process(spec, version, std::move(membership), std::move(keys.tls), std::move(log));

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 
 #include "tacet/base/host_port.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/server/request_limits.h"
 #include "tacet/server/round_server.h"
@@ -22,6 +23,7 @@ struct ServerProcessSpec {
   base::HostPort admin;        // for operators
   std::string state;           // server_state.h; empty: SQLite in the home folder
   std::string log = "-";       // server_log.h
+  base::TextSink out;          // of log lines where `log` is "-"
   bool page = true;            // whether operators have a page
   // File whose first line is the page's token; without one a new token is made in the home folder.
   std::optional<std::filesystem::path> page_token_file;

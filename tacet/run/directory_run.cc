@@ -41,7 +41,7 @@ class Observer final : public simulation::SimulationObserver {
 }  // namespace
 
 absl::StatusOr<TrainingEnd> RunInDirectory(const DirectoryRun& run, RunDirectory& directory,
-                                           std::FILE* out) {
+                                           const base::TextSink& out) {
   const bool publish = run.publish_evaluation;
   RunReporter reporter(directory, run.labels,
                        {.processes = run.processes, .publish_evaluation = publish}, out);

@@ -3,7 +3,6 @@
 #define TACET_RUN_DIRECTORY_RUN_H_
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/json.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/config/run_config.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
@@ -47,7 +47,8 @@ struct DirectoryRun {
 // Trains from the directory's checkpoint, or from the start without one, to the last round, and
 // writes metrics, model and summary. Progress goes to `out`.
 absl::StatusOr<TrainingEnd> RunInDirectory(const DirectoryRun& run,
-                                           storage::file::RunDirectory& directory, std::FILE* out);
+                                           storage::file::RunDirectory& directory,
+                                           const base::TextSink& out);
 
 // A new run directory that holds its configuration. AlreadyExists when it is not empty.
 absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> NewRunDirectory(

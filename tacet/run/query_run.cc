@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(
 absl::StatusOr<QueryRunEnd> RunQuery(const LoadedQuery& loaded,
                                      const std::vector<SiteTable>& tables,
                                      std::string_view data_name, const QueryRunOptions& options,
-                                     const std::filesystem::path& path, std::FILE* out) {
+                                     const std::filesystem::path& path, const base::TextSink& out) {
   std::vector<std::string> names;
   for (const SiteTable& table : tables) names.push_back(table.name);
   TACET_RETURN_IF_ERROR(loaded.query->CheckSites(names));
@@ -142,9 +142,8 @@ absl::StatusOr<QueryRunEnd> RunQuery(const LoadedQuery& loaded,
                          simulation::Simulation::Create(std::move(spec), learner, channel));
   TACET_ASSIGN_OR_RETURN(const std::unique_ptr<RunDirectory> directory,
                          run::NewRunDirectory(path, config));
-  fmt::print(out, "query       {}: {} questions to {} sites, {} values\n",
-             loaded.query->spec().name, loaded.query->questions().size(), tables.size(),
-             loaded.query->dimension());
+  out.Print("query       {}: {} questions to {} sites, {} values\n", loaded.query->spec().name,
+            loaded.query->questions().size(), tables.size(), loaded.query->dimension());
   run::RunReporter reporter(*directory, labels, {.publish_evaluation = false}, out);
   const base::Stopwatch watch;
   TACET_ASSIGN_OR_RETURN(const simulation::SimulationResult result,

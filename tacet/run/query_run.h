@@ -3,7 +3,6 @@
 #ifndef TACET_RUN_QUERY_RUN_H_
 #define TACET_RUN_QUERY_RUN_H_
 
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/agreement/manifest.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/config/agreed_query.h"
 #include "tacet/config/run_config.h"
 #include "tacet/simulation/simulation.h"
@@ -72,7 +72,8 @@ std::string LedgerName(const std::filesystem::path& data);
 absl::StatusOr<QueryRunEnd> RunQuery(const config::LoadedQuery& loaded,
                                      const std::vector<tacet::statistics::SiteTable>& tables,
                                      std::string_view data_name, const QueryRunOptions& options,
-                                     const std::filesystem::path& directory, std::FILE* out);
+                                     const std::filesystem::path& directory,
+                                     const base::TextSink& out);
 
 }  // namespace tacet::run
 

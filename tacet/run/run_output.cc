@@ -174,15 +174,14 @@ absl::Status RunReporter::Start(const agreement::Manifest& manifest, uint32_t ne
   rounds_ = manifest.spec().rounds;
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
                          agreement::PrivacyWarnings(manifest.spec()));
-  fmt::print(out_, "{}{}", agreement::AgreementText(manifest), agreement::WarningLines(warnings));
+  out_.Print("{}{}", agreement::AgreementText(manifest), agreement::WarningLines(warnings));
   if (!labels_.empty()) {
-    fmt::print(out_, "labelled    {}: this run does not protect anybody\n",
-               fmt::join(labels_, ", "));
+    out_.Print("labelled    {}: this run does not protect anybody\n", fmt::join(labels_, ", "));
   }
   const agreement::ManifestSpec& agreed = manifest.spec();
   if (std::isfinite(manifest.max_epsilon())) {
-    fmt::print(
-        out_, "epsilon     at delta {:g} per {} ({}), of the worst observer that has a guarantee\n",
+    out_.Print(
+        "epsilon     at delta {:g} per {} ({}), of the worst observer that has a guarantee\n",
         agreed.privacy.delta, accounting::UnitName(agreed.privacy.unit),
         accounting::NeighbouringName(agreed.privacy.neighbouring));
   }
@@ -194,10 +193,9 @@ absl::Status RunReporter::Start(const agreement::Manifest& manifest, uint32_t ne
   // Rounds after the last checkpoint, or before the first, are run again.
   TACET_RETURN_IF_ERROR(directory_.KeepLines(kMetricsFile, next_round));
   if (published) {
-    fmt::print(out_, "start     {} on {} held-out samples\n", QualityText(*evaluation),
+    out_.Print("start     {} on {} held-out samples\n", QualityText(*evaluation),
                evaluation->samples);
   }
-  std::fflush(out_);
   return absl::OkStatus();
 }
 
@@ -210,7 +208,7 @@ absl::Status RunReporter::BeginOrResume(uint32_t next_round,
     TACET_RETURN_IF_ERROR(ReadStart());
     if (!commit_.ends_with(audit::BuildCommit()))
       commit_ = fmt::format("{}, {}", commit_, audit::BuildCommit());
-    fmt::print(out_, "resumed     after {} of {} rounds\n", next_round, rounds_);
+    out_.Print("resumed     after {} of {} rounds\n", next_round, rounds_);
   }
   // A run keeps the key that it began with, and a lost one stays lost.
   if (audit_key_.empty()) {
@@ -266,14 +264,10 @@ absl::Status RunReporter::OnRound(const simulation::RoundRecord& ran) {
   const bool held_out = record.evaluation.has_value() && record.evaluation->samples > 0;
   if (!part_.publish_evaluation || !held_out) record.evaluation.reset();
   TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, RoundJson(record, labels_).Dump()));
-  fmt::print(out_, "{}\n", RoundLine(record, rounds_, labels_));
-  std::fflush(out_);
+  out_.Print("{}\n", RoundLine(record, rounds_, labels_));
   return absl::OkStatus();
 }
 
-void RunReporter::OnNote(std::string_view text) {
-  fmt::print(out_, "note        {}\n", text);
-  std::fflush(out_);
-}
+void RunReporter::OnNote(std::string_view text) { out_.Print("note        {}\n", text); }
 
 }  // namespace tacet::run

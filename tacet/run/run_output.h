@@ -3,7 +3,6 @@
 #define TACET_RUN_RUN_OUTPUT_H_
 
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 #include "tacet/audit/audit_facts.h"
 #include "tacet/base/json.h"
 #include "tacet/base/stop_signal.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
 
@@ -86,7 +86,7 @@ class RunReporter final : public simulation::SimulationObserver {
  public:
   // `directory` must outlive the reporter; text goes to `out`.
   RunReporter(storage::file::RunDirectory& directory, std::vector<std::string> labels,
-              const RunPart& part, std::FILE* out)
+              const RunPart& part, const base::TextSink& out)
       : directory_(directory), labels_(std::move(labels)), part_(part), out_(out) {}
 
   absl::Status OnStart(const agreement::Manifest& manifest, uint32_t next_round,
@@ -108,7 +108,7 @@ class RunReporter final : public simulation::SimulationObserver {
   storage::file::RunDirectory& directory_;
   std::vector<std::string> labels_;
   RunPart part_;
-  std::FILE* out_;
+  base::TextSink out_;
   absl::Status BeginOrResume(uint32_t next_round,
                              const std::optional<trainer::Evaluation>& evaluation);
   absl::Status WriteStart() const;

@@ -4,7 +4,6 @@
 #define TACET_SITE_SITE_MEMBER_H_
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -17,6 +16,7 @@
 
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/json.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/crypto/secret.h"
@@ -54,7 +54,7 @@ struct SiteMemberRun {
   // Its first failure ends the run where `own_code` trains; zeros were sealed in its place.
   trainer::UpdateSource& updates;
   bool own_code = false;
-  std::FILE* out = stdout;  // lines about rounds
+  base::TextSink out = {};  // lines about rounds
 };
 
 struct SiteMemberEnd {

@@ -29,7 +29,7 @@ std::filesystem::path RunFolderOf(const std::filesystem::path& home, uint32_t tr
 absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const storage::file::Membership& membership,
-                                                       std::FILE* out) {
+                                                       const base::TextSink& out) {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<storage::file::RunDirectory> directory,
                          run::NewOrBegunRunDirectory(
                              RunFolderOf(home, membership.manifest.training()), training.config));

@@ -3,7 +3,6 @@
 #ifndef TACET_SITE_SITE_RUN_H_
 #define TACET_SITE_SITE_RUN_H_
 
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/stopwatch.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/ledger/privacy_ledger.h"
 #include "tacet/member/member_session.h"
 #include "tacet/run/run_output.h"
@@ -36,7 +36,7 @@ class SiteRun {
   static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const storage::file::Membership& membership,
-                                                       std::FILE* out);
+                                                       const base::TextSink& out);
 
   // `ledger`: of the site's population. DataLoss when it lacks attempts of this training, or of an
   // earlier one, that the training's run has.
@@ -59,7 +59,7 @@ class SiteRun {
 
  private:
   SiteRun(const SiteTraining& training, const storage::file::Membership& membership,
-          std::unique_ptr<storage::file::RunDirectory> directory, std::FILE* out)
+          std::unique_ptr<storage::file::RunDirectory> directory, const base::TextSink& out)
       : training_(training),
         manifest_(membership.manifest.manifest()),
         annex_(membership.manifest.annex()),

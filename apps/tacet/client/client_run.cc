@@ -11,6 +11,7 @@
 #include "apps/tacet/client/external_training_flags.h"
 #include "apps/tacet/client/ledger_flags.h"
 #include "apps/tacet/client/site_data_flags.h"
+#include "apps/tacet/program/console.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/base/json.h"
@@ -78,7 +79,7 @@ class ClientRunCommand : public program::Command {
             {.training = training,
              .updates = *updates,
              .own_code = external_.chosen(),
-             .out = json_ ? stderr : stdout},
+             .out = program::Console(json_ ? stderr : stdout)},
             {.stop = base::StopSignal::Arrived,
              .on_warning =
                  [](const std::string& text) { fmt::print(stderr, "tacet: warning: {}\n", text); },

@@ -13,6 +13,7 @@
 #include "apps/tacet/simulate/training_run.h"
 #include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/config/configured_data.h"
 #include "tacet/config/data_warnings.h"
 #include "tacet/data/csv.h"
@@ -82,10 +83,7 @@ void CheckClient(const DataCheckSpec& spec, const tacet::data::Dataset& dataset,
 
 // Of a simulation with these data.
 void WarnOfSimulation(const config::RunConfig& config, DataCheck& check) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
-                                                                &std::fclose);
-  if (nowhere == nullptr) return;
-  const auto run = app::simulate::TrainingRun::Create(config, nowhere.get());
+  const auto run = app::simulate::TrainingRun::Create(config, base::TextSink());
   if (!run.ok()) {
     check.warnings.push_back(fmt::format("a simulation with these data alone does not start: {}",
                                          base::Message(run.status())));

@@ -13,12 +13,14 @@
 #include "fmt/chrono.h"
 #include "fmt/core.h"
 
+#include "apps/tacet/program/console.h"
 #include "apps/tacet/simulate/ranks.h"
 #include "apps/tacet/simulate/training_run.h"
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/charged_terms.h"
 #include "tacet/base/status.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/config/run_config.h"
 #include "tacet/run/run_output.h"
 #include "tacet/simulation/rank_team.h"
@@ -86,7 +88,7 @@ class SimulateCommand : public program::Command {
  private:
   // Rank 0 reads the command line's files and has the run directory; the others need neither.
   absl::Status Lead(Ranks& ranks) const {
-    std::FILE* const progress = json_ ? stderr : stdout;
+    const base::TextSink progress = program::Console(json_ ? stderr : stdout);
     TACET_ASSIGN_OR_RETURN(const config::RunConfig config, ReadConfig());
     base::Bytes text;
     std::ranges::copy(config::RunConfigToml(config), std::back_inserter(text));
@@ -109,12 +111,9 @@ class SimulateCommand : public program::Command {
     TACET_RETURN_IF_ERROR(simulation::BroadcastFromRankZero(ranks.group(), text, kMaxConfigBytes));
     TACET_ASSIGN_OR_RETURN(const config::RunConfig config,
                            config::ParseRunConfig(base::AsText(text), "the settings of rank 0"));
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
-                                                                  &std::fclose);
-    if (nowhere == nullptr) return base::FailedPrecondition("/dev/null cannot be opened");
     TACET_ASSIGN_OR_RETURN(
         const std::unique_ptr<TrainingRun> run,
-        TrainingRun::Create(WithThreads(config, ranks), nowhere.get(), ranks.group()));
+        TrainingRun::Create(WithThreads(config, ranks), base::TextSink(), ranks.group()));
     return run->Assist();
   }
 

@@ -39,7 +39,7 @@ absl::StatusOr<std::string> FormOf(const training::LearnerSpec& spec,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Create(const config::RunConfig& config,
-                                                                 std::FILE* out,
+                                                                 const base::TextSink& out,
                                                                  simulation::RankGroup& ranks) {
   std::unique_ptr<TrainingRun> run(new TrainingRun(config, out, ranks));
   TACET_RETURN_IF_ERROR(run->Prepare());
@@ -57,16 +57,16 @@ absl::Status TrainingRun::Prepare() {
                          simulate::LearnerSpecOf(config_));
   const base::Stopwatch loading;
   if (config_.data.path.empty()) {
-    fmt::print(out_, "data        none given: handwriting of {} writers, drawn by the program\n",
+    out_.Print("data        none given: handwriting of {} writers, drawn by the program\n",
                config_.data.handwriting_writers);
   }
   TACET_ASSIGN_OR_RETURN(data::Dataset dataset, config::LoadRunData(config_));
   spec.data = RunDataOf(dataset);
   most_frequent_class_ = data::MostFrequentClassShare(dataset);
-  fmt::print(out_, "data        {}: {} samples of {} clients in {} classes, read in {:.1f} s\n",
+  out_.Print("data        {}: {} samples of {} clients in {} classes, read in {:.1f} s\n",
              dataset.name(), dataset.samples(), dataset.clients(), dataset.classes(),
              loading.Seconds());
-  fmt::print(out_, "{}", agreement::WarningLines(config::DataWarnings(config_, dataset)));
+  out_.Print("{}", agreement::WarningLines(config::DataWarnings(config_, dataset)));
   TACET_ASSIGN_OR_RETURN(form_, FormOf(learner_spec, dataset));
   auto learner = training::NewLearner(learner_spec, std::move(dataset));
   if (!learner.ok()) return config::InConfigurationWords(learner.status());
@@ -81,8 +81,8 @@ absl::Status TrainingRun::Prepare() {
 const agreement::Manifest& TrainingRun::manifest() const { return simulation_->manifest(); }
 
 absl::StatusOr<run::TrainingEnd> TrainingRun::Run(RunDirectory& directory) {
-  fmt::print(out_, "directory   {}\n", directory.path().string());
-  if (ranks_.size() > 1) fmt::print(out_, "ranks       {}\n", ranks_.size());
+  out_.Print("directory   {}\n", directory.path().string());
+  if (ranks_.size() > 1) out_.Print("ranks       {}\n", ranks_.size());
   const base::StopSignal stop;
   return run::RunInDirectory({.simulation = *simulation_,
                               .learner = *learner_,

@@ -2,7 +2,6 @@
 #ifndef TACET_APPS_TACET_SIMULATE_TRAINING_RUN_H_
 #define TACET_APPS_TACET_SIMULATE_TRAINING_RUN_H_
 
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/json.h"
+#include "tacet/base/text_sink.h"
 #include "tacet/config/run_config.h"
 #include "tacet/data/dataset.h"
 #include "tacet/run/directory_run.h"
@@ -30,7 +30,7 @@ class TrainingRun {
   // NotFound say what of the configuration or the data is wrong. Progress goes to `out`.
   // `ranks` must outlive the run.
   static absl::StatusOr<std::unique_ptr<TrainingRun>> Create(
-      const config::RunConfig& config, std::FILE* out,
+      const config::RunConfig& config, const base::TextSink& out,
       simulation::RankGroup& ranks = simulation::OneProcess());
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
@@ -46,12 +46,12 @@ class TrainingRun {
   absl::Status Assist();
 
  private:
-  TrainingRun(config::RunConfig config, std::FILE* out, simulation::RankGroup& ranks)
+  TrainingRun(config::RunConfig config, const base::TextSink& out, simulation::RankGroup& ranks)
       : config_(std::move(config)), out_(out), ranks_(ranks) {}
   absl::Status Prepare();
 
   config::RunConfig config_;
-  std::FILE* out_;
+  base::TextSink out_;
   simulation::RankGroup& ranks_;
   double most_frequent_class_ = 0;
   std::string form_;  // of the network: conv-f32, conv-bf16, conv-amx or onednn

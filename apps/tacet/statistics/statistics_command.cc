@@ -8,6 +8,7 @@
 #include "fmt/chrono.h"
 #include "fmt/core.h"
 
+#include "apps/tacet/program/console.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stop_signal.h"
 #include "tacet/run/answers_output.h"
@@ -49,7 +50,7 @@ class StatisticsCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(
         const auto tables,
         run::LoadSiteTables(*data_, loaded.file, *loaded.query, run::QueryFormat(loaded.file)));
-    std::FILE* const progress = json_ ? stderr : stdout;
+    const base::TextSink progress = program::Console(json_ ? stderr : stdout);
     const std::string directory =
         out_.value_or(fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr))));
     const base::StopSignal stop;
