@@ -156,7 +156,8 @@ std::vector<size_t> Named(std::span<const base::Bytes> rows, bool spoil) {
   if (spoil) shares[0][0] ^= 1;
   const std::vector<std::span<const uint8_t>> views(shares.begin(), shares.end());
   return secagg::FindWrongParticipants(round.params(), round.committee, round.attempt,
-                                       secagg::ClosedRoundHash(closed), rows, views);
+                                       secagg::ClosedRoundHash(closed), rows, views)
+      .disputed;
 }
 
 // A row that is none changes nothing.

@@ -73,10 +73,11 @@ ShareCombination ShareCheck::Combine(std::span<const uint16_t> words) const {
   return combination;
 }
 
-std::vector<size_t> FindWrongShares(const KeySharing& sharing, const ShareCheck& check,
-                                    std::span<const SeatCombinations> seats,
-                                    std::span<const std::span<const uint8_t>> shares) {
+WrongShares FindWrongShares(const KeySharing& sharing, const ShareCheck& check,
+                            std::span<const SeatCombinations> seats,
+                            std::span<const std::span<const uint8_t>> shares) {
   const size_t threshold = sharing.threshold();
+  const size_t liars = sharing.shape().corrupt;
   if (seats.size() <= threshold) return {};
   const Fit all(seats, {}, threshold);
   std::vector<size_t> wrong;  // clients that do not fit with all seats
@@ -103,21 +104,36 @@ std::vector<size_t> FindWrongShares(const KeySharing& sharing, const ShareCheck&
     wrong.push_back(client);
     values.push_back(std::move(of_client));
   }
-  // Without some seats fewer may be left.
-  std::vector<size_t> fewest = wrong;
-  for (size_t size = 1; size <= (seats.size() - threshold) / 2 && !fewest.empty(); ++size) {
+  // Calls visit for each set of `size` seats until it returns false.
+  const auto each_set = [&](size_t size, const auto& visit) {
     std::vector<size_t> left_out(size);
     std::iota(left_out.begin(), left_out.end(), 0);
     do {
-      const Fit others(seats, left_out, threshold);
+      if (!visit(Fit(seats, left_out, threshold))) return;
+    } while (NextSubset(left_out, seats.size()));
+  };
+  WrongShares found{.named = {}, .disputed = wrong};
+  const size_t correctable = std::min(liars, (seats.size() - threshold) / 2);
+  for (size_t size = 1; size <= correctable; ++size) {
+    each_set(size, [&](const Fit& others) {
       std::vector<size_t> still;
-      for (size_t i = 0; i < wrong.size() && still.size() < fewest.size(); ++i) {
+      for (size_t i = 0; i < wrong.size() && still.size() < found.disputed.size(); ++i) {
         if (!others.Fits(values[i])) still.push_back(wrong[i]);
       }
-      if (still.size() < fewest.size()) fewest = std::move(still);
-    } while (!fewest.empty() && NextSubset(left_out, seats.size()));
+      if (still.size() < found.disputed.size()) found.disputed = std::move(still);
+      return !found.disputed.empty();
+    });
   }
-  return fewest;
+  if (seats.size() <= liars + threshold) return found;
+  // A client that fits without some seats fits without more of them.
+  std::vector<size_t> unexplained(wrong.size());
+  std::iota(unexplained.begin(), unexplained.end(), 0);
+  each_set(liars, [&](const Fit& others) {
+    std::erase_if(unexplained, [&](size_t i) { return others.Fits(values[i]); });
+    return !unexplained.empty();
+  });
+  for (const size_t i : unexplained) found.named.push_back(wrong[i]);
+  return found;
 }
 
 }  // namespace tacet::he

@@ -46,14 +46,23 @@ struct SeatCombinations {
   std::span<const ShareCombination> of_masks;
 };
 
-// The clients whose shares are wrong, by their place, as far as the seats' combinations tell: those
-// that do not fit without the seats of a set of at most e = floor((a - t) / 2), for the set for
-// which they are fewest; none with a <= t seats. With at most e wrong seats among them no client is
-// named whose shares are right, provided that all shares are right; otherwise, and for e = 0, a
-// wrong seat may put a client there. `shares[i]` has share_bytes() canonical bytes.
-std::vector<size_t> FindWrongShares(const KeySharing& sharing, const ShareCheck& check,
-                                    std::span<const SeatCombinations> seats,
-                                    std::span<const std::span<const uint8_t>> shares);
+// Clients by their place, increasing.
+struct WrongShares {
+  // Their shares are wrong, unless more than f seats lie: no set of at most f seats explains them.
+  std::vector<size_t> named;
+  // They hold all of `named`. Those besides are in dispute: they have wrong shares, or seats lie.
+  std::vector<size_t> disputed;
+};
+
+// What the seats' combinations tell about the clients' shares. A client fits without a set of seats
+// when the values of the other seats lie on polynomials of degree below t.
+//   named: fit without no set of f seats. None with a - f <= t seats.
+//   disputed: do not fit without the set of at most min(f, floor((a - t) / 2)) seats for which they
+//   are fewest. None with a <= t seats. A lying seat may put a client there.
+// `shares[i]` has share_bytes() canonical bytes.
+WrongShares FindWrongShares(const KeySharing& sharing, const ShareCheck& check,
+                            std::span<const SeatCombinations> seats,
+                            std::span<const std::span<const uint8_t>> shares);
 
 }  // namespace tacet::he
 

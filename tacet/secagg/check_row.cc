@@ -82,11 +82,11 @@ size_t CheckRowBytes(uint32_t participants) {
          kCombinationBytes * size_t{participants} + kSignatureBytes;
 }
 
-std::vector<size_t> FindWrongParticipants(const he::AggregationParams& params,
-                                          const Committee& committee, const Attempt& attempt,
-                                          const crypto::Digest& round_hash,
-                                          std::span<const base::Bytes> rows,
-                                          std::span<const std::span<const uint8_t>> shares) {
+he::WrongShares FindWrongParticipants(const he::AggregationParams& params,
+                                      const Committee& committee, const Attempt& attempt,
+                                      const crypto::Digest& round_hash,
+                                      std::span<const base::Bytes> rows,
+                                      std::span<const std::span<const uint8_t>> shares) {
   std::vector<CheckRow> read;
   for (const base::Bytes& bytes : rows) {
     absl::StatusOr<CheckRow> row =

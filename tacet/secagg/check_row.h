@@ -47,15 +47,15 @@ absl::StatusOr<CheckRow> ReadCheckRow(std::span<const uint8_t> bytes, const Atte
 // The length of every check row of so many participants.
 size_t CheckRowBytes(uint32_t participants);
 
-// The participants whose shares are wrong as far as `rows` tell (he::FindWrongShares), by place in
-// the roster. Rows that cannot be read, or belong to another closed round, do not count, and of one
-// seat only the first does. `shares[i]` are the shares in the upload of the i-th place: the last
+// What `rows` tell about the participants' shares (he::FindWrongShares), by place in the roster.
+// Rows that cannot be read, or belong to another closed round, do not count, and of one seat only
+// the first does. `shares[i]` are the shares in the upload of the i-th place: the last
 // share_bytes() bytes of its ciphertext, canonical.
-std::vector<size_t> FindWrongParticipants(const he::AggregationParams& params,
-                                          const Committee& committee, const Attempt& attempt,
-                                          const crypto::Digest& round_hash,
-                                          std::span<const base::Bytes> rows,
-                                          std::span<const std::span<const uint8_t>> shares);
+he::WrongShares FindWrongParticipants(const he::AggregationParams& params,
+                                      const Committee& committee, const Attempt& attempt,
+                                      const crypto::Digest& round_hash,
+                                      std::span<const base::Bytes> rows,
+                                      std::span<const std::span<const uint8_t>> shares);
 
 }  // namespace tacet::secagg
 

@@ -52,10 +52,13 @@ class CheckRowTest : public ::testing::Test {
     return rows;
   }
 
-  // The members that are named. `uploads` are by member, as the server keeps them.
-  std::vector<uint64_t> Named(const Aggregator::Closed& closed,
-                              const std::vector<base::Bytes>& uploads,
-                              const std::vector<base::Bytes>& rows) {
+  struct Found {
+    std::vector<uint64_t> named;
+    std::vector<uint64_t> disputed;
+  };
+  // What rows tell, as members. `uploads` are by member, as the server keeps them.
+  Found Find(const Aggregator::Closed& closed, const std::vector<base::Bytes>& uploads,
+             const std::vector<base::Bytes>& rows) {
     const ClosedRound round = ValueOf(ReadClosedRound(closed.closed_round, round_.attempt(),
                                                       round_.params(), kCheckedParticipants));
     const Roster roster =
@@ -65,17 +68,22 @@ class CheckRowTest : public ::testing::Test {
       shares.push_back(ValueOf(ReadUpload(uploads[member], round_.attempt(), round_.params()))
                            .ciphertext.last(round_.params().share_bytes()));
     }
-    std::vector<uint64_t> members;
-    for (const size_t place :
-         FindWrongParticipants(round_.params(), round_.committee(), round_.attempt(),
-                               ClosedRoundHash(round), rows, shares)) {
-      members.push_back(roster.members[place]);
-    }
-    return members;
+    const he::WrongShares wrong =
+        FindWrongParticipants(round_.params(), round_.committee(), round_.attempt(),
+                              ClosedRoundHash(round), rows, shares);
+    Found found;
+    for (const size_t place : wrong.named) found.named.push_back(roster.members[place]);
+    for (const size_t place : wrong.disputed) found.disputed.push_back(roster.members[place]);
+    return found;
   }
-  std::vector<uint64_t> Named(const std::vector<base::Bytes>& uploads) {
+  std::vector<uint64_t> Disputed(const Aggregator::Closed& closed,
+                                 const std::vector<base::Bytes>& uploads,
+                                 const std::vector<base::Bytes>& rows) {
+    return Find(closed, uploads, rows).disputed;
+  }
+  std::vector<uint64_t> Disputed(const std::vector<base::Bytes>& uploads) {
     const Aggregator::Closed closed = round_.Close(uploads);
-    return Named(closed, uploads, RowsOf(closed, uploads));
+    return Disputed(closed, uploads, RowsOf(closed, uploads));
   }
   // A row with a word of another seat's lie in it, signed by the seat.
   base::Bytes Lie(const base::Bytes& row, uint32_t seat, size_t place) {
@@ -90,14 +98,14 @@ class CheckRowTest : public ::testing::Test {
   SmallRound round_;
 };
 
-TEST_F(CheckRowTest, HonestParticipantsAreNotNamed) {
-  EXPECT_THAT(Named(round_.Uploads()), IsEmpty());
+TEST_F(CheckRowTest, HonestParticipantsAreNotInDispute) {
+  EXPECT_THAT(Disputed(round_.Uploads()), IsEmpty());
 }
 
 // (c) A copy of the victim's upload under the liar's own nonce, in the liar's name, with the MAC of
 // a holder of the epoch key; and the same with an upload of the liar's own added, once or twice: a
-// re-randomised copy and a multiple. The liar is named, the victim is not.
-TEST_F(CheckRowTest, CopiesAndMultiplesOfAVictimsUploadNameTheLiar) {
+// re-randomised copy and a multiple. The liar is found, the victim is not.
+TEST_F(CheckRowTest, CopiesAndMultiplesOfAVictimsUploadShowTheLiar) {
   const size_t share_bytes = round_.params().share_bytes();
   constexpr size_t kChecksum = 16;
   for (const int times : {0, 1, 2}) {
@@ -114,23 +122,23 @@ TEST_F(CheckRowTest, CopiesAndMultiplesOfAVictimsUploadNameTheLiar) {
     }
     FixChecksum(lie);
     uploads[3] = lie;
-    EXPECT_THAT(Named(uploads), ElementsAre(3)) << times;
+    EXPECT_THAT(Disputed(uploads), ElementsAre(3)) << times;
   }
 }
 
-TEST_F(CheckRowTest, AWordOfAShareNamesTheParticipant) {
+TEST_F(CheckRowTest, AWordOfAShareShowsTheParticipant) {
   std::vector<base::Bytes> uploads = round_.Uploads();
   uploads[1][uploads[1].size() - 16 - 20] ^= 1;
   FixChecksum(uploads[1]);
-  EXPECT_THAT(Named(uploads), ElementsAre(1));
+  EXPECT_THAT(Disputed(uploads), ElementsAre(1));
 }
 
 // A wrong payload or MAC is not a matter of shares.
-TEST_F(CheckRowTest, AWrongPayloadNamesNobody) {
+TEST_F(CheckRowTest, AWrongPayloadShowsNobody) {
   std::vector<base::Bytes> uploads = round_.Uploads();
   uploads[2][kUploadCiphertext + 5] ^= 0x20;
   FixChecksum(uploads[2]);
-  EXPECT_THAT(Named(uploads), IsEmpty());
+  EXPECT_THAT(Disputed(uploads), IsEmpty());
 }
 
 TEST_F(CheckRowTest, RowsThatCannotBeReadOrAreOfAnotherRoundDoNotCount) {
@@ -139,9 +147,9 @@ TEST_F(CheckRowTest, RowsThatCannotBeReadOrAreOfAnotherRoundDoNotCount) {
   FixChecksum(uploads[1]);
   const Aggregator::Closed closed = round_.Close(uploads);
   const std::vector<base::Bytes> rows = RowsOf(closed, uploads);
-  ASSERT_THAT(Named(closed, uploads, rows), ElementsAre(1));
+  ASSERT_THAT(Disputed(closed, uploads, rows), ElementsAre(1));
   std::vector<base::Bytes> four(rows.begin() + 1, rows.end());
-  EXPECT_THAT(Named(closed, uploads, four), IsEmpty());  // as many as recover a key
+  EXPECT_THAT(Disputed(closed, uploads, four), IsEmpty());  // as many as recover a key
   std::vector<base::Bytes> with = four;
   with.push_back(four[0]);  // twice the same seat
   with.push_back({rows[0].begin(), rows[0].end() - 1});
@@ -150,17 +158,18 @@ TEST_F(CheckRowTest, RowsThatCannotBeReadOrAreOfAnotherRoundDoNotCount) {
   other.round_hash[0] ^= 1;
   with.push_back(WriteCheckRow(round_.attempt(), other.round_hash, 0, other.combinations,
                                round_.signing_key(0)));
-  EXPECT_THAT(Named(closed, uploads, with), IsEmpty());
+  EXPECT_THAT(Disputed(closed, uploads, with), IsEmpty());
 }
 
-// Without a seat to spare a lying seat can put a participant's name there. That is why a name is a
-// hint, for the rest of one round.
-TEST_F(CheckRowTest, ALyingSeatOfFiveCanNameAParticipant) {
+// Without a seat to spare a lying seat can dispute a participant's shares, and names nobody.
+TEST_F(CheckRowTest, ALyingSeatOfFiveNamesNobody) {
   const std::vector<base::Bytes> uploads = round_.Uploads();
   const Aggregator::Closed closed = round_.Close(uploads);
   std::vector<base::Bytes> rows = RowsOf(closed, uploads);
   rows[4] = Lie(rows[4], 4, 2);
-  EXPECT_EQ(Named(closed, uploads, rows).size(), 1u);
+  const Found found = Find(closed, uploads, rows);
+  EXPECT_EQ(found.disputed.size(), 1u);
+  EXPECT_THAT(found.named, IsEmpty());
 }
 
 class UnpackedCheckRowTest : public CheckRowTest {
@@ -168,15 +177,15 @@ class UnpackedCheckRowTest : public CheckRowTest {
   UnpackedCheckRowTest() : CheckRowTest(Small({.seats = 5, .corrupt = 2, .packing = 1})) {}
 };
 
-// l = 1 leaves two seats over: a lying seat names nobody, and a participant
-// with wrong shares is named in spite of it.
-TEST_F(UnpackedCheckRowTest, ALyingSeatNamesNobody) {
+// l = 1 leaves two seats over: a lying seat disputes nobody's shares, and a participant with wrong
+// shares is found in spite of it.
+TEST_F(UnpackedCheckRowTest, ALyingSeatDisputesNobody) {
   std::vector<base::Bytes> uploads = round_.Uploads();
   Aggregator::Closed closed = round_.Close(uploads);
   std::vector<base::Bytes> rows = RowsOf(closed, uploads);
   for (const size_t place : {0, 1, 2}) {
     rows[4] = Lie(rows[4], 4, place);
-    EXPECT_THAT(Named(closed, uploads, rows), IsEmpty());
+    EXPECT_THAT(Disputed(closed, uploads, rows), IsEmpty());
   }
   const size_t share_bytes = round_.params().share_bytes();
   const size_t shares = uploads[1].size() - 16 - share_bytes;
@@ -185,7 +194,7 @@ TEST_F(UnpackedCheckRowTest, ALyingSeatNamesNobody) {
   closed = round_.Close(uploads);
   rows = RowsOf(closed, uploads);
   for (size_t place = 0; place < kCheckedParticipants; ++place) rows[4] = Lie(rows[4], 4, place);
-  EXPECT_THAT(Named(closed, uploads, rows), ElementsAre(1));
+  EXPECT_THAT(Disputed(closed, uploads, rows), ElementsAre(1));
 }
 
 // Journal on a disk that may fail for a while.

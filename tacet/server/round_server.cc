@@ -378,7 +378,8 @@ uint64_t RoundServer::CohortSize(const secagg::Attempt& attempt) const {
            record.attempt.number.round == attempt.number.round && record.failure == kRefusedFailure;
   });
   const uint64_t halved = spec().sampling.cohort >> std::min<ptrdiff_t>(refused, 31);
-  return std::max<uint64_t>(halved, manifest_.manifest().terms().min_participants());
+  return std::max<uint64_t>(halved, manifest_.manifest().terms().min_participants() +
+                                        state_->SubmissionsOf(ItemKind::kLeftOut).size());
 }
 
 absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
@@ -387,15 +388,13 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
     crypto::Random random = crypto::Random::FromEntropy(cohorts_);
     cohort = agreement::DrawCohort(*spec().sampling.method, spec().sampling.clients,
                                    CohortSize(attempt), random);
-    // Like clients that are away: the draw is independent of who is left out, as accountants
-    // assume.
+    // Like clients that are away: the draw and who is left out are independent, as accountants
+    // assume. K_min others are in every cohort.
     std::vector<uint64_t> others;
     for (const uint64_t member : cohort) {
       if (!IsLeftOut(member)) others.push_back(member);
     }
-    if (others.size() >= manifest_.manifest().terms().min_participants()) {
-      cohort = std::move(others);
-    }
+    cohort = std::move(others);
   }
   const uint64_t now = clock_();
   const AttemptRecord record{.attempt = attempt,

@@ -292,11 +292,17 @@ class RoundServer {
   bool IsLeftOut(uint64_t member) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether no seat is expected to give another check row.
   bool AllChecked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Participants whose shares the check rows of the open attempt show to be wrong.
-  absl::StatusOr<std::vector<uint64_t>> FindWrongShares() const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The open attempt fails for the participants that are named, if any is that was not left out
-  // before and enough clients remain without them; true if it did.
+  // Participants without whom the next attempt is to begin, and the failure of the open one: those
+  // whose shares its check rows show to be wrong, or where there are none, those in dispute.
+  struct Accused {
+    std::vector<uint64_t> members;
+    std::string_view failure;
+  };
+  absl::StatusOr<Accused> FindWrongShares() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Most clients that can be left out of one round: K_min others are in every cohort.
+  uint64_t MostLeftOut() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The open attempt fails for those participants, if there are any and they are not too many; true
+  // if it did.
   absl::StatusOr<bool> FailForWrongShares() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Enough seats refuse the sum.
   absl::Status FinishRefused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -1,5 +1,6 @@
 // A round server's answer to a refused sum: it checks each upload's shares with the rows that seats
 // give, and leaves participants with wrong shares out for the rest of the round.
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,10 @@
 namespace tacet::server {
 namespace {
 
+// Participants are named: their shares are wrong unless more than f seats lie.
 constexpr std::string_view kWrongShares = "wrong-shares";
+// A participant or a seat is wrong.
+constexpr std::string_view kDisputedShares = "disputed-shares";
 // Shares of more uploads are not checked: they are read at once.
 constexpr uint64_t kMaxCheckedShares = uint64_t{64} << 20;  // bytes
 
@@ -57,7 +61,14 @@ bool RoundServer::AllChecked() const {
   return true;
 }
 
-absl::StatusOr<std::vector<uint64_t>> RoundServer::FindWrongShares() const {
+uint64_t RoundServer::MostLeftOut() const {
+  const accounting::SamplingParams& sampling = spec().sampling;
+  const uint64_t drawn =
+      sampling.method == accounting::Sampling::kFixedSize ? sampling.cohort : sampling.clients;
+  return drawn - std::min<uint64_t>(drawn, manifest_.manifest().terms().min_participants());
+}
+
+absl::StatusOr<RoundServer::Accused> RoundServer::FindWrongShares() const {
   const agreement::Manifest& manifest = manifest_.manifest();
   const he::AggregationParams& params = manifest.terms().aggregation();
   const secagg::Attempt& attempt = state_->Open()->attempt;
@@ -67,12 +78,12 @@ absl::StatusOr<std::vector<uint64_t>> RoundServer::FindWrongShares() const {
     return blobs_.Read(BlobKeyOf({kind, attempt}, kept.member), digest);
   };
   const Submissions& shares = state_->SubmissionsOf(ItemKind::kShares);
-  if (shares.empty()) return std::vector<uint64_t>();
+  if (shares.empty()) return Accused();
   std::vector<base::Bytes> rows;
   for (const Submission& row : state_->SubmissionsOf(ItemKind::kCheckRow)) {
     TACET_ASSIGN_OR_RETURN(rows.emplace_back(), read(protocol::BulkKind::kCheckRow, row));
   }
-  if (rows.size() <= params.sharing().threshold()) return std::vector<uint64_t>();
+  if (rows.size() <= params.sharing().threshold()) return Accused();
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes closed,
       read(protocol::BulkKind::kClosedRound, state_->SubmissionsOf(ItemKind::kClosedRound)[0]));
@@ -94,32 +105,25 @@ absl::StatusOr<std::vector<uint64_t>> RoundServer::FindWrongShares() const {
   for (size_t i = 0; i < roster.members.size(); ++i) {
     of_participants.push_back(std::span(all).subspan(i * size, size));
   }
-  std::vector<uint64_t> wrong;
-  for (const size_t place :
-       secagg::FindWrongParticipants(params, manifest.committee(), attempt,
-                                     secagg::ClosedRoundHash(round), rows, of_participants)) {
-    wrong.push_back(roster.members[place]);
+  const he::WrongShares wrong = secagg::FindWrongParticipants(
+      params, manifest.committee(), attempt, secagg::ClosedRoundHash(round), rows, of_participants);
+  Accused accused{.members = {}, .failure = wrong.named.empty() ? kDisputedShares : kWrongShares};
+  for (const size_t place : wrong.named.empty() ? wrong.disputed : wrong.named) {
+    accused.members.push_back(roster.members[place]);
   }
-  return wrong;
+  return accused;
 }
 
 absl::StatusOr<bool> RoundServer::FailForWrongShares() {
-  const absl::StatusOr<std::vector<uint64_t>> found = FindWrongShares();
+  const absl::StatusOr<Accused> found = FindWrongShares();
   if (found.status().code() == absl::StatusCode::kUnavailable) return found.status();
   if (!found.ok()) return false;  // a damaged object: the attempt ends as if there were no check
-  std::vector<uint64_t> wrong;
-  for (const uint64_t member : *found) {
-    if (!IsLeftOut(member)) wrong.push_back(member);
-  }
-  const size_t left_out = state_->SubmissionsOf(ItemKind::kLeftOut).size() + wrong.size();
-  if (wrong.empty() ||
-      left_out + manifest_.manifest().terms().min_participants() > spec().sampling.clients) {
-    return false;
-  }
-  for (const uint64_t member : wrong) {
+  const size_t before = state_->SubmissionsOf(ItemKind::kLeftOut).size();
+  if (found->members.empty() || before + found->members.size() > MostLeftOut()) return false;
+  for (const uint64_t member : found->members) {
     TACET_RETURN_IF_ERROR(state_->Put(ItemKind::kLeftOut, member, {}));
   }
-  TACET_RETURN_IF_ERROR(Finish(protocol::AttemptPhase::kFailed, kWrongShares));
+  TACET_RETURN_IF_ERROR(Finish(protocol::AttemptPhase::kFailed, found->failure));
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Refused sums: check rows name a participant, and the round goes on without it.
+// Refused sums: check rows dispute a participant's shares, and the round goes on without it.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -30,13 +30,15 @@ constexpr uint32_t kSeats = 5;
 
 class WrongSharesTest : public testing::RoundServerFixture {
  protected:
-  explicit WrongSharesTest(uint64_t cohort = 8, uint64_t clients = 9)
+  explicit WrongSharesTest(uint64_t cohort = 8, uint64_t clients = 9,
+                           const he::CommitteeShape& committee = {})
       : RoundServerFixture(
             [&] {
               agreement::ManifestSpec spec = SmallAgreement();
               spec.sampling.cohort = cohort;
               spec.sampling.min_participants = 3;
-              spec.spare_attempts = 20;
+              spec.spare_attempts = 40;
+              if (committee.seats > 0) spec.committee = committee;
               return spec;
             }(),
             static_cast<int>(clients)) {}
@@ -98,10 +100,10 @@ class WrongSharesTest : public testing::RoundServerFixture {
   std::string failure_;
 };
 
-TEST_F(WrongSharesTest, NameAParticipantWhichIsLeftOutForTheRestOfTheRound) {
+TEST_F(WrongSharesTest, ShowAParticipantWhichIsLeftOutForTheRestOfTheRound) {
   CollectWithBad();
   FailByRows();
-  EXPECT_EQ(Failure(), "wrong-shares");
+  EXPECT_EQ(Failure(), "disputed-shares");
   EXPECT_THAT(server_->Status().left_out, ElementsAre(kBad));
   for (int attempt = 1; attempt < 4; ++attempt) {
     if (attempt == 2) Restart();  // it remembers
@@ -145,7 +147,7 @@ TEST_F(WrongSharesTest, AreFoundWithRowsThatComeAfterTheRefusals) {
     if (seat == 3) Restart();  // rows, shares and refusals are in the store
     ASSERT_TRUE(GiveRow(seat, rows[seat]).ok());
   }
-  EXPECT_EQ(Failure(), "wrong-shares");
+  EXPECT_EQ(Failure(), "disputed-shares");
 }
 
 // A row that does not come costs time, and the cohort is halved as if nobody checked.
@@ -215,23 +217,72 @@ TEST_F(WrongSharesTest, RowsAreTakenFromTheCommitteeWhileUnmaskingAndGivenToNobo
   EXPECT_FALSE(blobs_.Open(row).ok());
 }
 
-class NobodyToSpareTest : public WrongSharesTest {
+// Where two shares determine a key, four honest rows name the participant.
+class UnpackedWrongSharesTest : public WrongSharesTest {
  protected:
-  NobodyToSpareTest() : WrongSharesTest(3, 8) {}
+  UnpackedWrongSharesTest()
+      : WrongSharesTest(8, 9, {.seats = kSeats, .corrupt = 1, .packing = 1}) {}
 };
 
-// Cohorts that would be too small keep the participant: a hint stops nobody's round.
-TEST_F(NobodyToSpareTest, KeepsTheCohortAtKMin) {
-  for (int attempt = 0; attempt < 15; ++attempt) {
-    Tick();
-    if (InvitesBad()) break;
-    now_ += 100;
-    Tick();
-    now_ += 4000;
-  }
+TEST_F(UnpackedWrongSharesTest, NameTheParticipant) {
   CollectWithBad();
   FailByRows();
-  ASSERT_EQ(Failure(), "wrong-shares");
+  EXPECT_EQ(Failure(), "wrong-shares");
+  EXPECT_THAT(server_->Status().left_out, ElementsAre(kBad));
+}
+
+class FewToSpareTest : public WrongSharesTest {
+ protected:
+  explicit FewToSpareTest(uint64_t cohort = 4) : WrongSharesTest(cohort) {}
+
+  void FailWithBad() {
+    for (int attempt = 0; attempt < 15; ++attempt) {
+      Tick();
+      if (InvitesBad()) break;
+      now_ += 100;
+      Tick();
+      now_ += 4000;
+    }
+    CollectWithBad();
+    FailByRows();
+  }
+};
+
+// A participant that is left out is left out of every draw, also of one of K_min. An absence that
+// depended on the draw would break what accountants assume.
+TEST_F(FewToSpareTest, LeavesOutWhateverTheDrawIs) {
+  FailWithBad();
+  ASSERT_EQ(Failure(), "disputed-shares");
+  size_t without = 0;
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    now_ += 1000;
+    Tick();
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
+    ASSERT_THAT(Invited(), Not(Contains(kBad)));
+    ASSERT_GE(Invited().size(), 3u);
+    without += Invited().size() == 3 ? 1 : 0;
+    if (attempt < 2) {  // refused sums halve the cohort, and K_min others stay in it
+      for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
+      Tick();
+      UnmaskAll();
+      for (const size_t seat : {0, 1, 2}) ASSERT_TRUE(Refuse(seat, Current()).ok());
+    }
+    now_ += 100;
+    Tick();
+  }
+  EXPECT_GT(without, 0u);  // kBad was drawn: missed with probability (5/9)^12, below 1e-3
+}
+
+class NobodyToSpareTest : public FewToSpareTest {
+ protected:
+  NobodyToSpareTest() : FewToSpareTest(3) {}
+};
+
+// Cohorts of K_min keep everybody: a hint stops nobody's round.
+TEST_F(NobodyToSpareTest, KeepsTheCohortAtKMin) {
+  FailWithBad();
+  ASSERT_EQ(Failure(), "refused");
+  EXPECT_THAT(server_->Status().left_out, IsEmpty());
   Tick();
   EXPECT_THAT(Invited(), SizeIs(3));
 }

@@ -74,9 +74,9 @@ agreement::ManifestSpec EightOfNine() {
   return spec;
 }
 
-// Wrong shares name their sender. The round goes on without it, at its full size, and with an exact
-// sum. The next round invites it again. Each attempt is charged once.
-TEST_F(BadClientTest, WithWrongSharesIsNamedAndLeftOutOfTheRound) {
+// Wrong shares put their sender in dispute. The round goes on without it, at its full size, and
+// with an exact sum. The next round invites it again. Each attempt is charged once.
+TEST_F(BadClientTest, WithWrongSharesIsLeftOutOfTheRound) {
   LiveFederation live(EightOfNine(), 3, 9);
   Spoil(live, [&live](base::Bytes& upload) {
     for (const uint32_t seat : {1, 2, 3, 4}) upload[ShareFor(live, seat, upload)] ^= 1;
@@ -90,7 +90,7 @@ TEST_F(BadClientTest, WithWrongSharesIsNamedAndLeftOutOfTheRound) {
     const std::set<uint64_t> uploaders = UploadersOf(live, number);
     if (uploaders.contains(kBad)) {
       EXPECT_EQ(record.phase, protocol::AttemptPhase::kFailed);
-      EXPECT_EQ(record.failure, "wrong-shares");
+      EXPECT_EQ(record.failure, "disputed-shares");
       EXPECT_EQ(number.attempt, 0u) << number.round;
       ++named;
       continue;

@@ -12,6 +12,7 @@ const kFailureWords = {
   "too-few-uploads": "too few uploads at the deadline",
   "refused": "committee members refused it",
   "wrong-shares": "a participant's shares were wrong; it is left out of this round",
+  "disputed-shares": "a participant or a committee member is wrong; that participant is left out of this round",
   "not-decrypted": "the committee did not decrypt it",
   "epoch-ended": "its epoch ended",
 };
