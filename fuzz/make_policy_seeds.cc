@@ -52,8 +52,6 @@ committee_seats = 5
 committee_corrupt = 1
 committee_packing = 2
 dummy_uploads = true
-[model]
-parameters = 60
 [data]
 records = 500
 columns = ["*"]

@@ -31,7 +31,8 @@ struct CalibrationTarget {
 // Each ignores the option of `federation` that it returns. Errors: InvalidArgument names the option
 // or the target that is wrong; NotFound when no value reaches the target. Take a few seconds.
 
-// The least noise_multiplier, to 1e-6 relative and never below it. NotFound above 1e6.
+// The least noise_multiplier, to 1e-6 relative and never below it; the federation's own noise is
+// ignored. NotFound above 1e6.
 absl::StatusOr<double> CalibrateNoise(const FederationOptions& federation,
                                       const CalibrationTarget& target);
 

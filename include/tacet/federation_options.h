@@ -70,9 +70,12 @@ struct FederationOptions {
   // Default: 1
   double clip_norm = 1;
 
-  // sigma / S > 0: standard deviation of the noise in the *sum*, of K_min honest shares, over the
-  // clip norm. It decides epsilon, together with K, M and T. CalibrateNoise finds it.
-  double noise_multiplier = 0;
+  // Standard deviation of the noise in the *sum*, of K_min honest shares. It decides epsilon,
+  // together with K, M and T. Exactly one of the two is given:
+  // sigma / S > 0, over the clip norm. CalibrateNoise finds it.
+  std::optional<double> noise_multiplier = std::nullopt;
+  // sigma > 0, in units of the update.
+  std::optional<double> noise_stddev = std::nullopt;
 
   // b > 0: bound of the absolute value of one coordinate of a contribution. Smaller bounds make
   // smaller uploads. Values beyond it are clamped.

@@ -52,6 +52,7 @@ void ForEachOption(Options& options, const Visit& visit) {
   visit("rounds", options.rounds);
   visit("clip_norm", options.clip_norm);
   visit("noise_multiplier", options.noise_multiplier);
+  visit("noise_stddev", options.noise_stddev);
   visit("coordinate_bound", options.coordinate_bound);
   visit("scale", options.scale);
   visit("unit", options.unit);

@@ -57,7 +57,7 @@ GuaranteeRow = _core.GuaranteeRow
 
 
 class FederationOptions(TypedDict, total=False):
-    """Options of a federation, all optional but ``clients`` and ``noise_multiplier``.
+    """Options of a federation, all optional but ``clients`` and the noise.
 
     ``include/tacet/federation_options.h`` gives meaning, range, default and trade-off of each.
     """
@@ -80,6 +80,8 @@ class FederationOptions(TypedDict, total=False):
     """S, L2 norm to which one contribution is clipped. Default: 1."""
     noise_multiplier: float
     """sigma / S: standard deviation of the noise in the sum, over the clip norm."""
+    noise_stddev: float
+    """sigma itself, in units of an update, in place of ``noise_multiplier``."""
     coordinate_bound: float
     """b, bound of one coordinate's absolute value. 0: the clip norm."""
     scale: float
@@ -104,9 +106,9 @@ class FederationOptions(TypedDict, total=False):
     """f, seats that may collude with the server. 0: chosen by the number of seats."""
 
 
+_NOISE = ("noise_multiplier", "noise_stddev", "target_epsilon")
 _NUMBERS = (
-    "noise_multiplier",
-    "target_epsilon",
+    *_NOISE,
     "clip_norm",
     "delta",
     "coordinate_bound",
@@ -121,15 +123,17 @@ _COUNTS = ("max_participations", "min_participants", "colluders", "appearances")
 class Privacy:
     """Protection of a training: the mechanism, the unit and the guarantee that is wanted.
 
-    Give either ``noise_multiplier`` or ``target_epsilon``; the latter finds the least noise. The
-    other fields are those of `FederationOptions`. Unless ``sampling`` is given, nobody learns who
-    takes part in a round of fewer than all clients: each tosses a coin, and all upload.
+    Give one of ``noise_multiplier`` (sigma / S), ``noise_stddev`` (sigma, in units of an update)
+    and ``target_epsilon``, for which the least noise is found. The other fields are those of
+    `FederationOptions`. Unless ``sampling`` is given, nobody learns who takes part in a round of
+    fewer than all clients: each tosses a coin, and all upload.
 
     >>> Privacy(noise_multiplier=6, clip_norm=0.5).delta
     1e-05
     """
 
     noise_multiplier: float | None = None
+    noise_stddev: float | None = None
     target_epsilon: float | None = None
     clip_norm: float = 1.0
     delta: float = 1e-5
@@ -153,8 +157,12 @@ class Privacy:
                 number_of(name, getattr(self, name))
         for name in _COUNTS:
             object.__setattr__(self, name, whole_number_of(name, getattr(self, name)))
-        if (self.noise_multiplier is None) == (self.target_epsilon is None):
-            text = "give either noise_multiplier or target_epsilon, and not both or neither"
+        given = [name for name in _NOISE if getattr(self, name) is not None]
+        if len(given) != 1:
+            text = (
+                f"{' and '.join(given) or 'the noise'} {'are given' if given else 'is missing'}: "
+                f"give one of {', '.join(_NOISE)}"
+            )
             raise ValueError(text)
         if self.dummy_uploads is False and self.sampling is None:
             text = "dummy_uploads is False: choose sampling, fixed-size or poisson, too"

@@ -198,8 +198,10 @@ def _settings(
         settings["privacy.appearances"] = privacy.appearances
     if privacy.target_epsilon is not None:
         settings["privacy.target_epsilon"] = privacy.target_epsilon
+    elif privacy.noise_stddev is not None:
+        settings["privacy.noise_stddev"] = privacy.noise_stddev
     else:
-        settings["privacy.noise_multiplier"] = privacy.noise_multiplier or 0.0
+        settings["privacy.noise_multiplier"] = privacy.noise_multiplier
     settings.update({key: value for key, value in federation.items() if value is not None})
     settings.update({key: value for key, value in run.items() if value is not None})
     return settings

@@ -443,6 +443,7 @@ def query_text(
     *,
     target_epsilon: float | None = None,
     noise_multiplier: float | None = None,
+    noise_stddev: float | None = None,
     delta: float = 1e-5,
     unit: str = "record",
     neighbouring: str = "replace-one",
@@ -466,6 +467,7 @@ def query_text(
         target_epsilon: epsilon of the worst guaranteed observer for all answers together; the
             noise follows from it.
         noise_multiplier: standard deviation of the noise over the clip norm, instead.
+        noise_stddev: standard deviation of the noise, in units of the query's vector, instead.
         delta: at which epsilon is stated.
         unit: "record" (a row), "person" or "client" (a site).
         neighbouring: "replace-one" or "zero-out".
@@ -500,6 +502,7 @@ def query_text(
         "noise_multiplier": (
             None if noise_multiplier is None else number_of("noise_multiplier", noise_multiplier)
         ),
+        "noise_stddev": None if noise_stddev is None else number_of("noise_stddev", noise_stddev),
         "delta": number_of("delta", delta),
         "max_units": whole_number_of("max_units", max_units),
         "rows_per_unit": whole_number_of("rows_per_unit", rows_per_unit),
@@ -555,7 +558,8 @@ def ask(
         insecure_seed: fixes noise and keys, for debugging: it protects nobody.
         threads: worker threads. 0: all processors.
         out: run directory. None: a new one below ``runs/``, named by the time.
-        **options: those of `query_text`; ``target_epsilon`` or ``noise_multiplier`` is needed.
+        **options: those of `query_text`. One of ``target_epsilon``, ``noise_multiplier`` and
+            ``noise_stddev`` is needed.
 
     Raises:
         InvalidArgumentError: a question, an option or a table does not fit; the text names it.

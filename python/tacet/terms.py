@@ -40,6 +40,7 @@ _OPTIONS = frozenset(
         "rounds",
         "clip_norm",
         "noise_multiplier",
+        "noise_stddev",
         "coordinate_bound",
         "scale",
         "neighbouring",

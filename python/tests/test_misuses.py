@@ -102,7 +102,7 @@ def resumed_otherwise(path: Path, r: Round) -> None:
 MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     # Guarantees
     ("no noise", lambda *_: tacet.guarantee(clients=9, cohort=5, rounds=2), ValueError,
-     "noise_multiplier is 0, expected a finite number above 0"),
+     "noise_multiplier and noise_stddev are both missing: give one of them"),
     ("unknown option", lambda *_: tacet.guarantee(epsilon=3), TypeError,  # type: ignore[call-arg]
      "there is no option 'epsilon'. The options are clients, "),
     ("target as text", lambda *_: tacet.calibrate(target_epsilon="2", clients=9), TypeError,  # type: ignore[call-overload]
@@ -116,9 +116,10 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ).explain(false_positive_rate="1"), TypeError,  # type: ignore[arg-type]
      "false_positive_rate = '1': wanted a number"),
     ("noise and target", lambda *_: tacet.Privacy(noise_multiplier=1, target_epsilon=1), ValueError,
-     "give either noise_multiplier or target_epsilon, and not both or neither"),
+     "noise_multiplier and target_epsilon are given: give one of noise_multiplier, noise_stddev, "
+     "target_epsilon"),
     ("neither of them", lambda *_: tacet.Privacy(), ValueError,
-     "give either noise_multiplier or target_epsilon, and not both or neither"),
+     "the noise is missing: give one of noise_multiplier, noise_stddev, target_epsilon"),
     # Simulations: arguments
     ("epsilon as privacy", lambda p, r: ran(p, r, privacy=8), TypeError,
      "privacy is of type int: give tacet.Privacy(target_epsilon=...)"),

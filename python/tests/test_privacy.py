@@ -74,6 +74,14 @@ def test_an_observer_and_an_accountant_can_be_chosen() -> None:
     [
         ({"noise_multiplier": 0.0}, ValueError, "noise"),
         ({"noise_multiplier": math.nan}, ValueError, "noise"),
+        ({"noise_stddev": -1.0}, ValueError, "noise_stddev is -1"),
+        ({"noise_stddev": "6"}, TypeError, "noise_stddev = '6': wanted a number"),
+        ({}, ValueError, "noise_multiplier and noise_stddev are both missing: give one of them"),
+        (
+            {"noise_multiplier": 6, "noise_stddev": 3},
+            ValueError,
+            "noise_multiplier and noise_stddev are both given: give one of them",
+        ),
         ({"noise_multiplier": "6"}, TypeError, "noise_multiplier = '6': wanted a number"),
         ({"noise_multiplier": True}, TypeError, "noise_multiplier = True"),
         ({"noise_multiplier": 6, "cohort": 101}, ValueError, "101"),
@@ -118,9 +126,27 @@ def test_a_target_that_no_value_reaches_is_an_error() -> None:
 def test_privacy_finds_the_noise() -> None:
     options = tacet.Privacy(target_epsilon=4, delta=1e-5).options(clients=100, cohort=20, rounds=10)
     assert tacet.guarantee(**options).epsilon <= 4
-    for wrong in ({}, {"noise_multiplier": 1.0, "target_epsilon": 1.0}):
-        with pytest.raises(ValueError, match="not both"):
+    one = "give one of noise_multiplier, noise_stddev, target_epsilon"
+    with pytest.raises(ValueError, match=f"the noise is missing: {one}"):
+        tacet.Privacy()
+    for wrong in (
+        {"noise_multiplier": 1.0, "target_epsilon": 1.0},
+        {"noise_multiplier": 1.0, "noise_stddev": 1.0},
+        {"noise_stddev": 1.0, "target_epsilon": 1.0},
+    ):
+        with pytest.raises(ValueError, match=f"{' and '.join(wrong)} are given: {one}"):
             tacet.Privacy(**wrong)
+
+
+def test_the_noise_is_given_in_clip_norms_or_in_units_of_an_update() -> None:
+    options = {**SMALL, "clip_norm": 0.5}
+    same = tacet.guarantee(**options, noise_stddev=3.0)
+    assert same.epsilon == tacet.guarantee(**options, noise_multiplier=6.0).epsilon
+    assert same.epsilon != tacet.guarantee(**options, noise_multiplier=3.0).epsilon
+    privacy = tacet.Privacy(noise_stddev=3.0, clip_norm=0.5)
+    assert privacy.options(clients=100, rounds=10, cohort=20)["noise_stddev"] == 3.0
+    wanted = {"target_epsilon": 4.0, **SMALL}
+    assert tacet.calibrate(**wanted, noise_stddev=3.0) == tacet.calibrate(**wanted)
 
 
 def test_other_threads_run_during_a_calibration() -> None:

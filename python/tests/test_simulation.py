@@ -289,6 +289,7 @@ def fails(model: Array, client: int, round_: int) -> Array:
         ({"initial": np.full(D, np.nan)}, tacet.InvalidArgumentError, "parameter 0 is not"),
         ({"initial": [0.0]}, TypeError, "got list"),
         ({"privacy": tacet.Privacy(noise_multiplier=0.0)}, tacet.InvalidArgumentError, "noise"),
+        ({"privacy": tacet.Privacy(noise_stddev=-1.0)}, tacet.InvalidArgumentError, "noise_stddev"),
         ({"privacy": tacet.Privacy(noise_multiplier=1e-3)}, tacet.InvalidArgumentError, "noise"),
         ({"privacy": tacet.Privacy(target_epsilon=-1)}, tacet.InvalidArgumentError, "epsilon"),
         ({"momentum": 1.5}, tacet.InvalidArgumentError, "momentum"),

@@ -87,6 +87,21 @@ def test_all_kinds_with_the_programs_bits(tmp_path: Path) -> None:
     assert [answer.name for answer in release] == [question.keys["name"] for question in QUESTIONS]
 
 
+def test_the_noise_may_be_given_in_clip_norms_or_itself(tmp_path: Path) -> None:
+    tables = {site: rows_of(site) for site in SITES}
+    question = [statistics.count(name="all")]
+    by = {
+        name: statistics.ask(tables, question, out=tmp_path / name, **{name: 8.0})
+        for name in ("noise_multiplier", "noise_stddev")
+    }
+    # One count has clip norm 1: the same noise, the same epsilon.
+    assert by["noise_stddev"].epsilon == by["noise_multiplier"].epsilon
+    with pytest.raises(tacet.InvalidArgumentError, match=r"noise_multiplier 8 and .* 8: give one"):
+        statistics.ask(
+            tables, question, noise_multiplier=8, noise_stddev=8, out=tmp_path / "both"
+        )
+
+
 def test_answers_are_near_the_truth_with_errors(tmp_path: Path) -> None:
     tables = {site: rows_of(site) for site in SITES}
     women = sum(table["sex"].count("f") for table in tables.values())

@@ -25,6 +25,7 @@ absl::StatusOr<double> CalibrateNoise(const FederationOptions& federation,
                                       const CalibrationTarget& target) {
   FederationOptions known = federation;
   known.noise_multiplier = 1;
+  known.noise_stddev.reset();
   TACET_ASSIGN_OR_RETURN(const accounting::FederationPrivacySpec spec, api::PrivacySpecOf(known));
   TACET_ASSIGN_OR_RETURN(const double noise, accounting::CalibrateNoise(spec, TargetOf(target)));
   // Rounded up: the multiplier times the clip norm is never below the noise that was found.

@@ -118,6 +118,17 @@ TEST(GuaranteeTest, RefusalsNameTheOption) {
   options.noise_multiplier = 0;
   EXPECT_EQ(ComputeGuarantee(options).status().message(),
             "noise_multiplier is 0, expected a finite number above 0");
+  options.noise_stddev = 3;
+  EXPECT_EQ(ComputeGuarantee(options).status().message(),
+            "noise_multiplier and noise_stddev are both given: give one of them");
+  options.noise_multiplier.reset();
+  EXPECT_TRUE(ComputeGuarantee(options).ok());
+  options.noise_stddev = -3;
+  EXPECT_EQ(ComputeGuarantee(options).status().message(),
+            "noise_stddev is -3, expected a finite number above 0");
+  options.noise_stddev.reset();
+  EXPECT_EQ(ComputeGuarantee(options).status().message(),
+            "noise_multiplier and noise_stddev are both missing: give one of them");
   options = SmallOptions();
   options.delta = 1;
   EXPECT_EQ(ComputeGuarantee(options).status().code(), absl::StatusCode::kInvalidArgument);

@@ -42,7 +42,8 @@ dp::MechanismParams MechanismOf(const FederationOptions& options) {
   return {.clip_norm = options.clip_norm,
           .coordinate_bound =
               options.coordinate_bound == 0 ? options.clip_norm : options.coordinate_bound,
-          .noise_stddev = options.noise_multiplier * options.clip_norm,
+          .noise_stddev = options.noise_stddev.value_or(options.noise_multiplier.value_or(0) *
+                                                        options.clip_norm),
           .scale = options.scale};
 }
 
@@ -70,7 +71,13 @@ absl::Status CheckOptions(const FederationOptions& options) {
         "cohorts without dummy uploads");
   }
   TACET_RETURN_IF_ERROR(CheckPositive(options.clip_norm, "clip_norm"));
-  TACET_RETURN_IF_ERROR(CheckPositive(options.noise_multiplier, "noise_multiplier"));
+  if (options.noise_multiplier.has_value() == options.noise_stddev.has_value()) {
+    return base::InvalidArgument("noise_multiplier and noise_stddev are both {}: give one of them",
+                                 options.noise_stddev.has_value() ? "given" : "missing");
+  }
+  TACET_RETURN_IF_ERROR(options.noise_stddev.has_value()
+                            ? CheckPositive(*options.noise_stddev, "noise_stddev")
+                            : CheckPositive(*options.noise_multiplier, "noise_multiplier"));
   if (options.coordinate_bound != 0) {
     return CheckPositive(options.coordinate_bound, "coordinate_bound");
   }

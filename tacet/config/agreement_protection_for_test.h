@@ -27,7 +27,7 @@ struct Protection {
   double epsilon = 0;
   double delta = 0;
   uint64_t colluders = 0, appearances = 0, min_participants = 0;
-  uint64_t seats = 0, corrupt = 0, packing = 0, dimension = 0;
+  uint64_t seats = 0, corrupt = 0, packing = 0;
   bool hides_participation = false;
   accounting::Unit unit = accounting::Unit::kClient;
   accounting::Neighbouring neighbouring = accounting::Neighbouring::kReplaceOne;
@@ -46,7 +46,6 @@ inline Protection ProtectionOf(const RunConfig& config, const agreement::Manifes
                  .seats = agreed.committee.seats,
                  .corrupt = agreed.committee.corrupt,
                  .packing = agreed.committee.packing,
-                 .dimension = agreed.dimension,
                  .hides_participation = agreed.sampling.dummy_uploads,
                  .unit = agreed.privacy.unit,
                  .neighbouring = agreed.privacy.neighbouring,
@@ -88,7 +87,6 @@ inline std::string WeakerThan(const Protection& base, const Protection& now) {
   if (now.seats < base.seats) return "seats";
   if (now.corrupt < base.corrupt) return "corrupt seats";
   if (now.packing > base.packing) return "packing";
-  if (now.dimension < base.dimension) return "dimension";
   if (base.hides_participation && !now.hides_participation) return "dummy uploads";
   if (now.unit != base.unit) return "unit";
   if (now.neighbouring != base.neighbouring) return "neighbours";

@@ -143,7 +143,6 @@ policy::SitePolicy Equal(const RunConfig& config) {
           .committee_corrupt = agreed.committee.corrupt,
           .committee_packing = agreed.committee.packing,
           .dummy_uploads = agreed.sampling.dummy_uploads,
-          .parameters = agreed.dimension,
           .records = 500,
           .columns = *DataUseOf(config, "north", 500)->columns,
           .person_column = config.data.csv_person_column,

@@ -125,8 +125,6 @@ class Checks {
       Violate("federation.dummy_uploads",
               "federation.dummy_uploads is false: it would be seen when this site takes part");
     }
-    AtLeast("model.parameters", policy_.parameters, agreed_.dimension,
-            "the number of federated parameters");
   }
 
   void Data() {

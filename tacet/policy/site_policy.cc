@@ -170,7 +170,6 @@ absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_vie
   keys.Need("federation.committee_corrupt", policy.committee_corrupt);
   keys.Take("federation.committee_packing", policy.committee_packing);
   keys.Take("federation.dummy_uploads", policy.dummy_uploads);
-  keys.Take("model.parameters", policy.parameters);
   keys.Need("data.records", policy.records);
   keys.Need("data.columns", policy.columns);
   keys.Take("data.person_column", policy.person_column);

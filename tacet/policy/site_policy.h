@@ -43,8 +43,6 @@ struct SitePolicy {
   uint32_t committee_corrupt = 0;  // least
   uint32_t committee_packing = 0;  // most; 0: any
   bool dummy_uploads = false;      // true: needed
-  // [model]
-  uint64_t parameters = 0;  // least
   // [data]
   uint64_t records = 0;                   // least, at this site
   std::vector<std::string> columns = {};  // that may be used

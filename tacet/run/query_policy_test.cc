@@ -332,7 +332,6 @@ std::string WeakerTerms(const agreement::Manifest& manifest, const config::RunCo
   config::Protection now = config::ProtectionOf(config, manifest, agreed);
   now.columns.clear();
   now.person_column = guaranteed.person_column;
-  now.dimension = guaranteed.dimension;  // it is the query's, no limit of this policy
   // Units give vectors of the norm 1, and all of them do.
   if (manifest.spec().mechanism.clip_norm < 1) return "clip norm";
   if (manifest.spec().sampling.record_rate < 1) return "rate";

@@ -11,7 +11,9 @@
 namespace tacet::app::privacy {
 
 void PlannedFederation::Register(program::Options& options) {
-  options.AddUint("clients", "M, number of clients in the federation", &spec_.sampling.clients);
+  options.AddUint("clients",
+                  "M, number of clients in the federation; for --unit person or record of sites",
+                  &spec_.sampling.clients);
   options.AddUint("cohort", "K, number of clients drawn for a round", &spec_.sampling.cohort);
   options.AddUint("rounds", "T, number of rounds, counting every attempt", &rounds_);
   options.AddDouble("clip-norm", "S, the L2 clip norm of a contribution",
@@ -52,7 +54,6 @@ void PlannedFederation::Register(program::Options& options) {
                   &spec_.sampling.dummy_uploads);
   options.AddChoice("unit", "unit of privacy: whose data the guarantee hides",
                     {"client", "person", "record"}, &unit_);
-  options.AddUint("sites", "the same as --clients, for --unit person or record", &sites_);
   options.AddDouble("record-rate", "q_r, probability with which a site draws a record",
                     &spec_.sampling.record_rate);
   options.AddUint("appearances", "largest number of sites at which one person or record appears",
@@ -84,9 +85,6 @@ absl::StatusOr<accounting::FederationPrivacySpec> PlannedFederation::Read(Varied
   TACET_ASSIGN_OR_RETURN(spec.privacy.neighbouring, accounting::ParseNeighbouring(neighbouring_));
   TACET_ASSIGN_OR_RETURN(spec.privacy.unit, accounting::ParseUnit(unit_));
   TACET_ASSIGN_OR_RETURN(spec.mechanism.sampler, dp::ParseGaussianSampler(sampler_));
-  if (sites_ > 0) {
-    spec.sampling.clients = sites_;
-  }
   TACET_RETURN_IF_ERROR(SetNoise(varied, spec));
   if (rounds_.has_value() == (varied == Varied::kRounds)) {
     return rounds_ ? base::InvalidArgument("--rounds is what this command varies: leave it out")
@@ -117,10 +115,8 @@ absl::Status PlannedFederation::SetNoise(Varied varied,
     return absl::OkStatus();
   }
   if (noise_multiplier_.has_value() == noise_stddev_.has_value()) {
-    return noise_stddev_
-               ? base::InvalidArgument(
-                     "--noise-multiplier and --noise-stddev are both given: leave out one")
-               : base::InvalidArgument("--noise-multiplier is missing");
+    return base::InvalidArgument("--noise-multiplier and --noise-stddev are both {}: give one",
+                                 noise_stddev_ ? "given" : "missing");
   }
   if (noise_multiplier_ && !(*noise_multiplier_ >= 0 && std::isfinite(*noise_multiplier_))) {
     return base::InvalidArgument("--noise-multiplier is {}, expected a finite number of 0 or more",

@@ -44,7 +44,6 @@ class PlannedFederation {
   std::string sampling_ = "default";
   std::string neighbouring_ = "replace-one";
   std::string unit_ = "client";
-  uint64_t sites_ = 0;
   double availability_ = 1;
 };
 

@@ -185,7 +185,7 @@ TEST(PrivacyCommandTest, RecordsAreTheUnitOfHospitals) {
                                      "record",
                                      "--record-rate",
                                      "0.1",
-                                     "--sites",
+                                     "--clients",
                                      "4",
                                      "--noise-multiplier",
                                      "3",
@@ -244,7 +244,8 @@ TEST(PrivacyCommandTest, TheNoiseIsGivenOnceInClipNormsOrItself) {
   EXPECT_EQ(printed({"--noise-multiplier", "6"}), printed({"--noise-stddev", "3"}));
   EXPECT_THAT(printed({"--noise-multiplier", "6", "--noise-stddev", "3"}, 1),
               HasSubstr("both given"));
-  EXPECT_THAT(printed({}, 1), HasSubstr("--noise-multiplier is missing"));
+  EXPECT_THAT(printed({}, 1),
+              HasSubstr("--noise-multiplier and --noise-stddev are both missing: give one"));
   EXPECT_THAT(printed({"--noise", "6"}, 2), HasSubstr("unknown flag `--noise`"));
 }
 
