@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -263,6 +264,42 @@ TEST_F(LedgerFolderTest, HomesThatStartAtOnceMakeOneLedger) {
   }
   EXPECT_EQ(ChargesOn(kMain), 40u);
   EXPECT_EQ(LedgerFolder::LedgersIn(folder_)->size(), 1u);
+}
+
+// Processes that begin with one new home at the same time, half of them for another population,
+// before anything is charged: the home charges one population, whichever is first.
+TEST_F(LedgerFolderTest, AHomeThatStartsTwiceAtOnceChargesOnePopulation) {
+  for (int again = 0; again < 5; ++again) {
+    fs::remove_all(root_);
+    int gate[2];
+    ASSERT_EQ(::pipe(gate), 0);
+    std::vector<pid_t> children;
+    for (int number = 0; number < 6; ++number) {
+      const pid_t child = fork();
+      if (child == 0) {
+        ::close(gate[1]);
+        char end;
+        (void)!::read(gate[0], &end, 1);  // until the gate is closed
+        const Opened ledger = Open("north", number % 2 == 0 ? kMain : "staff");
+        const bool as_said = ledger.ok() || ledger.status().code() == kRefused;
+        _exit(!as_said ? 2 : ledger.ok() ? number % 2 : 3);
+      }
+      children.push_back(child);
+    }
+    ::close(gate[0]);
+    ::close(gate[1]);
+    std::map<int, int> ended;
+    for (const pid_t child : children) {
+      int status = 0;
+      waitpid(child, &status, 0);
+      ++ended[WEXITSTATUS(status)];
+    }
+    EXPECT_EQ(ended[2], 0);
+    EXPECT_EQ(ended[3], 3) << "refused";
+    EXPECT_TRUE((ended[0] == 3) != (ended[1] == 3));
+    EXPECT_EQ(LedgerFolder::LedgersIn(folder_)->size(), 1u);
+    EXPECT_TRUE(fs::exists(LedgerOf(ended[0] == 3 ? kMain : "staff")));
+  }
 }
 
 }  // namespace
