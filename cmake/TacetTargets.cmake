@@ -17,7 +17,7 @@ set(TACET_COMMON_HEADERS_WARNINGS "${TACET_PRECOMPILED_WARNINGS}" "$<$<CXX_COMPI
 function(tacet_common_headers name)
   # Cryptography and arithmetic stay by themselves: kernels are compiled for several processors, and no
   # name of one file may be taken for that of another.
-  if(NOT name MATCHES "^tacet_(crypto|ring|he|dp|models)$")
+  if(NOT name MATCHES "^tacet_(crypto|ring|he|dp|models|lab_kernels)$")
     tacet_unity(${name})
   endif()
   set(optimisation "")
@@ -145,6 +145,18 @@ function(tacet_test name)
   else()
     gtest_discover_tests(${name} TEST_PREFIX "${prefix}" DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
                          PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})
+  endif()
+endfunction()
+
+# tacet_program_test(<name> ...): a tacet_test() that runs the programs as their users do.
+function(tacet_program_test name)
+  tacet_test(${name} ${ARGN} DEPS tacet::app_attack tacet::app_simulate)
+  if(TARGET ${name})
+    target_compile_definitions(${name} PRIVATE TACET_PROGRAM="$<TARGET_FILE:tacet>")
+    add_dependencies(${name} tacet)
+    if(TARGET tacet-server)
+      add_dependencies(${name} tacet-server)
+    endif()
   endif()
 endfunction()
 

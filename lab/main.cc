@@ -7,6 +7,7 @@
 
 #include "lab/baselines/baselines_command.h"
 #include "lab/bench/bench_command.h"
+#include "lab/kernels/conv_network.h"
 #ifdef TACET_WITH_NETWORK
 #include "lab/load/load_command.h"
 #endif
@@ -21,6 +22,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "tacet-lab: {}\n", tacet::base::Message(status));
     return 2;
   }
+  tacet::lab::kernels::RegisterConvForm();
   const std::string version = app::program::FullVersion();
   std::vector<std::unique_ptr<app::program::Command>> commands;
   commands.push_back(app::reproduce::NewReproduceCommand());

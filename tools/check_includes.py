@@ -73,6 +73,7 @@ PROGRAM_ARROWS = {
 LAB_ARROWS = {
     "baselines": [],
     "bench": [],
+    "kernels": [],
     "load": [],
     "reproduce": ["bench"],
 }
@@ -89,7 +90,7 @@ PUBLIC_FOLDER = "api"
 USERS = ["include", "examples"]
 
 # What a folder outside tacet/ may include besides tacet/ and itself.
-ALSO = {"lab": ["apps"], "tests": ["apps"], "fuzz": ["apps"]}
+ALSO = {"lab": ["apps", "tests"], "tests": ["apps"], "fuzz": ["apps"]}
 
 # An epsilon is computed in one place: accountants are for each other, for tests and for that file.
 ACCOUNTANT = re.compile(r"tacet/accounting/\w+_accountant\.(h|cc)")
@@ -137,7 +138,7 @@ def below(folder):
 
 def folder_in(top, parts):
     """The folder of `top` that a path from the root belongs to, None for main.cc and all others."""
-    if parts[0] != top or parts[-1] in ("main.cc", "CMakeLists.txt"):
+    if parts[0] != top or len(parts) < 3 or parts[-1] in ("main.cc", "CMakeLists.txt"):
         return None
     return "/".join(parts[1:-1])
 
@@ -192,7 +193,7 @@ def check_file(root, path, users_of_once):
                 yield f"{where}: {top}/ must not include {included[0]}/"
             for outer, arrows in (("apps", PROGRAM_ARROWS), ("lab", LAB_ARROWS)):
                 user, used = folder_in(outer, relative.parts), folder_in(outer, included)
-                if (user in arrows and included[0] == outer
+                if (user in arrows and included[0] == outer and used is not None
                         and used not in reachable(arrows, [user])):
                     yield f"{where}: {outer}/{user} must not include {'/'.join(included[:-1])}"
             continue

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tacet/base/status.h"
-#include "tacet/models/conv_network.h"
 #include "tacet/models/network_form.h"
 #include "tacet/models/onednn_network.h"
 #include "tacet/models/softmax.h"
@@ -12,12 +11,12 @@
 namespace tacet::models {
 
 absl::Status CheckPrecision(const Architecture& architecture, Precision precision) {
-  if (precision != Precision::kBf16 || ConvFormOf(architecture, precision).has_value()) {
+  if (precision != Precision::kBf16 || FindRegisteredForm(architecture, precision).has_value()) {
     return absl::OkStatus();
   }
   return base::InvalidArgument(
-      "precision bf16 needs model femnist-cnn or femnist-cnn-norm and a processor with AVX-512 and "
-      "bf16 products (of vectors or tiles) that TACET_SIMD does not forbid");
+      "precision is bf16, and this program has no code in bf16 for this model on this processor: "
+      "set it to auto or f32");
 }
 
 Network::Network(const Architecture& architecture, uint32_t max_batch, Mode mode,
@@ -35,12 +34,9 @@ absl::StatusOr<std::unique_ptr<Network>> Network::Create(const Architecture& arc
                                                          const NetworkOptions& options) {
   if (max_batch < 1) return base::InvalidArgument("a network needs batches of at least 1");
   TACET_RETURN_IF_ERROR(CheckPrecision(architecture, options.precision));
-  const std::optional<ConvForm> conv =
-      options.onednn ? std::nullopt : ConvFormOf(architecture, options.precision);
-  if (conv.has_value()) {
-    return std::unique_ptr<Network>(
-        new Network(architecture, max_batch, mode,
-                    NewConvNetwork(architecture, max_batch, mode, *conv), ConvFormName(*conv)));
+  if (const auto registered = FindRegisteredForm(architecture, options.precision)) {
+    return std::unique_ptr<Network>(new Network(
+        architecture, max_batch, mode, registered->create(max_batch, mode), registered->name));
   }
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<NetworkForm> form,
                          NewOnednnNetwork(architecture, max_batch, mode));

@@ -16,10 +16,9 @@ namespace tacet::models {
 
 // Number format of products; parameters and sums are always f32.
 enum class Precision {
-  kAuto,  // bf16 where it is the faster one: on tiles (AMX); else f32
-  kF32,   // femnist-cnn (-norm too) in our own kernels on AVX-512, everything else in oneDNN
-  kBf16,  // femnist-cnn (-norm too): its convolutions on tiles, or the second one's forward pass in
-          // dot products of vectors
+  kAuto,  // the one with which a registered form is fastest here; else f32
+  kF32,
+  kBf16,  // in registered forms only (network_form.h)
 };
 
 // InvalidArgument unless auto, f32 or bf16.
@@ -28,10 +27,9 @@ std::string_view PrecisionName(Precision precision);
 
 struct NetworkOptions {
   Precision precision = Precision::kAuto;
-  bool onednn = false;  // not our own kernels, also where they would fit; f32 only
 };
 
-// InvalidArgument when this processor or TACET_SIMD does not allow it for the architecture.
+// InvalidArgument for bf16 where no registered form has it for the architecture here.
 absl::Status CheckPrecision(const Architecture& architecture, Precision precision);
 
 class NetworkForm;
@@ -45,8 +43,8 @@ class Network {
  public:
   enum class Mode { kInference, kTraining };
 
-  // For batches of 1 to `max_batch` samples. InvalidArgument when bf16 is asked for where it cannot
-  // be had.
+  // For batches of 1 to `max_batch` samples, in a registered form or else in oneDNN.
+  // InvalidArgument when bf16 is asked for where it cannot be had.
   static absl::StatusOr<std::unique_ptr<Network>> Create(const Architecture& architecture,
                                                          uint32_t max_batch, Mode mode,
                                                          const NetworkOptions& options = {});
@@ -70,7 +68,7 @@ class Network {
   // gradient of the mean softmax cross-entropy. Training mode only; every label < classes.
   absl::Status Step(std::span<const uint32_t> labels, float learning_rate);
 
-  // Name of the implementation: conv-f32, conv-bf16, conv-amx or onednn.
+  // Name of the implementation: onednn, or that of a registered form.
   std::string_view form() const { return form_name_; }
 
  private:

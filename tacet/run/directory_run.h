@@ -37,7 +37,7 @@ struct DirectoryRun {
   uint64_t processes = 1;
   bool publish_evaluation = true;
   std::optional<double> most_frequent_class = {};
-  std::string form;  // of the network: conv-f32, conv-bf16, conv-amx, onednn or external
+  std::string form;  // of the network: onednn, a registered form's name, or external
   // Asked after every checkpoint: true ends the run there.
   std::function<bool()> stop;
   // Told of each round after it was written; nothing: nobody is told.

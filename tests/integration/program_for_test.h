@@ -62,9 +62,6 @@ class ProgramTest : public ::testing::Test {
     return WaitFor(child);
   }
 
-  // Runs `tacet-lab ARGUMENTS`.
-  Outcome Lab(std::vector<std::string> arguments) { return Run(TACET_LAB, std::move(arguments)); }
-
   // Runs `program` with what `arguments` gives each time and kills it at random moments until it
   // ends by itself. A machine so fast that it ends before the third kill starts again, after
   // `clear`, and is killed sooner.

@@ -56,7 +56,6 @@ class SimulateCommand : public program::Command {
         &threads_);
     options.AddString("parameters", "encryption scheme: compact, paper or paper-secret-key",
                       &parameters_);
-    options.AddString("precision", "precision of training: auto, f32 or bf16", &precision_);
     options.AddUint(
         "seed", "seed of initialisation, split and batches; it never fixes cohorts, noise or keys",
         &seed_);
@@ -142,7 +141,6 @@ class SimulateCommand : public program::Command {
     TACET_RETURN_IF_ERROR(set("federation.rounds", rounds_));
     TACET_RETURN_IF_ERROR(set("run.threads", threads_));
     TACET_RETURN_IF_ERROR(set("aggregation.parameters", parameters_));
-    TACET_RETURN_IF_ERROR(set("training.precision", precision_));
     TACET_RETURN_IF_ERROR(set("run.seed", seed_));
     TACET_RETURN_IF_ERROR(set("privacy.budget_epsilon", budget_epsilon_));
     TACET_RETURN_IF_ERROR(set("run.insecure_seed", insecure_seed_));
@@ -157,9 +155,9 @@ class SimulateCommand : public program::Command {
     if (!out_.has_value()) {
       return base::InvalidArgument("--resume needs --out with the directory of the run");
     }
-    const bool others = config_path_ || rounds_ || parameters_ || precision_ || seed_ ||
-                        insecure_seed_ || budget_epsilon_ || no_encryption_ || no_noise_ ||
-                        no_clip_ || no_quantisation_;
+    const bool others = config_path_ || rounds_ || parameters_ || seed_ || insecure_seed_ ||
+                        budget_epsilon_ || no_encryption_ || no_noise_ || no_clip_ ||
+                        no_quantisation_;
     if (others) {
       return base::InvalidArgument(
           "a resumed run keeps its settings: beside --out, only --data, --threads and --json can "
@@ -230,7 +228,7 @@ class SimulateCommand : public program::Command {
     fmt::print("            {}\n", accounting::kWhyLedgersDiffer);
   }
 
-  std::optional<std::string> config_path_, data_, out_, parameters_, precision_;
+  std::optional<std::string> config_path_, data_, out_, parameters_;
   std::optional<uint64_t> rounds_, threads_, seed_, insecure_seed_;
   std::optional<double> budget_epsilon_;
   bool resume_ = false;

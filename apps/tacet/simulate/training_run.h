@@ -54,7 +54,7 @@ class TrainingRun {
   base::TextSink out_;
   simulation::RankGroup& ranks_;
   double most_frequent_class_ = 0;
-  std::string form_;  // of the network: conv-f32, conv-bf16, conv-amx or onednn
+  std::string form_;  // of the network: onednn or a registered form's name
   std::vector<std::string> labels_;
   std::unique_ptr<trainer::Learner> learner_;
   simulation::LocalChannel channel_;

@@ -1,4 +1,4 @@
-#include "tacet/models/conv_first.h"
+#include "lab/kernels/conv_first.h"
 
 #include <cmath>
 #include <utility>
@@ -7,12 +7,12 @@
 #include "fmt/core.h"
 #include "gtest/gtest.h"
 
+#include "lab/kernels/aligned_buffer.h"
+#include "lab/kernels/conv_kernels.h"
 #include "tacet/base/cpu.h"
 #include "tacet/crypto/seeded_random.h"
-#include "tacet/models/aligned_buffer.h"
-#include "tacet/models/conv_kernels.h"
 
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 namespace {
 
 // A multiple of 1/64 in [-1, 1]: a bf16 value, and sums of products of some are exact in f32.
@@ -63,4 +63,4 @@ INSTANTIATE_TEST_SUITE_P(Images, FirstTest,
                          });
 
 }  // namespace
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv

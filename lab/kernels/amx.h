@@ -4,19 +4,19 @@
 // are (Intel's Software Developer's Manual, TDPBF16PS). Only for base::Target::kAmxBf16.
 //
 // Each step here is two tiles by two, four products: of what it loads every tile is used twice.
-#ifndef TACET_MODELS_AMX_H_
-#define TACET_MODELS_AMX_H_
+#ifndef TACET_LAB_KERNELS_AMX_H_
+#define TACET_LAB_KERNELS_AMX_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-#include "tacet/models/avx512.h"
+#include "lab/kernels/avx512.h"
 
 #define TACET_AMX TACET_AVX512 ",avx512bf16,amx-tile,amx-bf16"
 
 TACET_BEFORE_NAMESPACE(TACET_AMX);
-namespace tacet::models::amx {
+namespace tacet::lab::kernels::amx {
 
 inline constexpr size_t kTileRows = 16;
 inline constexpr size_t kTileDepth = 32;                     // bf16 values in a row
@@ -88,7 +88,7 @@ HWY_INLINE void AddProducts(const uint16_t* left0, const uint16_t* left1, size_t
   _tile_dpbf16ps(3, 5, 7);
 }
 
-}  // namespace tacet::models::amx
+}  // namespace tacet::lab::kernels::amx
 TACET_AFTER_NAMESPACE();
 
-#endif  // TACET_MODELS_AMX_H_
+#endif  // TACET_LAB_KERNELS_AMX_H_

@@ -1,6 +1,6 @@
 // Aligned memory for vector code.
-#ifndef TACET_MODELS_ALIGNED_BUFFER_H_
-#define TACET_MODELS_ALIGNED_BUFFER_H_
+#ifndef TACET_LAB_KERNELS_ALIGNED_BUFFER_H_
+#define TACET_LAB_KERNELS_ALIGNED_BUFFER_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace tacet::models {
+namespace tacet::lab::kernels {
 
 // `size` zeros, aligned to a page.
 template <typename T>
@@ -37,6 +37,6 @@ class AlignedBuffer {
   T* data_;
 };
 
-}  // namespace tacet::models
+}  // namespace tacet::lab::kernels
 
-#endif  // TACET_MODELS_ALIGNED_BUFFER_H_
+#endif  // TACET_LAB_KERNELS_ALIGNED_BUFFER_H_

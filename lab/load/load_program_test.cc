@@ -7,15 +7,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lab/lab_program_for_test.h"
 #include "tacet/base/json.h"
-#include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
 namespace {
 
 using ::testing::HasSubstr;
 
-class LoadTest : public ProgramTest {
+class LoadTest : public LabProgramTest {
  protected:
   // Five members, three of them a round.
   Outcome Load(std::vector<std::string> more) {

@@ -1,15 +1,15 @@
 // First convolution of femnist-cnn with its ReLU and pool, forward. There is one class for each
 // instruction set that computes the products; all classes have the same interface.
-#ifndef TACET_MODELS_CONV_FIRST_H_
-#define TACET_MODELS_CONV_FIRST_H_
+#ifndef TACET_LAB_KERNELS_CONV_FIRST_H_
+#define TACET_LAB_KERNELS_CONV_FIRST_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "tacet/models/aligned_buffer.h"
-#include "tacet/models/conv_kernels.h"
+#include "lab/kernels/aligned_buffer.h"
+#include "lab/kernels/conv_kernels.h"
 
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 
 // On vectors, in f32; MapValue is what the first map is kept in (float, or uint16_t for bf16).
 template <typename MapValue>
@@ -57,6 +57,6 @@ class TileFirst {
   AlignedBuffer<float> sums_;        // [pool][q][c]
 };
 
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv
 
-#endif  // TACET_MODELS_CONV_FIRST_H_
+#endif  // TACET_LAB_KERNELS_CONV_FIRST_H_

@@ -1,11 +1,11 @@
 // Dense layers in AVX-512, f32: y = W x + b with W as [output][input], the flat vector's own order.
 // Every sum is formed in an order that does not depend on the batch.
-#ifndef TACET_MODELS_DENSE_KERNELS_H_
-#define TACET_MODELS_DENSE_KERNELS_H_
+#ifndef TACET_LAB_KERNELS_DENSE_KERNELS_H_
+#define TACET_LAB_KERNELS_DENSE_KERNELS_H_
 
 #include <cstddef>
 
-namespace tacet::models::dense {
+namespace tacet::lab::kernels::dense {
 
 inline constexpr size_t kUnit = 64;  // inputs come in multiples of this
 
@@ -26,6 +26,6 @@ void Forward(const Sizes& sizes, const float* x, const float* weights, const flo
 void Backward(const Sizes& sizes, const float* x, const float* y_gradients, float learning_rate,
               float* weights, float* biases, float* x_gradients, float* scratch);
 
-}  // namespace tacet::models::dense
+}  // namespace tacet::lab::kernels::dense
 
-#endif  // TACET_MODELS_DENSE_KERNELS_H_
+#endif  // TACET_LAB_KERNELS_DENSE_KERNELS_H_

@@ -2,24 +2,24 @@
 #include <algorithm>
 #include <array>
 
-#include "tacet/models/amx.h"
-#include "tacet/models/bf16_avx512.h"
-#include "tacet/models/conv_avx512.h"
-#include "tacet/models/conv_second.h"
+#include "lab/kernels/amx.h"
+#include "lab/kernels/bf16_avx512.h"
+#include "lab/kernels/conv_avx512.h"
+#include "lab/kernels/conv_second.h"
 
 TACET_BEFORE_NAMESPACE(TACET_AMX);
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 namespace {
 
-using models::amx::AddProducts;
-using models::amx::kRowBytes;
-using models::amx::kTileDepth;
-using models::amx::kTileRows;
-using models::amx::kTileSize;
-using models::amx::LoadSums;
-using models::amx::StoreSums;
-using models::amx::UseTiles;
-using models::amx::ZeroSums;
+using amx::AddProducts;
+using amx::kRowBytes;
+using amx::kTileDepth;
+using amx::kTileRows;
+using amx::kTileSize;
+using amx::LoadSums;
+using amx::StoreSums;
+using amx::UseTiles;
+using amx::ZeroSums;
 
 constexpr size_t kHalf = kSecondMaps / 2;  // output channels of a step
 
@@ -96,8 +96,7 @@ void TileSecond::Prepare(const float* weights) {
         for (size_t o = 0; o < kHalf; o += 2, to += kTileDepth) {
           const float* from =
               weights + ((b * kSecondMaps + half * kHalf + o) * kSecondTaps + k) * kLanes;
-          _mm512_store_si512(
-              to, models::bf16::Interleave(Load(from), Load(from + kSecondTaps * kLanes)));
+          _mm512_store_si512(to, bf16::Interleave(Load(from), Load(from + kSecondTaps * kLanes)));
         }
       }
     }
@@ -145,7 +144,7 @@ void TileSecond::ForwardBox(const Box& box, const Map* map, const float* biases,
       }
     }
   }
-  models::amx::ReleaseTiles();
+  amx::ReleaseTiles();
 }
 
 void TileSecond::StoreByChannel(size_t sample, float* outputs) {
@@ -232,9 +231,9 @@ void TileSecond::SpreadByPlace(size_t sample, const float* output_gradients) {
       const size_t corner = (2 * i + 1) * sizes_.map_stride + 2 * j + 1;
       for (size_t half = 0; half < 2; ++half) {
         const float* from = output_gradients + half * kHalf * positions + i * sizes_.cols2 + j;
-        const __m512i values = models::bf16::Round(
-            _mm512_i32gather_ps(step, from, sizeof(float)),
-            _mm512_i32gather_ps(step, from + kLanes * positions, sizeof(float)));
+        const __m512i values =
+            bf16::Round(_mm512_i32gather_ps(step, from, sizeof(float)),
+                        _mm512_i32gather_ps(step, from + kLanes * positions, sizeof(float)));
         const __m256i won =
             _mm256_load_si256(reinterpret_cast<const __m256i*>(winners + half * kHalf));
         uint16_t* to = by_place_.data() + half * plane_ * kHalf + corner * kHalf;
@@ -265,7 +264,7 @@ void TileSecond::SpreadByChannel(size_t sample, const float* output_gradients,
         const __m512i won = _mm512_maskz_loadu_epi32(some, winners + at);
         const __mmask16 alive = _mm512_cmplt_epu32_mask(won, _mm512_set1_epi32(kNoWinner));
         sum = _mm512_add_ps(sum, _mm512_maskz_mov_ps(alive, g));
-        const __m512i rounded = models::bf16::RoundUpper(g);
+        const __m512i rounded = bf16::RoundUpper(g);
         for (int r = 0; r < 2; ++r) {
           // A pool's two values in a row are one lane.
           const __mmask16 left = _mm512_cmpeq_epi32_mask(won, _mm512_set1_epi32(2 * r));
@@ -332,7 +331,7 @@ void TileSecond::AddWeightGradients(float* weight_gradients) {
       }
     }
   }
-  models::amx::ReleaseTiles();
+  amx::ReleaseTiles();
 }
 
 void TileSecond::DataGradient(float* map_gradients) {
@@ -364,7 +363,7 @@ void TileSecond::DataGradient(float* map_gradients) {
       }
     }
   }
-  models::amx::ReleaseTiles();
+  amx::ReleaseTiles();
 }
 
 void TileSecond::Backward(size_t sample, const BlankRegions&, const Map* map, const float*,
@@ -377,5 +376,5 @@ void TileSecond::Backward(size_t sample, const BlankRegions&, const Map* map, co
   DataGradient(map_gradients);
 }
 
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv
 TACET_AFTER_NAMESPACE();

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "tacet/models/avx512.h"
-#include "tacet/models/dense_kernels.h"
+#include "lab/kernels/avx512.h"
+#include "lab/kernels/dense_kernels.h"
 
 TACET_BEFORE_NAMESPACE(TACET_AVX512);
-namespace tacet::models::dense {
+namespace tacet::lab::kernels::dense {
 namespace {
 
 constexpr size_t kLanes = 16;
@@ -195,5 +195,5 @@ void Backward(const Sizes& sizes, const float* x, const float* y_gradients, floa
   }
 }
 
-}  // namespace tacet::models::dense
+}  // namespace tacet::lab::kernels::dense
 TACET_AFTER_NAMESPACE();

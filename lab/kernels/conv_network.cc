@@ -1,18 +1,25 @@
-#include "tacet/models/conv_network.h"
+#include "lab/kernels/conv_network.h"
 
 #include <algorithm>
+#include <memory>
+#include <string_view>
 #include <vector>
 
+#include "lab/kernels/aligned_buffer.h"
+#include "lab/kernels/conv_first.h"
+#include "lab/kernels/conv_kernels.h"
+#include "lab/kernels/conv_second.h"
+#include "lab/kernels/dense_kernels.h"
 #include "tacet/base/cpu.h"
-#include "tacet/models/aligned_buffer.h"
-#include "tacet/models/conv_first.h"
-#include "tacet/models/conv_kernels.h"
-#include "tacet/models/conv_second.h"
-#include "tacet/models/dense_kernels.h"
 #include "tacet/models/layer_norm.h"
 
-namespace tacet::models {
+namespace tacet::lab::kernels {
 namespace {
+
+using models::Architecture;
+using models::Layer;
+using models::LayerKind;
+using models::NormShape;
 
 bool IsConvolution(const Layer& layer, uint64_t inputs, uint64_t kernel, uint64_t outputs) {
   return layer.kind == LayerKind::kConvolution && layer.input.channels == inputs &&
@@ -31,7 +38,7 @@ bool HasNorms(const std::vector<Layer>& layers) {
 
 // First, Second: forms of the convolutions (conv_first.h, conv_second.h).
 template <typename First, typename Second>
-class ConvNetwork final : public NetworkForm {
+class ConvNetwork final : public models::NetworkForm {
   using Map = typename First::Map;
 
  public:
@@ -281,44 +288,31 @@ bool Fits(const Architecture& architecture) {
          layers[HasNorms(layers) ? 7 : 6].output.size() % dense::kUnit == 0;
 }
 
+template <typename First, typename Second>
+models::RegisteredForm FormOf(std::string_view name, const models::Architecture& architecture) {
+  return {.name = name, .create = [architecture](uint32_t max_batch, models::Network::Mode mode) {
+            return std::make_unique<ConvNetwork<First, Second>>(
+                architecture, max_batch, mode == models::Network::Mode::kTraining);
+          }};
+}
+
 }  // namespace
 
-std::string_view ConvFormName(ConvForm form) {
-  switch (form) {
-    case ConvForm::kF32:
-      return "conv-f32";
-    case ConvForm::kDotProducts:
-      return "conv-bf16";
-    case ConvForm::kTiles:
-      return "conv-amx";
-  }
-  return "unknown";
-}
-
-std::optional<ConvForm> ConvFormOf(const Architecture& architecture, Precision precision) {
+std::optional<models::RegisteredForm> FindConvForm(const models::Architecture& architecture,
+                                                   models::Precision precision) {
+  using enum models::Precision;
   if (!base::MayUse(base::Target::kAvx512) || !Fits(architecture)) return std::nullopt;
-  if (precision != Precision::kF32 && base::MayUse(base::Target::kAmxBf16)) return ConvForm::kTiles;
-  if (precision != Precision::kBf16) return ConvForm::kF32;
-  if (base::MayUse(base::Target::kAvx512Bf16)) return ConvForm::kDotProducts;
-  return std::nullopt;
-}
-
-std::unique_ptr<NetworkForm> NewConvNetwork(const Architecture& architecture, uint32_t max_batch,
-                                            Network::Mode mode, ConvForm form) {
-  const bool training = mode == Network::Mode::kTraining;
-  const auto create = [&]<typename First, typename Second>() {
-    return std::make_unique<ConvNetwork<First, Second>>(architecture, max_batch, training);
-  };
-  using namespace conv;
-  switch (form) {
-    case ConvForm::kTiles:
-      return create.template operator()<TileFirst, TileSecond>();
-    case ConvForm::kDotProducts:
-      return create.template operator()<VectorFirst<uint16_t>, VectorSecond<uint16_t>>();
-    case ConvForm::kF32:
-      break;
+  if (precision != kF32 && base::MayUse(base::Target::kAmxBf16)) {
+    return FormOf<conv::TileFirst, conv::TileSecond>("conv-amx", architecture);
   }
-  return create.template operator()<VectorFirst<float>, VectorSecond<float>>();
+  if (precision != kBf16) {
+    return FormOf<conv::VectorFirst<float>, conv::VectorSecond<float>>("conv-f32", architecture);
+  }
+  if (!base::MayUse(base::Target::kAvx512Bf16)) return std::nullopt;
+  return FormOf<conv::VectorFirst<uint16_t>, conv::VectorSecond<uint16_t>>("conv-bf16",
+                                                                           architecture);
 }
 
-}  // namespace tacet::models
+void RegisterConvForm() { models::RegisterNetworkForms(&FindConvForm); }
+
+}  // namespace tacet::lab::kernels

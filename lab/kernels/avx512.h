@@ -1,8 +1,8 @@
 // Attributes of the files with AVX-512 code. They put them around their namespace with
 // TACET_BEFORE_NAMESPACE, since the project is compiled for any x86-64, and run only where
 // base::MayUse(base::Target::kAvx512).
-#ifndef TACET_MODELS_AVX512_H_
-#define TACET_MODELS_AVX512_H_
+#ifndef TACET_LAB_KERNELS_AVX512_H_
+#define TACET_LAB_KERNELS_AVX512_H_
 
 // The headers of GCC 12 leave "undefined" vectors uninitialised and are warned of (its bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
@@ -23,4 +23,4 @@
 #define TACET_UNROLL _Pragma("GCC unroll 32")
 #endif
 
-#endif  // TACET_MODELS_AVX512_H_
+#endif  // TACET_LAB_KERNELS_AVX512_H_

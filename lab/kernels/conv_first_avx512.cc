@@ -1,11 +1,11 @@
 // The first convolution.
 #include <algorithm>
 
-#include "tacet/models/conv_avx512.h"
-#include "tacet/models/conv_kernels.h"
+#include "lab/kernels/conv_avx512.h"
+#include "lab/kernels/conv_kernels.h"
 
 TACET_BEFORE_NAMESPACE(TACET_AVX512);
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 namespace {
 
 // Two rows of four columns of the first convolution, 32 channels, pooled to two columns.
@@ -182,5 +182,5 @@ void FirstUpdate(float learning_rate, const float* gradients, float* weights) {
   }
 }
 
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv
 TACET_AFTER_NAMESPACE();

@@ -7,15 +7,15 @@
 //
 // Notation: b a block of channels, i, j row and column of a map, k = 3 u + v (or 5 u + v) a tap of
 // the kernel, c an input channel, o an output channel. All buffers are aligned to 64 bytes.
-#ifndef TACET_MODELS_CONV_KERNELS_H_
-#define TACET_MODELS_CONV_KERNELS_H_
+#ifndef TACET_LAB_KERNELS_CONV_KERNELS_H_
+#define TACET_LAB_KERNELS_CONV_KERNELS_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 
 inline constexpr size_t kFirstMaps = 128;  // output channels of the first convolution, 5 x 5
 inline constexpr size_t kSecondMaps = 64;  // of the second, 3 x 3
@@ -184,6 +184,6 @@ void FirstWeightGradient(const Sizes& sizes, const BlankRegions& regions, const 
 // weights ([b][k][c]) -= learning_rate * gradients ([c][k]).
 void FirstUpdate(float learning_rate, const float* gradients, float* weights);
 
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv
 
-#endif  // TACET_MODELS_CONV_KERNELS_H_
+#endif  // TACET_LAB_KERNELS_CONV_KERNELS_H_

@@ -4,12 +4,12 @@
 #include <cstring>
 #include <utility>
 
-#include "tacet/models/conv_avx512.h"
-#include "tacet/models/conv_kernels.h"
+#include "lab/kernels/conv_avx512.h"
+#include "lab/kernels/conv_kernels.h"
 
 // Clang takes the outer of two nested marks, so these follow each other.
 TACET_BEFORE_NAMESPACE(TACET_AVX512_BF16);
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 namespace {
 
 HWY_INLINE __m512 Dot(__m512 sum, __m512i x, __m512i y) {
@@ -229,7 +229,7 @@ struct StoreBf16 {
     for (size_t k = 0; k < kSecondTaps; ++k) {
       uint16_t* to =
           forward + (block * kSecondTaps + k) * kBlock * 32 + (c % kBlock / 2 * 32 + o % 32) * 2;
-      const __m512i rounded = models::bf16::RoundUpper(g[k]);
+      const __m512i rounded = bf16::RoundUpper(g[k]);
       if (c % 2 == 0) {
         _mm512_store_si512(to, _mm512_srli_epi32(rounded, 16));
       } else {
@@ -335,5 +335,5 @@ void SecondForward(const Sizes& sizes, const BlankRegions&, const uint16_t* map,
   }
 }
 
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv
 TACET_AFTER_NAMESPACE();

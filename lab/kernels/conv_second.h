@@ -1,16 +1,16 @@
 // Second convolution of femnist-cnn with its ReLU and pool, forward and backward, and the values
 // kept between the two passes. There is one class for each instruction set that computes the
 // products; all classes have the same interface.
-#ifndef TACET_MODELS_CONV_SECOND_H_
-#define TACET_MODELS_CONV_SECOND_H_
+#ifndef TACET_LAB_KERNELS_CONV_SECOND_H_
+#define TACET_LAB_KERNELS_CONV_SECOND_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "tacet/models/aligned_buffer.h"
-#include "tacet/models/conv_kernels.h"
+#include "lab/kernels/aligned_buffer.h"
+#include "lab/kernels/conv_kernels.h"
 
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 
 // On vectors: Winograd's products in f32 (Map float) or bf16 dot products (Map uint16_t) forward,
 // gradients over the winners of the pool in f32.
@@ -129,6 +129,6 @@ class TileSecond {
   BlankOutputs blank_outputs_;
 };
 
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv
 
-#endif  // TACET_MODELS_CONV_SECOND_H_
+#endif  // TACET_LAB_KERNELS_CONV_SECOND_H_

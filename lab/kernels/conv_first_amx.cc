@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <array>
 
-#include "tacet/models/amx.h"
-#include "tacet/models/bf16_avx512.h"
-#include "tacet/models/conv_avx512.h"
-#include "tacet/models/conv_first.h"
+#include "lab/kernels/amx.h"
+#include "lab/kernels/bf16_avx512.h"
+#include "lab/kernels/conv_avx512.h"
+#include "lab/kernels/conv_first.h"
 
 TACET_BEFORE_NAMESPACE(TACET_AMX);
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 namespace {
 
-using models::amx::kTileDepth;
-using models::amx::kTileRows;
-using models::amx::kTileSize;
+using amx::kTileDepth;
+using amx::kTileRows;
+using amx::kTileSize;
 
 constexpr size_t kPools = 2 * kTileRows / 4;  // done together
 constexpr size_t kOverhang = 8;               // values read beyond a row of five
@@ -38,7 +38,7 @@ void TileFirst::Prepare(const float* weights) {
       return k < kFirstTaps ? Load(from + k * kBlock) : _mm512_setzero_ps();
     };
     for (size_t k = 0; k < kFirstRow; k += 2, to += kTileDepth) {
-      _mm512_store_si512(to, models::bf16::Interleave(tap(k), tap(k + 1)));
+      _mm512_store_si512(to, bf16::Interleave(tap(k), tap(k + 1)));
     }
   }
 }
@@ -75,13 +75,13 @@ void TileFirst::ForwardPools(const size_t* positions, size_t count, const float*
   const uint16_t* left = patches_.data();
   float* sums = sums_.data();
   float* lower = sums + kTileRows * kBlock;
-  models::amx::MemoryIsWritten();
+  amx::MemoryIsWritten();
   for (size_t b = 0; b < kBlocks; ++b) {
     const uint16_t* right = weights_.data() + 2 * b * kTileSize;
-    models::amx::ZeroSums();
-    models::amx::AddProducts(left, left + kTileSize, models::amx::kRowBytes, right,
-                             right + kTileSize, models::amx::kRowBytes);
-    models::amx::StoreSums(sums, sums + kLanes, lower, lower + kLanes, kBlock * sizeof(float));
+    amx::ZeroSums();
+    amx::AddProducts(left, left + kTileSize, amx::kRowBytes, right, right + kTileSize,
+                     amx::kRowBytes);
+    amx::StoreSums(sums, sums + kLanes, lower, lower + kLanes, kBlock * sizeof(float));
     const float* biases = weights + (b * (kFirstTaps + 1) + kFirstTaps) * kBlock;
     const __m512 bias[2] = {Load(biases), Load(biases + kLanes)};
     for (size_t n = 0; n < count; ++n) {
@@ -105,9 +105,9 @@ void TileFirst::Forward(const BlankRegions& regions, const float* image, const f
   for (size_t n = 0; n < sizes_.image_size(); n += kLanes) {
     const auto some = static_cast<__mmask16>((1u << std::min(kLanes, sizes_.image_size() - n)) - 1);
     _mm256_mask_storeu_epi16(image_.data() + n, some,
-                             models::bf16::Round(_mm512_maskz_loadu_ps(some, image + n)));
+                             bf16::Round(_mm512_maskz_loadu_ps(some, image + n)));
   }
-  models::amx::UseTiles(kTileRows);
+  amx::UseTiles(kTileRows);
   std::array<size_t, kPools> pools;
   size_t count = 0;
   for (size_t position = 0; position < sizes_.positions1(); ++position) {
@@ -126,8 +126,8 @@ void TileFirst::Forward(const BlankRegions& regions, const float* image, const f
     }
   }
   if (count > 0) ForwardPools(pools.data(), count, weights, map, winner);
-  models::amx::ReleaseTiles();
+  amx::ReleaseTiles();
 }
 
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv
 TACET_AFTER_NAMESPACE();

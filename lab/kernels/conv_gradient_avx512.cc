@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 
-#include "tacet/models/conv_avx512.h"
-#include "tacet/models/conv_kernels.h"
+#include "lab/kernels/conv_avx512.h"
+#include "lab/kernels/conv_kernels.h"
 
 TACET_BEFORE_NAMESPACE(TACET_AVX512);
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 namespace {
 
 // The weight gradient of one output channel in 32 input channels.
@@ -200,5 +200,5 @@ void SecondUpdate(float learning_rate, const float* gradients, float* weights) {
   for (size_t n = 0; n < kSecondSize; ++n) weights[n] -= learning_rate * gradients[n];
 }
 
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv
 TACET_AFTER_NAMESPACE();

@@ -1,15 +1,15 @@
 // Shared parts of the AVX-512 files that implement conv_kernels.h.
-#ifndef TACET_MODELS_CONV_AVX512_H_
-#define TACET_MODELS_CONV_AVX512_H_
+#ifndef TACET_LAB_KERNELS_CONV_AVX512_H_
+#define TACET_LAB_KERNELS_CONV_AVX512_H_
 
 #include <cstdint>
 
-#include "tacet/models/avx512.h"
-#include "tacet/models/bf16_avx512.h"
-#include "tacet/models/conv_kernels.h"
+#include "lab/kernels/avx512.h"
+#include "lab/kernels/bf16_avx512.h"
+#include "lab/kernels/conv_kernels.h"
 
 TACET_BEFORE_NAMESPACE(TACET_AVX512);
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 
 HWY_INLINE __m512 Load(const float* from) { return _mm512_load_ps(from); }
 
@@ -18,7 +18,7 @@ HWY_INLINE void StoreMap(__m512 low, __m512 high, float* to) {
   _mm512_store_ps(to + kLanes, high);
 }
 HWY_INLINE void StoreMap(__m512 low, __m512 high, uint16_t* to) {
-  _mm512_store_si512(to, models::bf16::Round(low, high));
+  _mm512_store_si512(to, bf16::Round(low, high));
 }
 
 // The largest of four and 0, and which of them it is.
@@ -62,7 +62,7 @@ HWY_INLINE __m512i Lanes() {
   return _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
 }
 
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv
 TACET_AFTER_NAMESPACE();
 
-#endif  // TACET_MODELS_CONV_AVX512_H_
+#endif  // TACET_LAB_KERNELS_CONV_AVX512_H_

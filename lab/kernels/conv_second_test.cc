@@ -1,4 +1,4 @@
-#include "tacet/models/conv_second.h"
+#include "lab/kernels/conv_second.h"
 
 #include <bit>
 #include <cmath>
@@ -8,12 +8,12 @@
 #include "fmt/core.h"
 #include "gtest/gtest.h"
 
+#include "lab/kernels/aligned_buffer.h"
+#include "lab/kernels/conv_kernels.h"
 #include "tacet/base/cpu.h"
 #include "tacet/crypto/seeded_random.h"
-#include "tacet/models/aligned_buffer.h"
-#include "tacet/models/conv_kernels.h"
 
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 namespace {
 
 // Uniform in [-bound, bound], rounded to a bf16 value, so that no form has to round it again.
@@ -167,4 +167,4 @@ INSTANTIATE_TEST_SUITE_P(Images, SizedSecondTest,
                          });
 
 }  // namespace
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv

@@ -1,11 +1,11 @@
 // bf16 values in AVX-512: floats without their lower halves, rounded to nearest even.
-#ifndef TACET_MODELS_BF16_AVX512_H_
-#define TACET_MODELS_BF16_AVX512_H_
+#ifndef TACET_LAB_KERNELS_BF16_AVX512_H_
+#define TACET_LAB_KERNELS_BF16_AVX512_H_
 
-#include "tacet/models/avx512.h"
+#include "lab/kernels/avx512.h"
 
 TACET_BEFORE_NAMESPACE(TACET_AVX512);
-namespace tacet::models::bf16 {
+namespace tacet::lab::kernels::bf16 {
 
 // In the upper halves of 32-bit lanes; the lower are garbage.
 HWY_INLINE __m512i RoundUpper(__m512 values) {
@@ -26,7 +26,7 @@ HWY_INLINE __m512i Interleave(__m512 first, __m512 second) {
                                RoundUpper(second));
 }
 
-}  // namespace tacet::models::bf16
+}  // namespace tacet::lab::kernels::bf16
 TACET_AFTER_NAMESPACE();
 
-#endif  // TACET_MODELS_BF16_AVX512_H_
+#endif  // TACET_LAB_KERNELS_BF16_AVX512_H_

@@ -1,9 +1,9 @@
-#include "tacet/models/conv_kernels.h"
+#include "lab/kernels/conv_kernels.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace tacet::models::conv {
+namespace tacet::lab::kernels::conv {
 // The kernels work on two pooled columns of the first map and kTile columns of the second at a
 // time: what stands to the right of a narrower map is computed and left.
 Sizes::Sizes(size_t image_height, size_t image_width)
@@ -69,4 +69,4 @@ void SparseGradient::AddByChannel(float* sums) const {
   }
 }
 
-}  // namespace tacet::models::conv
+}  // namespace tacet::lab::kernels::conv

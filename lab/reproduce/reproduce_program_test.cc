@@ -7,8 +7,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "lab/lab_program_for_test.h"
 #include "tacet/base/json.h"
-#include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
 namespace {
@@ -25,7 +25,7 @@ std::vector<std::string> Strings(const base::JsonValue& list) {
   return texts;
 }
 
-class ReproduceTest : public ProgramTest {
+class ReproduceTest : public LabProgramTest {
  protected:
   ReproduceTest() { std::filesystem::create_directories(path_ / "configs"); }
 
