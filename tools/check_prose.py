@@ -16,7 +16,7 @@ import sys
 PLACES = [
     "README.md",
     "SECURITY.md",
-    "CONTRIBUTING.md",
+    "CONTRIBUTING.md", "RELEASING.md", "ROADMAP.md",
     "CHANGELOG.md",
     "docs/*.md",
     "docs/guide",
