@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tacet/dp/kernels.h"
+
 namespace tacet::dp {
 float FloatBelow(double bound) {
   if (bound >= static_cast<double>(std::numeric_limits<float>::max())) {

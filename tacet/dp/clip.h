@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "tacet/dp/kernels.h"
+#include "tacet/dp/active_kernels.h"
 
 namespace tacet::dp {
 

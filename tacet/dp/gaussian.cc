@@ -7,6 +7,7 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/dp/gaussian_forms.h"
+#include "tacet/dp/kernels.h"
 #include "tacet/dp/uniform.h"
 
 namespace tacet::dp {

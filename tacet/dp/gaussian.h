@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/crypto/random.h"
-#include "tacet/dp/kernels.h"
+#include "tacet/dp/active_kernels.h"
 
 namespace tacet::dp {
 

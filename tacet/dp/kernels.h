@@ -12,6 +12,7 @@
 
 #include "tacet/base/cpu.h"
 #include "tacet/crypto/random.h"
+#include "tacet/dp/active_kernels.h"
 
 namespace tacet::dp {
 
@@ -52,9 +53,7 @@ struct Kernels {
                          uint8_t* rejected) = nullptr;
 };
 
-// Choice at run time (base/kernel_sets.h): the widest version that may be used, and every version
-// of this processor.
-const Kernels& ActiveKernels();
+// Every version of this processor.
 std::span<const Kernels* const> AvailableKernels();
 
 // The versions themselves.

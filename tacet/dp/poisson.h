@@ -8,7 +8,7 @@
 
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
-#include "tacet/dp/kernels.h"
+#include "tacet/dp/active_kernels.h"
 #include "tacet/dp/uniform.h"
 
 namespace tacet::dp {

@@ -4,6 +4,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/dp/elementary.h"
 #include "tacet/dp/gaussian.h"
+#include "tacet/dp/kernels.h"
 #include "tacet/dp/poisson.h"
 
 namespace tacet::dp {

@@ -11,6 +11,7 @@
 
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/gaussian.h"
+#include "tacet/dp/kernels.h"
 #include "tacet/dp/poisson_trial.h"
 #include "tacet/dp/testing/acceptance_points.h"
 #include "tacet/dp/testing/reference.h"

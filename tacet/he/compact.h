@@ -24,9 +24,9 @@
 #include "tacet/crypto/hash.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/ring/aligned.h"
-#include "tacet/ring/kernels.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/polynomial.h"
+#include "tacet/ring/slot_layout.h"
 
 namespace tacet::he {
 
@@ -61,29 +61,6 @@ class PayloadPolynomials {
  private:
   crypto::Digest seed_{};
   ring::AlignedWords kept_;  // one after the other; empty: none
-};
-
-// A (secret) polynomial with small coefficients mod both primes, for products in Z_Q[X]/(X^N + 1).
-class ModQMultiplier {
- public:
-  template <typename Small>
-  explicit ModQMultiplier(std::span<const Small> small)
-      : factors_{ring::Multiplier(small, ring::CompactNtt(0)),
-                 ring::Multiplier(small, ring::CompactNtt(1))} {}
-
-  const ring::Multiplier& mod(size_t prime) const { return factors_[prime]; }
-
-  // The product with a polynomial, N values mod kPrimes[0], then N mod kPrimes[1]. `scratch` has
-  // ring::ScratchWords(N) words.
-  ring::ProductModQ Times(std::span<const uint64_t> a_ntt, std::span<uint64_t> scratch) const {
-    return {.tables = {&factors_[0].ntt().tables(), &factors_[1].ntt().tables()},
-            .a_ntt = {a_ntt.data(), a_ntt.data() + ring::kCompactDegree},
-            .k_factors = {factors_[0].factors(), factors_[1].factors()},
-            .scratch = scratch.data()};
-  }
-
- private:
-  std::array<ring::Multiplier, 2> factors_;
 };
 
 // Of arguments that were checked.

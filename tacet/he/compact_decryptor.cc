@@ -4,6 +4,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/he/compact.h"
+#include "tacet/he/mod_q_multiplier.h"
 #include "tacet/he/payload_shape.h"
 #include "tacet/he/residues.h"
 #include "tacet/he/tag_polynomial.h"

@@ -5,6 +5,7 @@
 #include "tacet/base/status.h"
 #include "tacet/he/compact.h"
 #include "tacet/he/derived_random.h"
+#include "tacet/he/mod_q_multiplier.h"
 #include "tacet/he/payload_shape.h"
 #include "tacet/he/tag_polynomial.h"
 #include "tacet/he/truncated_planes.h"

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "tacet/he/sum_kernels.h"
+
 namespace tacet::he {
 
 FieldRow::FieldRow(const ring::Modulus& modulus, std::span<const uint64_t> values)

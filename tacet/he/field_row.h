@@ -7,7 +7,6 @@
 #include <span>
 
 #include "tacet/crypto/secret.h"
-#include "tacet/he/sum_kernels.h"
 #include "tacet/ring/modulus.h"
 
 namespace tacet::he {

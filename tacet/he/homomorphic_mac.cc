@@ -10,6 +10,7 @@
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/random.h"
 #include "tacet/he/derived_random.h"
+#include "tacet/he/sum_kernels.h"
 
 namespace tacet::he {
 namespace {

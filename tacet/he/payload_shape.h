@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 
 #include "tacet/he/aggregation.h"
-#include "tacet/ring/kernels.h"
 #include "tacet/ring/modulus.h"
+#include "tacet/ring/slot_layout.h"
 
 namespace tacet::he {
 

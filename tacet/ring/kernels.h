@@ -14,27 +14,14 @@
 #include <span>
 
 #include "tacet/base/cpu.h"
+#include "tacet/ring/active_kernels.h"
 #include "tacet/ring/aligned.h"
 #include "tacet/ring/crt.h"
 #include "tacet/ring/modulus.h"
+#include "tacet/ring/ntt_tables.h"
+#include "tacet/ring/slot_layout.h"
 
 namespace tacet::ring {
-
-// Factors of the transform for one prime and degree, in the set's form (make_factors).
-struct NttTables {
-  Modulus modulus;
-  size_t degree = 0;
-  AlignedWords roots;          // psi^brv(i), in the order that ArrangeRoots gives
-  AlignedWords inverse_roots;  // psi^-brv(i)
-};
-
-// Layout of the values in a coefficient: slot l holds bits kappa + w l ... of it (he/compact.h).
-struct SlotLayout {
-  uint32_t slots = 0;       // L, 1 to kMaxSlots
-  uint32_t slot_bits = 0;   // w, 8 to 54
-  uint32_t scale_bits = 0;  // kappa, 1 to 17; kappa + w L <= 100
-};
-inline constexpr uint32_t kMaxSlots = 12;
 
 // Words of secret scratch memory that sealing or decrypting a polynomial of degree N uses: 2 N and
 // room for the vectors that reach past its end.
@@ -117,9 +104,7 @@ struct Kernels {
   void (*decrypt)(const DecryptJob& job) = nullptr;
 };
 
-// Choice at run time (base/kernel_sets.h): the widest version that may be used, and every version
-// of this processor.
-const Kernels& ActiveKernels();
+// Every version of this processor.
 std::span<const Kernels* const> AvailableKernels();
 
 // The versions themselves.

@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "tacet/ring/kernels.h"
+
 namespace tacet::ring {
 namespace {
 

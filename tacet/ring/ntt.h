@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "tacet/ring/kernels.h"
+#include "tacet/ring/active_kernels.h"
 #include "tacet/ring/modulus.h"
+#include "tacet/ring/ntt_tables.h"
 
 namespace tacet::ring {
 

@@ -1,6 +1,12 @@
 #include "tacet/ring/polynomial.h"
 
+#include "tacet/ring/kernels.h"
+
 namespace tacet::ring {
+
+void AddInPlace(std::span<uint64_t> sum, std::span<const uint64_t> term, const Modulus& modulus) {
+  ActiveKernels().add(modulus, term.data(), term.size(), sum.data());
+}
 
 ValueMultiplier::ValueMultiplier(std::span<const uint64_t> values_ntt, const Ntt& ntt)
     : ntt_(&ntt), factors_(2 * ntt.degree()) {

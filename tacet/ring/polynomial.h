@@ -11,17 +11,13 @@
 #include <span>
 
 #include "tacet/crypto/secret.h"
-#include "tacet/ring/kernels.h"
 #include "tacet/ring/modulus.h"
 #include "tacet/ring/ntt.h"
 
 namespace tacet::ring {
 
 // sum[i] <- sum[i] + term[i] mod p; canonical.
-inline void AddInPlace(std::span<uint64_t> sum, std::span<const uint64_t> term,
-                       const Modulus& modulus) {
-  ActiveKernels().add(modulus, term.data(), term.size(), sum.data());
-}
+void AddInPlace(std::span<uint64_t> sum, std::span<const uint64_t> term, const Modulus& modulus);
 
 // The values of a polynomial with small signed coefficients; canonical.
 template <typename Small>
