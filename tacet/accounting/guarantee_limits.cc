@@ -58,8 +58,8 @@ constexpr GuaranteeLimit kLimits[] = {
      "own attempts. docs/security/threat-model.md#frameworks.",
      OfTheProduct},
     {"Integrity. The server together with a member can forge MACs and so make a false sum within "
-     "the bounds. It learns nothing by it. A wrong upload makes an attempt fail and names "
-     "nobody.",
+     "the bounds. It learns nothing by it. A wrong upload makes an attempt fail. Only wrong "
+     "shares show whose it is.",
      Always},
     {"The coordinator signs who the members and the committee are, and their keys. Together with "
      "the server it could show one site a manifest with false keys and read that site's uploads. "

@@ -75,8 +75,9 @@ class EnrolmentTest : public ::testing::Test {
     return CertificateFor(site, keys_.authority, authority_);
   }
 
-  agreement::SignedManifest Sign(std::span<const SiteFolder* const> sites, uint32_t epoch,
-                                 std::string annex = "batch = 20\n") {
+  agreement::SignedManifest Sign(
+      std::span<const SiteFolder* const> sites, uint32_t epoch, std::string annex = "batch = 20\n",
+      const std::function<void(dp::MechanismParams&)>& change = [](dp::MechanismParams&) {}) {
     agreement::SignedManifestSpec spec;
     spec.federation = "hospitals";
     spec.epoch = epoch;
@@ -90,6 +91,7 @@ class EnrolmentTest : public ::testing::Test {
     spec.agreement.rounds = 5;
     spec.agreement.mechanism.scale = 1e-2;
     spec.agreement.mechanism.noise_stddev = 3;
+    change(spec.agreement.mechanism);
     spec.annex = std::move(annex);
     spec.authority = authority_;
     for (const SiteFolder* site : sites) {
@@ -532,6 +534,23 @@ TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {
   EXPECT_THAT(refusal(bad), HasSubstr("north is not a member of hospitals in epoch 0"));
   EXPECT_EQ(north.Joined().status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(Join(north, good).ok());
+}
+
+// A coordinator whose program signs what `federation init` refuses.
+TEST_F(EnrolmentTest, AnAgreementThatSwitchesAProtectionOffIsRefused) {
+  SiteFolder north = NewSite("north"), south = NewSite("south");
+  const SiteFolder* const sites[] = {&north, &south};
+  const auto refusal = [&](const std::function<void(dp::MechanismParams&)>& change) {
+    const auto manifest = Sign(sites, 0, "batch = 20\n", change);
+    const absl::Status joined = Join(north, Invite(north, manifest, 0));
+    EXPECT_EQ(joined.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_EQ(north.Joined().status().code(), absl::StatusCode::kNotFound);
+    return base::Message(joined);
+  };
+  EXPECT_THAT(refusal([](dp::MechanismParams& params) { params.without_noise = true; }),
+              HasSubstr("the agreement leaves out the noise: only a simulation can do that"));
+  EXPECT_THAT(refusal([](dp::MechanismParams& params) { params.without_clipping = true; }),
+              HasSubstr("the agreement leaves out clipping: only a simulation can do that"));
 }
 
 TEST_F(EnrolmentTest, EpochsOnlyGoForwardAndAreNotForked) {

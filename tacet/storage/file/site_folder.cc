@@ -60,6 +60,15 @@ absl::StatusOr<std::vector<agreement::EpochLink>> ChainOf(
   return chain;
 }
 
+// Labelled runs protect nobody. A coordinator's own program may sign one.
+absl::Status CheckProtects(const dp::MechanismParams& mechanism) {
+  if (mechanism.makes_guarantee()) return absl::OkStatus();
+  return base::PermissionDenied(
+      "invitation: the agreement leaves out {}: only a simulation can do that. Ask the coordinator "
+      "for an agreement that protects",
+      mechanism.without_noise ? "the noise" : "clipping");
+}
+
 absl::Status CheckIsServer(const agreement::EnrolmentRequest& own,
                            const agreement::SignedManifest& manifest) {
   const agreement::ManifestServer& named = manifest.server();
@@ -220,6 +229,7 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
                                   agreement::FingerprintText(manifest.coordinator()),
                                   agreement::FingerprintText(coordinator));
   }
+  TACET_RETURN_IF_ERROR(CheckProtects(manifest.manifest().spec().mechanism));
   TACET_RETURN_IF_ERROR(CheckCertificate(invitation.certificate, own, manifest));
   TACET_ASSIGN_OR_RETURN(std::vector<agreement::EpochLink> chain, ChainOf(invitation, manifest));
   Membership membership{.manifest = std::move(manifest),
