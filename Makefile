@@ -54,10 +54,7 @@ federation-demo: server ## run a server and five sites as processes, kill two of
 	@tools/federation_demo.sh build/release/tacet
 
 .PHONY: test
-test: test-release test-sanitized ## run all tests except the long ones, also under ASan and UBSan, and the fuzz targets
-
-.PHONY: test-release
-test-release:
+test: ## run all tests except the long ones
 	@tools/setup.sh demo server test mpi package python
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
 	$(call configure,ci,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
@@ -65,7 +62,7 @@ test-release:
 	$(call run_tests,ci,--label-exclude long)
 
 .PHONY: test-sanitized
-test-sanitized:
+test-sanitized: ## run the library's unit tests and the fuzz targets under ASan and UBSan
 	@tools/setup.sh demo test
 	$(call configure,asan,-DTACET_NETWORK=OFF)
 	$(call build,asan,--target sanitized_tests)
@@ -129,7 +126,7 @@ web: ## bundle web/dist from web/src, after a change of the report's page
 	@tools/quiet.sh "bundle web" tools/web.sh build/web
 
 .PHONY: check
-check: test lint python ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
+check: test test-sanitized lint python ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
 	@tools/setup.sh demo server test check
 	$(call run_tests,ci,--label-regex long)
 	$(call configure,asan,-DTACET_NETWORK=ON)

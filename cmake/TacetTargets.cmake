@@ -96,17 +96,19 @@ set(TACET_SLOW_SANITIZED_TESTS accounting_tests statistics_tests storage_file_te
                                ring_kernels_fuzz key_sharing_fuzz)
 
 # tacet_test(<name> [TOGETHER] SOURCES ... [DEPS ...] [LABEL unit|statistical|integration|long]
-#            [REPETITIVE filter])
+#            [TOGETHER_SUITES suite...] [REPETITIVE filter])
 # Tests labelled `long` run in `make check` only; everything else runs in `make test`. The unit
-# tests of the library run under sanitizers in `make test` too, but for those that link data/. TOGETHER
-# runs all tests of the binary in one process, for those that share something costly. REPETITIVE are
-# those that run for long through code that other tests of the binary run once, such as coverages of
-# intervals: sanitizers would find nothing more in them, and leave them out.
+# tests of the library run under sanitizers in `make test-sanitized` too, but for those that link
+# data/. TOGETHER runs all tests of the binary in one process, for those that
+# share something costly such as guarantees; TOGETHER_SUITES does it with each of these suites.
+# REPETITIVE are those that run for long through code that other tests of the binary run once, such
+# as coverages of intervals and statistical games: sanitizers would find nothing more in them, and
+# leave them out.
 function(tacet_test name)
   if(NOT TACET_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "TOGETHER" "LABEL;REPETITIVE" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "LABEL;REPETITIVE" "SOURCES;DEPS;TOGETHER_SUITES" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -143,7 +145,18 @@ function(tacet_test name)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})
   else()
-    gtest_discover_tests(${name} TEST_PREFIX "${prefix}" DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
+    set(one_by_one "*")
+    if(ARG_TOGETHER_SUITES)
+      list(TRANSFORM ARG_TOGETHER_SUITES APPEND ".*" OUTPUT_VARIABLE together)
+      list(JOIN together ":" together)
+      set(one_by_one "-${together}")
+    endif()
+    foreach(suite IN LISTS ARG_TOGETHER_SUITES)
+      add_test(NAME ${suite} COMMAND ${name} --gtest_brief=1 --gtest_filter=${suite}.*)
+      set_tests_properties(${suite} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})
+    endforeach()
+    gtest_discover_tests(${name} TEST_PREFIX "${prefix}" TEST_FILTER "${one_by_one}"
+                         DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
                          PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${timeout})
   endif()
 endfunction()
@@ -170,7 +183,7 @@ function(tacet_long_runs name filter size)
   endif()
 endfunction()
 
-# The target `sanitized_tests`: what `make test` builds and runs under sanitizers.
+# The target `sanitized_tests`: what `make test-sanitized` builds and runs.
 function(tacet_sanitized_target)
   if(TACET_SANITIZE)
     get_property(tests GLOBAL PROPERTY TACET_SANITIZED_TESTS)

@@ -163,10 +163,10 @@ TEST(AbsentClientsTest, LawsAreLawsAndCoverTheirNumbers) {
 }
 
 TEST(AbsentClientsTest, NoRandomRowIsBelowWhatIsAttained) {
-  const AbsentChecked checked = CheckAbsentClients(40, 7);
-  EXPECT_EQ(checked.settings, 40);
-  EXPECT_GE(checked.attained, 30);
-  EXPECT_GE(checked.close, 15);
+  const AbsentChecked checked = CheckAbsentClients(14, 7);
+  EXPECT_EQ(checked.settings, 14);
+  EXPECT_GE(checked.attained, 8);
+  EXPECT_GE(checked.close, 4);
 }
 
 }  // namespace
