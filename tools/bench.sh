@@ -14,3 +14,4 @@ run dp
 run train
 run kernels
 run records
+run privacy

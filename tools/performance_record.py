@@ -31,6 +31,7 @@ def benchmarks() -> dict[str, tuple[dict[str, str], list[str]]]:
             jobs[f"dp {rate} {simd}"] = ({"TACET_SIMD": simd}, ["bench", "dp", "--rate", rate])
     for threads in ("1", "2"):
         jobs[f"train {threads}"] = ({}, ["bench", "train", "--threads", threads])
+    jobs["privacy"] = ({}, ["bench", "privacy"])
     jobs["load"] = ({}, ["load", "--clients", "1000", "--rounds", "2"])
     return jobs
 

@@ -14,6 +14,7 @@
 #include "lab/bench/bench_dp.h"
 #include "lab/bench/bench_he.h"
 #include "lab/bench/bench_kernels.h"
+#include "lab/bench/bench_privacy.h"
 #include "lab/bench/bench_records.h"
 #include "lab/bench/bench_statistics.h"
 #include "lab/bench/bench_train.h"
@@ -38,8 +39,10 @@ class BenchCommand : public program::Command {
                           "he: encryption and everything around it; dp: clipping, noise and "
                           "quantisation; train: local training; kernels: the inner loops in every "
                           "instruction set; records: clipping every record or person; "
+                          "privacy: guarantees, keyed digests, sketches of rows; "
                           "statistics: accuracy of queries on real tables",
-                          {"he", "dp", "train", "kernels", "records", "statistics"}, true, &what_);
+                          {"he", "dp", "train", "kernels", "records", "privacy", "statistics"},
+                          true, &what_);
     options.AddString("data",
                       "statistics: folder with survival/ and heart-disease/; when not given, "
                       "$TACET_DATA",
@@ -89,6 +92,8 @@ class BenchCommand : public program::Command {
       TACET_RETURN_IF_ERROR(RunDp(json));
     } else if (what_ == "train") {
       TACET_RETURN_IF_ERROR(RunTrain(json));
+    } else if (what_ == "privacy") {
+      TACET_RETURN_IF_ERROR(RunPrivacy(json));
     } else {
       TACET_RETURN_IF_ERROR(RunHe(json));
     }
@@ -223,6 +228,18 @@ class BenchCommand : public program::Command {
         .Set("gflops", result.gflops)
         .Set("fma_peak_gflops", result.fma_peak_gflops)
         .Set("share", result.share);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunPrivacy(base::JsonValue& json) const {
+    TACET_ASSIGN_OR_RETURN(const BenchPrivacyResult result,
+                           BenchPrivacy(dimension_, static_cast<uint32_t>(repetitions())));
+    json.Set("dimension", dimension_);
+    SetMachine(json);
+    json.Set("row_sketch_s", result.row_sketch_s)
+        .Set("many_rounds_s", result.many_rounds_s)
+        .Set("absent_clients_s", result.absent_clients_s)
+        .Set("model_digest_s", result.model_digest_s);
     return absl::OkStatus();
   }
 
