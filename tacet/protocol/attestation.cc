@@ -48,8 +48,11 @@ absl::StatusOr<Attestation> ReadRest(std::span<const uint8_t> bytes, base::ByteR
 }  // namespace
 
 size_t StateQuorum(const agreement::Manifest& manifest) {
-  const agreement::ManifestSpec& spec = manifest.spec();
-  return std::max<size_t>(spec.committee_members.size() / 2, spec.committee.corrupt) + 1;
+  return StateQuorum(manifest.spec().committee);
+}
+
+size_t StateQuorum(const he::CommitteeShape& committee) {
+  return std::max<size_t>(committee.seats / 2, committee.corrupt) + 1;
 }
 
 base::Bytes WriteAttestation(const Attestation& attestation,

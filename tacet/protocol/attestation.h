@@ -12,6 +12,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/signing.h"
+#include "tacet/he/key_sharing.h"
 #include "tacet/protocol/checkpoint.h"
 
 namespace tacet::protocol {
@@ -28,6 +29,8 @@ struct Attestation {
 // Seats that must attest one state before a member takes it for the federation's: a majority of the
 // committee, and more than its corrupt seats, so that an honest one is among them.
 size_t StateQuorum(const agreement::Manifest& manifest);
+// max(floor(seats / 2), corrupt) + 1.
+size_t StateQuorum(const he::CommitteeShape& committee);
 
 base::Bytes WriteAttestation(const Attestation& attestation,
                              const agreement::SignedManifest& manifest,

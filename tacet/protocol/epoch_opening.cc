@@ -95,6 +95,12 @@ size_t OpeningQuorum(const agreement::Manifest& manifest) {
   return manifest.terms().aggregation().sharing().votes();
 }
 
+OpeningRules OpeningRulesOf(const agreement::Manifest& manifest) {
+  return {.seats = manifest.committee().size(),
+          .quorum = OpeningQuorum(manifest),
+          .holders = StateQuorum(manifest)};
+}
+
 void OpeningTally::Add(const OpeningStatement& statement) {
   heard_.insert(statement.member);
   if (statement.word == OpeningWord::kVote &&
@@ -108,7 +114,7 @@ void OpeningTally::Add(const OpeningStatement& statement) {
 std::optional<OpeningState> OpeningTally::Opened() const {
   std::map<OpeningState, size_t> voters;
   for (const auto& [member, state] : votes_) {
-    if (++voters[state] >= OpeningQuorum(*manifest_)) return state;
+    if (++voters[state] >= rules_.quorum) return state;
   }
   return std::nullopt;
 }
@@ -129,13 +135,13 @@ std::optional<OpeningState> OpeningTally::HeldAt(uint32_t round) const {
 
 bool OpeningTally::IsHeld(const OpeningState& state) const {
   const auto found = supporters_.find(state);
-  return found != supporters_.end() && found->second.size() >= StateQuorum(*manifest_);
+  return found != supporters_.end() && found->second.size() >= rules_.holders;
 }
 
 bool OpeningTally::CanBeOpened(const OpeningState& state) const {
   const auto others =
       std::ranges::count_if(votes_, [&](const auto& vote) { return vote.second != state; });
-  return static_cast<size_t>(others) + OpeningQuorum(*manifest_) <= manifest_->committee().size();
+  return static_cast<size_t>(others) + rules_.quorum <= rules_.seats;
 }
 
 const OpeningState* OpeningTally::VoteOf(uint64_t member) const {
@@ -151,6 +157,24 @@ OpeningTally TallyOf(std::span<const base::Bytes> statements,
     if (statement.ok()) tally.Add(*statement);
   }
   return tally;
+}
+
+std::vector<size_t> StatementsToHandOut(const OpeningState& asked,
+                                        std::span<const OpeningStatement> has,
+                                        const OpeningRules& rules) {
+  std::vector<size_t> chosen;
+  std::set<uint64_t> heard;
+  const auto choose = [&](const auto& is_chosen, size_t enough) {
+    for (size_t i = 0; i < has.size(); ++i) {
+      if (heard.size() >= enough || !is_chosen(has[i])) continue;
+      heard.insert(has[i].member);
+      chosen.push_back(i);
+    }
+  };
+  choose([&](const OpeningStatement& said) { return said.state == asked; }, rules.seats + 1);
+  choose([&](const OpeningStatement& said) { return said.earlier == asked; }, rules.holders);
+  choose([&](const OpeningStatement& said) { return !heard.contains(said.member); }, rules.quorum);
+  return chosen;
 }
 
 }  // namespace tacet::protocol

@@ -1,5 +1,5 @@
 // Opening of an epoch: the seats' signed statements about the state with which it begins
-// (docs/design/rounds.md).
+// (docs/design/opening.md).
 #ifndef TACET_PROTOCOL_EPOCH_OPENING_H_
 #define TACET_PROTOCOL_EPOCH_OPENING_H_
 
@@ -61,21 +61,32 @@ absl::StatusOr<OpeningStatement> ReadOpeningStatement(std::span<const uint8_t> b
 // honest seat and an epoch has one beginning.
 size_t OpeningQuorum(const agreement::Manifest& manifest);
 
-// Statements of the seats. A state is supported by the seats that have it, had it before their last
-// round, or voted for it: a seat votes for what enough others support.
+// The numbers of a committee that decide an opening.
+struct OpeningRules {
+  size_t seats = 0;    // n
+  size_t quorum = 0;   // v: votes with which the epoch begins (OpeningQuorum)
+  size_t holders = 0;  // Q: seats that support a state that is held (StateQuorum)
+};
+OpeningRules OpeningRulesOf(const agreement::Manifest& manifest);
+
+// Statements of the seats under the rules of docs/design/opening.md. A state is supported by the
+// seats that have it, had it before their last round, or voted for it: a seat votes for what enough
+// others support.
 class OpeningTally {
  public:
-  explicit OpeningTally(const agreement::Manifest& manifest) : manifest_(&manifest) {}
+  explicit OpeningTally(const OpeningRules& rules) : rules_(rules) {}
+  explicit OpeningTally(const agreement::Manifest& manifest)
+      : OpeningTally(OpeningRulesOf(manifest)) {}
 
   // A seat's first vote counts.
   void Add(const OpeningStatement& statement);
 
-  // The state that OpeningQuorum seats vote for.
+  // The state that v seats vote for.
   std::optional<OpeningState> Opened() const;
   // The last state that IsHeld and CanBeOpened; the one of this round.
   std::optional<OpeningState> Held() const;
   std::optional<OpeningState> HeldAt(uint32_t round) const;
-  // Whether StateQuorum seats support it, so that an honest one has it.
+  // Whether Q seats support it, so that an honest one has it.
   bool IsHeld(const OpeningState& state) const;
   // Whether so few seats voted for other states that a quorum for this one may come.
   bool CanBeOpened(const OpeningState& state) const;
@@ -85,7 +96,7 @@ class OpeningTally {
   size_t heard() const { return heard_.size(); }  // seats that said anything
 
  private:
-  const agreement::Manifest* manifest_;
+  OpeningRules rules_;
   std::map<uint64_t, OpeningState> votes_;                 // by member
   std::map<OpeningState, std::set<uint64_t>> supporters_;  // members
   std::set<uint64_t> heard_;                               // members
@@ -94,6 +105,14 @@ class OpeningTally {
 // Of statements as they were fetched. Those that cannot be read do not count.
 OpeningTally TallyOf(std::span<const base::Bytes> statements,
                      const agreement::SignedManifest& manifest);
+
+// Which of the seats' statements `has` a server hands out while it asks for votes for `asked`, as
+// indices: of all seats that have the state; of seats that had it before, as many as make it held;
+// and of others until a quorum was heard. No more of them, because a seat that has heard more of
+// those that are ahead does not go back.
+std::vector<size_t> StatementsToHandOut(const OpeningState& asked,
+                                        std::span<const OpeningStatement> has,
+                                        const OpeningRules& rules);
 
 }  // namespace tacet::protocol
 

@@ -1,7 +1,6 @@
 // Opening of an epoch at a round server: with which state it begins, as its seats say.
 #include "tacet/protocol/epoch_opening.h"
 
-#include <set>
 #include <utility>
 
 #include "tacet/base/status.h"
@@ -49,16 +48,11 @@ absl::StatusOr<std::vector<base::Bytes>> RoundServer::OpeningStatements() const 
   std::vector<base::Bytes> statements;
   for (const Submission& vote : state_->opening_votes()) statements.push_back(vote.bytes);
   if (state_->is_opened() || !candidate_.has_value()) return statements;
-  // Of a quorum of seats, rather those whose last state it is: a seat that has heard more of those
-  // that are ahead does not go back.
-  std::set<uint64_t> heard;
-  for (const bool has_it : {true, false}) {
-    for (const HeldState& held : held_) {
-      const bool is_enough = heard.size() >= protocol::OpeningQuorum(manifest_.manifest());
-      if ((held.statement.state == *candidate_) != has_it || (!has_it && is_enough)) continue;
-      heard.insert(held.statement.member);
-      statements.push_back(held.bytes);
-    }
+  std::vector<protocol::OpeningStatement> has;
+  for (const HeldState& held : held_) has.push_back(held.statement);
+  for (const size_t chosen : protocol::StatementsToHandOut(
+           *candidate_, has, protocol::OpeningRulesOf(manifest_.manifest()))) {
+    statements.push_back(held_[chosen].bytes);
   }
   return statements;
 }

@@ -88,6 +88,44 @@ TEST(EpochOpeningTest, ANewcomerOnTheCommitteeFollows) {
   }
 }
 
+// Three of eight seats are two rounds behind and speak first. The state that is held is known to
+// one seat as its last, and to four that are ahead as their earlier one: what these say is handed
+// out, too.
+TEST(EpochOpeningTest, SeatsFarBehindDoNotHideTheStateThatIsHeld) {
+  const auto eight_seats = [](agreement::SignedManifestSpec& spec) {
+    spec.agreement.committee = {.seats = 8, .corrupt = 1};
+  };
+  const std::vector<int> sites = {0, 1, 2, 3, 4, 5, 6, 7};
+  ChangingFederation all(6);
+  const auto& first = all.Sign(sites, nullptr, eight_seats);
+  all.Begin(first);
+  all.RunUntil(1);
+  for (const int id : {0, 1, 2}) all.SiteOf(id).session.reset();
+  const std::vector<int> here = {3, 4, 5, 6, 7};
+  const auto turn_until = [&](uint32_t finished) {
+    for (int turn = 0; turn < 300 && all.server->Status().finished < finished; ++turn) {
+      all.now += 5;
+      for (const int id : here) all.server->NotePresence(first.NumberOf(id));
+      EXPECT_TRUE(all.server->Tick().ok());
+      for (const int id : here) {
+        if (all.server->Status().finished < finished) all.StepOf(all.SiteOf(id));
+      }
+    }
+    ASSERT_EQ(all.server->Status().finished, finished);
+  };
+  turn_until(2);
+  turn_until(3);
+  for (const int id : {4, 5, 6, 7}) all.StepOf(all.SiteOf(id));
+  ASSERT_EQ(all.SiteOf(3).session->next_round(), 2u);
+  for (const int id : {4, 5, 6, 7}) ASSERT_EQ(all.SiteOf(id).session->next_round(), 3u);
+  const auto& second = all.Sign(sites, &first, eight_seats);
+  all.Begin(second);
+  all.Finish();
+  all.ExpectModels();
+  all.ExpectCharges();
+  all.ExpectNoViolations();
+}
+
 // A round that is undone was charged, and stays so.
 TEST(EpochOpeningTest, AnUndoneRoundStaysCharged) {
   ChangingFederation all(3);
