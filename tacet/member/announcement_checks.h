@@ -7,7 +7,7 @@
 
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/member/member_memory.h"
-#include "tacet/member/member_notes.h"
+#include "tacet/member/suspicion.h"
 #include "tacet/protocol/announcement.h"
 
 namespace tacet::member {

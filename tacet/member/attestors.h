@@ -25,10 +25,14 @@ struct AttestedState {
   friend auto operator<=>(const AttestedState&, const AttestedState&) = default;
 };
 
+// Those that can be read and are signed by their members.
+std::vector<protocol::Attestation> ReadableAttestations(std::span<const base::Bytes> attestations,
+                                                        const agreement::SignedManifest& manifest);
+
 // What as many of `attestors` as protocol::StateQuorum state of `round`, each counted for the first
-// thing it states; nothing when they are not enough. Attestations that cannot be read, are of
-// others or of another round do not count.
-std::optional<AttestedState> MajorityOf(std::span<const base::Bytes> attestations,
+// thing it states; nothing when they are not enough. Attestations of others or of another round do
+// not count.
+std::optional<AttestedState> MajorityOf(std::span<const protocol::Attestation> attestations,
                                         const agreement::SignedManifest& manifest,
                                         std::span<const uint64_t> attestors, uint32_t round);
 

@@ -21,7 +21,8 @@ crypto::Digest Model(uint8_t value) {
 class AttestorsTest : public ::testing::Test {
  protected:
   std::optional<AttestedState> Majority(const std::vector<base::Bytes>& attestations) {
-    return MajorityOf(attestations, members_.manifest(), attestors_, 7);
+    return MajorityOf(ReadableAttestations(attestations, members_.manifest()), members_.manifest(),
+                      attestors_, 7);
   }
 
   // Three of five members are on the committee.

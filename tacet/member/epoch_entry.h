@@ -1,81 +1,70 @@
-// A member's entry into an epoch that goes on with a training (docs/design/rounds.md).
+// Decisions of a member in the opening of an epoch (docs/design/opening.md): pure functions of what
+// it has and what it heard.
 #ifndef TACET_MEMBER_EPOCH_ENTRY_H_
 #define TACET_MEMBER_EPOCH_ENTRY_H_
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-
-#include "tacet/base/bytes.h"
-#include "tacet/member/member_model.h"
-#include "tacet/member/member_notes.h"
-#include "tacet/member/member_parts.h"
+#include "tacet/member/member_action.h"
+#include "tacet/member/suspicion.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/protocol/epoch_opening.h"
+#include "tacet/secagg/attempt.h"
 
 namespace tacet::member {
 
-// A seat says what it has, and votes once, for a state that enough seats have and that it can go on
-// with. It goes back only where its own state cannot be that of the epoch. Every member takes the
-// state that a quorum voted for, and nothing without a quorum or behind it: two quorums share an
-// honest seat, so all members of an epoch begin with one state, whatever the server says to whom.
-class EpochEntry {
- public:
-  // All must outlive it.
-  EpochEntry(const MemberParts& parts, MemberNotes& notes, MemberModel& model)
-      : parts_(parts), notes_(notes), model_(model) {}
-
-  struct Outcome {
-    // A quorum has voted, and this member has that state, or an earlier one and can catch up.
-    bool entered = false;
-    bool waits = false;  // for what other seats say
-    // Of the rounds that this member has taken back.
-    std::optional<uint32_t> first_undone = std::nullopt;
-  };
-  // Does this member's part as far as the others' statements allow; to be called at each
-  // announcement until an attempt of the epoch was taken note of. The same call again changes
-  // nothing. Errors that IsRetryable; the log's and the state's.
-  absl::StatusOr<Outcome> Enter(const protocol::Announcement& announcement);
-
- private:
-  using Statements = std::vector<base::Bytes>;
-
-  // Votes are asked for a state of this round.
-  absl::Status Speak(const Statements& statements, const protocol::OpeningTally& said,
-                     uint32_t asked);
-  // What the vote relied on, where the server hands out too little of it.
-  absl::Status PutReasons(const Statements& vote, const protocol::OpeningTally& said);
-  protocol::OpeningStatement Own(protocol::OpeningWord word,
-                                 const protocol::OpeningState& state) const;
-  base::Bytes Signed(const protocol::OpeningStatement& statement) const;
-  absl::Status Put(std::string_view what, const base::Bytes& statement);
-  // The vote that this seat has given in this epoch, and the statements that it relied on; empty
-  // when it gave none. A vote that only the server has is kept again.
-  absl::StatusOr<Statements> OwnVote(const Statements& statements,
-                                     const protocol::OpeningTally& said);
-
-  // What this member has, and had before its last round.
-  absl::StatusOr<protocol::OpeningStatement> OwnStates();
-  protocol::OpeningState OwnState() const;
-  // Whether this member has the state, or is behind it.
-  bool IsAtOrBehind(const protocol::OpeningState& state) const;
-  // Whether this member can go on with the state. It goes back only after a quorum was heard that
-  // does not have its own state, or if enough votes are for others; and not behind a state for
-  // which it gave its unmask share: it has no earlier one then.
-  absl::StatusOr<bool> CanBeginWith(const protocol::OpeningState& state,
-                                    const protocol::OpeningTally& said) const;
-  absl::StatusOr<Outcome> BeginWith(const protocol::OpeningState& state,
-                                    const protocol::Announcement& announcement);
-
-  const MemberParts& parts_;
-  MemberNotes& notes_;
-  MemberModel& model_;
-  std::optional<protocol::OpeningStatement> own_states_;
+// States that a member can begin an epoch with by itself.
+struct OwnStates {
+  protocol::OpeningState last;
+  // The one before, as long as this member may go back to it.
+  std::optional<protocol::OpeningState> earlier = std::nullopt;
 };
+
+// Whether a member that has `last` has the state, or is behind it.
+bool IsAtOrBehind(const protocol::OpeningState& last, const protocol::OpeningState& state);
+
+// Whether a seat can go on with the state. It goes back only after a quorum was heard that does not
+// have its own state, or if enough votes are for others; and not behind a state for which it gave
+// its unmask share: it has no earlier one then.
+bool CanBeginWith(const protocol::OpeningState& state, const OwnStates& own,
+                  const protocol::OpeningTally& said, const protocol::OpeningRules& rules);
+
+// What a seat does next, in order, where `said` is what the server hands out and votes are asked
+// for a state of round `asked`. A seat says what it has, and votes once, for a state that enough
+// seats have and that it can go on with. `kept` is the vote that it gave in this epoch. A vote goes
+// first: a server that has lost it must not ask for votes before it knows it again.
+std::vector<OpeningAction> SeatTurn(uint64_t member, const OwnStates& own,
+                                    const std::optional<protocol::OpeningState>& kept,
+                                    const protocol::OpeningTally& said,
+                                    const protocol::OpeningRules& rules, uint32_t asked);
+
+// How a member begins an epoch for whose state a quorum voted.
+namespace beginning {
+struct Waits {};   // for what the server says, to agree with the vote
+struct Enters {};  // has that state, or an earlier one and can catch up
+struct GoesBack {  // to its earlier state, which is the epoch's
+  uint32_t first_undone = 0;
+};
+struct TakesState {  // of the federation: its earlier state is behind the epoch's
+  uint32_t first_undone = 0;
+};
+struct Refuses {
+  Suspicion suspicion;
+  secagg::AttemptNumber at;
+  bool waits = false;
+};
+}  // namespace beginning
+using Beginning = std::variant<beginning::Waits, beginning::Enters, beginning::GoesBack,
+                               beginning::TakesState, beginning::Refuses>;
+
+// `opened` is the state that v seats voted for. Every member takes it, and nothing without a quorum
+// or behind it: two quorums share an honest seat, so all members of an epoch begin with one state,
+// whatever the server says to whom.
+Beginning BeginningOf(const protocol::OpeningState& opened, const OwnStates& own,
+                      const protocol::Announcement& told);
 
 }  // namespace tacet::member
 

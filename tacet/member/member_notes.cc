@@ -2,9 +2,12 @@
 
 #include <utility>
 
+#include "fmt/core.h"
+
 #include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/protocol/wire.h"
 
 namespace tacet::member {
 namespace {
@@ -12,19 +15,13 @@ namespace {
 // Words that the server chose are in some texts.
 constexpr size_t kMaxText = 400;
 
-NodeEvent EventOf(NodeEventKind kind, std::string_view what, const secagg::AttemptNumber& at,
-                  std::string_view text = {}) {
-  return {.kind = kind,
-          .what = std::string(what),
-          .attempt = at,
-          .bytes = std::nullopt,
-          .digest = std::nullopt,
-          .text = base::PlainText(text, kMaxText)};
-}
-
 }  // namespace
 
-absl::Status MemberNotes::Once(NodeEvent event, uint32_t index) {
+absl::Status MemberNotes::Write(NodeEvent event, uint32_t index) {
+  event.text = base::PlainText(event.text, kMaxText);
+  if (event.kind == NodeEventKind::kSent || event.kind == NodeEventKind::kApplied) {
+    return log_.Write(event);
+  }
   const auto key = std::make_tuple(event.kind, event.what, *event.attempt, index);
   if (written_.contains(key)) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(log_.Write(event));
@@ -36,39 +33,38 @@ absl::Status MemberNotes::Once(NodeEvent event, uint32_t index) {
 
 absl::Status MemberNotes::Violation(const Suspicion& suspicion, const secagg::AttemptNumber& at,
                                     uint32_t index) {
-  return Once(EventOf(NodeEventKind::kViolation, suspicion.violation, at, suspicion.text), index);
-}
-
-absl::Status MemberNotes::Refused(std::string_view what, const secagg::AttemptNumber& at,
-                                  std::string_view why) {
-  return Once(EventOf(NodeEventKind::kRefused, what, at, why), 0);
-}
-
-absl::Status MemberNotes::Asked(std::string_view what, const secagg::AttemptNumber& at) {
-  return Once(EventOf(NodeEventKind::kAsked, what, at), 0);
+  return Write({.kind = NodeEventKind::kViolation,
+                .what = std::string(suspicion.violation),
+                .attempt = at,
+                .text = suspicion.text},
+               index);
 }
 
 absl::Status MemberNotes::Note(std::string_view what, const secagg::AttemptNumber& at,
                                std::string_view text) {
-  return Once(EventOf(NodeEventKind::kNote, what, at, text), 0);
+  return Write({.kind = NodeEventKind::kNote,
+                .what = std::string(what),
+                .attempt = at,
+                .text = std::string(text)});
 }
 
-absl::Status MemberNotes::Sent(std::string_view what, const secagg::AttemptNumber& at,
-                               std::span<const uint8_t> bytes) {
-  return Sent(what, at, bytes, crypto::Sha256(bytes));
+absl::Status MemberNotes::Settle(std::string_view what, const secagg::AttemptNumber& at,
+                                 const absl::Status& sent, std::span<const uint8_t> bytes) {
+  return Settle(what, at, sent, bytes, crypto::Sha256(bytes));
 }
 
-absl::Status MemberNotes::Sent(std::string_view what, const secagg::AttemptNumber& at,
-                               std::span<const uint8_t> bytes, const crypto::Digest& digest) {
-  NodeEvent event = EventOf(NodeEventKind::kSent, what, at);
-  event.bytes = bytes.size();
-  event.digest = digest;
-  return log_.Write(event);
-}
-
-absl::Status MemberNotes::Applied(std::string_view what, const secagg::AttemptNumber& at,
-                                  std::string_view text) {
-  return log_.Write(EventOf(NodeEventKind::kApplied, what, at, text));
+absl::Status MemberNotes::Settle(std::string_view what, const secagg::AttemptNumber& at,
+                                 const absl::Status& sent, std::span<const uint8_t> bytes,
+                                 const crypto::Digest& digest) {
+  if (sent.ok()) {
+    return Write({.kind = NodeEventKind::kSent,
+                  .what = std::string(what),
+                  .attempt = at,
+                  .bytes = bytes.size(),
+                  .digest = digest});
+  }
+  if (protocol::IsRetryable(sent)) return sent;
+  return Note(fmt::format("{}-not-taken", what), at, base::Message(sent));
 }
 
 }  // namespace tacet::member

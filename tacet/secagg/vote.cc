@@ -1,6 +1,5 @@
 #include "tacet/secagg/vote.h"
 
-#include <set>
 #include <string_view>
 
 #include "tacet/base/format_ids.h"
@@ -42,17 +41,27 @@ absl::StatusOr<Vote> ReadVote(std::span<const uint8_t> bytes, const Attempt& att
   return vote;
 }
 
-absl::Status CheckVotes(std::span<const base::Bytes> votes, const crypto::Digest& hash,
-                        const Attempt& attempt, const Committee& committee, uint32_t needed) {
+std::set<uint32_t> SeatsVotingFor(const crypto::Digest& hash, std::span<const base::Bytes> votes,
+                                  const Attempt& attempt, const Committee& committee) {
   std::set<uint32_t> agreeing;
   for (const base::Bytes& bytes : votes) {
     const absl::StatusOr<Vote> vote = ReadVote(bytes, attempt, committee);
     if (vote.ok() && vote->hash == hash) agreeing.insert(vote->seat);
   }
-  if (agreeing.size() >= needed) return absl::OkStatus();
+  return agreeing;
+}
+
+absl::Status CheckVoters(size_t voters, size_t seats, const Attempt& attempt, uint32_t needed) {
+  if (voters >= needed) return absl::OkStatus();
   return base::Unavailable(
-      "{} of {} committee members voted for this sum of round {} attempt {}, {} are needed",
-      agreeing.size(), committee.size(), attempt.number.round, attempt.number.attempt, needed);
+      "{} of {} committee members voted for this sum of round {} attempt {}, {} are needed", voters,
+      seats, attempt.number.round, attempt.number.attempt, needed);
+}
+
+absl::Status CheckVotes(std::span<const base::Bytes> votes, const crypto::Digest& hash,
+                        const Attempt& attempt, const Committee& committee, uint32_t needed) {
+  return CheckVoters(SeatsVotingFor(hash, votes, attempt, committee).size(), committee.size(),
+                     attempt, needed);
 }
 
 }  // namespace tacet::secagg

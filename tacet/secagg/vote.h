@@ -3,6 +3,7 @@
 #define TACET_SECAGG_VOTE_H_
 
 #include <cstdint>
+#include <set>
 #include <span>
 
 #include "absl/status/status.h"
@@ -29,6 +30,13 @@ struct Vote {
 // not signed by the member on the seat that it names.
 absl::StatusOr<Vote> ReadVote(std::span<const uint8_t> bytes, const Attempt& attempt,
                               const Committee& committee);
+
+// The seats that voted for `hash`. Votes that cannot be read, and votes for another hash, do not
+// count.
+std::set<uint32_t> SeatsVotingFor(const crypto::Digest& hash, std::span<const base::Bytes> votes,
+                                  const Attempt& attempt, const Committee& committee);
+// Unavailable unless so many are at least `needed` of the committee's `seats`.
+absl::Status CheckVoters(size_t voters, size_t seats, const Attempt& attempt, uint32_t needed);
 
 // Unavailable unless at least `needed` different seats voted for `hash`. Votes that cannot be read,
 // and votes for another hash, do not count.

@@ -1007,7 +1007,7 @@ TEST_F(LyingServerTest, ARefusedUploadIsSentAFewTimes) {
   };
   for (int step = 0; step < 50; ++step) ASSERT_TRUE(invited->session->Step().ok());
   const size_t upload = secagg::UploadBytes(live_.members.terms().aggregation());
-  EXPECT_EQ(sent, member::MemberSession::kMaxRefusals * upload);
+  EXPECT_EQ(sent, member::MemberMachine::kMaxRefusals * upload);
 }
 
 // A late share that is wrong is corrected like any other.

@@ -185,7 +185,7 @@ TEST(MemberSessionTest, ACheckpointIsEncryptedOnlyForAServerThatTakesIt) {
     live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kPublished); }, 1);
     live.server->Drain();
     live.site(kAttestor).away = !all_attestors;
-    for (int turn = 0; turn < 6; ++turn) live.Turn(member::MemberSession::kAttestorSeconds / 2);
+    for (int turn = 0; turn < 6; ++turn) live.Turn(member::MemberMachine::kAttestorSeconds / 2);
     size_t sent = 0;
     for (const uint64_t other : kOthers) {
       EXPECT_EQ(live.site(other).session->next_round(), 1u);
@@ -233,7 +233,7 @@ TEST(MemberSessionTest, ALostUploadIsSentAFewTimes) {
     ASSERT_TRUE(live.blobs.KeepOnly({}).ok());
     live.RestartServer();
   }
-  EXPECT_EQ(sent, 1 + member::MemberSession::kMaxRefusals);
+  EXPECT_EQ(sent, 1 + member::MemberMachine::kMaxRefusals);
   EXPECT_TRUE(live.site(0).last.ok()) << live.site(0).last;
 }
 

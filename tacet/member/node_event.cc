@@ -1,4 +1,4 @@
-#include "tacet/member/node_log.h"
+#include "tacet/member/node_event.h"
 
 namespace tacet::member {
 

@@ -1,50 +1,16 @@
-#include "tacet/member/catching_up.h"
+#include "tacet/member/fetched_rounds.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "tacet/base/status.h"
-#include "tacet/protocol/encrypted_checkpoint.h"
-#include "tacet/protocol/epoch_opening.h"
-#include "tacet/secagg/attempt.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/round_decryption.h"
 #include "tacet/secagg/unmask_share.h"
 
 namespace tacet::member {
-namespace {
-
-constexpr uint32_t kMaxCheckpoints = 64;  // a server is not asked for more of one round
-
-// What a quorum voted for, where an epoch begins with `round`, else what a majority of the
-// attestors states of its beginning; nothing when there is none (yet).
-absl::StatusOr<std::optional<AttestedState>> FetchAttested(const MemberParts& parts,
-                                                           uint32_t round) {
-  if (!parts.manifest.begins_training()) {
-    TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> said, FetchOpening(parts));
-    const auto opened = protocol::TallyOf(said, parts.manifest).Opened();
-    if (opened.has_value() && opened->round == round) {
-      return AttestedState{opened->model_digest, opened->state_digest};
-    }
-  }
-  const absl::StatusOr<std::vector<base::Bytes>> attestations =
-      parts.server.FetchAttestations(round);
-  if (!attestations.ok()) {
-    if (protocol::IsRetryable(attestations.status())) return attestations.status();
-    return std::nullopt;
-  }
-  return MajorityOf(*attestations, parts.manifest, AttestorsOf(parts.manifest), round);
-}
-
-}  // namespace
-
-absl::StatusOr<std::vector<base::Bytes>> FetchOpening(const MemberParts& parts) {
-  absl::StatusOr<std::vector<base::Bytes>> statements = parts.server.FetchOpeningStatements();
-  if (statements.ok() || protocol::IsRetryable(statements.status())) return statements;
-  return std::vector<base::Bytes>();
-}
 
 absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
                                              const secagg::Attempt& attempt) {
@@ -133,44 +99,6 @@ absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberPart
         number, seat));
   }
   return std::move(decrypted->aggregate);
-}
-
-absl::StatusOr<std::optional<protocol::Checkpoint>> FetchAttestedState(const MemberParts& parts,
-                                                                       MemberNotes& notes,
-                                                                       uint32_t round) {
-  const agreement::Manifest& manifest = parts.manifest.manifest();
-  TACET_ASSIGN_OR_RETURN(const std::optional<AttestedState> attested, FetchAttested(parts, round));
-  if (!attested.has_value()) return std::nullopt;
-  const secagg::Attempt start =
-      protocol::RoundStart(manifest, parts.manifest.epoch(), round, attested->model_digest);
-  const auto read = [&](const base::Bytes& sealed) -> absl::StatusOr<protocol::Checkpoint> {
-    TACET_ASSIGN_OR_RETURN(protocol::Checkpoint checkpoint,
-                           protocol::DecryptCheckpoint(sealed, manifest, start, parts.epoch_key));
-    if (protocol::DigestsOf(checkpoint, parts.digest_key()).state != attested->state_digest) {
-      return base::DataLoss(
-          "the optimiser's state is not the one that a majority of the attestors attests");
-    }
-    return checkpoint;
-  };
-  for (uint32_t index = 0; index < kMaxCheckpoints; ++index) {
-    const absl::StatusOr<base::Bytes> sealed =
-        parts.server.Fetch({.kind = protocol::BulkKind::kCheckpoint, .attempt = start}, index,
-                           protocol::EncryptedCheckpointBytes(manifest.spec()));
-    absl::Status judged = sealed.status();
-    if (sealed.ok()) {
-      absl::StatusOr<protocol::Checkpoint> checkpoint = read(*sealed);
-      if (checkpoint.ok()) return *std::move(checkpoint);
-      judged = checkpoint.status();
-    } else if (protocol::IsRetryable(judged)) {
-      return judged;
-    } else if (judged.code() != absl::StatusCode::kDataLoss) {
-      return std::nullopt;  // there are no more
-    }
-    TACET_RETURN_IF_ERROR(notes.Violation(
-        {violations::kBadCheckpoint, fmt::format("number {}: {}", index, base::Message(judged))},
-        start.number, index));
-  }
-  return std::nullopt;
 }
 
 }  // namespace tacet::member

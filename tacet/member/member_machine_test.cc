@@ -1,0 +1,17 @@
+// Random sequences of events, among them failures of everything at any time, new processes and a
+// server that lies, against the invariants of docs/design/member.md.
+#include "tacet/member/member_machine.h"
+
+#include "gtest/gtest.h"
+
+#include "tacet/member/testing/machine_world.h"
+
+namespace tacet::member {
+namespace {
+
+TEST(MemberMachineTest, TwentyThousandSequencesKeepTheInvariants) {
+  testing::RunSequences(0, 20'000);
+}
+
+}  // namespace
+}  // namespace tacet::member

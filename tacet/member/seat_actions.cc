@@ -1,0 +1,173 @@
+#include "tacet/member/seat_actions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tacet/agreement/pair_keys.h"
+#include "tacet/base/status.h"
+#include "tacet/member/fetched_rounds.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/committee.h"
+#include "tacet/secagg/round_decryption.h"
+#include "tacet/secagg/upload.h"
+#include "tacet/secagg/vote.h"
+
+namespace tacet::member {
+
+SeatActions::SeatActions(const MemberParts& parts, MemberNotes& notes, const UploadActions& uploads)
+    : parts_(parts),
+      notes_(notes),
+      uploads_(uploads),
+      pair_key_of_([this](uint64_t client) { return PairKeyOf(client); }) {}
+
+absl::StatusOr<Event> SeatActions::Do(const SeatAction& action) {
+  return std::visit([this](const auto& chosen) { return Do(chosen); }, action);
+}
+
+absl::StatusOr<crypto::SecretBytes> SeatActions::PairKeyOf(uint64_t client) {
+  auto known = pair_keys_.find(client);
+  if (known == pair_keys_.end()) {
+    TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key,
+                           agreement::PairKeyOfClient(parts_.manifest.manifest(),
+                                                      parts_.pair_secrets(), client, work_.seat));
+    known = pair_keys_.emplace(client, std::move(key)).first;
+  }
+  return crypto::SecretBytes::CopyOf(known->second.Expose());
+}
+
+absl::StatusOr<Event> SeatActions::Settle(std::string_view what, const absl::Status& sent,
+                                          const base::Bytes& bytes) {
+  TACET_RETURN_IF_ERROR(notes_.Settle(what, work_.attempt.number, sent, bytes));
+  return event::Done{};
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::FetchClosedRound& action) {
+  using Kind = event::ClosedRoundFetched::Kind;
+  const agreement::Manifest& manifest = parts_.manifest.manifest();
+  const secagg::Terms& terms = manifest.terms();
+  work_ = {};
+  work_.attempt = action.attempt;
+  work_.seat = secagg::SeatOf(manifest.committee(), parts_.member).value();
+  work_.keys = secagg::DeriveAttemptKeys(parts_.epoch_key, manifest.spec().scheme, action.attempt);
+  if (action.has_upload) {
+    TACET_ASSIGN_OR_RETURN(
+        const secagg::UploadView view,
+        secagg::ReadUploadFields(uploads_.upload(), action.attempt, terms.aggregation()));
+    work_.own_upload = view.nonce;
+  }
+  absl::StatusOr<base::Bytes> closed = FetchClosedRound(parts_, action.attempt);
+  absl::StatusOr<base::Bytes> roster =
+      parts_.server.Fetch({.kind = protocol::BulkKind::kRoster, .attempt = action.attempt}, 0,
+                          secagg::RosterBytes(terms.max_participants()));
+  for (const absl::Status& status : {closed.status(), roster.status()}) {
+    if (status.ok()) continue;
+    if (protocol::IsRetryable(status)) return status;
+    return event::ClosedRoundFetched{.kind = Kind::kNotThere, .why = base::Message(status)};
+  }
+  const absl::StatusOr<secagg::ClosedRound> round = secagg::ReadClosedRound(
+      *closed, action.attempt, terms.aggregation(), terms.min_participants());
+  if (!round.ok()) {
+    return event::ClosedRoundFetched{.kind = Kind::kUnreadable,
+                                     .why = base::Message(round.status())};
+  }
+  work_.round_hash = secagg::ClosedRoundHash(*round);
+  work_.closed_round = *std::move(closed);
+  work_.roster = *std::move(roster);
+  return event::ClosedRoundFetched{
+      .kind = Kind::kRead,
+      .participants = static_cast<uint32_t>(round->nonces.size()),
+      .has_own = work_.own_upload.has_value() &&
+                 std::ranges::binary_search(round->nonces, *work_.own_upload)};
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::RecordVote& action) {
+  const agreement::Manifest& manifest = parts_.manifest.manifest();
+  work_.member = std::make_unique<secagg::CommitteeMember>(
+      secagg::CommitteeMemberParts{.terms = manifest.terms(),
+                                   .committee = manifest.committee(),
+                                   .signing_key = parts_.signing_key,
+                                   .result_key = work_.keys.result_key,
+                                   .pair_key_of = pair_key_of_,
+                                   .journal = parts_.state,
+                                   .entropy = parts_.entropy},
+      work_.attempt, work_.seat, manifest.spec().sampling.clients,
+      secagg::OwnUpload{.nonce = work_.own_upload, .acknowledged = action.acknowledged});
+  absl::StatusOr<base::Bytes> vote = work_.member->Vote(work_.closed_round, work_.roster);
+  if (!vote.ok()) {
+    if (protocol::IsRetryable(vote.status())) return vote.status();  // the journal's disk
+    return event::VoteRecorded{base::Message(vote.status())};
+  }
+  work_.vote = *std::move(vote);
+  work_.roster = {};
+  return event::VoteRecorded{};
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::SendRoundVote&) {
+  return Settle("vote", parts_.server.PutVote(work_.attempt, work_.vote), work_.vote);
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::FetchVotes&) {
+  const secagg::Committee& committee = parts_.manifest.manifest().committee();
+  absl::StatusOr<std::vector<base::Bytes>> votes = parts_.server.FetchVotes(work_.attempt);
+  if (!votes.ok()) {
+    if (protocol::IsRetryable(votes.status())) return votes.status();
+    return event::VotesFetched{.over = true};
+  }
+  const bool all_voted = votes->size() >= committee.size();
+  work_.votes = *std::move(votes);
+  work_.votes.push_back(work_.vote);
+  return event::VotesFetched{
+      .seats = secagg::SeatsVotingFor(work_.round_hash, work_.votes, work_.attempt, committee),
+      .all_voted = all_voted};
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::ForgetEarlier&) {
+  TACET_RETURN_IF_ERROR(parts_.state.ForgetEarlierCheckpoint());
+  return event::Done{};
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::RecordShare&) {
+  TACET_ASSIGN_OR_RETURN(work_.share, work_.member->Unmask(work_.votes));
+  return event::Done{};
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::SendShare&) {
+  const base::Bytes share = std::move(work_.share);
+  return Settle("unmask-share",
+                parts_.server.Put(
+                    {.kind = protocol::BulkKind::kUnmaskShare, .attempt = work_.attempt}, share),
+                share);
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::DecryptSum&) {
+  using Kind = event::SumJudged::Kind;
+  const agreement::Manifest& manifest = parts_.manifest.manifest();
+  TACET_ASSIGN_OR_RETURN(const std::vector<secagg::UnmaskShare> shares,
+                         FetchUnmaskShares(parts_, notes_, work_.attempt));
+  const absl::Status decrypted =
+      secagg::DecryptRound(manifest.terms(), manifest.committee(), work_.attempt, work_.keys,
+                           work_.closed_round, work_.votes, shares)
+          .status();
+  const he::KeySharing& sharing = manifest.terms().aggregation().sharing();
+  event::SumJudged judged{.shows_wrong_shares = sharing.ShowsWrongShares(shares.size())};
+  if (decrypted.ok()) return judged;
+  judged.kind =
+      decrypted.code() == absl::StatusCode::kUnavailable ? Kind::kTooFewShares : Kind::kUnsound;
+  judged.why = base::Message(decrypted);
+  return judged;
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::SendCheckRow&) {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes row, work_.member->CheckShares());
+  return Settle(
+      "check-row",
+      parts_.server.Put({.kind = protocol::BulkKind::kCheckRow, .attempt = work_.attempt}, row),
+      row);
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::SendVerdict& action) {
+  return Settle(action.confirmed ? "confirmation" : "refusal",
+                parts_.server.PutVerdict(work_.attempt, action.confirmed), {});
+}
+
+}  // namespace tacet::member

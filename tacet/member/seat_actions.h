@@ -1,0 +1,75 @@
+// Driver of a committee seat's actions at the end of an attempt.
+#ifndef TACET_MEMBER_SEAT_ACTIONS_H_
+#define TACET_MEMBER_SEAT_ACTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/member/member_action.h"
+#include "tacet/member/member_event.h"
+#include "tacet/member/member_notes.h"
+#include "tacet/member/member_parts.h"
+#include "tacet/member/upload_actions.h"
+#include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/committee_member.h"
+
+namespace tacet::member {
+
+// Votes and shares are in the site's journal before they are sent, so that another process goes on
+// with the same words. Errors are those that IsRetryable, and the journal's.
+class SeatActions {
+ public:
+  // All must outlive it. `uploads` has found this member's upload to the attempt, if it made one.
+  SeatActions(const MemberParts& parts, MemberNotes& notes, const UploadActions& uploads);
+  SeatActions(const SeatActions&) = delete;
+  SeatActions& operator=(const SeatActions&) = delete;
+
+  absl::StatusOr<Event> Do(const SeatAction& action);
+
+ private:
+  absl::StatusOr<Event> Do(const action::FetchClosedRound& action);
+  absl::StatusOr<Event> Do(const action::RecordVote& action);
+  absl::StatusOr<Event> Do(const action::SendRoundVote& action);
+  absl::StatusOr<Event> Do(const action::FetchVotes& action);
+  absl::StatusOr<Event> Do(const action::ForgetEarlier& action);
+  absl::StatusOr<Event> Do(const action::RecordShare& action);
+  absl::StatusOr<Event> Do(const action::SendShare& action);
+  absl::StatusOr<Event> Do(const action::DecryptSum& action);
+  absl::StatusOr<Event> Do(const action::SendCheckRow& action);
+  absl::StatusOr<Event> Do(const action::SendVerdict& action);
+  absl::StatusOr<Event> Settle(std::string_view what, const absl::Status& sent,
+                               const base::Bytes& bytes);
+  absl::StatusOr<crypto::SecretBytes> PairKeyOf(uint64_t client);
+
+  const MemberParts& parts_;
+  MemberNotes& notes_;
+  const UploadActions& uploads_;
+  const secagg::PairKeyOf pair_key_of_;
+  std::map<uint64_t, crypto::SecretBytes> pair_keys_;  // by client, each computed once an epoch
+  // The attempt at work.
+  struct Work {
+    secagg::Attempt attempt;
+    uint32_t seat = 0;
+    secagg::AttemptKeys keys;
+    std::optional<secagg::SealNonce> own_upload;
+    base::Bytes closed_round, roster;
+    crypto::Digest round_hash{};
+    std::unique_ptr<secagg::CommitteeMember> member;
+    base::Bytes vote, share;
+    std::vector<base::Bytes> votes;  // the last ones fetched, and this seat's
+  };
+  Work work_;
+};
+
+}  // namespace tacet::member
+
+#endif  // TACET_MEMBER_SEAT_ACTIONS_H_

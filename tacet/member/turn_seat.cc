@@ -1,0 +1,184 @@
+// A seat's work at the end of an attempt: it fetches the closed round and the roster, votes, gives
+// its unmask share once a quorum voted, and confirms the aggregate once it decrypts, or gives its
+// check row where it does not.
+#include <utility>
+
+#include "fmt/core.h"
+
+#include "tacet/base/status.h"
+#include "tacet/member/turn.h"
+#include "tacet/secagg/committee.h"
+#include "tacet/secagg/vote.h"
+
+namespace tacet::member {
+namespace {
+
+// For votes or unmask shares.
+Action Wait(Turn& turn, Step step) {
+  turn.here.waits = true;
+  return Finish(turn, std::move(step));
+}
+
+const secagg::Attempt& AttemptOf(const Turn& turn) { return turn.here.seat->attempt; }
+
+Action GiveVerdict(Turn& turn, Step step, bool confirmed, bool distrusts) {
+  Become(turn, state::SendingVerdict{std::move(step), distrusts});
+  return SeatAction(action::SendVerdict{confirmed});
+}
+
+// The server learns no more than that.
+Action Refuse(Turn& turn, Step step, const Suspicion& suspicion, bool distrusts = false) {
+  Violate(turn, suspicion, AttemptOf(turn).number);
+  return GiveVerdict(turn, std::move(step), false, distrusts);
+}
+
+Action FetchVotes(Turn& turn, Step step) {
+  Become(turn, state::FetchingVotes{std::move(step)});
+  return SeatAction(action::FetchVotes{});
+}
+
+Action Decrypt(Turn& turn, Step step) {
+  Become(turn, state::Decrypting{std::move(step)});
+  return SeatAction(action::DecryptSum{});
+}
+
+Action Judge(Turn& turn, Step step, const event::SumJudged& judged) {
+  using Kind = event::SumJudged::Kind;
+  if (judged.kind == Kind::kTooFewShares) return Wait(turn, std::move(step));
+  if (judged.kind == Kind::kUnsound) {
+    return Refuse(turn, std::move(step), {violations::kUnsoundSum, judged.why});
+  }
+  turn.here.seat->confirmed = true;
+  return GiveVerdict(turn, std::move(step), true, false);
+}
+
+}  // namespace
+
+Action Unmask(Turn& turn, Step step) {
+  if (!secagg::SeatOf(turn.manifest.manifest().committee(), turn.member).has_value()) {
+    return Finish(turn, std::move(step));
+  }
+  const secagg::Attempt attempt = step.told->current->attempt;
+  Become(turn, state::FindingOwnUpload{std::move(step)});
+  return UploadAction(action::FindUpload{attempt});
+}
+
+Action On(Turn& turn, state::FindingOwnUpload at, const event::UploadFound& event) {
+  const secagg::Attempt& attempt = at.step.told->current->attempt;
+  std::optional<SeatWork>& seat = turn.here.seat;
+  if (!seat.has_value() || seat->attempt != attempt) seat = SeatWork{.attempt = attempt};
+  if (std::holds_alternative<seat::Silent>(seat->progress)) {
+    return Finish(turn, std::move(at.step));
+  }
+  if (std::holds_alternative<seat::Voted>(seat->progress)) {
+    return FetchVotes(turn, std::move(at.step));
+  }
+  if (std::holds_alternative<seat::Unmasked>(seat->progress)) {
+    return Decrypt(turn, std::move(at.step));
+  }
+  Note(turn, NodeEventKind::kAsked, "vote", attempt.number);
+  Become(turn,
+         state::FetchingClosedRound{.step = std::move(at.step),
+                                    .acknowledged = event.found && turn.here.memory->accepted});
+  return SeatAction(action::FetchClosedRound{.attempt = seat->attempt, .has_upload = event.found});
+}
+
+Action On(Turn& turn, state::FetchingClosedRound at, const event::ClosedRoundFetched& event) {
+  using Kind = event::ClosedRoundFetched::Kind;
+  switch (event.kind) {
+    case Kind::kNotThere:
+      // Over, as far as the server says; what it would have had to give cannot be judged.
+      Note(turn, NodeEventKind::kNote, "no-closed-round", AttemptOf(turn).number, event.why);
+      return Finish(turn, std::move(at.step));
+    case Kind::kUnreadable:
+      return Refuse(turn, std::move(at.step), {violations::kClosedRound, event.why});
+    case Kind::kRead:
+      break;
+  }
+  if (const uint32_t announced = at.step.told->current->participants;
+      event.participants != announced) {
+    return Refuse(turn, std::move(at.step),
+                  {violations::kParticipants,
+                   fmt::format("{} participants were announced, the closed round has {}", announced,
+                               event.participants)});
+  }
+  if (at.acknowledged && !event.has_own) {
+    return Refuse(turn, std::move(at.step),
+                  {violations::kDroppedUpload,
+                   "this member's upload was acknowledged and is not in the closed round"},
+                  true);
+  }
+  const bool acknowledged = at.acknowledged;
+  Become(turn, state::RecordingVote{std::move(at.step)});
+  return SeatAction(action::RecordVote{acknowledged});
+}
+
+Action On(Turn& turn, state::RecordingVote at, const event::VoteRecorded& event) {
+  if (event.refused.has_value()) {
+    return Refuse(turn, std::move(at.step), {violations::kClosedRound, *event.refused});
+  }
+  Become(turn, state::SendingVote{std::move(at.step)});
+  return SeatAction(action::SendRoundVote{});
+}
+
+Action On(Turn& turn, state::SendingVote at, const event::Done&) {
+  turn.here.seat->progress = seat::Voted{};
+  return FetchVotes(turn, std::move(at.step));
+}
+
+Action On(Turn& turn, state::FetchingVotes at, const event::VotesFetched& event) {
+  if (event.over) return Finish(turn, std::move(at.step));  // as far as the server says
+  const agreement::Manifest& manifest = turn.manifest.manifest();
+  const absl::Status quorum =
+      secagg::CheckVoters(event.seats.size(), manifest.committee().size(), AttemptOf(turn),
+                          manifest.terms().aggregation().sharing().votes());
+  if (!quorum.ok()) {  // fine as long as votes are missing
+    if (event.all_voted) {
+      Violate(turn, {violations::kVotesDisagree, base::Message(quorum)}, AttemptOf(turn).number);
+    }
+    return Wait(turn, std::move(at.step));
+  }
+  // What others apply with this share starts from this member's state: no later epoch goes back
+  // behind it.
+  Become(turn, state::ForgettingEarlier{std::move(at.step)});
+  return SeatAction(action::ForgetEarlier{});
+}
+
+Action On(Turn& turn, state::ForgettingEarlier at, const event::Done&) {
+  Become(turn, state::RecordingShare{std::move(at.step)});
+  return SeatAction(action::RecordShare{});
+}
+
+Action On(Turn& turn, state::RecordingShare at, const event::Done&) {
+  Become(turn, state::SendingShare{std::move(at.step)});
+  return SeatAction(action::SendShare{});
+}
+
+Action On(Turn& turn, state::SendingShare at, const event::Done&) {
+  turn.here.seat->progress = seat::Unmasked{};
+  return Decrypt(turn, std::move(at.step));
+}
+
+// More shares than recover a sum do not fit, or the sum is wrong: a participant's fault, or a
+// seat's. The server can find participants with wrong shares.
+Action On(Turn& turn, state::Decrypting at, const event::SumJudged& event) {
+  const bool row_sent = std::get<seat::Unmasked>(turn.here.seat->progress).row_sent;
+  if (event.kind == event::SumJudged::Kind::kSound || row_sent || !event.shows_wrong_shares) {
+    return Judge(turn, std::move(at.step), event);
+  }
+  Become(turn, state::SendingCheckRow{std::move(at.step), event});
+  return SeatAction(action::SendCheckRow{});
+}
+
+Action On(Turn& turn, state::SendingCheckRow at, const event::Done&) {
+  std::get<seat::Unmasked>(turn.here.seat->progress).row_sent = true;
+  return Judge(turn, std::move(at.step), at.judged);
+}
+
+Action On(Turn& turn, state::SendingVerdict at, const event::Done&) {
+  turn.here.seat->progress = seat::Silent{};
+  if (!at.distrusts) return Finish(turn, std::move(at.step));
+  return Distrust(turn, std::move(at.step), AttemptOf(turn).number, Then::kEnd);
+}
+
+}  // namespace tacet::member
