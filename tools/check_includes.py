@@ -104,6 +104,15 @@ HASH = re.compile(r"\b(Sha256|Sha256Hasher|HmacSha256|OneTimeHash|EVP_\w+)\b")
 PYTHON_PACKAGE = "python/tacet"
 PYTHON_HASH = re.compile(r"^\s*(?:import|from)\s+(hashlib|hmac|zlib|binascii)\b", re.MULTILINE)
 
+# State machines decide without input or output: no file that they include, directly or not, is one of
+# these, and they include no header of the system that waits, locks or reads.
+MACHINE = re.compile(
+    r"tacet/member/(?:member_(?:action|event|machine|situation)|epoch_entry|turn\w*)\.(?:h|cc)")
+INPUT_OUTPUT = re.compile(
+    r"tacet/(?:base/(?:mutex|unix_clock)|ledger/\w+|member/(?:member_state|node_log|remote_server)"
+    r"|protocol/wire|secagg/journal|trainer/\w+)\.h")
+WAITS = re.compile(r"thread|mutex|shared_mutex|condition_variable|chrono|fstream|iostream|filesystem")
+
 # Costly to compile: each is included by a single .cc outside the tests.
 ONCE = {
     "CLI11": ("CLI/",),
@@ -207,6 +216,22 @@ def check_file(root, path, users_of_once):
             yield f"{where}: tacet/{folder} must not include tacet/{other}"
 
 
+def check_machine(root, path):
+    """Yields the input and output that a state machine reaches."""
+    machine = str(path.relative_to(root))
+    seen, waiting = set(), [machine]
+    while waiting:
+        name = waiting.pop()
+        if name in seen or not (root / name).is_file():
+            continue
+        seen.add(name)
+        for _, included in INCLUDE.findall((root / name).read_text(encoding="utf-8")):
+            waits = name == machine and WAITS.fullmatch(included)
+            if waits or INPUT_OUTPUT.fullmatch(included):
+                yield f"{machine}: a state machine must not reach {included}, which {name} includes"
+            waiting.append(included)
+
+
 def check_python(root, path):
     """Yields the hashes that a file of the Python package imports."""
     for match in PYTHON_HASH.finditer(path.read_text(encoding="utf-8")):
@@ -249,6 +274,8 @@ def check(root):
                 continue
             if path.suffix in (".cc", ".h"):
                 found += check_file(root, path, users_of_once)
+                if MACHINE.fullmatch(str(path.relative_to(root))):
+                    found += check_machine(root, path)
             elif top == "tacet" and path.name == "CMakeLists.txt":
                 found += check_links(root, path)
     for name, users in users_of_once.items():

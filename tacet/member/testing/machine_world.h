@@ -283,7 +283,12 @@ class MachineWorld {
         }
       }
     }
-    if (Chance(2)) return Failure();
+    if (Chance(2)) {
+      // That the server has taken an upload is not known: it is offered again.
+      const bool taken = next.accepted && !(memory_.has_value() && memory_->accepted);
+      if (taken) --process_.uploads[next.attempt.number];
+      return Failure();
+    }
     memory_ = next;
     return event::Done{};
   }
