@@ -252,14 +252,22 @@ uint64_t RoundServer::LeastPresence() const {
 
 Gathering RoundServer::CountGathering() const {
   const uint64_t now = clock_();
-  Gathering gathering{.here = attendance_.CountHere(now),
-                      .needed = LeastPresence(),
+  Gathering gathering{.here = 0,
+                      .needed = std::min(LeastPresence(), Expected()),
                       .seats_here = 0,
                       .seats_needed = VoteQuorum()};
+  for (uint64_t member = 0; member < attendance_.members(); ++member) {
+    gathering.here += attendance_.IsHere(member, now) && !IsLeftOut(member) ? 1 : 0;
+  }
   for (const secagg::CommitteeSeat& seat : manifest_.manifest().committee()) {
     gathering.seats_here += attendance_.IsHere(seat.member, now) ? 1 : 0;
   }
   return gathering;
+}
+
+// Members that may upload in this round.
+uint64_t RoundServer::Expected() const {
+  return attendance_.members() - state_->SubmissionsOf(ItemKind::kLeftOut).size();
 }
 
 bool RoundServer::MayBegin() {
@@ -273,16 +281,17 @@ bool RoundServer::MayBegin() {
   if (!enough_since_.has_value() || *enough_since_ > now) enough_since_ = now;
   pause_ends_ = std::min(pause_ends_, now + pause_seconds_);  // of a clock that was ahead
   if (now < pause_ends_) return false;
-  return gathering_->here == attendance_.members() ||
-         now - *enough_since_ >= options_.grace_seconds;
+  return gathering_->here == Expected() || now - *enough_since_ >= options_.grace_seconds;
 }
 
 bool RoundServer::IsComplete() const {
   const Submissions& accepted = state_->SubmissionsOf(ItemKind::kAccepted);
   const bool own_coins = state_->cohort().empty();
-  const size_t left_out = state_->SubmissionsOf(ItemKind::kLeftOut).size();
-  if (accepted.size() == (own_coins ? spec().sampling.clients - left_out : state_->cohort().size()))
+  if (accepted.size() == (own_coins ? Expected() : state_->cohort().size())) return true;
+  // Without those that are left out too few were drawn: it fails before anybody seals.
+  if (!own_coins && state_->cohort().size() < manifest_.manifest().terms().min_participants()) {
     return true;
+  }
   // Who has not uploaded is not in the cohort, or on the way: nobody but the member knows.
   if (own_coins && !agreement::EveryMemberUploads(spec())) return false;
   const uint64_t begun = state_->Open()->begun;
@@ -378,8 +387,7 @@ uint64_t RoundServer::CohortSize(const secagg::Attempt& attempt) const {
            record.attempt.number.round == attempt.number.round && record.failure == kRefusedFailure;
   });
   const uint64_t halved = spec().sampling.cohort >> std::min<ptrdiff_t>(refused, 31);
-  return std::max<uint64_t>(halved, manifest_.manifest().terms().min_participants() +
-                                        state_->SubmissionsOf(ItemKind::kLeftOut).size());
+  return std::max<uint64_t>(halved, manifest_.manifest().terms().min_participants());
 }
 
 absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
@@ -388,13 +396,10 @@ absl::Status RoundServer::BeginAttempt(const secagg::Attempt& attempt) {
     crypto::Random random = crypto::Random::FromEntropy(cohorts_);
     cohort = agreement::DrawCohort(*spec().sampling.method, spec().sampling.clients,
                                    CohortSize(attempt), random);
-    // Like clients that are away: the draw and who is left out are independent, as accountants
-    // assume. K_min others are in every cohort.
-    std::vector<uint64_t> others;
-    for (const uint64_t member : cohort) {
-      if (!IsLeftOut(member)) others.push_back(member);
-    }
-    cohort = std::move(others);
+    // They are absent, as accountants count it: who is absent is settled before the draw, and the
+    // attempt is charged whatever is drawn. Another draw in place of one that has too few others
+    // would be a draw on condition that it succeeds, which no row covers.
+    std::erase_if(cohort, [this](uint64_t member) { return IsLeftOut(member); });
   }
   const uint64_t now = clock_();
   const AttemptRecord record{.attempt = attempt,

@@ -55,8 +55,10 @@ struct RoundServerOptions {
 
 // Members whose presence decides whether an attempt begins.
 struct Gathering {
-  uint64_t here = 0;
-  uint64_t needed = 0;  // that attempts succeed so often that the spare ones suffice
+  uint64_t here = 0;  // of those that are not left out
+  // That attempts succeed so often that the spare ones suffice; all that are not left out, if
+  // fewer.
+  uint64_t needed = 0;
   uint64_t seats_here = 0;
   uint64_t seats_needed = 0;  // votes
 
@@ -118,7 +120,8 @@ struct ObjectPart {
 // it closes before its deadline when only members are missing that were not here.
 // A failed attempt is followed by another with a new cohort, within the agreed number of attempts,
 // after a pause when uploads were too few. After a refused sum the seats' check rows may name
-// participants whose shares are wrong: these are left out for the rest of the round. Where none is
+// participants whose shares are wrong: these are left out for the rest of the round, in which they
+// neither count as here nor are invited, whatever is drawn. Where none is
 // named, the next cohort has half the size, down to K_min, so that one bad participant does not
 // stop the round. Where every member uploads, another attempt would need the same members: the
 // attempt is extended until enough have uploaded, and no other begins.
@@ -273,6 +276,7 @@ class RoundServer {
   // Probability that the next attempt has enough uploads, below which it does not begin.
   double WantedChance() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   uint64_t LeastPresence() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uint64_t Expected() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether enough members have been here for long enough.
   bool MayBegin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether all uploads have come that are still expected.

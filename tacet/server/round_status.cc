@@ -42,7 +42,8 @@ std::vector<Absence> RoundServer::Awaited() const {
   const AttemptRecord* const open = state_->Open();
   if (open == nullptr && !draining_ && stopped_.empty()) {
     for (uint64_t member = 0; member < attendance_.members(); ++member) {
-      if (!attendance_.IsHere(member, clock_())) awaited.push_back(member);
+      const bool expected = !IsLeftOut(member);
+      if (expected && !attendance_.IsHere(member, clock_())) awaited.push_back(member);
     }
   } else if (open != nullptr && open->phase == protocol::AttemptPhase::kCollecting) {
     // It was extended; who uploads says nothing where everybody does.
