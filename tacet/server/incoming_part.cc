@@ -5,11 +5,6 @@
 
 namespace tacet::server {
 
-IncomingPart::~IncomingPart() {
-  writer_.reset();
-  if (registered_) server_.EndPart(member_);
-}
-
 absl::Status IncomingPart::Write(std::span<const uint8_t> bytes) {
   return writer_ == nullptr ? absl::OkStatus() : writer_->Write(bytes);
 }
@@ -17,7 +12,7 @@ absl::Status IncomingPart::Write(std::span<const uint8_t> bytes) {
 absl::StatusOr<uint64_t> IncomingPart::Finish() {
   if (writer_ != nullptr) TACET_RETURN_IF_ERROR(writer_->Commit());
   writer_.reset();
-  if (!registered_ || arrived_ < request_.total) return arrived_;
+  if (giving_ == nullptr || arrived_ < request_.total) return arrived_;
   return server_.AcceptWhole(member_, request_);
 }
 

@@ -21,7 +21,6 @@ class RoundServer;
 // nothing of the part has arrived.
 class IncomingPart {
  public:
-  ~IncomingPart();
   IncomingPart(const IncomingPart&) = delete;
   IncomingPart& operator=(const IncomingPart&) = delete;
 
@@ -39,7 +38,9 @@ class IncomingPart {
   RoundServer& server_;
   uint64_t member_;
   protocol::PutPartRequest request_;
-  bool registered_ = false;             // with the server, as the member's only one
+  // The member's only one at the server, as long as this part is there; null for bytes of an object
+  // that was accepted before.
+  std::shared_ptr<const BlobKey> giving_;
   uint64_t arrived_ = 0;                // of the object, once this part is finished
   std::unique_ptr<BlobWriter> writer_;  // none for bytes that have arrived before
 };

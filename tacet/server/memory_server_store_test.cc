@@ -28,14 +28,14 @@ TEST(MemoryServerStoreTest, FailsBeforeOrAfterTheCallHasHappened) {
   const AttemptRecord record = RecordOf(0, 0, 0);
   store.failure().After(1);
   ASSERT_TRUE(store.Begin(record, {}).ok());
-  EXPECT_EQ(store.Update(Unmasking(record), {}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(store.Update(UnmaskingOf(record), {}).code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(store.Attempts().status().code(), absl::StatusCode::kUnavailable);
   store.failure().Heal();
   EXPECT_EQ(store.Attempts().value(), std::vector{record});
   store.failure().After(0, InjectedFailure::When::kAfter);
-  EXPECT_EQ(store.Update(Unmasking(record), {}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(store.Update(UnmaskingOf(record), {}).code(), absl::StatusCode::kUnavailable);
   store.failure().Heal();
-  EXPECT_EQ(store.Attempts().value(), std::vector{Unmasking(record)});
+  EXPECT_EQ(store.Attempts().value(), std::vector{UnmaskingOf(record)});
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "tacet/server/request_handler.h"
 
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "tacet/base/status.h"
 
@@ -13,15 +15,6 @@ struct Dispatcher {
   uint64_t member;
 
   using Result = absl::StatusOr<RequestAnswer>;
-  static Result Nothing(const absl::Status& status) {
-    TACET_RETURN_IF_ERROR(status);
-    return RequestAnswer();
-  }
-  static Result Blobs(const absl::StatusOr<std::vector<base::Bytes>>& blobs) {
-    TACET_RETURN_IF_ERROR(blobs.status());
-    return RequestAnswer{.head = protocol::WriteBlobs(*blobs)};
-  }
-
   Result operator()(const protocol::AwaitRequest& body) const {
     TACET_ASSIGN_OR_RETURN(const protocol::Announcement announcement,
                            server.AnnouncementFor(member, body.listed_from, body.unmasking));
@@ -35,26 +28,15 @@ struct Dispatcher {
     base::Bytes head = protocol::WriteFetchedPartHead(part.object->size(), part.bytes);
     return RequestAnswer{.head = std::move(head), .part = std::move(part)};
   }
-  Result operator()(const protocol::PutVoteRequest& body) const {
-    return Nothing(server.TakeVote(member, body.attempt, body.vote));
-  }
-  Result operator()(const protocol::FetchVotesRequest& body) const {
-    return Blobs(server.Votes(body.attempt));
-  }
-  Result operator()(const protocol::PutVerdictRequest& body) const {
-    return Nothing(server.TakeVerdict(member, body.attempt, body.confirmed));
-  }
-  Result operator()(const protocol::PutAttestationRequest& body) const {
-    return Nothing(server.TakeAttestation(member, body.attestation));
-  }
-  Result operator()(const protocol::FetchAttestationsRequest& body) const {
-    return Blobs(server.Attestations(body.round));
-  }
-  Result operator()(const protocol::PutOpeningRequest& body) const {
-    return Nothing(server.TakeOpeningStatement(member, body.statement));
-  }
-  Result operator()(const protocol::FetchOpeningRequest&) const {
-    return Blobs(server.OpeningStatements());
+  template <typename Body>
+  Result operator()(const Body& body) const {
+    if constexpr (std::is_constructible_v<Statement, const Body&>) {
+      TACET_RETURN_IF_ERROR(server.Take(member, body));
+      return RequestAnswer();
+    } else {
+      TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> listed, server.Listed(body));
+      return RequestAnswer{.head = protocol::WriteBlobs(listed)};
+    }
   }
 };
 

@@ -55,8 +55,8 @@ class FailingStoreTest : public testing::RoundServerFixture {
   void InsistOnInitialModel() {
     for (const secagg::CommitteeSeat& seat : members_.committee()) {
       Insist([&] {
-        return server_->TakeAttestation(
-            seat.member, members_.Attestation(seat.member, 0, testing::kInitialModel));
+        return server_->Take(seat.member, protocol::PutAttestationRequest{members_.Attestation(
+                                              seat.member, 0, testing::kInitialModel)});
       });
     }
   }
@@ -87,9 +87,12 @@ class FailingStoreTest : public testing::RoundServerFixture {
     for (uint32_t seat = 0; seat < all; ++seat) {
       seats.push_back(members_.NewSeat(seat, attempt));
       const base::Bytes vote = seats.back()->Vote(closed, roster);
-      Insist([&] { return server_->TakeVote(MemberOn(seat), attempt, vote); });
+      Insist([&] {
+        return server_->Take(MemberOn(seat), protocol::PutVoteRequest{attempt, vote});
+      });
     }
-    const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+    const std::vector<base::Bytes> votes =
+        ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt}));
     EXPECT_THAT(votes, SizeIs(all));
     for (uint32_t seat = 0; seat < all; ++seat) {
       const base::Bytes share = seats[seat]->Unmask(votes);
@@ -114,7 +117,10 @@ class FailingStoreTest : public testing::RoundServerFixture {
       return decrypted.status();
     });
     for (const uint64_t member : {0, 1, 2}) {
-      Insist([&] { return server_->TakeAttestation(member, members_.Attestation(member, 1, {})); });
+      Insist([&] {
+        return server_->Take(member,
+                             protocol::PutAttestationRequest{members_.Attestation(member, 1, {})});
+      });
     }
     Insist(tick);
     Insist(tick);
@@ -163,13 +169,39 @@ TEST_F(FailingStoreTest, WhatTheStoreSaysIsNotTheMembersFault) {
                                         Fetch(protocol::BulkKind::kRoster, attempt));
     failure_->FailWith(code);
     failure_->After(0);
-    const absl::Status taken = server_->TakeVote(MemberOn(0), attempt, vote);
+    const absl::Status taken = server_->Take(MemberOn(0), protocol::PutVoteRequest{attempt, vote});
     EXPECT_EQ(taken.code(), absl::StatusCode::kUnavailable) << taken;
     failure_->Heal();
     ASSERT_TRUE(server_->Tick().ok());
-    EXPECT_TRUE(server_->TakeVote(MemberOn(0), attempt, vote).ok());
-    EXPECT_THAT(ValueOf(server_->Votes(attempt)), SizeIs(1));
+    EXPECT_TRUE(server_->Take(MemberOn(0), protocol::PutVoteRequest{attempt, vote}).ok());
+    EXPECT_THAT(ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt})), SizeIs(1));
   }
+}
+
+using ConfirmedAttemptTest = testing::RoundServerFixture;
+
+// A server that ends between the last confirmation and the publication. No seat has a reason to
+// confirm once more. Until 0.3 the attempt was failed at its deadline: four seats gave shares, the
+// fifth refused, and all were here.
+TEST_F(ConfirmedAttemptTest, IsPublishedAlsoByTheNextProcess) {
+  Collect();
+  const secagg::Attempt attempt = Current();
+  Unmask(4);
+  ASSERT_TRUE(Refuse(4, attempt).ok());
+  for (size_t seat = 0; seat + 1 < Confirmations(); ++seat) {
+    ASSERT_TRUE(Confirm(seat, attempt).ok());
+  }
+  store_.failure().After(1);
+  EXPECT_EQ(Confirm(Confirmations() - 1, attempt).code(), absl::StatusCode::kUnavailable);
+  store_.failure().Heal();
+  Restart();
+  for (int i = 0; i < 3; ++i) {
+    now_ += 50;
+    Tick();
+  }
+  ASSERT_FALSE(server_->Attempts().empty());
+  EXPECT_EQ(server_->Attempts().front().phase, protocol::AttemptPhase::kPublished);
+  EXPECT_EQ(server_->Attempts().front().failure, "");
 }
 
 }  // namespace

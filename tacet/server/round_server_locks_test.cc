@@ -89,10 +89,10 @@ TEST_F(RoundServerLocksTest, ARefusedAttestationDoesNotCount) {
   digest.fill(1);
   base::Bytes forged = members_.Attestation(1, 1, digest);
   forged.back() ^= 1;
-  EXPECT_FALSE(server_->TakeAttestation(1, forged).ok());
+  EXPECT_FALSE(server_->Take(1, protocol::PutAttestationRequest{forged}).ok());
   digest.fill(2);
-  EXPECT_FALSE(
-      server_->TakeAttestation(0, members_.Attestation(0, 1, digest)).ok());  // another one
+  EXPECT_FALSE(server_->Take(0, protocol::PutAttestationRequest{members_.Attestation(0, 1, digest)})
+                   .ok());  // another one
   State(1, 1, 2);
   State(2, 1, 1);
   TickOften();
@@ -145,7 +145,7 @@ TEST_F(RoundServerLocksTest, ListenersCanBeSetAtAnyTime) {
   std::atomic<int> told = 0;
   std::thread voting([&] {
     for (uint64_t member = 0; member < 5; ++member) {
-      EXPECT_TRUE(server_->TakeVote(member, attempt, base::Bytes(3)).ok());
+      EXPECT_TRUE(server_->Take(member, protocol::PutVoteRequest{attempt, base::Bytes(3)}).ok());
     }
   });
   for (int i = 0; i < 100; ++i) server_->OnNotification([&told] { ++told; });

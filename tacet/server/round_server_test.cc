@@ -53,7 +53,9 @@ TEST_F(RoundServerTest, RoundZeroBeginsWithWhatAQuorumOfSeatsNames) {
   const auto server = ValueOf(RoundServer::Create(
       nine.manifest(), {}, store, blobs, [this] { return now_; }, cohorts_));
   const auto begins_after = [&](uint64_t member, const crypto::Digest& model) {
-    EXPECT_TRUE(server->TakeAttestation(member, nine.Attestation(member, 0, model)).ok());
+    EXPECT_TRUE(
+        server->Take(member, protocol::PutAttestationRequest{nine.Attestation(member, 0, model)})
+            .ok());
     for (uint64_t here = 0; here < 9; ++here) server->NotePresence(here);
     EXPECT_TRUE(server->Tick().ok());
     return ValueOf(server->AnnouncementFor(0, 0, false)).current.has_value();
@@ -544,12 +546,15 @@ TEST_F(RoundServerTest, ARestartChangesNothingAtAnyStep) {
   Seats seats;
   for (uint32_t seat = 0; seat < Quorum(); ++seat) {
     seats.push_back(members_.NewSeat(seat, attempt));
-    ASSERT_TRUE(
-        server_->TakeVote(MemberOn(seat), attempt, seats.back()->Vote(closed, roster)).ok());
+    ASSERT_TRUE(server_
+                    ->Take(MemberOn(seat),
+                           protocol::PutVoteRequest{attempt, seats.back()->Vote(closed, roster)})
+                    .ok());
     Restart();
-    EXPECT_THAT(ValueOf(server_->Votes(attempt)), SizeIs(seat + 1));
+    EXPECT_THAT(ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt})), SizeIs(seat + 1));
   }
-  const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+  const std::vector<base::Bytes> votes =
+      ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt}));
   for (size_t seat = 0; seat < seats.size(); ++seat) {
     const base::Bytes share = seats[seat]->Unmask(votes);
     ASSERT_TRUE(Give(MemberOn(seat), protocol::BulkKind::kUnmaskShare, share).ok());
@@ -627,7 +632,8 @@ TEST_F(RoundServerTest, ASeatThatVotedAndIsGoneIsAwaitedToo) {
   Collect();
   const secagg::Attempt attempt = Current();
   const Seats seats = Vote(5);
-  const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+  const std::vector<base::Bytes> votes =
+      ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt}));
   ASSERT_TRUE(Give(MemberOn(2), protocol::BulkKind::kUnmaskShare, seats[2]->Unmask(votes)).ok());
   now_ += 50;
   Tick();
@@ -654,7 +660,8 @@ TEST_F(RoundServerTest, WhenAllHaveSpokenWithoutAQuorumAnAttemptFails) {
   const secagg::Attempt attempt = Current();
   Vote(3);
   for (const size_t seat : {3, 4}) {
-    const absl::Status taken = server_->TakeVote(MemberOn(seat), attempt, base::Bytes{1, 2, 3});
+    const absl::Status taken =
+        server_->Take(MemberOn(seat), protocol::PutVoteRequest{attempt, base::Bytes{1, 2, 3}});
     ASSERT_TRUE(taken.ok()) << taken;
   }
   now_ += 49;
@@ -760,10 +767,11 @@ TEST_F(RoundServerTest, ALateUnmaskShareIsTakenAndServed) {
   const auto last = members_.NewSeat(4, attempt);
   const base::Bytes vote = last->Vote(Fetch(protocol::BulkKind::kClosedRound, attempt),
                                       Fetch(protocol::BulkKind::kRoster, attempt));
-  ASSERT_TRUE(server_->TakeVote(MemberOn(4), attempt, vote).ok());
+  ASSERT_TRUE(server_->Take(MemberOn(4), protocol::PutVoteRequest{attempt, vote}).ok());
   Publish();
   const uint64_t revision = ValueOf(server_->AnnouncementFor(0, 0, true)).revision;
-  const base::Bytes share = last->Unmask(ValueOf(server_->Votes(attempt)));
+  const base::Bytes share =
+      last->Unmask(ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt})));
   ASSERT_TRUE(Give(MemberOn(4), protocol::BulkKind::kUnmaskShare, share).ok());
   EXPECT_TRUE(server_->IsNews({.known_revision = revision, .unmasking = true}));
   ASSERT_TRUE(Give(MemberOn(4), protocol::BulkKind::kUnmaskShare, share).ok());
@@ -802,7 +810,8 @@ TEST_F(RoundServerTest, KeptRoundsCanBeDecryptedWithoutTheirRosters) {
       EXPECT_EQ(FetchAs(0, kind, attempts[0]).status().code(),
                 absl::StatusCode::kFailedPrecondition);
     }
-    EXPECT_EQ(server_->Votes(attempts[0]).status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(server_->Listed(protocol::FetchVotesRequest{attempts[0]}).status().code(),
+              absl::StatusCode::kFailedPrecondition);
     Restart();
     Tick();
   }
@@ -815,7 +824,8 @@ TEST_F(RoundServerTest, NothingIsFetchedWhileUploadsAreCollected) {
     EXPECT_THAT(base::Message(FetchAs(MemberOn(0), kind, Current()).status()),
                 HasSubstr("is still collecting"));
   }
-  EXPECT_THAT(base::Message(server_->Votes(Current()).status()), HasSubstr("is still collecting"));
+  EXPECT_THAT(base::Message(server_->Listed(protocol::FetchVotesRequest{Current()}).status()),
+              HasSubstr("is still collecting"));
 }
 
 // Nor does anybody else put them in the server's place.
@@ -832,17 +842,18 @@ TEST_F(RoundServerTest, ASeatVotesAndUnmasksOnce) {
   Collect();
   const secagg::Attempt attempt = Current();
   Unmask(4);
-  const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+  const std::vector<base::Bytes> votes =
+      ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt}));
   const base::Bytes share = Shares(attempt).front();
-  EXPECT_TRUE(server_->TakeVote(MemberOn(0), attempt, votes[0]).ok());
+  EXPECT_TRUE(server_->Take(MemberOn(0), protocol::PutVoteRequest{attempt, votes[0]}).ok());
   EXPECT_TRUE(Give(MemberOn(0), protocol::BulkKind::kUnmaskShare, share).ok());
-  EXPECT_EQ(server_->TakeVote(MemberOn(0), attempt, votes[1]).code(),
+  EXPECT_EQ(server_->Take(MemberOn(0), protocol::PutVoteRequest{attempt, votes[1]}).code(),
             absl::StatusCode::kAlreadyExists);
   base::Bytes other = share;
   other.back() ^= 1;
   EXPECT_EQ(Give(MemberOn(0), protocol::BulkKind::kUnmaskShare, other).code(),
             absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(ValueOf(server_->Votes(attempt)), votes);
+  EXPECT_EQ(ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt})), votes);
   EXPECT_EQ(Shares(attempt).front(), share);
   other.push_back(0);
   const absl::Status longer = Give(MemberOn(4), protocol::BulkKind::kUnmaskShare, other);
@@ -911,8 +922,10 @@ TEST_F(RoundServerTest, VotesAndSharesAreNewsForTheCommittee) {
     EXPECT_FALSE(server_->IsNews({.known_revision = after, .unmasking = true}));
   };
   const base::Bytes share(secagg::UnmaskShareBytes(members_.terms().aggregation().sharing()));
-  expect_news_of(
-      [&] { ASSERT_TRUE(server_->TakeVote(MemberOn(0), Current(), base::Bytes(3)).ok()); });
+  expect_news_of([&] {
+    ASSERT_TRUE(
+        server_->Take(MemberOn(0), protocol::PutVoteRequest{Current(), base::Bytes(3)}).ok());
+  });
   expect_news_of(
       [&] { ASSERT_TRUE(Give(MemberOn(0), protocol::BulkKind::kUnmaskShare, share).ok()); });
 }
@@ -945,16 +958,15 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   ASSERT_TRUE(server->Tick().ok());  // nobody has said yet what the model is
   EXPECT_EQ(ValueOf(server->AnnouncementFor(0, 0, false)).current, std::nullopt);
   const auto say = [&](uint64_t member, protocol::OpeningWord word) {
-    return server->TakeOpeningStatement(
-        member,
-        protocol::WriteOpeningStatement({.word = word, .member = member, .state = {.round = 1}},
-                                        next.manifest(), next.site(member).signing));
+    return server->Take(member, protocol::PutOpeningRequest{protocol::WriteOpeningStatement(
+                                    {.word = word, .member = member, .state = {.round = 1}},
+                                    next.manifest(), next.site(member).signing)});
   };
-  const auto said = [&] { return ValueOf(server->OpeningStatements()).size(); };
+  const auto said = [&] { return ValueOf(server->Listed(protocol::FetchOpeningRequest{})).size(); };
   for (const uint64_t member : {1, 2, 3, 4}) {
     ASSERT_TRUE(say(member, protocol::OpeningWord::kHas).ok());
   }
-  EXPECT_EQ(server->TakeAttestation(2, next.Attestation(2, 1, {})).code(),
+  EXPECT_EQ(server->Take(2, protocol::PutAttestationRequest{next.Attestation(2, 1, {})}).code(),
             absl::StatusCode::kFailedPrecondition);
   // A seat that is here and says nothing is awaited for the grace period, before others vote.
   EXPECT_EQ(server->Status().opening, 4u);
@@ -975,7 +987,9 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   EXPECT_EQ(said(), 4u);
   EXPECT_EQ(server->Status().opening, std::nullopt);
   for (const uint64_t member : {1, 2, 3}) {
-    ASSERT_TRUE(server->TakeAttestation(member, next.Attestation(member, 1, {})).ok());
+    ASSERT_TRUE(
+        server->Take(member, protocol::PutAttestationRequest{next.Attestation(member, 1, {})})
+            .ok());
   }
   ASSERT_TRUE(server->Tick().ok());
   const protocol::Announcement after = ValueOf(server->AnnouncementFor(0, 0, false));
@@ -993,7 +1007,7 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
 TEST_F(RoundServerTest, AttestationsAreTheSendersOwn) {
   RunRound(0);
   const auto code = [&](uint64_t member, const base::Bytes& attestation) {
-    return server_->TakeAttestation(member, attestation).code();
+    return server_->Take(member, protocol::PutAttestationRequest{attestation}).code();
   };
   EXPECT_EQ(code(3, members_.Attestation(2, 1, {})), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(code(3, members_.Attestation(3, 2, {})), absl::StatusCode::kFailedPrecondition);
@@ -1044,24 +1058,25 @@ TEST_F(OutsideTheCommitteeTest, NobodyVotesUnmasksConfirmsOrSeesTheRoster) {
   Collect();
   const secagg::Attempt attempt = Current();
   Unmask(3);
-  const std::vector<base::Bytes> votes = ValueOf(server_->Votes(attempt));
+  const std::vector<base::Bytes> votes =
+      ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt}));
   const base::Bytes share = Shares(attempt).front();
-  ExpectRefused(server_->TakeVote(kOutside, attempt, votes[0]));
+  ExpectRefused(server_->Take(kOutside, protocol::PutVoteRequest{attempt, votes[0]}));
   ExpectRefused(Give(kOutside, protocol::BulkKind::kUnmaskShare, share));
-  ExpectRefused(server_->TakeVerdict(kOutside, attempt, true));
-  ExpectRefused(server_->TakeVerdict(kOutside, attempt, false));
+  ExpectRefused(server_->Take(kOutside, protocol::PutVerdictRequest{attempt, true}));
+  ExpectRefused(server_->Take(kOutside, protocol::PutVerdictRequest{attempt, false}));
   ExpectRefused(FetchAs(kOutside, protocol::BulkKind::kRoster, attempt).status());
   // Neither its votes nor its verdicts counted, whatever it did.
   ASSERT_TRUE(Refuse(0, attempt).ok());
   ASSERT_TRUE(Confirm(1, attempt).ok());
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
-  EXPECT_EQ(ValueOf(server_->Votes(attempt)), votes);
+  EXPECT_EQ(ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt})), votes);
   ASSERT_TRUE(Confirm(2, attempt).ok());
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
   // Also not after the attempt's end.
-  ExpectRefused(server_->TakeVote(kOutside, attempt, votes[0]));
+  ExpectRefused(server_->Take(kOutside, protocol::PutVoteRequest{attempt, votes[0]}));
   ExpectRefused(Give(kOutside, protocol::BulkKind::kUnmaskShare, share));
-  ExpectRefused(server_->TakeVerdict(kOutside, attempt, true));
+  ExpectRefused(server_->Take(kOutside, protocol::PutVerdictRequest{attempt, true}));
   ExpectRefused(FetchAs(kOutside, protocol::BulkKind::kRoster, attempt).status());
 }
 
@@ -1106,7 +1121,7 @@ TEST_F(OutsideTheCommitteeTest, CheckpointsOfTheRoundThatComesNext) {
   Restart();
   EXPECT_EQ(Fetch(protocol::BulkKind::kCheckpoint, name, 3), checkpoint);
   // Three members attested. The one outside the committee may have been a participant.
-  EXPECT_THAT(ValueOf(server_->Attestations(1)), SizeIs(2));
+  EXPECT_THAT(ValueOf(server_->Listed(protocol::FetchAttestationsRequest{1})), SizeIs(2));
   ++name.number.round;
   EXPECT_EQ(put(3, name).code(), absl::StatusCode::kFailedPrecondition);
   RunRound(1);

@@ -45,9 +45,11 @@ enum class ItemKind : uint8_t {
   kConfirmation = 9,  // empty
   kCheckRow = 10,     // digest
   kShares = 11,       // digest; of the server itself (member 0)
-  kLeftOut = 12,      // empty: this participant's shares were wrong
+  kLeftOut = 12,      // empty: this participant's shares were wrong; kInDispute: they or rows were
   kOpeningVote = 13,  // of the epoch's opening
 };
+
+inline constexpr uint8_t kInDispute = 1;  // of kLeftOut
 
 inline constexpr uint32_t kOpeningRound = std::numeric_limits<uint32_t>::max();
 

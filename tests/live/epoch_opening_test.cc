@@ -431,7 +431,7 @@ TEST_F(OpeningFaultsTest, AVoteThatOnlyTheServerHasIsTheSeatsVote) {
   const auto& second = all_.Sign(kAll, &first);
   all_.Begin(second);
   const base::Bytes given = Says(3, Word::kVote, second, before);
-  ASSERT_TRUE(all_.server->TakeOpeningStatement(second.NumberOf(3), given).ok());
+  ASSERT_TRUE(all_.server->Take(second.NumberOf(3), protocol::PutOpeningRequest{given}).ok());
   for (int turn = 0; turn < 10; ++turn) all_.Turn();
   EXPECT_EQ(VoteOf(3), given);
   all_.Finish();  // by the votes of the others

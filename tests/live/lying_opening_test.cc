@@ -38,8 +38,9 @@ TEST_F(LyingOpeningTest, AMinorityChangesNothing) {
   const protocol::OpeningState invented{.round = 5, .model_digest = {1}, .state_digest = {2}};
   for (const int liar : {3, 4}) {
     const auto take = [&](const protocol::OpeningState& state) {
-      return all_.server->TakeOpeningStatement(
-          second.NumberOf(liar), Says(liar, Word::kHas, second, state, Under(second, earlier)));
+      return all_.server->Take(second.NumberOf(liar),
+                               protocol::PutOpeningRequest{
+                                   Says(liar, Word::kHas, second, state, Under(second, earlier))});
     };
     EXPECT_TRUE(take(invented).ok());
     EXPECT_TRUE(take(Under(second, earlier)).ok());
@@ -119,8 +120,9 @@ TEST_F(LyingOpeningTest, AllGoBackOneRoundOrNobody) {
   }
   EXPECT_EQ(RoundOf(0), 2u);  // it has voted, and there is no quorum
   for (const int liar : {3, 4}) {
-    const absl::Status taken = all_.server->TakeOpeningStatement(
-        second.NumberOf(liar), Says(liar, Word::kVote, second, before));
+    const absl::Status taken =
+        all_.server->Take(second.NumberOf(liar),
+                          protocol::PutOpeningRequest{Says(liar, Word::kVote, second, before)});
     EXPECT_TRUE(taken.ok()) << taken;
   }
   // What one of them is told now does not divide them any more.
@@ -308,10 +310,10 @@ TEST_F(LyingOpeningTest, AnEpochHasOneHistory) {
   ASSERT_TRUE(all_.Serve(second).ok());
   hides_statements_ = true;
   for (const int id : {1, 2, 3, 4}) {  // so that the server's code begins; no member sees these
-    ASSERT_TRUE(
-        all_.server
-            ->TakeOpeningStatement(second.NumberOf(id), Says(id, Word::kVote, second, before))
-            .ok());
+    ASSERT_TRUE(all_.server
+                    ->Take(second.NumberOf(id),
+                           protocol::PutOpeningRequest{Says(id, Word::kVote, second, before)})
+                    .ok());
     Tell(id, votes, [](protocol::Announcement&) {});
   }
   for (int turn = 0; turn < 40; ++turn) all_.Turn();
@@ -440,7 +442,7 @@ TEST_F(LyingOpeningTest, OneVoteStopsAndUndoesNothing) {
     const base::Bytes vote = protocol::WriteOpeningStatement(
         {.word = Word::kVote, .member = second.NumberOf(4), .state = state}, second.manifest,
         all.SiteOf(4).keys.signing);
-    ASSERT_TRUE(all.server->TakeOpeningStatement(second.NumberOf(4), vote).ok());
+    ASSERT_TRUE(all.server->Take(second.NumberOf(4), protocol::PutOpeningRequest{vote}).ok());
     all.FinishAt({0, 1, 2, 3});
     for (const int id : {0, 1, 2, 3}) {
       EXPECT_EQ(all.SiteOf(id).log.Count(member::NodeEventKind::kApplied, "earlier-state"), 0u);

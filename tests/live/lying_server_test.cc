@@ -790,8 +790,9 @@ class WrongSeatTest : public ::testing::Test {
   void Lie(uint32_t seat) {
     const secagg::Attempt attempt = live_->Current();
     const crypto::Digest hash = Hash(live_->Fetch(protocol::BulkKind::kClosedRound));
-    const absl::Status voted = live_->server->TakeVote(
-        live_->MemberOn(seat), attempt, secagg::WriteVote(attempt, seat, hash, KeyOf(seat)));
+    const absl::Status voted = live_->server->Take(
+        live_->MemberOn(seat),
+        protocol::PutVoteRequest{attempt, secagg::WriteVote(attempt, seat, hash, KeyOf(seat))});
     ASSERT_TRUE(voted.ok()) << voted;
     Give(seat, WrongShare(seat, attempt, hash));
   }
@@ -913,7 +914,8 @@ TEST_F(WrongSeatTest, FalseConfirmationsDelayNothing) {
   live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
   const secagg::Attempt attempt = live.Current();
   for (const uint32_t seat : {0, 1}) {
-    ASSERT_TRUE(live.server->TakeVerdict(live.MemberOn(seat), attempt, true).ok());
+    ASSERT_TRUE(
+        live.server->Take(live.MemberOn(seat), protocol::PutVerdictRequest{attempt, true}).ok());
   }
   ASSERT_TRUE(live.IsAt(protocol::AttemptPhase::kPublished));
   live.Steps();
@@ -937,10 +939,11 @@ TEST_F(WrongSeatTest, SeatsThatKeepTheirSharesBackSeeNoAggregate) {
   for (const uint32_t seat : {0, 1}) {
     Site& site = live.site(live.MemberOn(seat));
     site.away = true;
-    ASSERT_TRUE(
-        live.server
-            ->TakeVote(site.number, attempt, secagg::WriteVote(attempt, seat, hash, KeyOf(seat)))
-            .ok());
+    ASSERT_TRUE(live.server
+                    ->Take(site.number,
+                           protocol::PutVoteRequest{
+                               attempt, secagg::WriteVote(attempt, seat, hash, KeyOf(seat))})
+                    .ok());
   }
   for (int turn = 0; turn < 12; ++turn) {
     live.Turn(50);

@@ -557,7 +557,8 @@ TEST(MemberSessionTest, WithoutTheCommitteeOthersSayWhereTheFederationStands) {
   for (const uint64_t attestor : member::AttestorsOf(live.members.manifest())) {
     if (live.site(attestor).session->next_round() == 0) live.site(attestor).away = true;
   }
-  EXPECT_LT(ValueOf(live.server->Attestations(1)).size(), 2u);  // of 3
+  EXPECT_LT(ValueOf(live.server->Listed(protocol::FetchAttestationsRequest{1})).size(),
+            2u);  // of 3
   live.RunUntil([&] { return live.Current().number.round == 1; });
 }
 

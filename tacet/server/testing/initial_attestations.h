@@ -14,7 +14,8 @@ inline constexpr crypto::Digest kInitialModel{0xd1, 0x9e};
 inline void AttestInitialModel(RoundServer& server,
                                const protocol::testing::SmallFederation& members) {
   for (const secagg::CommitteeSeat& seat : members.committee()) {
-    (void)server.TakeAttestation(seat.member, members.Attestation(seat.member, 0, kInitialModel));
+    (void)server.Take(seat.member, protocol::PutAttestationRequest{
+                                       members.Attestation(seat.member, 0, kInitialModel)});
   }
 }
 

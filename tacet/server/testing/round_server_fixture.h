@@ -135,8 +135,8 @@ class RoundServerFixture : public ::testing::Test {
     Seats seats;
     for (uint32_t seat = 0; seat < count; ++seat) {
       seats.push_back(members_.NewSeat(seat, attempt));
-      const absl::Status taken =
-          server_->TakeVote(MemberOn(seat), attempt, seats.back()->Vote(closed, roster));
+      const absl::Status taken = server_->Take(
+          MemberOn(seat), protocol::PutVoteRequest{attempt, seats.back()->Vote(closed, roster)});
       EXPECT_TRUE(taken.ok()) << taken;
     }
     return seats;
@@ -145,7 +145,8 @@ class RoundServerFixture : public ::testing::Test {
   void Unmask(size_t count) {
     const secagg::Attempt attempt = Current();
     const Seats seats = Vote(count);
-    const std::vector<base::Bytes> votes = protocol::testing::ValueOf(server_->Votes(attempt));
+    const std::vector<base::Bytes> votes =
+        protocol::testing::ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt}));
     for (size_t seat = 0; seat < count; ++seat) {
       const absl::Status given =
           Give(MemberOn(seat), protocol::BulkKind::kUnmaskShare, seats[seat]->Unmask(votes));
@@ -153,10 +154,10 @@ class RoundServerFixture : public ::testing::Test {
     }
   }
   absl::Status Confirm(size_t seat, const secagg::Attempt& attempt) {
-    return server_->TakeVerdict(MemberOn(seat), attempt, true);
+    return server_->Take(MemberOn(seat), protocol::PutVerdictRequest{attempt, true});
   }
   absl::Status Refuse(size_t seat, const secagg::Attempt& attempt) {
-    return server_->TakeVerdict(MemberOn(seat), attempt, false);
+    return server_->Take(MemberOn(seat), protocol::PutVerdictRequest{attempt, false});
   }
   // As few seats as can publish the aggregate do so.
   void Publish() {
@@ -172,7 +173,8 @@ class RoundServerFixture : public ::testing::Test {
   absl::StatusOr<secagg::DecryptedRound> Decrypt(uint64_t member, const secagg::Attempt& attempt) {
     TACET_ASSIGN_OR_RETURN(const base::Bytes closed,
                            FetchAs(member, protocol::BulkKind::kClosedRound, attempt));
-    TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> votes, server_->Votes(attempt));
+    TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> votes,
+                           server_->Listed(protocol::FetchVotesRequest{attempt}));
     TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> shares, SharesAs(member, attempt));
     return secagg::DecryptRound(members_.terms(), members_.committee(), attempt,
                                 members_.KeysOf(attempt),
@@ -182,8 +184,8 @@ class RoundServerFixture : public ::testing::Test {
   void State(uint64_t member, uint32_t round, uint8_t model) {
     crypto::Digest digest;
     digest.fill(model);
-    const absl::Status taken =
-        server_->TakeAttestation(member, members_.Attestation(member, round, digest));
+    const absl::Status taken = server_->Take(
+        member, protocol::PutAttestationRequest{members_.Attestation(member, round, digest)});
     ASSERT_TRUE(taken.ok()) << taken;
   }
 

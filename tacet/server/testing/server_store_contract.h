@@ -39,7 +39,7 @@ inline AttemptRecord RecordOf(uint32_t epoch, uint32_t round, uint32_t attempt) 
           .participants = 0,
           .failure = ""};
 }
-inline AttemptRecord Unmasking(AttemptRecord record) {
+inline AttemptRecord UnmaskingOf(AttemptRecord record) {
   record.phase = protocol::AttemptPhase::kUnmasking;
   record.deadline += 300;
   record.participants = 7;
@@ -139,7 +139,7 @@ TYPED_TEST_P(ServerStoreContract, KeepsTheCohortUntilTheAttemptEnds) {
   EXPECT_EQ(this->Cohort(), cohort);
   this->Reopen();
   EXPECT_EQ(this->Cohort(), cohort);
-  ASSERT_TRUE(this->store().Update(Unmasking(record)).ok());
+  ASSERT_TRUE(this->store().Update(UnmaskingOf(record)).ok());
   EXPECT_EQ(this->Cohort(), cohort);
   ASSERT_TRUE(this->store().Finish(Published(record), {}).ok());
   EXPECT_TRUE(this->Cohort().empty());
@@ -162,7 +162,7 @@ TYPED_TEST_P(ServerStoreContract, BeginsNothingWhileAnAttemptIsOpen) {
   const AttemptRecord first = RecordOf(0, 0, 0);
   const std::vector<uint64_t> cohort = {4, 9};
   ASSERT_TRUE(this->store().Begin(first, cohort).ok());
-  for (const AttemptRecord& open : {first, Unmasking(first)}) {
+  for (const AttemptRecord& open : {first, UnmaskingOf(first)}) {
     ASSERT_TRUE(this->store().Update(open).ok());
     this->ExpectError(this->store().Begin(RecordOf(0, 0, 1), std::vector<uint64_t>{1}),
                       absl::StatusCode::kFailedPrecondition, "has not ended");
@@ -207,7 +207,7 @@ TYPED_TEST_P(ServerStoreContract, RefusesPhasesThatDoNotFitTheCall) {
     this->ExpectError(this->store().Update(ended), absl::StatusCode::kInvalidArgument,
                       "by Finish only");
   }
-  for (const AttemptRecord& open : {record, Unmasking(record)}) {
+  for (const AttemptRecord& open : {record, UnmaskingOf(record)}) {
     this->ExpectError(this->store().Finish(open, {}), absl::StatusCode::kInvalidArgument,
                       "has not ended");
   }
@@ -219,13 +219,13 @@ TYPED_TEST_P(ServerStoreContract, UpdatesTheAttemptTogetherWithItsItems) {
   ASSERT_TRUE(this->store().Begin(record, std::vector<uint64_t>{1, 2}).ok());
   const std::vector<Item> items = {{ItemKind::kClosedRound, 0, BytesOf("closed")},
                                    {ItemKind::kRefusal, 2, {}}};
-  ASSERT_TRUE(this->store().Update(Unmasking(record), items).ok());
+  ASSERT_TRUE(this->store().Update(UnmaskingOf(record), items).ok());
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(this->Attempts(), std::vector{Unmasking(record)});
+    EXPECT_EQ(this->Attempts(), std::vector{UnmaskingOf(record)});
     EXPECT_EQ(this->Items({0, 3, 1}), items);
     this->Reopen();
   }
-  EXPECT_TRUE(this->store().Update(Unmasking(record), items).ok());  // the very same again
+  EXPECT_TRUE(this->store().Update(UnmaskingOf(record), items).ok());  // the very same again
   EXPECT_EQ(this->Items({0, 3, 1}), items);
 }
 
@@ -238,11 +238,11 @@ TYPED_TEST_P(ServerStoreContract, UpdatesWhollyOrNot) {
   const std::vector<Item> items = {{ItemKind::kClosedRound, 0, BytesOf("closed")},
                                    {ItemKind::kVote, 5, BytesOf("another vote")},
                                    {ItemKind::kVote, 6, BytesOf("a third")}};
-  this->ExpectError(this->store().Update(Unmasking(record), items),
+  this->ExpectError(this->store().Update(UnmaskingOf(record), items),
                     absl::StatusCode::kAlreadyExists, "was put here before");
   const std::vector<Item> twice = {{ItemKind::kRefusal, 1, BytesOf("a")},
                                    {ItemKind::kRefusal, 1, BytesOf("b")}};
-  this->ExpectError(this->store().Update(Unmasking(record), twice),
+  this->ExpectError(this->store().Update(UnmaskingOf(record), twice),
                     absl::StatusCode::kAlreadyExists, "was put here before");
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(this->Attempts(), std::vector{record});
@@ -255,7 +255,7 @@ TYPED_TEST_P(ServerStoreContract, UpdatesAndFinishesTheLastAttemptOnly) {
   const AttemptRecord first = RecordOf(0, 0, 0);
   const std::vector<Item> items = {{ItemKind::kVote, 1, BytesOf("vote")}};
   const auto expect_refused = [&](const AttemptRecord& record) {
-    this->ExpectError(this->store().Update(Unmasking(record), items),
+    this->ExpectError(this->store().Update(UnmaskingOf(record), items),
                       absl::StatusCode::kFailedPrecondition, "is not the last that was begun");
     this->ExpectError(this->store().Finish(Published(record), std::vector{ItemKind::kVote}),
                       absl::StatusCode::kFailedPrecondition, "is not the last that was begun");
@@ -286,8 +286,8 @@ TYPED_TEST_P(ServerStoreContract, AnEndedAttemptStaysAsItIs) {
   const AttemptRecord record = RecordOf(0, 0, 0);
   ASSERT_TRUE(this->store().Begin(record, {}).ok());
   ASSERT_TRUE(this->store().Finish(Published(record), {}).ok());
-  this->ExpectError(this->store().Update(Unmasking(record)), absl::StatusCode::kFailedPrecondition,
-                    "has ended: it is published");
+  this->ExpectError(this->store().Update(UnmaskingOf(record)),
+                    absl::StatusCode::kFailedPrecondition, "has ended: it is published");
   this->ExpectError(this->store().Finish(Failed(record, "late"), {}),
                     absl::StatusCode::kFailedPrecondition, "has ended otherwise");
   // The very same end again: the answer to the first call may have been lost.

@@ -175,13 +175,13 @@ TEST_F(PostgresStoreTest, AnErrorOfTheDatabaseIsUnavailableAndChangesNothing) {
   Execute("ALTER TABLE tacet.item ADD CONSTRAINT room CHECK (member < 1000)");
   const std::vector<Item> items = {{ItemKind::kVote, 7, BytesOf("fits")},
                                    {ItemKind::kVote, 424242, BytesOf("does not")}};
-  const absl::Status status = store->Update(server::Unmasking(record), items);
+  const absl::Status status = store->Update(server::UnmaskingOf(record), items);
   ExpectError(status, absl::StatusCode::kUnavailable, "room");
   EXPECT_THAT(base::Message(status), Not(HasSubstr("424242")));  // no values in messages
   EXPECT_TRUE(store->Items({0, 0, 0})->empty());
   EXPECT_EQ(store->Attempts().value(), std::vector{record});
   Execute("ALTER TABLE tacet.item DROP CONSTRAINT room");
-  EXPECT_TRUE(store->Update(server::Unmasking(record), items).ok());
+  EXPECT_TRUE(store->Update(server::UnmaskingOf(record), items).ok());
 }
 
 TEST_F(PostgresStoreTest, RefusesValuesThatNoServerWrote) {

@@ -48,7 +48,7 @@ absl::Status Take(SqliteStore& store, uint64_t index, uint64_t step) {
   const AttemptRecord record = RecordAt(index);
   if (step == 0) return store.Begin(record, CohortAt(index));
   if (step <= kCohort) return store.PutItem(record.attempt.number, ItemAt(index, step - 1));
-  if (step == kCohort + 1) return store.Update(server::Unmasking(record), {&kClosed, 1});
+  if (step == kCohort + 1) return store.Update(server::UnmaskingOf(record), {&kClosed, 1});
   return store.Finish(server::Failed(record, "few"), kForgotten);
 }
 
@@ -72,7 +72,7 @@ uint64_t StepsIn(const SqliteStore& store) {
   EXPECT_EQ(cohort, CohortAt(index));
   std::vector<Item> expected;
   const bool closed = last.phase == AttemptPhase::kUnmasking;
-  EXPECT_EQ(last, closed ? server::Unmasking(RecordAt(index)) : RecordAt(index));
+  EXPECT_EQ(last, closed ? server::UnmaskingOf(RecordAt(index)) : RecordAt(index));
   for (uint64_t i = 0; i < items.size() - (closed ? 1 : 0); ++i) {
     expected.push_back(ItemAt(index, i));
   }

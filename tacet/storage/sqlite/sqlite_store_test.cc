@@ -286,13 +286,14 @@ void ExpectUnavailableWhenFull(std::unique_ptr<SqliteStore>& store, MakeRoom mak
   EXPECT_GT(put.size(), 10u);
   const std::vector<Item> more = {{ItemKind::kUnmaskShare, 0, base::Bytes(3000)},
                                   {ItemKind::kUnmaskShare, 1, base::Bytes(300'000)}};
-  EXPECT_EQ(store->Update(server::Unmasking(record), more).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(store->Update(server::UnmaskingOf(record), more).code(),
+            absl::StatusCode::kUnavailable);
   EXPECT_EQ(store->Items({0, 5, 0}).value(), put);
   EXPECT_EQ(store->Attempts()->back(), record);
   EXPECT_EQ(store->Cohort()->size(), 3u);
 
   make_room();
-  EXPECT_TRUE(store->Update(server::Unmasking(record), more).ok());
+  EXPECT_TRUE(store->Update(server::UnmaskingOf(record), more).ok());
   put.insert(put.end(), more.begin(), more.end());
   EXPECT_EQ(store->Items({0, 5, 0}).value(), put);
   EXPECT_TRUE(store->Finish(Failed(record, "few"), {}).ok());

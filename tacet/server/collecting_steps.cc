@@ -1,0 +1,95 @@
+// Steps while an attempt collects uploads.
+#include <algorithm>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/server/round_steps.h"
+
+namespace tacet::server {
+namespace {
+
+// Whether all uploads have come that are still expected.
+bool IsComplete(const Transition& step) {
+  const RoundState& state = step.state;
+  const RoundRules& rules = step.rules();
+  const auto& collecting = *StageOf<Collecting>(state);
+  const uint64_t accepted = collecting.accepted.size();
+  if (rules.DrawsCohorts()) {
+    if (accepted == collecting.cohort.size()) return true;
+  } else {
+    if (accepted == MayUpload(state)) return true;
+    // Who has not uploaded is not in the cohort, or on the way: nobody but the member knows.
+    if (!rules.EveryMemberUploads()) return false;
+  }
+  const Attendance& attendance = step.moment.attendance;
+  const uint64_t begun = step.open().begun;
+  if (accepted < rules.min_participants() || begun < attendance.since() ||
+      step.moment.now < begun + rules.options().grace_seconds) {
+    return false;
+  }
+  for (uint64_t member = 0; member < attendance.members(); ++member) {
+    if (IsInvited(state, member) && attendance.SeenSince(member, begun) &&
+        FindOf(collecting.accepted, member) == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool MayCloseNow(const Transition& step) {
+  return StageOf<Collecting>(step.state) != nullptr &&
+         (step.moment.now >= step.open().deadline || IsComplete(step));
+}
+
+}  // namespace
+
+absl::Status MayClose(Transition& step) {
+  if (!MayCloseNow(step)) return absl::OkStatus();
+  const RoundRules& rules = step.rules();
+  if (StageOf<Collecting>(step.state)->accepted.size() >= rules.min_participants()) {
+    step.Ask(CloseSum{step.open().attempt});
+  } else if (rules.EveryMemberUploads()) {
+    step.SetDeadline(step.moment.now + rules.options().collecting_seconds);
+  } else {
+    step.End(protocol::AttemptPhase::kFailed, kTooFewUploads);
+    PauseAfterTooFew(step, step.moment.now);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status On(Transition& step, const UploadsLost& lost) {
+  auto* const opened = std::get_if<OpenedEpoch>(&step.state.epoch);
+  auto* const collecting = opened == nullptr ? nullptr : std::get_if<Collecting>(&opened->stage);
+  if (collecting == nullptr) return base::FailedPrecondition("no attempt collects uploads");
+  for (const uint64_t member : lost.members) {
+    const auto upload = std::ranges::find(collecting->accepted, member, &Submission::member);
+    if (upload == collecting->accepted.end()) continue;
+    collecting->lost.push_back(std::move(*upload));
+    collecting->accepted.erase(upload);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status On(Transition& step, const SumClosed& closed) {
+  const auto* const collecting = StageOf<Collecting>(step.state);
+  if (!MayCloseNow(step) || closed.participants != collecting->accepted.size() ||
+      closed.participants < step.rules().min_participants()) {
+    return base::FailedPrecondition("no sum of {} uploads is to be closed", closed.participants);
+  }
+  AttemptRecord record = step.open();
+  record.phase = protocol::AttemptPhase::kUnmasking;
+  record.participants = closed.participants;
+  record.deadline = step.moment.now + step.rules().options().unmasking_seconds;
+  std::vector<Item> items;
+  const auto put = [&items](ItemKind kind, const crypto::Digest& digest) {
+    items.push_back({.kind = kind, .member = 0, .bytes = {digest.begin(), digest.end()}});
+  };
+  put(ItemKind::kClosedRound, closed.closed_round);
+  put(ItemKind::kRoster, closed.roster);
+  if (closed.shares.has_value()) put(ItemKind::kShares, *closed.shares);
+  step.Do(UpdateAttempt{.record = std::move(record), .items = std::move(items)});
+  step.CountRevision(true);
+  return absl::OkStatus();
+}
+
+}  // namespace tacet::server

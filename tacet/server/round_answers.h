@@ -1,0 +1,31 @@
+// Answers about the state of a server's rounds, for its members.
+#ifndef TACET_SERVER_ROUND_ANSWERS_H_
+#define TACET_SERVER_ROUND_ANSWERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/bytes.h"
+#include "tacet/protocol/announcement.h"
+#include "tacet/server/round_state.h"
+
+namespace tacet::server {
+
+// For `member`: `listed_from` as AwaitRequest says, the revision of everything that a seat
+// waits for where `unmasking`.
+protocol::Announcement AnnouncementOf(const RoundState& state, uint64_t member,
+                                      uint64_t listed_from, bool unmasking);
+
+// Statements that a request asks for. Errors as RoundServer::Listed.
+absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
+                                              const protocol::FetchVotesRequest& request);
+absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
+                                              const protocol::FetchAttestationsRequest& request);
+absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
+                                              const protocol::FetchOpeningRequest& request);
+
+}  // namespace tacet::server
+
+#endif  // TACET_SERVER_ROUND_ANSWERS_H_

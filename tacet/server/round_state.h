@@ -1,0 +1,250 @@
+// State of a federation's rounds at its server, as a value. Each phase is a type.
+//
+// Most of it is what the store holds. A durable change is applied to the state by Apply and to the
+// store by RoundStore: afterwards a state that is made from the store is the same. The rest is lost
+// with the process: what seats said in an opening without voting, pauses, revisions.
+#ifndef TACET_SERVER_ROUND_STATE_H_
+#define TACET_SERVER_ROUND_STATE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/protocol/attestation.h"
+#include "tacet/protocol/epoch_opening.h"
+#include "tacet/protocol/member_request.h"
+#include "tacet/secagg/attempt.h"
+#include "tacet/server/blob_store.h"
+#include "tacet/server/round_rules.h"
+#include "tacet/server/server_store.h"
+
+namespace tacet::server {
+
+// Failure of an attempt whose sum enough seats refused, and none of whose participants is named.
+inline constexpr std::string_view kRefusedFailure = "refused";
+inline constexpr std::string_view kTooFewUploads = "too-few-uploads";
+inline constexpr std::string_view kNotDecrypted = "not-decrypted";
+inline constexpr std::string_view kWrongShares = "wrong-shares";
+// The same where a participant's shares and seats' rows contradict each other.
+inline constexpr std::string_view kDisputedShares = "disputed-shares";
+
+// Submission of one member; of a large object, which is in the blob store, the digest. Copies share
+// the bytes.
+class Submission {
+ public:
+  Submission(uint64_t from, base::Bytes bytes)
+      : member(from), bytes_(std::make_shared<const base::Bytes>(std::move(bytes))) {}
+
+  uint64_t member;
+  const base::Bytes& bytes() const { return *bytes_; }
+
+  friend bool operator==(const Submission& a, const Submission& b) {
+    return a.member == b.member && a.bytes() == b.bytes();
+  }
+
+ private:
+  std::shared_ptr<const base::Bytes> bytes_;
+};
+using Submissions = std::vector<Submission>;  // of one kind, in the order in which they arrived
+
+// Null when the member gave none.
+const Submission* FindOf(const Submissions& submissions, uint64_t member);
+
+// A published attempt whose closed round, votes and unmask shares can still be fetched.
+struct KeptRound {
+  secagg::Attempt attempt;
+  Submissions votes = {};
+  Submissions unmask_shares = {};
+
+  friend bool operator==(const KeptRound&, const KeptRound&) = default;
+};
+
+// Phases of an opened epoch.
+
+// No attempt is open, and one may follow.
+struct BetweenAttempts {
+  uint64_t pause_ends = 0;     // Unix seconds
+  uint64_t pause_seconds = 0;  // of that pause
+  // Since when enough members are here, in Unix seconds; nothing: they are not.
+  std::optional<uint64_t> enough_since = std::nullopt;
+};
+// An attempt is open and takes the uploads of its cohort.
+struct Collecting {
+  std::vector<uint64_t> cohort = {};  // increasing; empty when members decide by coins
+  Submissions accepted = {};          // uploads in the sum: digests
+  Submissions lost = {};  // accepted before, but their bytes are gone: taken again, no others
+};
+// The attempt is closed. The committee votes, gives unmask shares and verdicts.
+struct Unmasking {
+  std::vector<uint64_t> cohort = {};
+  Submissions accepted = {};
+  // Digests of the server's own objects; no shares where they are not to be checked.
+  Submissions closed_round = {}, roster = {}, shares = {};
+  Submissions votes = {}, unmask_shares = {}, check_rows = {};
+  Submissions refusals = {}, confirmations = {};
+  Submissions named = {};  // participants whose shares are wrong: the attempt fails
+};
+// No attempt will follow.
+struct Stopped {
+  std::string why;
+};
+using Stage = std::variant<BetweenAttempts, Collecting, Unmasking, Stopped>;
+
+// The round that is going on, or comes next, and its stage.
+struct OpenedEpoch {
+  uint32_t round = 0;
+  Submissions attestations = {};
+  // By member, the models that they name, as far as they can be read.
+  std::map<uint64_t, crypto::Digest> attested = {};
+  Submissions checkpoints = {};
+  Submissions left_out = {};  // participants that an attempt of the round named
+  Stage stage = BetweenAttempts();
+};
+
+// Steps of an opening: too few seats were heard; a quorum was; votes are asked for.
+struct Listening {};
+struct Heard {
+  uint64_t since = 0;  // Unix seconds
+};
+struct AskingForVotes {
+  uint64_t since = 0;  // when a quorum was heard
+  protocol::OpeningState candidate;
+};
+
+// What a seat said by kHas, as it was signed. It is in no store: members say it again to a server
+// that was restarted.
+struct HeldState {
+  protocol::OpeningStatement statement;
+  base::Bytes bytes;
+};
+
+// No attempt of a later epoch than the training's first has begun, and the votes have not said with
+// which round it begins: a round that was published last may be known to few of the members, and a
+// server may have lost its store.
+struct OpeningEpoch {
+  protocol::OpeningTally tally;
+  std::vector<HeldState> held = {};
+  std::variant<Listening, Heard, AskingForVotes> step = Listening();
+};
+
+using AttemptRecords = std::vector<AttemptRecord>;
+
+struct RoundState {
+  std::shared_ptr<const RoundRules> rules;
+  // All attempts that the training has begun, in order; copies share them.
+  std::shared_ptr<const AttemptRecords> attempts = std::make_shared<const AttemptRecords>();
+  std::vector<KeptRound> kept = {};  // by round
+  Submissions opening_votes = {};    // of this epoch, also once it is opened
+  std::variant<OpenedEpoch, OpeningEpoch> epoch = OpenedEpoch();
+  bool draining = false;  // no further attempt begins
+  // Files remain that nothing refers to any more.
+  bool sweep_is_due = false;
+  uint64_t revision = 0;        // of everything that a seat waits for
+  uint64_t phase_revision = 0;  // its last value that changed a phase
+};
+
+// Of the state.
+
+// The attempt that has not ended; null when there is none.
+const AttemptRecord* OpenAttempt(const RoundState& state);
+const OpenedEpoch* Opened(const RoundState& state);  // null in an opening
+template <typename Phase>
+const Phase* StageOf(const RoundState& state) {
+  const OpenedEpoch* const opened = Opened(state);
+  return opened == nullptr ? nullptr : std::get_if<Phase>(&opened->stage);
+}
+// Rounds published, in all epochs of the training. In an opening it is with which the epoch begins,
+// 0 as long as that is not known.
+uint32_t FinishedRounds(const RoundState& state);
+// The last of them in the store, which in an opening the members may not have applied.
+uint32_t LastPublished(const RoundState& state);
+// Where attestations and checkpoints are kept.
+secagg::AttemptNumber Beginning(const RoundState& state);
+// Where votes of an epoch's opening are kept.
+secagg::AttemptNumber OpeningNumber(uint32_t epoch);
+// Whether `attempt` was published and nothing was begun since.
+bool IsPublishedLast(const RoundState& state, const secagg::Attempt& attempt);
+const KeptRound* FindKept(const RoundState& state, const secagg::Attempt& attempt);
+// Submissions of this kind to the open attempt or to the round that comes next.
+const Submissions& SubmissionsOf(const RoundState& state, ItemKind kind);
+const Submission* Find(const RoundState& state, ItemKind kind, uint64_t member);
+bool IsLeftOut(const RoundState& state, uint64_t member);
+// Of the open attempt, increasing; empty when members decide by coins.
+const std::vector<uint64_t>& CohortOf(const RoundState& state);
+// Members that may upload in this round.
+uint64_t MayUpload(const RoundState& state);
+// Whether the open attempt takes an upload of `member`.
+bool IsInvited(const RoundState& state, uint64_t member);
+// The model with which the next round begins, once enough members state the same one. Every member
+// has the initial one and cannot lose it, so the seats that round 0 needs anyway name it: two
+// quorums of them share an honest seat.
+std::optional<crypto::Digest> StatedModel(const RoundState& state);
+
+// Key of a member's object in the blob store. A checkpoint is found by its round: which model it is
+// of is for its readers to see.
+BlobKey BlobKeyOf(const protocol::BulkName& name, uint64_t member);
+
+// Durable changes. The store makes each wholly or not at all.
+
+// An attempt that collects; none is open.
+struct BeginAttempt {
+  AttemptRecord record;
+  std::vector<uint64_t> cohort;
+};
+// A submission of a member.
+struct PutItem {
+  secagg::AttemptNumber at;
+  Item item;
+};
+// Another phase or deadline of the open attempt, with items of it.
+struct UpdateAttempt {
+  AttemptRecord record;
+  std::vector<Item> items;
+};
+// The end of the open attempt, published or, with a word why, failed.
+struct EndAttempt {
+  AttemptRecord record;
+};
+using Change = std::variant<BeginAttempt, PutItem, UpdateAttempt, EndAttempt>;
+
+// Kinds of items that are forgotten when an attempt ends.
+std::span<const ItemKind> ForgottenAt(protocol::AttemptPhase end);
+
+// `change` must fit to the state.
+void Apply(RoundState& state, const Change& change);
+
+// What a store holds of the training.
+struct StoredRounds {
+  AttemptRecords attempts = {};
+  std::vector<KeptRound> kept = {};
+  Submissions opening_votes = {};
+  // Whether the epoch begins a training, or an attempt of it has begun; the rest is empty if not.
+  bool is_opened = true;
+  std::vector<uint64_t> cohort = {};    // of the open attempt
+  std::vector<Item> of_attempt = {};    // of the open attempt
+  std::vector<Item> of_beginning = {};  // attestations and checkpoints of the round
+  std::vector<Item> left_out = {};      // of all attempts of the round that have ended
+};
+// The statements in it that can be read: their signatures are checked once.
+struct SignedStatements {
+  std::vector<protocol::Attestation> attestations = {};
+  std::vector<protocol::OpeningStatement> votes = {};
+};
+
+// What of `state` the store does not hold stays.
+void Replace(RoundState& state, const StoredRounds& stored, const SignedStatements& signed_ones);
+// The epoch begins with `round`.
+void OpenAt(RoundState& state, uint32_t round, std::span<const Item> of_beginning,
+            const SignedStatements& signed_ones);
+
+}  // namespace tacet::server
+
+#endif  // TACET_SERVER_ROUND_STATE_H_

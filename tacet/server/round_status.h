@@ -1,0 +1,54 @@
+// Status of a round server, for people and gauges.
+#ifndef TACET_SERVER_ROUND_STATUS_H_
+#define TACET_SERVER_ROUND_STATUS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tacet/server/gathering.h"
+#include "tacet/server/server_store.h"
+
+namespace tacet::server {
+
+// A member that is waited for.
+struct Absence {
+  uint64_t member = 0;
+  std::optional<uint64_t> last_seen;  // Unix seconds; nothing: not since this server started
+
+  friend bool operator==(const Absence&, const Absence&) = default;
+};
+
+// Counts. It names members only while it waits for them, those who are on the committee, and
+// participants whose shares were wrong: no others.
+struct ServerStatus {
+  std::optional<AttemptRecord> last;  // the last attempt begun
+  uint32_t invited = 0;               // to it; 0 when members decide by coins
+  uint32_t accepted = 0;              // uploads in its sum so far
+  uint32_t votes = 0;                 // of the committee, while it is unmasking
+  uint32_t unmask_shares = 0;         // of the committee, while it is unmasking
+  uint32_t finished = 0;              // rounds published
+  uint64_t attempts = 0;              // ever begun
+  uint64_t failed = 0;                // of them
+  bool draining = false;
+  // In the opening of an epoch: seats that said which states they have or voted, as long as they
+  // have not agreed with which one it begins.
+  std::optional<uint64_t> opening;
+  std::string stopped;   // why no attempt follows any more; empty as long as one may
+  uint64_t here = 0;     // members that are connected
+  bool waiting = false;  // no attempt is open, and one is to follow
+  // While the next attempt waits only for members.
+  std::optional<Gathering> gathering;
+  // Who is away: of all members between attempts, of the seats while one is unmasking.
+  std::vector<Absence> awaited;
+  uint64_t pause_ends = 0;  // Unix seconds; 0 unless a pause follows a failed attempt
+  // Participants whose shares were found wrong, in this round: its attempts go on without them.
+  std::vector<uint64_t> left_out;
+};
+
+ServerStatus StatusOf(const RoundState& state, const Moment& moment);
+
+}  // namespace tacet::server
+
+#endif  // TACET_SERVER_ROUND_STATUS_H_

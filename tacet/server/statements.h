@@ -1,0 +1,32 @@
+// Statements of members about rounds, as they arrive in requests.
+#ifndef TACET_SERVER_STATEMENTS_H_
+#define TACET_SERVER_STATEMENTS_H_
+
+#include <cstdint>
+#include <variant>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/protocol/member_request.h"
+#include "tacet/server/round_protocol.h"
+
+namespace tacet::server {
+
+// A member's own vote, verdict or attestation, or any seat's opening statement.
+using Statement = std::variant<protocol::PutVoteRequest, protocol::PutVerdictRequest,
+                               protocol::PutAttestationRequest, protocol::PutOpeningRequest>;
+// Which statements of others are asked for.
+using StatementList = std::variant<protocol::FetchVotesRequest, protocol::FetchAttestationsRequest,
+                                   protocol::FetchOpeningRequest>;
+
+// The event that it is, with its signature checked. Errors that depend on no state: those of
+// ReadAttestation and ReadOpeningStatement; PermissionDenied for an attestation of another member,
+// and for votes, verdicts and opening statements from members without a seat; FailedPrecondition
+// for an opening statement in an epoch that begins a training.
+absl::StatusOr<Event> ReadStatement(const agreement::SignedManifest& manifest, uint64_t member,
+                                    const Statement& statement);
+
+}  // namespace tacet::server
+
+#endif  // TACET_SERVER_STATEMENTS_H_

@@ -1,0 +1,152 @@
+// Steps while the committee unmasks a closed round: votes, verdicts, and the attempt's end.
+#include <algorithm>
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/server/round_steps.h"
+#include "tacet/server/server_store_rules.h"
+
+namespace tacet::server {
+namespace {
+
+// Whether the refusals end the attempt. One of f + 1 refusals comes from an honest seat. Fewer end
+// an attempt only when the votes that can still come are too few: a seat that has not voted takes
+// its own vote back, nobody else's.
+bool IsRefused(const RoundRules& rules, const Unmasking& unmasking) {
+  if (unmasking.refusals.size() > rules.spec().committee.corrupt) return true;
+  const auto unvoted = std::ranges::count_if(unmasking.refusals, [&](const Submission& refusal) {
+    return FindOf(unmasking.votes, refusal.member) == nullptr;
+  });
+  return rules.committee().size() - static_cast<size_t>(unvoted) < rules.VoteQuorum();
+}
+
+// Whether no seat is expected to give another check row.
+bool AllChecked(const RoundRules& rules, const Unmasking& unmasking) {
+  const Submissions& unmasked = unmasking.unmask_shares;
+  if (unmasking.shares.empty() ||
+      !rules.aggregation().sharing().ShowsWrongShares(unmasked.size())) {
+    return true;  // nothing to check, or nothing to check with
+  }
+  return std::ranges::all_of(unmasked, [&](const Submission& share) {
+    return FindOf(unmasking.check_rows, share.member) != nullptr ||
+           FindOf(unmasking.confirmations, share.member) != nullptr;
+  });
+}
+
+// Whether all seats said all that they can say. Without a quorum there is no share, and with one a
+// share of every vote. All shares of all seats decrypt, or are refused. Of fewer a seat may still
+// wait for the others, or it was lost before it could confirm: then it is not here, or this server
+// has not been here for long.
+bool IsSettled(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking) {
+  size_t heard = 0;
+  bool all_here = moment.now >= moment.attendance.since() + rules.options().unmasking_seconds;
+  for (const secagg::CommitteeSeat& seat : rules.committee()) {
+    const bool refused = FindOf(unmasking.refusals, seat.member) != nullptr;
+    const bool voted = FindOf(unmasking.votes, seat.member) != nullptr;
+    if (refused || voted) ++heard;
+    if (!refused && !moment.attendance.IsHere(seat.member, moment.now)) all_here = false;
+  }
+  if (heard < rules.committee().size()) return false;
+  const size_t votes = unmasking.votes.size();
+  const size_t shares = unmasking.unmask_shares.size();
+  if (shares == 0) return votes < rules.VoteQuorum() || all_here;
+  return shares >= votes && shares < rules.committee().size() && all_here;
+}
+
+bool IsLate(const Transition& step) { return step.moment.now >= step.open().deadline; }
+
+// Asks for the check of the shares, if there is something to check.
+absl::Status Check(Transition& step) {
+  const auto& unmasking = *StageOf<Unmasking>(step.state);
+  if (unmasking.shares.empty() || unmasking.check_rows.empty()) {
+    return On(step, SharesChecked());
+  }
+  step.Ask(CheckShares{.attempt = step.open().attempt,
+                       .shares = unmasking.shares,
+                       .closed_round = unmasking.closed_round,
+                       .roster = unmasking.roster,
+                       .rows = unmasking.check_rows});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status On(Transition& step, const VoteGiven& given) {
+  TACET_RETURN_IF_ERROR(step.rules().CheckSeat(given.member));
+  TACET_RETURN_IF_ERROR(CheckUnmaskable(step.state, given.attempt));
+  const bool late = IsPublishedLast(step.state, given.attempt);
+  const Submissions& votes =
+      late ? step.state.kept.back().votes : SubmissionsOf(step.state, ItemKind::kVote);
+  if (const Submission* const known = FindOf(votes, given.member)) {
+    return CheckSameItem({.kind = ItemKind::kVote, .bytes = given.vote}, known->bytes());
+  }
+  step.Put(ItemKind::kVote, given.member, given.vote);
+  step.CountRevision(false);
+  return absl::OkStatus();
+}
+
+absl::Status On(Transition& step, const VerdictGiven& given) {
+  TACET_RETURN_IF_ERROR(step.rules().CheckSeat(given.member));
+  // Who did not hear that it was taken may say so again.
+  if (given.confirmed && IsPublishedLast(step.state, given.attempt)) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(CheckOpen(step.state, given.attempt, protocol::AttemptPhase::kUnmasking));
+  const ItemKind kind = given.confirmed ? ItemKind::kConfirmation : ItemKind::kRefusal;
+  if (Find(step.state, kind, given.member) == nullptr) step.Put(kind, given.member, {});
+  return absl::OkStatus();
+}
+
+// Refusals may come before the rows of other seats; the deadline ends the wait for these.
+absl::Status MayEnd(Transition& step) {
+  const auto* const unmasking = StageOf<Unmasking>(step.state);
+  if (unmasking == nullptr) return absl::OkStatus();
+  if (!unmasking->named.empty()) {
+    const bool disputed = !unmasking->named.front().bytes().empty();
+    step.End(protocol::AttemptPhase::kFailed, disputed ? kDisputedShares : kWrongShares);
+  } else if (unmasking->confirmations.size() >= step.rules().ConfirmationQuorum()) {
+    step.End(protocol::AttemptPhase::kPublished, "");
+  } else if (IsRefused(step.rules(), *unmasking) && AllChecked(step.rules(), *unmasking)) {
+    return Check(step);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ExtendOrFail(Transition& step) { return Check(step); }
+
+absl::Status On(Transition& step, const SharesChecked& checked) {
+  const auto* const unmasking = StageOf<Unmasking>(step.state);
+  if (unmasking == nullptr) return base::FailedPrecondition("no attempt is unmasking");
+  const bool refused = IsRefused(step.rules(), *unmasking);
+  if (!IsLate(step) && !(refused && AllChecked(step.rules(), *unmasking))) {
+    return base::FailedPrecondition("no check of shares is asked for");
+  }
+  AttemptRecord record = step.open();
+  std::vector<Item> named;
+  for (const uint64_t member : checked.accused) {
+    if (FindOf(unmasking->accepted, member) == nullptr) continue;
+    named.push_back({.kind = ItemKind::kLeftOut,
+                     .member = member,
+                     .bytes = checked.disputed ? base::Bytes{kInDispute} : base::Bytes()});
+  }
+  const uint64_t left_out = SubmissionsOf(step.state, ItemKind::kLeftOut).size() + named.size();
+  if (!named.empty() && left_out <= step.rules().MostLeftOut()) {
+    // The attempt fails, also if this server is killed before it ends.
+    step.Do(UpdateAttempt{.record = std::move(record), .items = std::move(named)});
+    return absl::OkStatus();
+  }
+  if (refused) {
+    step.End(protocol::AttemptPhase::kFailed, kRefusedFailure);
+    return absl::OkStatus();
+  }
+  // A seat that is away costs time, but no new attempt and no new charge.
+  const uint64_t now = step.moment.now;
+  const uint64_t begun = std::min(now, record.begun);
+  if (IsSettled(step.rules(), step.moment, *unmasking) ||
+      now - begun >= step.rules().options().abandon_seconds) {
+    step.End(protocol::AttemptPhase::kFailed, kNotDecrypted);
+  } else {
+    step.SetDeadline(now + step.rules().options().unmasking_seconds);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tacet::server

@@ -1,0 +1,54 @@
+// Sum of the uploads of the open attempt, while it collects.
+#ifndef TACET_SERVER_UPLOAD_SUM_H_
+#define TACET_SERVER_UPLOAD_SUM_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/manifest.h"
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/random.h"
+#include "tacet/secagg/aggregator.h"
+#include "tacet/server/blob_store.h"
+#include "tacet/server/round_protocol.h"
+
+namespace tacet::server {
+
+// Not thread-safe.
+class UploadSum {
+ public:
+  // Both must outlive it.
+  UploadSum(const agreement::Manifest& manifest, const BlobStore& blobs)
+      : manifest_(manifest), blobs_(blobs) {}
+
+  // Of another attempt, or of the same again. Returns the members whose uploads are gone.
+  absl::StatusOr<std::vector<uint64_t>> Make(const MakeSum& make);
+  // As secagg::Aggregator::Submit.
+  absl::Status Add(const AddUpload& add);
+  struct Closed {
+    uint32_t participants = 0;
+    secagg::Aggregator::Closed messages;
+    // Of all uploads in the order of the roster; none where they are too many, or damaged.
+    base::Bytes shares;
+  };
+  // As secagg::Aggregator::Close; may be called again.
+  absl::StatusOr<Closed> Close(const secagg::Attempt& attempt, crypto::Entropy& entropy);
+  void Forget() { aggregator_.reset(); }
+
+ private:
+  absl::StatusOr<base::Bytes> CollectShares(const secagg::Attempt& attempt,
+                                            std::span<const uint8_t> roster) const;
+
+  const agreement::Manifest& manifest_;
+  const BlobStore& blobs_;
+  std::unique_ptr<secagg::Aggregator> aggregator_;  // null unless an attempt collects
+};
+
+}  // namespace tacet::server
+
+#endif  // TACET_SERVER_UPLOAD_SUM_H_
