@@ -69,10 +69,11 @@ test-sanitized: ## run the library's unit tests and the fuzz targets under ASan 
 	$(call run_tests,asan,--label-regex sanitized)
 
 .PHONY: lint
-lint: ## check the direction of includes, the prose and the formatting
+lint: ## check the direction of includes, the size of classes, the prose and the formatting
 	@tools/setup.sh test
-	@python3 tools/check_fixture_test.py includes prose
+	@python3 tools/check_fixture_test.py includes classes prose
 	@python3 tools/check_includes.py
+	@python3 tools/check_classes.py
 	@python3 tools/check_prose.py
 	@tools/quiet.sh "check formatting" bash -c 'tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror'
 
