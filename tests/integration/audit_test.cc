@@ -213,7 +213,7 @@ TEST_F(AuditTest, WhatWasAlteredIsNamed) {
 // attempt.
 TEST_F(AuditTest, RefusedAttemptsStandWithTheirReason) {
   std::string config = kSmall;
-  constexpr std::string_view kDrawn = "sampling = \"fixed-size\"";
+  constexpr std::string_view kDrawn = "sampling = \"fixed-size\"\nmin_participants = 6";
   config.replace(config.find(kDrawn), kDrawn.size(),
                  "sampling = \"poisson\"\nmin_participants = 6\nspare_attempts = 60");
   Simulate(config, {"--insecure-seed", "3", "--rounds", "8"});
@@ -267,7 +267,7 @@ TEST_F(AuditTest, ARunThatWasStoppedByLookingStatesTheEpsilonOfAllItsAttempts) {
   std::string config = kSmall;
   config.replace(config.find("writers = 12"), 12, "writers = 20");
   config.replace(config.find("rounds = 3"), 10, "rounds = 30\nspare_attempts = 0");
-  const std::string drawn = "cohort = 6\nsampling = \"fixed-size\"";
+  const std::string drawn = "cohort = 6\nsampling = \"fixed-size\"\nmin_participants = 6";
   config.replace(config.find(drawn), drawn.size(), "cohort = 10\nmin_participants = 20");
   config.replace(config.find("noise_multiplier = 3"), 20, "noise_multiplier = 4");
   config.replace(config.find("clip_norm = 0.5"), 15, "clip_norm = 1");
@@ -313,6 +313,7 @@ TEST_F(AuditTest, ARunThatWasStoppedByLookingStatesTheEpsilonOfAllItsAttempts) {
 TEST_F(AuditTest, RecordsAreAUnitToo) {
   std::string config = kSmall;
   config.replace(config.find("cohort = 6"), 10, "");
+  config.replace(config.find("min_participants = 6"), 20, "");
   config.replace(config.find("coordinate_bound = 0.1"), 22,
                  "coordinate_bound = 32\nunit = \"record\"\nrecord_rate = 0.1");
   config.replace(config.find("scale = 1e-3"), 12, "scale = 1e-2");
@@ -360,7 +361,7 @@ TEST_F(AuditTest, ACutChargeIsMissed) {
 // The charge of an attempt that gave no sum is in no round's model.
 TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
   std::string config = kSmall;
-  constexpr std::string_view kDrawn = "sampling = \"fixed-size\"";
+  constexpr std::string_view kDrawn = "sampling = \"fixed-size\"\nmin_participants = 6";
   config.replace(config.find(kDrawn), kDrawn.size(),
                  "sampling = \"poisson\"\nmin_participants = 6\nspare_attempts = 60");
   Simulate(config, {"--insecure-seed", "3", "--rounds", "8"});
@@ -457,6 +458,7 @@ TEST_F(AuditTest, ImplementationTermsAreTheRunsOwnEverywhere) {
   box_muller += "sampler = \"box-muller\"\n";
   std::string records = kSmall;
   records.replace(records.find("cohort = 6"), 10, "");
+  records.replace(records.find("min_participants = 6"), 20, "");
   records.replace(records.find("coordinate_bound = 0.1"), 22,
                   "coordinate_bound = 32\nunit = \"record\"\nrecord_rate = 0.1");
   records.replace(records.find("scale = 1e-3"), 12, "scale = 1e-2");

@@ -138,6 +138,7 @@ name = "logistic"
 rounds = 3
 cohort = 6
 sampling = "fixed-size"
+min_participants = 6
 [privacy]
 clip_norm = 0.5
 coordinate_bound = 0.1
