@@ -121,12 +121,12 @@ absl::Status On(Transition& step, const AttestationGiven& given) {
     return base::FailedPrecondition("attestation for round {}: the next round is {}",
                                     attestation.round, opened->round);
   }
-  if (const Submission* const known = FindOf(opened->attestations, attestation.member)) {
+  if (const Submission* const known = opened->attestations.Find(attestation.member)) {
     return CheckSameItem({.kind = ItemKind::kAttestation, .bytes = given.bytes}, known->bytes());
   }
   const bool was_final = StatedModel(step.state).has_value();
   step.Put(ItemKind::kAttestation, attestation.member, given.bytes);
-  opened->attested.emplace(attestation.member, attestation.model_digest);
+  opened->attested.push_back({attestation.member, attestation.model_digest});
   // Members without the state wait for attestations of the committee.
   if (step.rules().HasSeat(attestation.member)) step.CountRevision(false);
   // The roster goes.

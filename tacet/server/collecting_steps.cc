@@ -29,7 +29,7 @@ bool IsComplete(const Transition& step) {
   }
   for (uint64_t member = 0; member < attendance.members(); ++member) {
     if (IsInvited(state, member) && attendance.SeenSince(member, begun) &&
-        FindOf(collecting.accepted, member) == nullptr) {
+        collecting.accepted.Find(member) == nullptr) {
       return false;
     }
   }
@@ -62,10 +62,10 @@ absl::Status On(Transition& step, const UploadsLost& lost) {
   auto* const collecting = opened == nullptr ? nullptr : std::get_if<Collecting>(&opened->stage);
   if (collecting == nullptr) return base::FailedPrecondition("no attempt collects uploads");
   for (const uint64_t member : lost.members) {
-    const auto upload = std::ranges::find(collecting->accepted, member, &Submission::member);
-    if (upload == collecting->accepted.end()) continue;
-    collecting->lost.push_back(std::move(*upload));
-    collecting->accepted.erase(upload);
+    const Submission* const upload = collecting->accepted.Find(member);
+    if (upload == nullptr) continue;
+    collecting->lost.Add(*upload);
+    collecting->accepted.Remove(member);
   }
   return absl::OkStatus();
 }

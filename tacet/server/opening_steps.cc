@@ -51,7 +51,7 @@ absl::Status CheckRounds(const RoundRules& rules, const protocol::OpeningStateme
 
 absl::Status TakeVote(Transition& step, const OpeningStatementGiven& given) {
   const uint64_t member = given.statement.member;
-  if (const Submission* const known = FindOf(step.state.opening_votes, member)) {
+  if (const Submission* const known = step.state.opening_votes.Find(member)) {
     TACET_RETURN_IF_ERROR(
         CheckSameItem({.kind = ItemKind::kOpeningVote, .bytes = given.bytes}, known->bytes()));
   } else {

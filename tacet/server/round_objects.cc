@@ -123,13 +123,13 @@ absl::StatusOr<Offer> CheckOffer(const RoundState& state, const ObjectArrived& o
   const bool late = name.kind == BulkKind::kUnmaskShare && IsPublishedLast(state, name.attempt);
   const Submissions& given =
       late ? state.kept.back().unmask_shares : SubmissionsOf(state, ItemKindOf(name.kind));
-  if (const Submission* const known = FindOf(given, offer.member)) {
+  if (const Submission* const known = given.Find(offer.member)) {
     if (IsOneOf(known, offer)) return Offer::kAccepted;
     return AnotherWasAccepted(offer);
   }
   if (const auto* collecting = StageOf<Collecting>(state);
       name.kind == BulkKind::kUpload && collecting != nullptr) {
-    const Submission* const lost = FindOf(collecting->lost, offer.member);
+    const Submission* const lost = collecting->lost.Find(offer.member);
     if (lost != nullptr && !IsOneOf(lost, offer)) return AnotherWasAccepted(offer);
   }
   const size_t most =
@@ -146,8 +146,7 @@ absl::Status On(Transition& step, const ObjectArrived& arrived) {
   const BulkKind kind = arrived.name.kind;
   if (kind == BulkKind::kUpload) {
     auto& opened = std::get<OpenedEpoch>(step.state.epoch);
-    std::erase_if(std::get<Collecting>(opened.stage).lost,
-                  [&](const Submission& lost) { return lost.member == arrived.member; });
+    std::get<Collecting>(opened.stage).lost.Remove(arrived.member);
     // A crash before the next change is made forgets the upload, and its sender sends it again.
     step.Ask(AddUpload{.member = arrived.member, .upload = arrived.whole});
   }
@@ -174,7 +173,7 @@ size_t LargestPart(const RoundState& state, uint64_t member) {
     }
   }
   const Submissions& checkpoints = SubmissionsOf(state, ItemKind::kCheckpoint);
-  if (checkpoints.size() < rules.committee().size() || FindOf(checkpoints, member) != nullptr) {
+  if (checkpoints.size() < rules.committee().size() || checkpoints.Find(member) != nullptr) {
     largest = std::max<uint64_t>(largest, protocol::EncryptedCheckpointBytes(rules.spec()));
   }
   return static_cast<size_t>(std::min<uint64_t>(largest, protocol::kMaxPartBytes));
@@ -189,7 +188,7 @@ absl::StatusOr<const Submissions*> UnmaskSharesFor(const RoundState& state, uint
   TACET_RETURN_IF_ERROR(state.rules->CheckSeat(member));
   const Submissions& shares = SubmissionsOf(state, ItemKind::kUnmaskShare);
   // Else a seat could look at the aggregate before it decides whether others shall see it.
-  if (FindOf(shares, member) != nullptr) return &shares;
+  if (shares.Find(member) != nullptr) return &shares;
   return base::FailedPrecondition(
       "round {} attempt {}: a seat gives its own unmask share before it gets others'",
       attempt.number.round, attempt.number.attempt);

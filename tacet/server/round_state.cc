@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "tacet/server/server_store_rules.h"
@@ -61,8 +62,7 @@ auto ListIn(Epoch& opened, ItemKind kind) -> decltype(&opened.attestations) {
 }
 
 void Put(Submissions& submissions, const Item& item) {
-  if (FindOf(submissions, item.member) != nullptr) return;
-  submissions.emplace_back(item.member, item.bytes);
+  if (submissions.Find(item.member) == nullptr) submissions.Add({item.member, item.bytes});
 }
 
 void PutAll(OpenedEpoch& opened, std::span<const Item> items) {
@@ -73,7 +73,7 @@ void PutAll(OpenedEpoch& opened, std::span<const Item> items) {
 
 void SetAttested(OpenedEpoch& opened, const SignedStatements& signed_ones) {
   for (const protocol::Attestation& attestation : signed_ones.attestations) {
-    opened.attested.emplace(attestation.member, attestation.model_digest);
+    opened.attested.push_back({attestation.member, attestation.model_digest});
   }
 }
 
@@ -123,7 +123,7 @@ void ApplyTo(RoundState& state, const EndAttempt& end) {
   auto* const unmasking = std::get_if<Unmasking>(&opened.stage);
   if (end.record.phase == protocol::AttemptPhase::kFailed) {
     if (unmasking != nullptr) {
-      std::ranges::move(unmasking->named, std::back_inserter(opened.left_out));
+      for (const Submission& named : unmasking->named) opened.left_out.Add(named);
     }
     opened.stage = BetweenAttempts();
     return;
@@ -137,9 +137,28 @@ void ApplyTo(RoundState& state, const EndAttempt& end) {
 
 }  // namespace
 
-const Submission* FindOf(const Submissions& submissions, uint64_t member) {
-  const auto found = std::ranges::find(submissions, member, &Submission::member);
-  return found == submissions.end() ? nullptr : &*found;
+const Submissions::Shared& Submissions::None() {
+  static const Shared kNone = std::make_shared<const std::vector<Submission>>();
+  return kNone;
+}
+
+const Submission* Submissions::Find(uint64_t member) const {
+  const auto found = std::ranges::find(*all_, member, &Submission::member);
+  return found == all_->end() ? nullptr : &*found;
+}
+
+void Submissions::Add(Submission submission) {
+  std::vector<Submission> all;
+  all.reserve(all_->size() + 1);
+  all.assign(all_->begin(), all_->end());
+  all.push_back(std::move(submission));
+  all_ = std::make_shared<const std::vector<Submission>>(std::move(all));
+}
+
+void Submissions::Remove(uint64_t member) {
+  std::vector<Submission> all = *all_;
+  std::erase_if(all, [member](const Submission& one) { return one.member == member; });
+  all_ = std::make_shared<const std::vector<Submission>>(std::move(all));
 }
 
 const AttemptRecord* OpenAttempt(const RoundState& state) {
@@ -191,7 +210,7 @@ const Submissions& SubmissionsOf(const RoundState& state, ItemKind kind) {
 }
 
 const Submission* Find(const RoundState& state, ItemKind kind, uint64_t member) {
-  return FindOf(SubmissionsOf(state, kind), member);
+  return SubmissionsOf(state, kind).Find(member);
 }
 
 bool IsLeftOut(const RoundState& state, uint64_t member) {

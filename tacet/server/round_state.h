@@ -7,7 +7,6 @@
 #define TACET_SERVER_ROUND_STATE_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,10 +52,32 @@ class Submission {
  private:
   std::shared_ptr<const base::Bytes> bytes_;
 };
-using Submissions = std::vector<Submission>;  // of one kind, in the order in which they arrived
 
-// Null when the member gave none.
-const Submission* FindOf(const Submissions& submissions, uint64_t member);
+// Submissions of one kind, in the order in which they arrived. Copies share them, so that the copy
+// of a state costs little.
+class Submissions {
+ public:
+  using value_type = Submission;
+  using const_iterator = std::vector<Submission>::const_iterator;
+
+  const_iterator begin() const { return all_->begin(); }
+  const_iterator end() const { return all_->end(); }
+  size_t size() const { return all_->size(); }
+  bool empty() const { return all_->empty(); }
+  const Submission& operator[](size_t i) const { return (*all_)[i]; }
+  // Null when the member gave none.
+  const Submission* Find(uint64_t member) const;
+
+  void Add(Submission submission);
+  void Remove(uint64_t member);
+
+  friend bool operator==(const Submissions& a, const Submissions& b) { return *a.all_ == *b.all_; }
+
+ private:
+  using Shared = std::shared_ptr<const std::vector<Submission>>;
+  static const Shared& None();
+  Shared all_ = None();
+};
 
 // A published attempt whose closed round, votes and unmask shares can still be fetched.
 struct KeptRound {
@@ -98,12 +119,18 @@ struct Stopped {
 };
 using Stage = std::variant<BetweenAttempts, Collecting, Unmasking, Stopped>;
 
+struct AttestedModel {
+  uint64_t member = 0;
+  crypto::Digest model{};
+
+  friend bool operator==(const AttestedModel&, const AttestedModel&) = default;
+};
+
 // The round that is going on, or comes next, and its stage.
 struct OpenedEpoch {
   uint32_t round = 0;
   Submissions attestations = {};
-  // By member, the models that they name, as far as they can be read.
-  std::map<uint64_t, crypto::Digest> attested = {};
+  std::vector<AttestedModel> attested = {};  // that they name, as far as they can be read
   Submissions checkpoints = {};
   Submissions left_out = {};  // participants that an attempt of the round named
   Stage stage = BetweenAttempts();

@@ -33,8 +33,8 @@ std::vector<uint64_t> AwaitedUploaders(const RoundState& state) {
 std::vector<uint64_t> AwaitedSeats(const RoundState& state, const Unmasking& unmasking) {
   std::vector<uint64_t> awaited;
   for (const secagg::CommitteeSeat& seat : state.rules->committee()) {
-    const bool answered = FindOf(unmasking.refusals, seat.member) != nullptr ||
-                          FindOf(unmasking.unmask_shares, seat.member) != nullptr;
+    const bool answered = unmasking.refusals.Find(seat.member) != nullptr ||
+                          unmasking.unmask_shares.Find(seat.member) != nullptr;
     if (!answered) awaited.push_back(seat.member);
   }
   return awaited;

@@ -66,7 +66,7 @@ absl::StatusOr<StoredRounds> RoundStore::Read() {
   }
   TACET_ASSIGN_OR_RETURN(stored.kept, ReadKept(attempts, finished));
   TACET_ASSIGN_OR_RETURN(std::vector<Item> votes, store_.Items(OpeningNumber(manifest_.epoch())));
-  for (Item& vote : votes) stored.opening_votes.emplace_back(vote.member, std::move(vote.bytes));
+  for (Item& vote : votes) stored.opening_votes.Add({vote.member, std::move(vote.bytes)});
   stored.is_opened = manifest_.begins_training() || has_begun;
   if (!stored.is_opened) return stored;
   if (has_begun && !HasEnded(attempts.back().phase)) {
@@ -117,9 +117,9 @@ absl::StatusOr<std::vector<KeptRound>> RoundStore::ReadKept(const AttemptRecords
     TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(record.attempt.number));
     for (Item& item : items) {
       if (item.kind == ItemKind::kVote) {
-        kept.votes.emplace_back(item.member, std::move(item.bytes));
+        kept.votes.Add({item.member, std::move(item.bytes)});
       } else if (item.kind == ItemKind::kUnmaskShare) {
-        kept.unmask_shares.emplace_back(item.member, std::move(item.bytes));
+        kept.unmask_shares.Add({item.member, std::move(item.bytes)});
       }
     }
     all.push_back(std::move(kept));

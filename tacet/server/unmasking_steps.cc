@@ -15,7 +15,7 @@ namespace {
 bool IsRefused(const RoundRules& rules, const Unmasking& unmasking) {
   if (unmasking.refusals.size() > rules.spec().committee.corrupt) return true;
   const auto unvoted = std::ranges::count_if(unmasking.refusals, [&](const Submission& refusal) {
-    return FindOf(unmasking.votes, refusal.member) == nullptr;
+    return unmasking.votes.Find(refusal.member) == nullptr;
   });
   return rules.committee().size() - static_cast<size_t>(unvoted) < rules.VoteQuorum();
 }
@@ -28,8 +28,8 @@ bool AllChecked(const RoundRules& rules, const Unmasking& unmasking) {
     return true;  // nothing to check, or nothing to check with
   }
   return std::ranges::all_of(unmasked, [&](const Submission& share) {
-    return FindOf(unmasking.check_rows, share.member) != nullptr ||
-           FindOf(unmasking.confirmations, share.member) != nullptr;
+    return unmasking.check_rows.Find(share.member) != nullptr ||
+           unmasking.confirmations.Find(share.member) != nullptr;
   });
 }
 
@@ -41,8 +41,8 @@ bool IsSettled(const RoundRules& rules, const Moment& moment, const Unmasking& u
   size_t heard = 0;
   bool all_here = moment.now >= moment.attendance.since() + rules.options().unmasking_seconds;
   for (const secagg::CommitteeSeat& seat : rules.committee()) {
-    const bool refused = FindOf(unmasking.refusals, seat.member) != nullptr;
-    const bool voted = FindOf(unmasking.votes, seat.member) != nullptr;
+    const bool refused = unmasking.refusals.Find(seat.member) != nullptr;
+    const bool voted = unmasking.votes.Find(seat.member) != nullptr;
     if (refused || voted) ++heard;
     if (!refused && !moment.attendance.IsHere(seat.member, moment.now)) all_here = false;
   }
@@ -77,7 +77,7 @@ absl::Status On(Transition& step, const VoteGiven& given) {
   const bool late = IsPublishedLast(step.state, given.attempt);
   const Submissions& votes =
       late ? step.state.kept.back().votes : SubmissionsOf(step.state, ItemKind::kVote);
-  if (const Submission* const known = FindOf(votes, given.member)) {
+  if (const Submission* const known = votes.Find(given.member)) {
     return CheckSameItem({.kind = ItemKind::kVote, .bytes = given.vote}, known->bytes());
   }
   step.Put(ItemKind::kVote, given.member, given.vote);
@@ -100,7 +100,7 @@ absl::Status MayEnd(Transition& step) {
   const auto* const unmasking = StageOf<Unmasking>(step.state);
   if (unmasking == nullptr) return absl::OkStatus();
   if (!unmasking->named.empty()) {
-    const bool disputed = !unmasking->named.front().bytes().empty();
+    const bool disputed = !unmasking->named[0].bytes().empty();
     step.End(protocol::AttemptPhase::kFailed, disputed ? kDisputedShares : kWrongShares);
   } else if (unmasking->confirmations.size() >= step.rules().ConfirmationQuorum()) {
     step.End(protocol::AttemptPhase::kPublished, "");
@@ -122,7 +122,7 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
   AttemptRecord record = step.open();
   std::vector<Item> named;
   for (const uint64_t member : checked.accused) {
-    if (FindOf(unmasking->accepted, member) == nullptr) continue;
+    if (unmasking->accepted.Find(member) == nullptr) continue;
     named.push_back({.kind = ItemKind::kLeftOut,
                      .member = member,
                      .bytes = checked.disputed ? base::Bytes{kInDispute} : base::Bytes()});

@@ -24,17 +24,16 @@ absl::StatusOr<SharesChecked> FindAll(const agreement::Manifest& manifest, const
   }
   if (rows.size() <= params.sharing().threshold()) return SharesChecked();
   TACET_ASSIGN_OR_RETURN(const base::Bytes closed,
-                         read(protocol::BulkKind::kClosedRound, check.closed_round.at(0)));
+                         read(protocol::BulkKind::kClosedRound, check.closed_round[0]));
   TACET_ASSIGN_OR_RETURN(
       const secagg::ClosedRound round,
       secagg::ReadClosedRound(closed, check.attempt, params, manifest.terms().min_participants()));
   TACET_ASSIGN_OR_RETURN(const base::Bytes roster_bytes,
-                         read(protocol::BulkKind::kRoster, check.roster.at(0)));
+                         read(protocol::BulkKind::kRoster, check.roster[0]));
   TACET_ASSIGN_OR_RETURN(
       const secagg::Roster roster,
       secagg::ReadRoster(roster_bytes, check.attempt, params.max_participants()));
-  TACET_ASSIGN_OR_RETURN(const base::Bytes all,
-                         read(protocol::BulkKind::kShares, check.shares.at(0)));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes all, read(protocol::BulkKind::kShares, check.shares[0]));
   const size_t size = params.share_bytes();
   if (all.size() != size * roster.members.size()) {
     return base::DataLoss("the store holds {} bytes of shares of {} participants", all.size(),

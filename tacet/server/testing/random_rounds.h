@@ -471,7 +471,7 @@ class RandomRounds {
                    StageOf<Collecting>(state_) != nullptr,
                "I6");
         Expect(seen_.uploaded.insert(member).second ||
-                   FindOf(StageOf<Collecting>(state_)->lost, member) != nullptr,
+                   StageOf<Collecting>(state_)->lost.Find(member) != nullptr,
                "I6");
         break;
       case ItemKind::kVote:
@@ -620,8 +620,11 @@ class RandomRounds {
     Expect(mine->round == other->round && mine->attested == other->attested, "I1");
     for (int number = 1; number <= 12; ++number) {
       const auto kind = static_cast<ItemKind>(number);
-      Submissions ours = SubmissionsOf(state_, kind);
-      Submissions theirs = SubmissionsOf(read, kind);
+      const auto copy = [](const Submissions& all) {
+        return std::vector<Submission>(all.begin(), all.end());
+      };
+      std::vector<Submission> ours = copy(SubmissionsOf(state_, kind));
+      std::vector<Submission> theirs = copy(SubmissionsOf(read, kind));
       if (kind == ItemKind::kAccepted) {
         const auto* const collecting = StageOf<Collecting>(state_);
         if (collecting != nullptr) {
