@@ -1,14 +1,21 @@
-// Tables with clients. The first byte chooses the options; the rest is the text.
+// Tables with clients. The first byte chooses the options; the rest is the text, which has the same
+// records in memory and in pieces.
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tacet/data/csv.h"
+#include "tacet/table/table_text.h"
 
 namespace {
 
 using namespace tacet::data;
+using namespace tacet::table;
 
 // Options of the first byte. With columns described, the first line of the text is taken for it.
 bool ReadOptions(unsigned char choice, std::string_view& text, CsvOptions& options) {
@@ -45,12 +52,53 @@ uint64_t CountProblems(std::string_view text, const CsvOptions& options) {
   return problems;
 }
 
+class TextInPieces final : public TextSource {
+ public:
+  explicit TextInPieces(std::string_view text) : rest_(text) {}
+  std::optional<size_t> Read(std::span<char> piece) override {
+    const std::string_view part = rest_.substr(0, piece.size());
+    std::ranges::copy(part, piece.begin());
+    rest_.remove_prefix(part.size());
+    return part.size();
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+void CheckPieces(std::string_view text, char separator, size_t piece) {
+  TableRecords whole(text);
+  TableRecords parts(std::make_unique<TextInPieces>(text), text.find('\n') != text.npos, piece);
+  std::vector<std::string> fields, others;
+  if (FindSeparator(whole, {"a"}, false) != FindSeparator(parts, {"a"}, false)) std::abort();
+  while (true) {
+    const TableRecords::Result result = whole.Next(separator, fields);
+    if (parts.Next(separator, others) != result) std::abort();
+    if (result == TableRecords::Result::kEnd) break;
+    if (fields != others || whole.line() != parts.line()) std::abort();
+  }
+  EncodingCheck check;
+  std::string_view rest = text;
+  for (std::string window; !check.is_wrong();) {
+    const size_t size = std::min(piece, rest.size());
+    window += rest.substr(0, size);
+    rest.remove_prefix(size);
+    window.erase(0, check.Take(window, rest.empty()));
+    if (rest.empty()) break;
+  }
+  const std::optional<TableProblem> found = check.Problem("fuzz.csv");
+  const std::optional<TableProblem> expected = EncodingProblem(text, "fuzz.csv");
+  if (found.has_value() != expected.has_value()) std::abort();
+  if (found.has_value() && ProblemText(*found) != ProblemText(*expected)) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
   CsvOptions options;
   std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  CheckPieces(text, options.separator.value_or((data[0] & 64) != 0 ? ';' : ','), 1 + data[0] % 13);
   if (!ReadOptions(data[0], text, options)) return 0;
   const uint64_t problems = CountProblems(text, options);
   const auto dataset = ParseCsv(text, "fuzz.csv", options);

@@ -9,6 +9,7 @@
 
 #include "tacet/config/toml.h"
 #include "tacet/statistics/query_text.h"
+#include "tacet/statistics/site_table_for_test.h"
 #include "tacet/statistics/site_units.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -22,9 +23,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!created.ok()) return 0;
   const auto query = std::make_shared<const statistics::Query>(*std::move(created));
   if (query->dimension() > 65536) std::abort();
-  statistics::SiteTable table{.name = "fuzz", .columns = query->columns(), .rows = {}};
   if (query->spec().unit == accounting::Unit::kPerson) return 0;
-  table.rows.emplace_back(table.columns.size(), "1");
+  const std::vector<std::string>& columns = query->columns();
+  const statistics::SiteTable table =
+      statistics::TableOfRows("fuzz", columns, {std::vector<std::string>(columns.size(), "1")});
   const auto site = statistics::SiteUnits::Create(query, table);
   if (!site.ok()) std::abort();
   std::vector<float> sum(query->dimension());

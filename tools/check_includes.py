@@ -14,6 +14,7 @@ import sys
 # What a folder of tacet/ stands on directly; it may use itself and everything below.
 ARROWS = {
     "base": [],
+    "table": ["base"],
     "crypto": ["base"],
     "ring": ["crypto"],
     "he": ["ring"],
@@ -28,10 +29,10 @@ ARROWS = {
     "trainer": ["agreement"],
     "server": ["protocol"],
     "member": ["protocol", "policy", "trainer"],
-    "statistics": ["trainer"],
+    "statistics": ["table", "trainer"],
     "simulation": ["protocol", "ledger", "trainer"],
     "attack": ["crypto"],
-    "data": ["accounting"],
+    "data": ["table", "accounting"],
     "models": ["crypto"],
     "training": ["attack", "data", "models", "trainer"],
     "report": ["accounting"],

@@ -20,7 +20,6 @@ using tacet::statistics::EqualEdges;
 using tacet::statistics::Estimate;
 using tacet::statistics::QuestionKind;
 using tacet::statistics::QuestionSpec;
-using tacet::statistics::SiteTable;
 
 constexpr double kFloor = 20;
 // Rows of all sites together. The table has 2,982.
@@ -68,8 +67,11 @@ std::vector<QuestionSpec> QuestionsOfEveryKind() {
 }
 
 // P(death) of a logistic curve in the number of nodes and the age: it need not be a good one.
-void AddScores(SiteTable& table) {
-  const size_t nodes = *table.Find("nodes"), age = *table.Find("age");
+void AddScores(TextTable& table) {
+  const auto place = [&table](std::string_view column) {
+    return static_cast<size_t>(std::ranges::find(table.columns, column) - table.columns.begin());
+  };
+  const size_t nodes = place("nodes"), age = place("age");
   table.columns.emplace_back("score");
   for (auto& row : table.rows) {
     const double margin = 0.2 * *tacet::statistics::NumberOf(row[nodes]) +
@@ -91,7 +93,7 @@ bool IsOfRows(std::string_view quantity) {
 // Share of 95 % intervals that hold the truth, by quantity: for numbers about the rows that of the
 // rows drawn, else that of the whole table, from which each run draws as many rows with
 // replacement.
-absl::StatusOr<base::JsonValue> Coverage(const SiteTable& table, size_t rows, QuestionSpec question,
+absl::StatusOr<base::JsonValue> Coverage(const TextTable& table, size_t rows, QuestionSpec question,
                                          double epsilon, uint64_t runs) {
   TACET_ASSIGN_OR_RETURN(
       const QueryTrials trials,
@@ -103,7 +105,7 @@ absl::StatusOr<base::JsonValue> Coverage(const SiteTable& table, size_t rows, Qu
   std::map<std::string, Tally> tallies;
   crypto::Random random = crypto::SeededRandom(1, "bench/coverage");
   for (uint64_t run = 0; run < runs; ++run) {
-    const SiteTable drawn = Resampled(table, rows, random);
+    const TextTable drawn = Resampled(table, rows, random);
     TACET_ASSIGN_OR_RETURN(const std::vector<Answer> of_rows, trials.Exact(drawn));
     TACET_ASSIGN_OR_RETURN(const std::vector<Answer> answers,
                            trials.Release(SpreadOverSites(drawn, run)));
@@ -129,9 +131,9 @@ absl::StatusOr<base::JsonValue> Coverage(const SiteTable& table, size_t rows, Qu
 }  // namespace
 
 absl::StatusOr<base::JsonValue> BenchIntervals(const std::filesystem::path& folder, uint64_t runs) {
-  TACET_ASSIGN_OR_RETURN(const SiteTable lung,
+  TACET_ASSIGN_OR_RETURN(const TextTable lung,
                          LoadTable(folder / "lung.csv", {"time", "status", "sex"}));
-  TACET_ASSIGN_OR_RETURN(SiteTable rotterdam,
+  TACET_ASSIGN_OR_RETURN(TextTable rotterdam,
                          LoadTable(folder / "rotterdam.csv",
                                    {"age", "grade", "nodes", "hormon", "chemo", "dtime", "death"}));
   AddScores(rotterdam);

@@ -24,7 +24,6 @@ using tacet::statistics::EqualEdges;
 using tacet::statistics::Estimate;
 using tacet::statistics::QuestionKind;
 using tacet::statistics::QuestionSpec;
-using tacet::statistics::SiteTable;
 
 constexpr size_t kIntervals = 20;
 // Rates of rejection and coverage take more runs than errors: their deviation is 1.5 points in 200.
@@ -45,7 +44,7 @@ double Laplace(double scale, crypto::Random& random) {
 }
 
 // Kaplan-Meier at the ends of the intervals, from exact times.
-std::vector<double> ExactSurvival(const SiteTable& table, double horizon) {
+std::vector<double> ExactSurvival(const TextTable& table, double horizon) {
   std::vector<std::pair<double, bool>> rows;
   for (const auto& row : table.rows) {
     rows.emplace_back(*tacet::statistics::NumberOf(row[0]), row[1] == "2");
@@ -88,7 +87,7 @@ std::vector<double> CurveOfCounts(const std::vector<double>& counts) {
   return curve;
 }
 
-std::vector<double> CountsOf(const SiteTable& table, double horizon) {
+std::vector<double> CountsOf(const TextTable& table, double horizon) {
   std::vector<double> counts(2 * (kIntervals + 1), 0.0);
   for (const auto& row : table.rows) {
     const double time = *tacet::statistics::NumberOf(row[0]);
@@ -111,7 +110,7 @@ base::JsonValue Summary(const std::vector<double>& values) {
       .Set("p90", QuantileOf(values, 0.9));
 }
 
-absl::StatusOr<base::JsonValue> BenchSurvival(const SiteTable& lung, uint64_t runs) {
+absl::StatusOr<base::JsonValue> BenchSurvival(const TextTable& lung, uint64_t runs) {
   constexpr double kHorizon = 1000;
   constexpr double kEpsilon = 1;
   TACET_ASSIGN_OR_RETURN(const QueryTrials trials,
@@ -120,7 +119,7 @@ absl::StatusOr<base::JsonValue> BenchSurvival(const SiteTable& lung, uint64_t ru
   TACET_ASSIGN_OR_RETURN(const std::vector<Answer> exact, trials.Exact(lung));
   std::vector<double> ours, counts_baseline, curves_baseline;
   for (uint64_t run = 0; run < runs; ++run) {
-    const std::vector<SiteTable> sites = SpreadOverSites(lung, run);
+    const std::vector<TextTable> sites = SpreadOverSites(lung, run);
     TACET_ASSIGN_OR_RETURN(const std::vector<Answer> answers, trials.Release(sites));
     ours.push_back(LargestDifference(ValuesOf(answers[0], "survival"), truth));
     crypto::Random random = crypto::SeededRandom(run, "bench/laplace");
@@ -128,7 +127,7 @@ absl::StatusOr<base::JsonValue> BenchSurvival(const SiteTable& lung, uint64_t ru
     std::vector<double> sum(2 * (kIntervals + 1), 0.0);
     // A curve of n rows is taken to move by 1 / n in each of its points: scale m / (n epsilon).
     std::vector<double> average(kIntervals, 0.0);
-    for (const SiteTable& site : sites) {
+    for (const TextTable& site : sites) {
       const std::vector<double> counts = CountsOf(site, kHorizon);
       for (size_t i = 0; i < counts.size(); ++i) {
         sum[i] += counts[i] + Laplace(2 / kEpsilon, random);
@@ -156,7 +155,7 @@ absl::StatusOr<base::JsonValue> BenchSurvival(const SiteTable& lung, uint64_t ru
 }
 
 // Share of tests that reject at 5 %.
-absl::StatusOr<base::JsonValue> BenchLogRank(const SiteTable& lung, uint64_t runs) {
+absl::StatusOr<base::JsonValue> BenchLogRank(const TextTable& lung, uint64_t runs) {
   base::JsonValue rows = base::JsonValue::MakeArray();
   for (const double epsilon : {0.5, 1.0, 4.0}) {
     TACET_ASSIGN_OR_RETURN(const QueryTrials trials,
@@ -165,7 +164,7 @@ absl::StatusOr<base::JsonValue> BenchLogRank(const SiteTable& lung, uint64_t run
     for (const bool at_random : {true, false}) {
       double rejected = 0;
       for (uint64_t run = 0; run < runs; ++run) {
-        SiteTable table = lung;
+        TextTable table = lung;
         if (at_random) {
           crypto::Random random = crypto::SeededRandom(run, "bench/groups");
           for (auto& fields : table.rows) fields[2].assign(1, random.Below(2) == 0 ? '1' : '2');
@@ -196,7 +195,7 @@ absl::StatusOr<base::JsonValue> BenchAuc(const BenchStatisticsSpec& spec) {
                                                        .input_shape = dataset.input_shape(),
                                                        .hidden = config.model.hidden,
                                                        .classes = dataset.classes()}));
-  std::vector<SiteTable> sites;
+  std::vector<TextTable> sites;
   double margin_auc = 0;
   std::vector<uint32_t> all;
   for (uint64_t site = 0; site < dataset.clients(); ++site) {
@@ -204,8 +203,8 @@ absl::StatusOr<base::JsonValue> BenchAuc(const BenchStatisticsSpec& spec) {
     all.insert(all.end(), rows.begin(), rows.end());
     TACET_ASSIGN_OR_RETURN(const std::vector<double> margins,
                            training::Margins(architecture, trained.model, dataset, rows));
-    SiteTable& table = sites.emplace_back(
-        SiteTable{.name = dataset.client_name(site), .columns = {"score", "label"}, .rows = {}});
+    TextTable& table = sites.emplace_back(
+        TextTable{.name = dataset.client_name(site), .columns = {"score", "label"}, .rows = {}});
     for (size_t i = 0; i < rows.size(); ++i) {
       table.rows.push_back({fmt::format("{:.6f}", 1 / (1 + std::exp(-margins[i]))),
                             fmt::format("{}", dataset.label(rows[i]))});
@@ -252,7 +251,7 @@ absl::StatusOr<base::JsonValue> BenchBins() {
                             .kind = QuestionKind::kHistogram,
                             .cells = {.column = "x", .edges = EqualEdges(0, 1, 10000)}}},
                           1, kRowsASite));
-  SiteTable table{.name = "drawn", .columns = {"x"}, .rows = {}};
+  TextTable table{.name = "drawn", .columns = {"x"}, .rows = {}};
   crypto::Random random = crypto::SeededRandom(1, "bench/bins");
   for (size_t i = 0; i < kSites * kRowsASite; ++i) {
     table.rows.push_back({fmt::format("{:.6f}", crypto::Uniform(random))});
@@ -275,7 +274,7 @@ absl::StatusOr<base::JsonValue> BenchBins() {
 
 absl::StatusOr<base::JsonValue> BenchStatistics(const BenchStatisticsSpec& spec) {
   base::JsonValue json = base::JsonValue::MakeObject().Set("runs", spec.runs);
-  TACET_ASSIGN_OR_RETURN(const SiteTable lung, LoadTable(spec.data / "survival" / "lung.csv",
+  TACET_ASSIGN_OR_RETURN(const TextTable lung, LoadTable(spec.data / "survival" / "lung.csv",
                                                          {"time", "status", "sex", "age"}));
   const auto asked = [&spec](std::string_view part) {
     return spec.part.empty() || spec.part == part;

@@ -9,9 +9,9 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/data/data_files.h"
-#include "tacet/data/table_text.h"
 #include "tacet/simulation/local_channel.h"
 #include "tacet/statistics/query_learner.h"
+#include "tacet/table/table_text.h"
 
 namespace tacet::app::bench {
 
@@ -19,17 +19,27 @@ using tacet::statistics::Answer;
 using tacet::statistics::Estimate;
 using tacet::statistics::Query;
 using tacet::statistics::QueryLearner;
-using tacet::statistics::SiteTable;
 using tacet::statistics::SiteUnits;
 
-absl::StatusOr<SiteTable> LoadTable(const std::filesystem::path& path,
+tacet::statistics::SiteTable TextTable::AsSite() const {
+  tacet::statistics::SiteTable site{
+      .name = name, .columns = columns, .cells = {}, .rows = rows.size()};
+  for (size_t i = 0; i < columns.size(); ++i) {
+    table::ColumnBuilder cells = table::ColumnBuilder::OfTexts();
+    for (const std::vector<std::string>& row : rows) cells.AddText(row[i]);
+    site.cells.push_back(std::move(cells).Finish());
+  }
+  return site;
+}
+
+absl::StatusOr<TextTable> LoadTable(const std::filesystem::path& path,
                                     const std::vector<std::string>& columns) {
   TACET_ASSIGN_OR_RETURN(const std::string text, data::ReadDataFile(path));
-  data::TableRecords records(text);
+  table::TableRecords records(text);
   std::vector<std::string> fields;
   std::vector<size_t> places;
-  SiteTable table{.name = path.stem().string(), .columns = columns, .rows = {}};
-  if (records.Next(',', fields) != data::TableRecords::Result::kRecord) {
+  TextTable table{.name = path.stem().string(), .columns = columns, .rows = {}};
+  if (records.Next(',', fields) != table::TableRecords::Result::kRecord) {
     return base::InvalidArgument("{}: the file has no header", path.string());
   }
   for (const std::string& column : columns) {
@@ -39,7 +49,7 @@ absl::StatusOr<SiteTable> LoadTable(const std::filesystem::path& path,
     }
     places.push_back(static_cast<size_t>(found - fields.begin()));
   }
-  while (records.Next(',', fields) == data::TableRecords::Result::kRecord) {
+  while (records.Next(',', fields) == table::TableRecords::Result::kRecord) {
     std::vector<std::string> row;
     for (const size_t place : places) row.push_back(place < fields.size() ? fields[place] : "NA");
     if (std::ranges::find(row, "NA") == row.end()) table.rows.push_back(std::move(row));
@@ -47,12 +57,12 @@ absl::StatusOr<SiteTable> LoadTable(const std::filesystem::path& path,
   return table;
 }
 
-std::vector<SiteTable> SpreadOverSites(const SiteTable& table, uint64_t seed) {
+std::vector<TextTable> SpreadOverSites(const TextTable& table, uint64_t seed) {
   std::vector<uint32_t> order(table.rows.size());
   std::iota(order.begin(), order.end(), 0u);
   crypto::Random random = crypto::SeededRandom(seed, "bench/sites");
   crypto::Shuffle(random, order);
-  std::vector<SiteTable> sites(kSites);
+  std::vector<TextTable> sites(kSites);
   for (size_t i = 0; i < kSites; ++i) {
     sites[i].name = fmt::format("site {}", i);
     sites[i].columns = table.columns;
@@ -61,8 +71,8 @@ std::vector<SiteTable> SpreadOverSites(const SiteTable& table, uint64_t seed) {
   return sites;
 }
 
-SiteTable Resampled(const SiteTable& table, size_t rows, crypto::Random& random) {
-  SiteTable drawn{.name = table.name, .columns = table.columns, .rows = {}};
+TextTable Resampled(const TextTable& table, size_t rows, crypto::Random& random) {
+  TextTable drawn{.name = table.name, .columns = table.columns, .rows = {}};
   for (size_t i = 0; i < rows; ++i) {
     drawn.rows.push_back(table.rows[random.Below(table.rows.size())]);
   }
@@ -86,11 +96,11 @@ absl::StatusOr<QueryTrials> QueryTrials::Create(
 }
 
 absl::StatusOr<std::vector<Answer>> QueryTrials::Release(
-    const std::vector<SiteTable>& tables,
+    const std::vector<TextTable>& tables,
     const std::function<void(const simulation::RoundRecord&)>& on_round) const {
   std::vector<SiteUnits> sites;
-  for (const SiteTable& table : tables) {
-    TACET_ASSIGN_OR_RETURN(SiteUnits site, SiteUnits::Create(query_, table));
+  for (const TextTable& table : tables) {
+    TACET_ASSIGN_OR_RETURN(SiteUnits site, SiteUnits::Create(query_, table.AsSite()));
     sites.push_back(std::move(site));
   }
   const QueryLearner learner(query_, std::move(sites));
@@ -107,10 +117,10 @@ absl::StatusOr<std::vector<Answer>> QueryTrials::Release(
                                       tacet::statistics::ReleasedDeviation(manifest));
 }
 
-absl::StatusOr<std::vector<Answer>> QueryTrials::Exact(const SiteTable& table) const {
+absl::StatusOr<std::vector<Answer>> QueryTrials::Exact(const TextTable& table) const {
   std::vector<double> total(query_->dimension(), 0.0);
-  for (const SiteTable& site : SpreadOverSites(table, 1)) {
-    TACET_ASSIGN_OR_RETURN(const SiteUnits units, SiteUnits::Create(query_, site));
+  for (const TextTable& site : SpreadOverSites(table, 1)) {
+    TACET_ASSIGN_OR_RETURN(const SiteUnits units, SiteUnits::Create(query_, site.AsSite()));
     std::vector<uint32_t> all(units.units());
     std::iota(all.begin(), all.end(), 0u);
     std::vector<float> sum(query_->dimension());

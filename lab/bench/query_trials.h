@@ -24,17 +24,24 @@ namespace tacet::app::bench {
 
 inline constexpr size_t kSites = 4;
 
+// Rows to draw from and to change.
+struct TextTable {
+  std::string name;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+
+  tacet::statistics::SiteTable AsSite() const;
+};
+
 // All rows of a CSV file with these columns; rows that lack one of them are left out.
-absl::StatusOr<tacet::statistics::SiteTable> LoadTable(const std::filesystem::path& path,
-                                                       const std::vector<std::string>& columns);
+absl::StatusOr<TextTable> LoadTable(const std::filesystem::path& path,
+                                    const std::vector<std::string>& columns);
 
 // The rows over four sites, by a seeded shuffle.
-std::vector<tacet::statistics::SiteTable> SpreadOverSites(const tacet::statistics::SiteTable& table,
-                                                          uint64_t seed);
+std::vector<TextTable> SpreadOverSites(const TextTable& table, uint64_t seed);
 
 // `rows` of its rows, drawn with replacement.
-tacet::statistics::SiteTable Resampled(const tacet::statistics::SiteTable& table, size_t rows,
-                                       crypto::Random& random);
+TextTable Resampled(const TextTable& table, size_t rows, crypto::Random& random);
 
 // A query that was calibrated once.
 class QueryTrials {
@@ -46,11 +53,10 @@ class QueryTrials {
   double noise() const { return terms_.mechanism.noise_stddev; }
   // One release, with fresh keys and noise.
   absl::StatusOr<std::vector<tacet::statistics::Answer>> Release(
-      const std::vector<tacet::statistics::SiteTable>& sites,
+      const std::vector<TextTable>& sites,
       const std::function<void(const simulation::RoundRecord&)>& on_round = {}) const;
   // The answers without noise.
-  absl::StatusOr<std::vector<tacet::statistics::Answer>> Exact(
-      const tacet::statistics::SiteTable& table) const;
+  absl::StatusOr<std::vector<tacet::statistics::Answer>> Exact(const TextTable& table) const;
 
  private:
   QueryTrials() = default;

@@ -6,16 +6,19 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "nanobind/nanobind.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/tuple.h"
+#include "nanobind/stl/variant.h"
 #include "nanobind/stl/vector.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
 #include "python/bindings/interpreter_lock.h"
+#include "python/bindings/table_columns.h"
 #include "tacet/base/status.h"
 #include "tacet/base/text_sink.h"
 #include "tacet/config/agreed_query.h"
@@ -30,34 +33,37 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-using Columns = std::vector<std::vector<std::string>>;
+// Of a table: a column, or the number of rows of one that the query does not read.
+using GivenColumn = std::variant<table::Column, size_t>;
 // Name of the site, names of its columns, the columns.
-using Table = std::tuple<std::string, std::vector<std::string>, Columns>;
+using Table = std::tuple<std::string, std::vector<std::string>, std::vector<GivenColumn>>;
+
+size_t RowsOf(const GivenColumn& column) {
+  const auto* cells = std::get_if<table::Column>(&column);
+  return cells != nullptr ? cells->rows() : std::get<size_t>(column);
+}
 
 absl::StatusOr<statistics::SiteTable> SiteTableOf(Table table) {
   auto& [name, names, columns] = table;
-  statistics::SiteTable site{.name = std::move(name), .columns = std::move(names), .rows = {}};
-  const size_t rows = columns.empty() ? 0 : columns.front().size();
-  if (site.columns.size() != columns.size()) {
+  statistics::SiteTable site{.name = std::move(name), .columns = {}, .cells = {}};
+  site.rows = columns.empty() ? 0 : RowsOf(columns.front());
+  if (names.size() != columns.size()) {
     return base::InvalidArgument("site \"{}\": {} columns, {} names", site.name, columns.size(),
-                                 site.columns.size());
+                                 names.size());
   }
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].size() != rows) {
+    if (RowsOf(columns[i]) != site.rows) {
       return base::InvalidArgument("site \"{}\": column \"{}\" has {} rows, \"{}\" has {}",
-                                   site.name, site.columns[i], columns[i].size(), site.columns[0],
-                                   rows);
+                                   site.name, names[i], RowsOf(columns[i]), names[0], site.rows);
     }
-    if (std::ranges::count(site.columns, site.columns[i]) > 1) {
+    if (std::ranges::count(names, names[i]) > 1) {
       return base::InvalidArgument("site \"{}\": column \"{}\" is there twice", site.name,
-                                   site.columns[i]);
+                                   names[i]);
     }
-  }
-  site.rows.resize(rows);
-  for (size_t row = 0; row < rows; ++row) {
-    for (std::vector<std::string>& column : columns) {
-      site.rows[row].push_back(std::move(column[row]));
-    }
+    const auto* cells = std::get_if<table::Column>(&columns[i]);
+    if (cells == nullptr) continue;
+    site.columns.push_back(names[i]);
+    site.cells.push_back(*cells);
   }
   return site;
 }
@@ -107,6 +113,17 @@ absl::StatusOr<std::string> Ask(QueryCall call) {
 }  // namespace
 
 void BindStatistics(nb::module_& module) {
+  nb::class_<table::Column>(module, "Column", "A column of a table: numbers or texts.")
+      .def("__len__", &table::Column::rows)
+      .def_static("of_numbers", &ColumnOfNumbers, "array"_a, "mask"_a.none(), "missing"_a,
+                  nb::sig("def of_numbers(array: object, mask: object | None, "
+                          "missing: collections.abc.Sequence[str]) -> Column"),
+                  "A copy of a one-dimensional array of numbers.")
+      .def_static("of_values", &ColumnOfValues, "values"_a, "plain"_a, "missing"_a,
+                  nb::sig("def of_values(values: collections.abc.Iterable[object], "
+                          "plain: collections.abc.Callable[[typing.Any], float | str | None], "
+                          "missing: collections.abc.Sequence[str]) -> Column"),
+                  "Values one by one.");
   module.def(
       "ask",
       [](std::string text, std::optional<std::vector<Table>> tables, std::string data,

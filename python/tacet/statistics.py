@@ -552,8 +552,9 @@ def ask(
             anything, the others numbers, texts and truth values. True is 1 and False is 0, also
             in conditions: ``"smoker = 1"``. Missing are None, masked values, and values that
             differ from themselves: NaN, NaT and pandas.NA. A float32 counts as the shortest
-            decimal number that it is written with: 0.1 is 0.1. Or a path: a CSV file or a folder
-            of them, as for ``tacet statistics --data``.
+            decimal number that it is written with: 0.1 is 0.1. Arrays of numbers are copied once,
+            as float64; a text takes 4 bytes, and each distinct one is kept once. Or a path: a CSV
+            file or a folder of them, as for ``tacet statistics --data``.
         questions: made by `count`, `mean` and the others. They share one charge.
         insecure_seed: fixes noise and keys, for debugging: it protects nobody.
         threads: worker threads. 0: all processors.

@@ -1,14 +1,15 @@
-"""Tables of Python's libraries as a query reads them: columns of texts."""
+"""Tables of Python's libraries as a query reads them: columns of numbers and of texts."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from . import _core
 from .arguments import is_missing
 from .errors import InvalidArgumentError
 
@@ -16,6 +17,7 @@ __all__ = ["QueryReading", "plain_value"]
 
 # Keys of a question that name a column, and those with the values that are looked for in it.
 _VALUES = {"column": "categories", "event": "event_value", "group": "groups", "label": "positive"}
+_PART = 1 << 16  # rows whose values are Python objects at one time
 _TRUTH_CONDITION = re.compile(r"\s*(.*?)\s*!?=\s*(true|false)\s*", re.IGNORECASE)
 
 
@@ -43,10 +45,13 @@ class QueryReading:
         except tomllib.TOMLDecodeError:  # the library says what is wrong with it
             keys = {}
         self._texts = [text.strip(" \t") for text in _texts_in(keys)]
+        data = keys.get("data")
+        words = _items(data.get("missing")) if isinstance(data, Mapping) else []
+        self._missing = [word for word in words if isinstance(word, str)]
         self._compared_with_truth = set(_columns_with_truth_words(keys))
 
-    def columns(self, site: str, table: Any) -> tuple[list[str], list[list[str]]]:
-        """Return names and texts of the columns; those that the query does not read are empty.
+    def columns(self, site: str, table: Any) -> tuple[list[str], list[_core.Column | int]]:
+        """Return names and columns; of one that the query does not read the number of its rows.
 
         Args:
             site: for errors.
@@ -77,20 +82,35 @@ class QueryReading:
         begins = tuple(name + mark for mark in " \t!<>=")  # "age >= 40", "age 20..100"
         return any(text == name or text.startswith(begins) for text in self._texts)
 
-    def _column(self, site: str, name: Any, values: Any) -> list[str]:
+    def _column(self, site: str, name: Any, values: Any) -> _core.Column | int:
         if not self._reads(str(name)):
-            return ["" for _ in values]
+            return len(values) if hasattr(values, "__len__") else sum(1 for _ in values)
         place = f"site {site!r}, column {str(name)!r}"
-        listed = _values(place, values)
-        if str(name) in self._compared_with_truth and any(
-            isinstance(value, bool | np.bool_) for value in listed
-        ):
-            text = (
-                f"{place}: its truth values count as 1 and 0, and the query compares them with a "
-                f'word. Write "{name} = 1" in a condition, and 1 or 0 for a value'
-            )
-            raise InvalidArgumentError(text)
-        return [_text(place, value) for value in listed]
+        array = _array(place, values)
+        against_words = str(name) in self._compared_with_truth
+        if array is not None:
+            if against_words and array.dtype.kind == "b":
+                raise _truth_words(place, name)
+            mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+            return _core.Column.of_numbers(np.ma.getdata(array), mask, self._missing)
+        listed = _values(values)
+        if against_words:
+            listed = _without_truth(place, name, listed)
+        return _core.Column.of_values(listed, lambda value: _plain(place, value), self._missing)
+
+
+def _truth_words(place: str, name: Any) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"{place}: its truth values count as 1 and 0, and the query compares them with a word. "
+        f'Write "{name} = 1" in a condition, and 1 or 0 for a value'
+    )
+
+
+def _without_truth(place: str, name: Any, values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, bool | np.bool_):
+            raise _truth_words(place, name)
+        yield value
 
 
 def _texts_in(value: Any) -> Iterator[str]:
@@ -122,8 +142,8 @@ def _columns_with_truth_words(keys: Mapping[str, Any]) -> Iterator[Any]:
                 yield str(part.get(column))
 
 
-def _values(place: str, values: Any) -> list[Any]:
-    """Values of a column, those of a float32 as such."""
+def _array(place: str, values: Any) -> np.ndarray[Any, Any] | None:
+    """Return numbers as an array that can be read in place; None for other columns."""
     if hasattr(values, "__array__") and not hasattr(getattr(values, "dtype", None), "kind"):
         values = np.asarray(values)  # a tensor of PyTorch
     dtype: Any = getattr(values, "dtype", None)
@@ -137,27 +157,53 @@ def _values(place: str, values: Any) -> list[Any]:
             "public date"
         )
         raise TypeError(text)
-    listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    if kind != "f" or dtype.itemsize >= 8:
+    if kind not in ("b", "i", "u", "f") or not isinstance(dtype, np.dtype):
+        return None
+    array: np.ndarray[Any, Any] = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if dtype.itemsize == 2 and kind == "f":
+        distinct, rows = np.unique(np.ma.getdata(array), return_inverse=True)
+        wide = np.array([plain_value(value) for value in distinct], dtype=np.float64)[rows]
+        return np.ma.masked_array(wide, np.ma.getmaskarray(array))
+    if dtype.itemsize > 8:
+        return array.astype(np.float64)
+    return array if dtype.isnative else array.astype(dtype.newbyteorder("="))
+
+
+def _values(values: Any) -> Iterable[Any]:
+    """Values of a column, those of a narrow float as such, never all of them at once."""
+    dtype: Any = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", "") == "f" and dtype.itemsize < 8:
+        narrow = np.dtype(f"f{dtype.itemsize}").type
+        return (narrow(value) if isinstance(value, float) else value for value in _listed(values))
+    return _listed(values)
+
+
+def _listed(values: Any) -> Iterable[Any]:
+    listed: Iterable[Any]
+    if not hasattr(values, "tolist"):
+        listed = values
         return listed
-    narrow = np.dtype(f"f{dtype.itemsize}").type
-    return [narrow(value) if isinstance(value, float) else value for value in listed]
+    rows = values if isinstance(values, np.ndarray) else getattr(values, "iloc", None)
+    if rows is None:
+        listed = values.tolist()
+        return listed
+    parts = (rows[first : first + _PART] for first in range(0, len(values), _PART))
+    return (value for part in parts for value in part.tolist())
 
 
-def _text(place: str, value: Any) -> str:
+def _plain(place: str, value: Any) -> float | int | str | None:
+    """Return a value as a number, a text, or None where it is missing."""
     if isinstance(value, np.generic):
         value = plain_value(value)
     elif hasattr(value, "tolist") and getattr(value, "shape", None) == ():
         value = value.tolist()  # None where it is masked
     if isinstance(value, str | bytes):
-        return value if isinstance(value, str) else value.decode("utf-8")
+        return str(value) if isinstance(value, str) else value.decode("utf-8")
     if isinstance(value, int):  # True is 1
-        return str(int(value))
-    if isinstance(value, float) and value.is_integer():  # 1.0 is the category 1
-        return str(int(value))
+        return int(value)
     if not hasattr(value, "__array__") and is_missing(value):
-        return ""
+        return None
     if isinstance(value, float):
-        return repr(value)
+        return float(value)
     text = f"{place}: {value!r} is no number and no text"
     raise TypeError(text)

@@ -4,12 +4,12 @@ import json
 import math
 import os
 import subprocess
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tacet.tables import QueryReading
 
 import tacet
 from tacet import statistics
@@ -155,10 +155,23 @@ def test_tables_of_other_libraries(tmp_path: Path) -> None:
             }[name]
 
     plain = {"sex": ["f", "m", "f"], "age": [40, 50, 60], "ill": ["1", "", "0"]}
-    conditions = ["sex = f", "age > 1", "ill = 1"]
-    reading = QueryReading(statistics.query_text([statistics.count(where=conditions)]))
-    texts = [reading.columns("x", table) for table in (structured, Frame(), plain)]
-    assert texts[0] == texts[1] == texts[2]
+    questions = [
+        statistics.count(where=["sex = f", "age > 1", "ill = 1"], name="women"),
+        statistics.mean("age", low=0, high=100, name="age"),
+        statistics.histogram("ill", Cells(categories=[0, 1]), name="ill"),
+    ]
+    answers = [
+        statistics.ask(
+            {"x": table, "y": table},
+            questions,
+            noise_multiplier=2,
+            max_units=10,
+            insecure_seed=1,
+            out=tmp_path / str(place),
+        ).answers
+        for place, table in enumerate((structured, Frame(), plain))
+    ]
+    assert answers[0] == answers[1] == answers[2]
     release = statistics.ask(
         {"one": structured, "two": Frame(), "three": plain},
         [statistics.count(name="ill", where=["ill = 1"])],
@@ -221,9 +234,98 @@ def test_a_float32_counts_as_the_number_that_it_is_written_with(tmp_path: Path) 
     assert counted(tmp_path, narrow, statistics.histogram("b", cells)) == [6, 4, 2]
 
 
+def packed(values: np.ndarray[Any, Any]) -> Any:
+    """The same values as a field of records that are not aligned."""
+    records = np.zeros(len(values), dtype=[("text", "S3"), ("b", values.dtype)])
+    records["b"] = values
+    return records["b"]
+
+
+def test_arrays_of_every_layout_are_numbers(tmp_path: Path) -> None:
+    values = np.array([1, 2, 1, 3] * 100)
+    numbers = statistics.histogram("b", Cells(categories=[1, 2]))
+    for kind in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "longdouble"):
+        array = values.astype(kind)
+        layouts = [
+            array,
+            array.astype(array.dtype.newbyteorder(">")),
+            np.repeat(array, 2)[::2],
+            array[::-1],
+            packed(array),
+            np.ma.masked_array(array, mask=values == 3),
+        ]
+        if kind not in ("f2", "longdouble"):
+            layouts.append(memoryview(array).tolist())
+        array.flags.writeable = False
+        for layout in layouts:
+            assert counted(tmp_path, layout, numbers) == [6, 4, 2]
+    masked = np.ma.masked_array(values, mask=values == 3)
+    assert counted(tmp_path, masked, statistics.count(where=["b >= 1"])) == [6]
+
+
+def test_a_number_can_mean_missing(tmp_path: Path) -> None:
+    column = [-9, 5, 0.5, 7] * 100
+    for values in (column, np.array(column), [str(value) for value in column]):
+        table = {"b": values}
+        release = statistics.ask(
+            {"one": table, "two": table},
+            [statistics.count(where=["b < 6"])],
+            noise_multiplier=2,
+            max_units=1000,
+            missing=["-9", "0.50", "x"],
+            insecure_seed=1,
+            out=tmp_path / str(len(list(tmp_path.iterdir()))),
+        )
+        (answer,) = release
+        assert round((answer["count"].value or 0) / 100) == 4
+
+
+def test_numbers_of_persons_are_kept_apart(tmp_path: Path) -> None:
+    """Numbers beyond 2^53, of which a float64 holds every second one at most."""
+    large = np.array([2**60 + place for place in range(200)] * 2)
+    for persons in (large, large.astype("u8"), large.tolist(), [str(each) for each in large]):
+        table = {"person": persons, "one": np.ones(400)}
+        release = statistics.ask(
+            {"a": table, "b": table},
+            [statistics.count(name="rows", where=["one = 1"])],
+            noise_multiplier=1,
+            max_units=1000,
+            unit="person",
+            person_column="person",
+            insecure_seed=1,
+            out=tmp_path / str(len(list(tmp_path.iterdir()))),
+        )
+        # Each of 200 persons counts once at each site.
+        count = release["rows"]["count"]
+        assert abs((count.value or 0) - 400) < 7 * count.noise_error
+        assert count.noise_error < 400 / 7
+
+
+def test_python_keeps_no_object_for_a_cell(tmp_path: Path) -> None:
+    rows = 200_000
+    arrays = {"b": np.linspace(0, 100, rows), "other": np.arange(rows, dtype="i4")[::-1]}
+    texts = np.array(["f", "m"] * (rows // 2), dtype=object)
+    tables = {"one": {**arrays, "sex": texts}, "two": {**arrays, "sex": texts}}
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        statistics.ask(
+            tables,
+            [statistics.mean("b", low=0, high=100, where=["other >= 0", "sex = f"])],
+            noise_multiplier=2,
+            max_units=rows,
+            out=tmp_path / "run",
+        )
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # A list of a column's values alone has 8 bytes a cell, and 32 with the values.
+    assert most - before < 1_000_000 + 6 * rows
+
+
 def test_truth_values_are_1_and_0(tmp_path: Path) -> None:
     truth = [True, False, True] * 100
-    for column in (truth, np.array(truth)):
+    for column in (truth, np.array(truth), np.where(truth, 2, 0).astype("u1").view("?")):
         assert counted(tmp_path, column, statistics.count(where=["b = 1"])) == [4]
         cells = Cells(categories=[True, False])
         assert counted(tmp_path, column, statistics.histogram("b", cells)) == [6, 4, 2]

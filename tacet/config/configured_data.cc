@@ -12,6 +12,8 @@
 
 #include "tacet/base/status.h"
 #include "tacet/data/load.h"
+#include "tacet/table/category_list.h"
+#include "tacet/table/number_text.h"
 
 namespace tacet::config {
 
@@ -69,9 +71,9 @@ absl::StatusOr<std::optional<char>> SeparatorOf(std::string_view word) {
       "data.csv_separator is \"{}\"; it must be auto, comma, semicolon, tab or bar", word);
 }
 
-absl::StatusOr<data::DecimalMark> DecimalMarkOf(std::string_view word) {
-  if (word == "point" || word == ".") return data::DecimalMark::kPoint;
-  if (word == "comma" || word == ",") return data::DecimalMark::kComma;
+absl::StatusOr<table::DecimalMark> DecimalMarkOf(std::string_view word) {
+  if (word == "point" || word == ".") return table::DecimalMark::kPoint;
+  if (word == "comma" || word == ",") return table::DecimalMark::kComma;
   return base::InvalidArgument("data.csv_decimal is \"{}\"; it must be point or comma", word);
 }
 
@@ -106,8 +108,8 @@ absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config) {
   TACET_ASSIGN_OR_RETURN(csv.separator, SeparatorOf(config.data.csv_separator));
   TACET_ASSIGN_OR_RETURN(csv.decimal, DecimalMarkOf(config.data.csv_decimal));
   TACET_ASSIGN_OR_RETURN(csv.classes, Narrow(config.data.classes, "data.classes"));
-  const absl::StatusOr<data::CategoryList> labels =
-      data::CategoryList::Create(config.data.csv_labels);
+  const absl::StatusOr<table::CategoryList> labels =
+      table::CategoryList::Create(config.data.csv_labels);
   if (!labels.ok()) return base::Annotate(labels.status(), "data.csv_labels");
   csv.labels = *labels;
   TACET_RETURN_IF_ERROR(CheckLabels(config));

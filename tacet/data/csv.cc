@@ -13,10 +13,20 @@
 #include "tacet/base/status.h"
 #include "tacet/data/csv_columns.h"
 #include "tacet/data/data_files.h"
-#include "tacet/data/table_text.h"
+#include "tacet/table/table_file.h"
+#include "tacet/table/table_text.h"
 
 namespace tacet::data {
 namespace {
+
+using table::DecimalMark;
+using table::NotANumber;
+using table::ParseDecimal;
+using table::ParseDecimal32;
+using table::SeparatorName;
+using table::TableProblem;
+using table::TableRecords;
+using table::ValueFault;
 
 constexpr uint32_t kMaxLabel = (uint32_t{1} << 20) - 1;
 
@@ -44,6 +54,13 @@ struct CsvReader::State {
     std::vector<std::string> in_order_;
   };
 
+  // The error that ends the reading, or OK where problems are collected.
+  absl::Status Report(const TableProblem& problem) const {
+    if (!on_problem) return base::InvalidArgument("{}", ProblemText(problem));
+    on_problem(problem);
+    return absl::OkStatus();
+  }
+
   CsvOptions options;
   std::function<void(const TableProblem&)> on_problem;
   Names clients, persons;
@@ -55,14 +72,14 @@ struct CsvReader::State {
 // The state of one table.
 class CsvReader::Table {
  public:
-  Table(std::string_view text, std::string_view name, State& state)
-      : records_(text),
+  Table(TableRecords records, std::string_view name, State& state)
+      : records_(std::move(records)),
         name_(name),
         client_of_file_(std::filesystem::path(name).stem().string()),
         state_(state),
         options_(state.options) {}
 
-  absl::Status Read(std::string_view text);
+  absl::Status Read();
 
  private:
   // Reports a problem: the error that ends the reading, or OK where problems are collected.
@@ -99,9 +116,7 @@ absl::Status CsvReader::Table::Problem(uint64_t line, std::optional<size_t> colu
     problem.column = *column;
     problem.column_name = columns_.Name(*column);
   }
-  if (!state_.on_problem) return base::InvalidArgument("{}", ProblemText(problem));
-  state_.on_problem(problem);
-  return absl::OkStatus();
+  return state_.Report(problem);
 }
 
 absl::StatusOr<bool> CsvReader::Table::NextRecord() {
@@ -109,14 +124,16 @@ absl::StatusOr<bool> CsvReader::Table::NextRecord() {
     const TableRecords::Result result = records_.Next(separator_, fields_);
     const std::optional<ValueFault> fault = RecordFault(result, separator_);
     if (!fault.has_value()) return result == TableRecords::Result::kRecord;
-    TACET_RETURN_IF_ERROR(Problem(fields_.size() - 1, *fault));
+    const std::optional<size_t> column =
+        table::IsFaultOfField(result) ? std::optional(fields_.size() - 1) : std::nullopt;
+    TACET_RETURN_IF_ERROR(Problem(column, *fault));
   }
 }
 
 absl::Status CsvReader::Table::ChooseSeparator() {
   const std::optional<char> found =
-      data::ChooseSeparator(records_, name_, options_.separator, NamedColumns(options_),
-                            options_.decimal == DecimalMark::kComma);
+      table::ChooseSeparator(records_, name_, options_.separator, NamedColumns(options_),
+                             options_.decimal == DecimalMark::kComma);
   if (!found.has_value()) {
     return Problem(1, std::nullopt,
                    {.what = "several characters could separate the fields of the first line",
@@ -224,10 +241,7 @@ void CsvReader::Table::DropRowsBeyond(size_t rows, size_t features) {
   if (!state_.spec.sample_persons.empty()) state_.spec.sample_persons.resize(rows);
 }
 
-absl::Status CsvReader::Table::Read(std::string_view text) {
-  if (std::optional<TableProblem> problem = EncodingProblem(text, name_); problem.has_value()) {
-    return Problem(problem->line, std::nullopt, std::move(problem->fault));
-  }
+absl::Status CsvReader::Table::Read() {
   TACET_RETURN_IF_ERROR(ChooseSeparator());
   if (problems_ > 0) return absl::OkStatus();
   const size_t rows = state_.spec.labels.size(), features = state_.features.size();
@@ -269,7 +283,15 @@ CsvReader::CsvReader(CsvOptions options, std::function<void(const TableProblem&)
 CsvReader::~CsvReader() = default;
 
 absl::Status CsvReader::Add(std::string_view text, std::string_view name) {
-  return Table(text, name, *state_).Read(text);
+  const std::optional<TableProblem> problem = table::EncodingProblem(text, name);
+  if (problem.has_value()) return state_->Report(*problem);
+  return Table(TableRecords(text), name, *state_).Read();
+}
+
+absl::Status CsvReader::AddFile(const std::filesystem::path& path) {
+  TACET_ASSIGN_OR_RETURN(const table::TableFile file, table::TableFile::Open(path));
+  if (file.encoding_problem().has_value()) return state_->Report(*file.encoding_problem());
+  return Table(file.Records(), path.string(), *state_).Read();
 }
 
 absl::StatusOr<Dataset> CsvReader::Finish(std::string_view name) {
@@ -308,8 +330,7 @@ absl::Status AddCsvFiles(const std::filesystem::path& path, CsvReader& reader) {
     return base::NotFound("{}: no file ending in .csv, .tsv or .data", path.string());
   }
   for (const std::filesystem::path& file : files) {
-    TACET_ASSIGN_OR_RETURN(const std::string text, ReadDataFile(file));
-    TACET_RETURN_IF_ERROR(reader.Add(text, file.string()));
+    TACET_RETURN_IF_ERROR(reader.AddFile(file));
   }
   return absl::OkStatus();
 }

@@ -14,11 +14,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/data/category_list.h"
 #include "tacet/data/csv_feature.h"
 #include "tacet/data/dataset.h"
-#include "tacet/data/number_text.h"
-#include "tacet/data/table_problem.h"
+#include "tacet/table/category_list.h"
+#include "tacet/table/number_text.h"
+#include "tacet/table/table_problem.h"
 
 namespace tacet::data {
 
@@ -27,7 +27,7 @@ namespace tacet::data {
 struct CsvOptions {
   // Between fields; none: found in each file (TableRecords, FindSeparator).
   std::optional<char> separator = {};
-  DecimalMark decimal = DecimalMark::kPoint;
+  table::DecimalMark decimal = table::DecimalMark::kPoint;
   bool header = true;             // the first line holds column names
   std::string label = "-1";       // column of the class
   std::string client = "client";  // column of the client: any text; empty: all rows of a file have
@@ -39,7 +39,7 @@ struct CsvOptions {
   std::vector<std::string> missing = {};  // texts that mean "missing", for `features`
   // The label is: one of these, the class its place among them; else, with label_above, a number,
   // class 1 above that, else 0; else a whole number from 0 (1.0 is one).
-  CategoryList labels = {};
+  table::CategoryList labels = {};
   std::optional<double> label_above = {};
 
   // Classes that the options imply; 0: those of the data.
@@ -52,12 +52,15 @@ class CsvReader {
  public:
   // With `on_problem`, each problem is handed to it, rows with problems are left out, and Add
   // returns no error.
-  explicit CsvReader(CsvOptions options, std::function<void(const TableProblem&)> on_problem = {});
+  explicit CsvReader(CsvOptions options,
+                     std::function<void(const table::TableProblem&)> on_problem = {});
   ~CsvReader();
 
   // `name` stands for the file in messages. InvalidArgument is the first problem: file, line (from
   // 1), column, what is wrong and what to change. The reader is then of no further use.
   absl::Status Add(std::string_view text, std::string_view name);
+  // The same of a file, which is read in pieces. Also the errors of TableFile::Open.
+  absl::Status AddFile(const std::filesystem::path& path);
 
   // Everything that was added, under this name.
   absl::StatusOr<Dataset> Finish(std::string_view name);

@@ -13,9 +13,13 @@
 #include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
 #include "tacet/data/csv.h"
+#include "tacet/table/table_text.h"
 
 namespace tacet::data {
 namespace {
+
+using table::SeparatorName;
+using table::ValueFault;
 
 constexpr size_t kMaxListedColumns = 30;
 
@@ -27,10 +31,6 @@ std::optional<int64_t> ParsePosition(std::string_view text) {
 }
 
 }  // namespace
-
-std::string SeparatorName(char separator) {
-  return separator == '\t' ? "tab" : fmt::format("`{}`", separator);
-}
 
 std::vector<std::string> NamedColumns(const CsvOptions& options) {
   std::vector<std::string> names = {options.label, options.client, options.person};

@@ -11,14 +11,11 @@
 
 #include "absl/status/status.h"
 
-#include "tacet/data/table_problem.h"
+#include "tacet/table/table_problem.h"
 
 namespace tacet::data {
 
 struct CsvOptions;
-
-// "tab", or the character in backquotes.
-std::string SeparatorName(char separator);
 
 // Columns that the options name, to recognise the separator by.
 std::vector<std::string> NamedColumns(const CsvOptions& options);
@@ -33,7 +30,7 @@ struct SharedFeatures {
 class CsvColumns {
  public:
   // Takes a fault, with a column where it belongs to one. Its error ends the search.
-  using Report = std::function<absl::Status(std::optional<size_t> column, ValueFault fault)>;
+  using Report = std::function<absl::Status(std::optional<size_t> column, table::ValueFault fault)>;
 
   // Finds every column in a table whose first record is `first`. What is not there is reported and
   // left out. Sets `shared` by the first table, and compares the others with it.
@@ -57,7 +54,7 @@ class CsvColumns {
   absl::Status FindFeatures(const CsvOptions& options, std::string_view table,
                             SharedFeatures& shared, const Report& report);
   absl::Status Compare(std::string_view table, SharedFeatures& shared, const Report& report) const;
-  ValueFault NotThere(std::string_view wanted, std::string_view role) const;
+  table::ValueFault NotThere(std::string_view wanted, std::string_view role) const;
   std::string InWords(size_t column) const;
 
   std::vector<std::string> header_;

@@ -10,6 +10,11 @@
 namespace tacet::data {
 namespace {
 
+using table::DecimalMark;
+using table::NotANumber;
+using table::ParseDecimal;
+using table::ValueFault;
+
 std::optional<double> ParsePublic(std::string_view text) {
   return ParseDecimal(text, DecimalMark::kPoint);
 }

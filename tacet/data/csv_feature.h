@@ -11,9 +11,9 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/data/category_list.h"
-#include "tacet/data/number_text.h"
-#include "tacet/data/table_problem.h"
+#include "tacet/table/category_list.h"
+#include "tacet/table/number_text.h"
+#include "tacet/table/table_problem.h"
 
 namespace tacet::data {
 
@@ -26,11 +26,11 @@ struct CsvFeature {
   std::string column;  // header or position, as in CsvOptions
   double low = 0;      // low < high, or both 0 with categories
   double high = 0;
-  CategoryList categories;  // empty: bounds
-  bool clamp = false;       // values outside count as the nearest bound; else they are errors
+  table::CategoryList categories;  // empty: bounds
+  bool clamp = false;  // values outside count as the nearest bound; else they are errors
   bool may_be_missing = false;
-  CategoryList absent;  // numbers and texts that mean "missing"
-  double constant = 0;  // scaled already, in [-1, 1]
+  table::CategoryList absent;  // numbers and texts that mean "missing"
+  double constant = 0;         // scaled already, in [-1, 1]
   bool indicator = false;
 
   size_t width() const {
@@ -50,9 +50,10 @@ absl::StatusOr<CsvFeature> ParseCsvFeature(std::string_view text);
 
 // Appends feature.width() values, or the fault of the field and nothing. `field` is none when it is
 // missing.
-std::optional<ValueFault> AppendFeature(const CsvFeature& feature,
-                                        std::optional<std::string_view> field, DecimalMark mark,
-                                        std::vector<float>& features);
+std::optional<table::ValueFault> AppendFeature(const CsvFeature& feature,
+                                               std::optional<std::string_view> field,
+                                               table::DecimalMark mark,
+                                               std::vector<float>& features);
 
 }  // namespace tacet::data
 

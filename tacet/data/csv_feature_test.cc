@@ -12,6 +12,8 @@
 namespace tacet::data {
 namespace {
 
+using table::DecimalMark;
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;

@@ -12,6 +12,9 @@
 namespace tacet::data {
 namespace {
 
+using table::CategoryList;
+using table::DecimalMark;
+
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

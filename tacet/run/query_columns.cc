@@ -5,18 +5,19 @@
 #include <limits>
 
 #include "tacet/base/status.h"
+#include "tacet/table/column.h"
 
 namespace tacet::run {
 namespace {
 
-using data::DecimalMark;
-using data::ValueFault;
+using table::DecimalMark;
+using table::ValueFault;
 using tacet::statistics::Comparison;
 using tacet::statistics::Query;
 using tacet::statistics::QueryFile;
 
 // An empty field is missing, so `empty` is never said.
-constexpr data::NumberSettings kSettings = {
+constexpr table::NumberSettings kSettings = {
     .empty = "",
     .missing = "`data.missing` of the query, or leave the field empty",
     .comma =
@@ -25,6 +26,15 @@ constexpr data::NumberSettings kSettings = {
     .point =
         "it has a point where numbers have a decimal comma: write numbers with a comma, and "
         "without separators of thousands"};
+
+ValueFault MissingPerson() { return {.what = "the person is missing", .remedy = "fill it in"}; }
+
+std::optional<ValueFault> BeyondLimits(double number, std::string_view text) {
+  if (QueryColumns::IsOrdinary(number)) return std::nullopt;
+  return ValueFault{
+      .what = fmt::format("\"{}\" is beyond 3.4e38, the largest number of a table", text),
+      .remedy = "correct it, or leave the field empty if the value is missing"};
+}
 
 std::set<std::string> NumberColumns(const Query& query) {
   std::set<std::string> names;
@@ -44,12 +54,44 @@ std::set<std::string> NumberColumns(const Query& query) {
   return names;
 }
 
+// Faults of a column in memory. Each distinct text is judged once.
+class ColumnFaults {
+ public:
+  ColumnFaults(const QueryColumns& columns, const std::string& name, const table::Column& column)
+      : columns_(columns), name_(name), column_(column) {
+    if (column.is_numbers()) return;
+    for (uint32_t code = 0; code < column.distinct(); ++code) {
+      is_wrong_.push_back(FaultOf(column.text(code)).has_value());
+    }
+  }
+
+  std::optional<ValueFault> OfRow(size_t row) const {
+    if (!column_.is_numbers()) {
+      const uint32_t code = column_.code(row);
+      return is_wrong_[code] ? FaultOf(column_.text(code)) : std::nullopt;
+    }
+    const double number = column_.number(row);
+    return QueryColumns::IsOrdinary(number) ? std::nullopt : columns_.FaultOf(name_, number);
+  }
+
+ private:
+  std::optional<ValueFault> FaultOf(std::string_view text) const {
+    return columns_.FaultOf(name_, text, DecimalMark::kPoint);
+  }
+
+  const QueryColumns& columns_;
+  const std::string& name_;
+  const table::Column& column_;
+  std::vector<bool> is_wrong_;
+};
+
 }  // namespace
 
 QueryColumns::QueryColumns(const QueryFile& file, const Query& query)
     : read_(query.columns().begin(), query.columns().end()),
       needed_(read_),
       numbers_(NumberColumns(query)),
+      person_column_(file.person_column),
       query_(query.spec()) {
   if (file.person_column.empty()) return;
   read_.insert(file.person_column);
@@ -58,33 +100,48 @@ QueryColumns::QueryColumns(const QueryFile& file, const Query& query)
   person_ = file.person_column;
 }
 
+bool QueryColumns::IsOrdinary(double number) {
+  return std::abs(number) <= std::numeric_limits<float>::max();
+}
+
 std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, std::string_view field,
                                                 DecimalMark mark) const {
   const bool missing = query_.IsMissing(field);
-  if (missing && !person_.empty() && column == person_) {
-    return ValueFault{.what = "the person is missing", .remedy = "fill it in"};
-  }
+  if (missing && IsPerson(column)) return MissingPerson();
   if (missing || !IsNumber(column)) return std::nullopt;
-  const std::optional<double> value = data::ParseDecimal(field, mark);
-  if (!value.has_value()) return data::NotANumber(field, mark, kSettings);
-  if (std::abs(*value) <= std::numeric_limits<float>::max()) return std::nullopt;
-  return ValueFault{
-      .what = fmt::format("\"{}\" is beyond 3.4e38, the largest number of a table", field),
-      .remedy = "correct it, or leave the field empty if the value is missing"};
+  const std::optional<double> value = table::ParseDecimal(field, mark);
+  if (!value.has_value()) return table::NotANumber(field, mark, kSettings);
+  return BeyondLimits(*value, field);
+}
+
+std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, double number) const {
+  if (std::isnan(number)) {
+    return IsPerson(column) ? std::optional<ValueFault>(MissingPerson()) : std::nullopt;
+  }
+  if (!IsNumber(column)) return std::nullopt;
+  const std::string text = table::TextOfNumber(number);
+  if (std::isinf(number)) return table::NotANumber(text, DecimalMark::kPoint, kSettings);
+  return BeyondLimits(number, text);
 }
 
 absl::Status CheckTable(const QueryColumns& columns, const tacet::statistics::SiteTable& table) {
-  for (size_t row = 0; row < table.rows.size(); ++row) {
-    for (size_t i = 0; i < table.columns.size(); ++i) {
-      const std::optional<ValueFault> fault =
-          columns.FaultOf(table.columns[i], table.rows[row][i], DecimalMark::kPoint);
-      if (!fault.has_value()) continue;
-      return base::InvalidArgument("site \"{}\", row {}, column \"{}\": {}{}{}", table.name, row,
-                                   table.columns[i], fault->what, fault->remedy.empty() ? "" : "; ",
-                                   fault->remedy);
+  size_t first_row = table.rows;
+  std::optional<size_t> first_column;
+  std::optional<ValueFault> fault;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    const ColumnFaults faults(columns, table.columns[i], table.cells[i]);
+    for (size_t row = 0; row < first_row; ++row) {
+      std::optional<ValueFault> found = faults.OfRow(row);
+      if (!found.has_value()) continue;
+      first_row = row;
+      first_column = i;
+      fault = std::move(found);
     }
   }
-  return absl::OkStatus();
+  if (!first_column.has_value()) return absl::OkStatus();
+  return base::InvalidArgument("site \"{}\", row {}, column \"{}\": {}{}{}", table.name, first_row,
+                               table.columns[*first_column], fault->what,
+                               fault->remedy.empty() ? "" : "; ", fault->remedy);
 }
 
 }  // namespace tacet::run

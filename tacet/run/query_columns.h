@@ -10,11 +10,11 @@
 
 #include "absl/status/status.h"
 
-#include "tacet/data/number_text.h"
-#include "tacet/data/table_problem.h"
 #include "tacet/statistics/query.h"
 #include "tacet/statistics/query_text.h"
 #include "tacet/statistics/site_table.h"
+#include "tacet/table/number_text.h"
+#include "tacet/table/table_problem.h"
 
 namespace tacet::run {
 
@@ -29,12 +29,24 @@ class QueryColumns {
   // Those without which a table cannot answer: without the person column for other units.
   const std::set<std::string>& needed() const { return needed_; }
   bool IsNumber(const std::string& column) const { return numbers_.contains(column); }
+  // Whether cells of the column are read as numbers alone. Persons are texts: 007 is not 7.
+  bool HoldsNumbers(const std::string& column) const {
+    return IsNumber(column) && column != person_column_;
+  }
+  // Whether a number column may hold it; false for NaN.
+  static bool IsOrdinary(double number);
+  bool IsMissing(std::string_view field) const { return query_.IsMissing(field); }
   // Of a field as the table writes it; none where it can be read.
-  std::optional<data::ValueFault> FaultOf(const std::string& column, std::string_view field,
-                                          data::DecimalMark mark) const;
+  std::optional<table::ValueFault> FaultOf(const std::string& column, std::string_view field,
+                                           table::DecimalMark mark) const;
+  // Of a number; NaN is a missing value.
+  std::optional<table::ValueFault> FaultOf(const std::string& column, double number) const;
 
  private:
+  bool IsPerson(const std::string& column) const { return !person_.empty() && column == person_; }
+
   std::set<std::string> read_, needed_, numbers_;
+  std::string person_column_;
   std::string person_;  // empty: persons do not matter
   tacet::statistics::QuerySpec query_;
 };

@@ -14,7 +14,6 @@
 #include "tacet/run/directory_run.h"
 #include "tacet/run/run_output.h"
 #include "tacet/run/run_reader.h"
-#include "tacet/run/site_tables.h"
 #include "tacet/simulation/local_channel.h"
 #include "tacet/statistics/query_learner.h"
 
@@ -134,7 +133,7 @@ absl::StatusOr<QueryRunEnd> RunQuery(const LoadedQuery& loaded,
   // As in a live federation: the agreement names the text, and with it the questions.
   const std::string agreed = config::AgreedToml(config);
   spec.manifest.annex = crypto::Sha256(base::AsBytes(agreed));
-  spec.data = {.name = std::string(data_name), .digest = TablesDigest(tables)};
+  spec.data = {.name = std::string(data_name), .digest = tacet::statistics::TablesDigest(tables)};
   const std::vector<std::string> labels = simulation::SimulationLabels(spec);
   const QueryLearner learner(loaded.query, std::move(sites));
   simulation::LocalChannel channel;

@@ -1,29 +1,29 @@
 #include "tacet/run/site_tables.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
-#include "tacet/base/bytes.h"
 #include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
 #include "tacet/config/configured_data.h"
 #include "tacet/data/csv.h"
-#include "tacet/data/csv_columns.h"
-#include "tacet/data/data_files.h"
-#include "tacet/data/table_text.h"
 #include "tacet/run/query_columns.h"
+#include "tacet/table/number_text.h"
+#include "tacet/table/table_file.h"
+#include "tacet/table/table_text.h"
 
 namespace tacet::run {
 namespace {
 
-using data::DecimalMark;
-using data::TableProblem;
-using data::TableRecords;
-using data::ValueFault;
+using table::DecimalMark;
+using table::TableProblem;
+using table::TableRecords;
+using table::ValueFault;
 using tacet::statistics::QueryFile;
 using tacet::statistics::SiteTable;
 
@@ -32,29 +32,39 @@ constexpr uint64_t kMaxSites = 1'000'000;
 // Takes a problem: the error that ends the reading, or OK where problems are collected.
 using Report = std::function<absl::Status(const TableProblem&)>;
 
+// Table of a site that grows.
+struct GrowingTable {
+  SiteTable table;
+  std::vector<table::ColumnBuilder> cells = {};
+};
+
 // Tables of all files so far.
 struct Tables {
-  std::map<std::string, SiteTable> sites;
+  std::map<std::string, GrowingTable> sites;
   std::vector<std::string> columns;  // of the first file with a site column
+};
+
+// Column of a file that the query reads.
+struct ChosenColumn {
+  size_t place = 0;
+  bool holds_numbers = false;
+  double number = 0;  // of the row, where it does
 };
 
 // Reads one file into the sites' tables.
 class FileReader {
  public:
-  FileReader(const std::filesystem::path& path, const QueryFile& file, const QueryColumns& columns,
-             const TableFormat& format, std::string_view text, const Report& report)
-      : name_(path.string()),
-        stem_(path.stem().string()),
+  FileReader(const table::TableFile& text, const QueryFile& file, const QueryColumns& columns,
+             const TableFormat& format, const Report& report)
+      : name_(text.path().string()),
+        stem_(text.path().stem().string()),
         file_(file),
         columns_(columns),
         format_(format),
-        records_(text),
+        records_(text.Records()),
         report_(report) {}
 
-  absl::Status Read(std::string_view text, Tables& tables) {
-    if (std::optional<TableProblem> problem = data::EncodingProblem(text, name_); problem) {
-      return report_(*problem);
-    }
+  absl::Status Read(Tables& tables) {
     TACET_RETURN_IF_ERROR(ChooseSeparator());
     if (problems_ > 0) return absl::OkStatus();
     TACET_RETURN_IF_ERROR(ReadHeader());
@@ -66,11 +76,9 @@ class FileReader {
       TACET_ASSIGN_OR_RETURN(const bool more, Next());
       if (!more) return absl::OkStatus();
       const uint64_t before = problems_;
-      std::vector<std::string> row;
-      TACET_RETURN_IF_ERROR(ReadRow(row));
+      TACET_RETURN_IF_ERROR(CheckRow());
       if (problems_ != before || !found_all) continue;
-      Site(site_place_.has_value() ? fields_[*site_place_] : stem_, tables)
-          .rows.push_back(std::move(row));
+      AddRow(Site(site_place_.has_value() ? fields_[*site_place_] : stem_, tables));
       if (tables.sites.size() > kMaxSites) {
         return Problem(site_place_, {.what = fmt::format("more than {} sites", kMaxSites),
                                      .remedy = "correct `data.site_column` of the query"});
@@ -94,7 +102,7 @@ class FileReader {
 
   absl::Status ChooseSeparator() {
     const std::vector<std::string> known(columns_.read().begin(), columns_.read().end());
-    const std::optional<char> found = data::ChooseSeparator(
+    const std::optional<char> found = table::ChooseSeparator(
         records_, name_, format_.separator, known, format_.decimal == DecimalMark::kComma);
     if (!found.has_value()) {
       return Problem(1, std::nullopt,
@@ -110,9 +118,11 @@ class FileReader {
   absl::StatusOr<bool> Next() {
     while (true) {
       const TableRecords::Result result = records_.Next(separator_, fields_);
-      const std::optional<ValueFault> fault = data::RecordFault(result, separator_);
+      const std::optional<ValueFault> fault = table::RecordFault(result, separator_);
       if (!fault.has_value()) return result == TableRecords::Result::kRecord;
-      TACET_RETURN_IF_ERROR(Problem(fields_.size() - 1, *fault));
+      const std::optional<size_t> column =
+          table::IsFaultOfField(result) ? std::optional(fields_.size() - 1) : std::nullopt;
+      TACET_RETURN_IF_ERROR(Problem(column, *fault));
     }
   }
 
@@ -149,7 +159,7 @@ class FileReader {
       if (!columns_.read().contains(names_[i])) continue;
       const auto first = std::ranges::find(names_, names_[i]);
       if (first == names_.begin() + static_cast<ptrdiff_t>(i)) {
-        chosen_.push_back(i);
+        chosen_.push_back({.place = i, .holds_numbers = columns_.HoldsNumbers(names_[i])});
         continue;
       }
       TACET_RETURN_IF_ERROR(Problem(HeaderLine(), i,
@@ -167,7 +177,7 @@ class FileReader {
     }
     if (site_place_.has_value() && problems_ == 0) {
       std::vector<std::string> order;
-      for (const size_t place : chosen_) order.push_back(names_[place]);
+      for (const ChosenColumn& column : chosen_) order.push_back(names_[column.place]);
       if (tables.columns.empty()) tables.columns = order;
       if (order != tables.columns) {
         return Problem(
@@ -186,30 +196,53 @@ class FileReader {
     return absl::OkStatus();
   }
 
-  absl::Status ReadRow(std::vector<std::string>& row) {
+  absl::Status CheckRow() {
     if (fields_.size() != names_.size()) {
       return Problem(std::nullopt,
                      {.what = fmt::format("{} columns, expected {}", fields_.size(), names_.size()),
                       .remedy = fmt::format("quote a field that holds a {}, or correct the row",
-                                            data::SeparatorName(separator_))});
+                                            table::SeparatorName(separator_))});
     }
     if (site_place_.has_value() && fields_[*site_place_].empty()) {
       TACET_RETURN_IF_ERROR(
           Problem(site_place_, {.what = "the site is empty", .remedy = "fill it in"}));
     }
-    for (const size_t place : chosen_) {
+    for (ChosenColumn& column : chosen_) {
+      const size_t place = column.place;
+      if (column.holds_numbers && ReadNumber(fields_[place], column.number)) continue;
       std::optional<ValueFault> fault =
           columns_.FaultOf(names_[place], fields_[place], format_.decimal);
       if (fault.has_value()) TACET_RETURN_IF_ERROR(Problem(place, *std::move(fault)));
-      row.push_back(Value(fields_[place]));
     }
     return absl::OkStatus();
+  }
+
+  // False for a field with a fault.
+  bool ReadNumber(const std::string& field, double& number) const {
+    number = std::numeric_limits<double>::quiet_NaN();
+    if (columns_.IsMissing(field)) return true;
+    const std::optional<double> read = table::ParseDecimal(field, format_.decimal);
+    if (!read.has_value() || !QueryColumns::IsOrdinary(*read)) return false;
+    number = *read;
+    return true;
+  }
+
+  // A row without fault, which CheckRow has read.
+  void AddRow(GrowingTable& site) const {
+    ++site.table.rows;
+    for (size_t i = 0; i < chosen_.size(); ++i) {
+      if (chosen_[i].holds_numbers) {
+        site.cells[i].AddNumber(chosen_[i].number);
+      } else {
+        site.cells[i].AddText(Value(fields_[chosen_[i].place]));
+      }
+    }
   }
 
   // A decimal comma becomes the point that queries read.
   std::string Value(const std::string& field) const {
     if (format_.decimal != DecimalMark::kComma || field.find(',') == std::string::npos ||
-        !data::ParseDecimal(field, DecimalMark::kComma).has_value()) {
+        !table::ParseDecimal(field, DecimalMark::kComma).has_value()) {
       return field;
     }
     std::string number = field;
@@ -217,11 +250,15 @@ class FileReader {
     return number;
   }
 
-  SiteTable& Site(const std::string& name, Tables& tables) const {
-    SiteTable& site = tables.sites[name];
-    if (!site.name.empty()) return site;
-    site.name = name.empty() ? "site" : name;
-    for (const size_t place : chosen_) site.columns.push_back(names_[place]);
+  GrowingTable& Site(const std::string& name, Tables& tables) const {
+    GrowingTable& site = tables.sites[name];
+    if (!site.table.name.empty()) return site;
+    site.table.name = name.empty() ? "site" : name;
+    for (const ChosenColumn& column : chosen_) {
+      site.table.columns.push_back(names_[column.place]);
+      site.cells.push_back(column.holds_numbers ? table::ColumnBuilder()
+                                                : table::ColumnBuilder::OfTexts());
+    }
     return site;
   }
 
@@ -235,20 +272,26 @@ class FileReader {
   char separator_ = ',';
   uint64_t problems_ = 0;
   std::vector<std::string> names_, fields_;
-  std::vector<size_t> chosen_;  // places of the columns that are read
+  std::vector<ChosenColumn> chosen_;
   std::optional<size_t> site_place_;
 };
 
 absl::Status ReadFile(const std::filesystem::path& path, const QueryFile& file,
                       const QueryColumns& columns, const TableFormat& format, const Report& report,
                       Tables& tables) {
-  TACET_ASSIGN_OR_RETURN(const std::string text, data::ReadDataFile(path));
-  return FileReader(path, file, columns, format, text, report).Read(text, tables);
+  TACET_ASSIGN_OR_RETURN(const table::TableFile text, table::TableFile::Open(path));
+  if (text.encoding_problem().has_value()) return report(*text.encoding_problem());
+  return FileReader(text, file, columns, format, report).Read(tables);
 }
 
 std::vector<SiteTable> InOrder(Tables tables) {
   std::vector<SiteTable> sites;
-  for (auto& [name, site] : tables.sites) sites.push_back(std::move(site));
+  for (auto& [name, site] : tables.sites) {
+    for (table::ColumnBuilder& cells : site.cells) {
+      site.table.cells.push_back(std::move(cells).Finish());
+    }
+    sites.push_back(std::move(site.table));
+  }
   return sites;
 }
 
@@ -276,7 +319,7 @@ absl::StatusOr<std::vector<SiteTable>> LoadSiteTables(const std::filesystem::pat
   }
   const QueryColumns columns(file, query);
   const Report report = [](const TableProblem& problem) {
-    return base::InvalidArgument("{}", data::ProblemText(problem));
+    return base::InvalidArgument("{}", table::ProblemText(problem));
   };
   Tables tables;
   for (const std::filesystem::path& each : files) {
@@ -302,22 +345,6 @@ std::vector<SiteTable> ReadSiteTables(const std::vector<std::filesystem::path>& 
     }
   }
   return InOrder(std::move(tables));
-}
-
-crypto::Digest TablesDigest(const std::vector<SiteTable>& tables) {
-  base::ByteWriter bytes;
-  const auto add = [&bytes](const std::vector<std::string>& texts) {
-    bytes.U64(texts.size());
-    for (const std::string& text : texts) bytes.Blob(base::AsBytes(text));
-  };
-  bytes.U64(tables.size());
-  for (const SiteTable& table : tables) {
-    bytes.Blob(base::AsBytes(table.name));
-    add(table.columns);
-    bytes.U64(table.rows.size());
-    for (const std::vector<std::string>& row : table.rows) add(row);
-  }
-  return crypto::Sha256(bytes.bytes());
 }
 
 }  // namespace tacet::run

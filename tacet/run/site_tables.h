@@ -11,18 +11,17 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/config/run_config.h"
-#include "tacet/crypto/hash.h"
-#include "tacet/data/number_text.h"
-#include "tacet/data/table_problem.h"
 #include "tacet/statistics/query_text.h"
 #include "tacet/statistics/site_table.h"
+#include "tacet/table/number_text.h"
+#include "tacet/table/table_problem.h"
 
 namespace tacet::run {
 
 // How files write a table.
 struct TableFormat {
   std::optional<char> separator = {};  // none: found in each file
-  data::DecimalMark decimal = data::DecimalMark::kPoint;
+  table::DecimalMark decimal = table::DecimalMark::kPoint;
 };
 
 // As the query says it.
@@ -33,9 +32,10 @@ absl::StatusOr<TableFormat> SiteFormat(const tacet::statistics::QueryFile& file,
                                        const config::RunConfig& own);
 
 // One table for each file, named as the file, or for each value of the query's site column, in the
-// order of the names. Columns that the query does not read are left out. Numbers get a decimal
-// point. InvalidArgument is the first problem of the files: file, line, column, what is wrong and
-// what to change. NotFound where there is no file.
+// order of the names. Columns that the query does not read are left out. Columns of numbers become
+// numbers; in others a number gets a decimal point. Files are read in pieces. InvalidArgument is
+// the first problem of the files: file, line, column, what is wrong and what to change. NotFound
+// where there is no file.
 absl::StatusOr<std::vector<tacet::statistics::SiteTable>> LoadSiteTables(
     const std::filesystem::path& path, const tacet::statistics::QueryFile& file,
     const tacet::statistics::Query& query, const TableFormat& format);
@@ -44,10 +44,7 @@ absl::StatusOr<std::vector<tacet::statistics::SiteTable>> LoadSiteTables(
 std::vector<tacet::statistics::SiteTable> ReadSiteTables(
     const std::vector<std::filesystem::path>& files, const tacet::statistics::QueryFile& file,
     const tacet::statistics::Query& query, const TableFormat& format,
-    const std::function<void(const data::TableProblem&)>& on_problem);
-
-// Of all tables, unkeyed: it stays in memory (ledger/data_digest.h).
-crypto::Digest TablesDigest(const std::vector<tacet::statistics::SiteTable>& tables);
+    const std::function<void(const table::TableProblem&)>& on_problem);
 
 }  // namespace tacet::run
 

@@ -1,7 +1,9 @@
 #include "tacet/run/site_tables.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +16,15 @@
 #include "tacet/run/answers_output.h"
 #include "tacet/run/query_columns.h"
 #include "tacet/run/query_run.h"
+#include "tacet/statistics/site_table_for_test.h"
 
 namespace tacet::run {
 namespace {
 
+using tacet::statistics::RowsOf;
 using tacet::statistics::SiteTable;
+using tacet::statistics::TableOfRows;
+using tacet::statistics::TablesDigest;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -65,8 +71,8 @@ TEST_F(SiteTablesTest, EachFileIsASiteWithTheColumnsThatAreAsked) {
   ASSERT_EQ(tables->size(), 2u);
   EXPECT_EQ((*tables)[0].name, "aachen");
   EXPECT_THAT((*tables)[0].columns, ElementsAre("sex", "age"));
-  EXPECT_THAT((*tables)[0].rows, ElementsAre(ElementsAre("f", "40")));
-  EXPECT_THAT((*tables)[1].rows, ElementsAre(ElementsAre("61", "f"), ElementsAre("", "m")));
+  EXPECT_THAT(RowsOf((*tables)[0]), ElementsAre(ElementsAre("f", "40")));
+  EXPECT_THAT(RowsOf((*tables)[1]), ElementsAre(ElementsAre("61", "f"), ElementsAre("", "m")));
 }
 
 TEST_F(SiteTablesTest, AColumnMayNameTheSite) {
@@ -76,7 +82,7 @@ TEST_F(SiteTablesTest, AColumnMayNameTheSite) {
   ASSERT_EQ(tables->size(), 2u);
   EXPECT_EQ((*tables)[1].name, "Bonn");
   // A decimal comma is read.
-  EXPECT_THAT((*tables)[1].rows, ElementsAre(ElementsAre("61.5", "f"), ElementsAre("", "f")));
+  EXPECT_THAT(RowsOf((*tables)[1]), ElementsAre(ElementsAre("61.5", "f"), ElementsAre("", "f")));
 }
 
 TEST_F(SiteTablesTest, FilesWithASiteColumnHaveOneOrderOfColumns) {
@@ -140,7 +146,7 @@ TEST_F(SiteTablesTest, AFieldThatIsNoNumberIsRefused) {
 TEST_F(SiteTablesTest, MissingFieldsAndWhatIsNotReadAsANumberArePassed) {
   Write("bonn.csv", "age,sex,note\n,f,63 %\n?,m,\nNA,\"x, y\",1e308\n3.4e38,,\n1e-300,NA,\n");
   ASSERT_TRUE(Load().ok()) << Load().status();
-  EXPECT_EQ(Load()->front().rows.size(), 5u);
+  EXPECT_EQ(Load()->front().rows, 5u);
   // An empty field is missing whatever the query's list.
   Write("bonn.csv", "age,sex\n,f\n-9,f\n");
   EXPECT_TRUE(Load("[data]\nmissing = [\"-9\"]\n").ok());
@@ -154,7 +160,7 @@ TEST_F(SiteTablesTest, ConditionsAndCellsReadNumbers) {
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     std::vector<std::string> columns;
     ReadSiteTables({folder_.path() / "bonn.csv"}, loaded->file, *loaded->query, {},
-                   [&](const data::TableProblem& problem) {
+                   [&](const table::TableProblem& problem) {
                      columns.push_back(problem.column_name);
                      EXPECT_EQ(problem.line, 2u);
                    });
@@ -201,13 +207,46 @@ TEST_F(SiteTablesTest, RowsWithoutTheirPersonAreRefused) {
 
 TEST_F(SiteTablesTest, TablesInMemoryAreCheckedAlike) {
   const auto loaded = config::ParseQuery(kQuery, "query.toml");
-  SiteTable table{.name = "bonn", .columns = {"sex", "age"}, .rows = {{"f", "61"}, {"%", ""}}};
+  SiteTable table = TableOfRows("bonn", {"sex", "age"}, {{"f", "61"}, {"%", ""}});
   const QueryColumns columns(loaded->file, *loaded->query);
   EXPECT_TRUE(CheckTable(columns, table).ok());
-  table.rows[1][1] = "63 %";
+  table = TableOfRows("bonn", {"sex", "age"}, {{"f", "61"}, {"%", "63 %"}});
   EXPECT_EQ(base::Message(CheckTable(columns, table)),
             "site \"bonn\", row 1, column \"age\": \"63 %\" is not a finite number; write the "
             "number alone, without unit or remark");
+}
+
+// Arrays of Python: their numbers have the faults of their texts.
+TEST_F(SiteTablesTest, NumbersInMemoryAreCheckedAlike) {
+  const std::string text =
+      std::string(kQuery).replace(kQuery.find("target_epsilon"), 0, "unit = \"person\"\n");
+  const auto loaded =
+      config::ParseQuery("[data]\nperson_column = \"patient\"\n" + text, "query.toml");
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const QueryColumns columns(loaded->file, *loaded->query);
+  const auto check = [&](const std::vector<double>& ages, const std::vector<double>& patients) {
+    SiteTable table{.name = "bonn", .columns = {"age", "patient"}, .cells = {}};
+    table.rows = ages.size();
+    for (const std::vector<double>& numbers : {ages, patients}) {
+      table::ColumnBuilder cells;
+      for (const double number : numbers) cells.AddNumber(number);
+      table.cells.push_back(std::move(cells).Finish());
+    }
+    return base::Message(CheckTable(columns, table));
+  };
+  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(check({61, kMissing, -3.4e38}, {1, 2, 1e300}), "");
+  EXPECT_EQ(check({61, HUGE_VAL}, {1, 2}),
+            "site \"bonn\", row 1, column \"age\": \"inf\" is not a finite number");
+  EXPECT_EQ(check({3.5e38, 1}, {1, 2}),
+            "site \"bonn\", row 0, column \"age\": \"350000000000000001565567347835409530880\" is "
+            "beyond 3.4e38, the largest number of a table; correct it, or leave the field empty if "
+            "the value is missing");
+  // The first row with a fault, whatever its column.
+  EXPECT_EQ(check({1, HUGE_VAL, 1}, {1, kMissing, 2}),
+            "site \"bonn\", row 1, column \"age\": \"inf\" is not a finite number");
+  EXPECT_EQ(check({1, 1, HUGE_VAL}, {1, kMissing, 2}),
+            "site \"bonn\", row 1, column \"patient\": the person is missing; fill it in");
 }
 
 // A site's own settings say how its files write numbers and separate fields.
@@ -225,7 +264,7 @@ TEST_F(SiteTablesTest, ASiteHasItsOwnFormat) {
     own.data.csv_decimal = comma;
     const auto tables = load();
     ASSERT_TRUE(tables.ok()) << tables.status();
-    EXPECT_THAT(tables->front().rows, ElementsAre(ElementsAre("f", "61.5")));
+    EXPECT_THAT(RowsOf(tables->front()), ElementsAre(ElementsAre("f", "61.5")));
   }
   own.data.csv_decimal = "komma";
   EXPECT_THAT(base::Message(SiteFormat(loaded->file, own).status()),
@@ -235,7 +274,7 @@ TEST_F(SiteTablesTest, ASiteHasItsOwnFormat) {
   Write("bonn.csv", "sex|age|a,b,c,d\nf|61|\n");
   const auto tables = load();
   ASSERT_TRUE(tables.ok()) << tables.status();
-  EXPECT_THAT(tables->front().rows, ElementsAre(ElementsAre("f", "61")));
+  EXPECT_THAT(RowsOf(tables->front()), ElementsAre(ElementsAre("f", "61")));
   Write("bonn.csv", "sex;age;a|b\nf;61;\n");
   EXPECT_THAT(base::Message(load().status()), HasSubstr("there is no column \"age\""));
 }

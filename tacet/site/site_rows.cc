@@ -4,28 +4,34 @@
 
 #include "tacet/base/status.h"
 #include "tacet/data/csv.h"
-#include "tacet/data/data_files.h"
-#include "tacet/data/table_text.h"
 #include "tacet/storage/file/sketch_folder.h"
+#include "tacet/table/table_file.h"
+#include "tacet/table/table_text.h"
 
 namespace tacet::site {
 namespace {
 
-using data::TableRecords;
 using storage::file::SharedRows;
 using storage::file::SketchFolder;
+using table::TableRecords;
 
-void AddRows(std::string_view text, std::string_view name, std::optional<char> separator,
-             ledger::RowSketcher& sketcher) {
-  TableRecords records(text);
-  const char between = data::ChooseSeparator(records, name, separator, {}, false).value_or(',');
+absl::Status AddRows(const std::filesystem::path& path, std::optional<char> separator,
+                     ledger::RowSketcher& sketcher) {
+  TACET_ASSIGN_OR_RETURN(const table::TableFile file, table::TableFile::Open(path));
+  TableRecords records = file.Records();
+  const char between =
+      table::ChooseSeparator(records, path.string(), separator, {}, false).value_or(',');
   std::vector<std::string> fields;
   bool first = true;
   for (TableRecords::Result result = records.Next(between, fields);
        result != TableRecords::Result::kEnd; result = records.Next(between, fields)) {
+    if (result == TableRecords::Result::kUnreadable) {
+      return base::DataLoss("{}: {}", path.string(), table::RecordFault(result, between)->what);
+    }
     if (!first && result == TableRecords::Result::kRecord) sketcher.Add(fields);
     first = false;
   }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<SharedRows>> Compare(const std::filesystem::path& ledger_folder,
@@ -50,8 +56,7 @@ absl::StatusOr<ledger::RowSketch> SketchOfTables(const std::filesystem::path& pa
   TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> files, data::CsvFiles(path));
   ledger::RowSketcher sketcher(key);
   for (const std::filesystem::path& file : files) {
-    TACET_ASSIGN_OR_RETURN(const std::string text, data::ReadDataFile(file));
-    AddRows(text, file.string(), separator, sketcher);
+    TACET_RETURN_IF_ERROR(AddRows(file, separator, sketcher));
   }
   return sketcher.Finish();
 }

@@ -12,6 +12,7 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/statistics/prefix_strategy.h"
+#include "tacet/statistics/site_table_for_test.h"
 #include "tacet/statistics/site_units.h"
 
 namespace tacet::statistics {
@@ -26,7 +27,7 @@ double Normal(crypto::Random& random) {
 
 std::vector<double> SumOf(const std::shared_ptr<const Query>& query,
                           const std::vector<std::string>& columns, const Rows& rows) {
-  const auto site = SiteUnits::Create(query, {.name = "site", .columns = columns, .rows = rows});
+  const auto site = SiteUnits::Create(query, TableOfRows("site", columns, rows));
   EXPECT_TRUE(site.ok()) << site.status();
   std::vector<uint32_t> units(site->units());
   std::iota(units.begin(), units.end(), 0u);
@@ -498,8 +499,7 @@ TEST(AnswersTest, AQuestionOfSomeSitesCountsTheirRowsOnly) {
                                 {.name = "north", .sites = {"north", "west"}},
                                 {.name = "none", .sites = {"south"}}});
   const auto counts = [&](const std::string& site) {
-    const auto units =
-        SiteUnits::Create(query, {.name = site, .columns = {"x"}, .rows = Rows(7, {"1"})});
+    const auto units = SiteUnits::Create(query, TableOfRows(site, {"x"}, Rows(7, {"1"})));
     EXPECT_TRUE(units.ok()) << units.status();
     std::vector<uint32_t> all(units->units());
     std::iota(all.begin(), all.end(), 0u);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tacet/base/status.h"
-#include "tacet/statistics/row_condition.h"
 #include "tacet/statistics/site_table.h"
 
 namespace tacet::statistics {
@@ -52,20 +51,29 @@ absl::StatusOr<ColumnCells> ColumnCells::Create(ColumnCellsSpec spec) {
   return ColumnCells(std::move(spec));
 }
 
-std::optional<uint32_t> ColumnCells::CellOf(std::string_view field) const {
-  if (is_ordered()) {
-    const std::optional<double> value = NumberOf(field);
-    return value.has_value() ? CellOfNumber(*value) : std::nullopt;
-  }
-  RowCondition equal{.column = spec_.column};
+ColumnCells::ColumnCells(ColumnCellsSpec spec) : spec_(std::move(spec)) {
   for (size_t i = 0; i < spec_.categories.size(); ++i) {
-    equal.value = spec_.categories[i];
-    if (equal.Holds(field)) return static_cast<uint32_t>(i);
+    const std::optional<double> number = NumberOf(spec_.categories[i]);
+    if (number.has_value()) numbers_.emplace_back(*number, static_cast<uint32_t>(i));
   }
-  return std::nullopt;
+  std::ranges::sort(numbers_);
 }
 
-std::optional<uint32_t> ColumnCells::CellOfNumber(double value) const {
+std::optional<uint32_t> ColumnCells::CellOf(std::string_view field) const {
+  const std::optional<double> value = NumberOf(field);
+  if (value.has_value()) return CellOf(*value);
+  const auto category = std::ranges::find(spec_.categories, field);
+  if (category == spec_.categories.end()) return std::nullopt;
+  return static_cast<uint32_t>(category - spec_.categories.begin());
+}
+
+std::optional<uint32_t> ColumnCells::CellOf(double value) const {
+  if (!is_ordered()) {
+    // The first of the categories that are this number: "1" and "1.0" may both be there.
+    const auto category = std::ranges::lower_bound(numbers_, std::pair<double, uint32_t>(value, 0));
+    if (category == numbers_.end() || category->first != value) return std::nullopt;
+    return category->second;
+  }
   if (!(value >= spec_.edges.front() && value <= spec_.edges.back())) return std::nullopt;
   const auto above = std::ranges::upper_bound(spec_.edges, value);
   const auto cell = static_cast<size_t>(above - spec_.edges.begin()) - 1;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -40,14 +41,16 @@ class ColumnCells {
   size_t size() const { return is_ordered() ? spec_.edges.size() - 1 : spec_.categories.size(); }
   // The cell of a field that is not missing; absent when it is in none.
   std::optional<uint32_t> CellOf(std::string_view field) const;
-  std::optional<uint32_t> CellOfNumber(double value) const;
+  // The same for a field that is a finite number.
+  std::optional<uint32_t> CellOf(double value) const;
   // "[40, 50)", or the category.
   std::string Label(size_t cell) const;
 
  private:
-  explicit ColumnCells(ColumnCellsSpec spec) : spec_(std::move(spec)) {}
+  explicit ColumnCells(ColumnCellsSpec spec);
 
   ColumnCellsSpec spec_;
+  std::vector<std::pair<double, uint32_t>> numbers_;  // among the categories, sorted
 };
 
 }  // namespace tacet::statistics

@@ -13,6 +13,7 @@
 
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/statistics/answers.h"
+#include "tacet/statistics/site_table_for_test.h"
 #include "tacet/statistics/site_units.h"
 
 namespace tacet::statistics {
@@ -24,15 +25,17 @@ class LungTest : public testing::Test {
     const std::filesystem::path path = std::filesystem::path(TACET_SURVIVAL_DATA) / "lung.csv";
     std::ifstream file(path);
     if (!file) GTEST_SKIP() << path << " is no longer there";
+    TextRows rows;
     std::string line;
     std::getline(file, line);  // "inst","time","status","age","sex",...
     while (std::getline(file, line)) {
       std::istringstream fields(line);
       std::vector<std::string> row(5);
       for (std::string& field : row) std::getline(fields, field, ',');
-      table_.rows.push_back({row[1], row[2], row[4]});
+      rows.push_back({row[1], row[2], row[4]});
     }
-    ASSERT_EQ(table_.rows.size(), 228u);
+    ASSERT_EQ(rows.size(), 228u);
+    table_ = TableOfRows("lung", {"time", "status", "sex"}, rows);
   }
 
   static std::shared_ptr<const Query> Survival(std::vector<double> edges, bool by_sex) {
@@ -56,7 +59,7 @@ class LungTest : public testing::Test {
     return {sum.begin(), sum.end()};
   }
 
-  SiteTable table_{.name = "lung", .columns = {"time", "status", "sex"}, .rows = {}};
+  SiteTable table_;
 };
 
 std::vector<Estimate> EstimatesOf(const Query& query, const std::vector<double>& sum,

@@ -59,20 +59,27 @@ std::string RowCondition::Text() const {
 bool RowCondition::Holds(std::string_view field) const {
   const std::optional<double> left = NumberOf(field);
   const std::optional<double> right = NumberOf(value);
-  const bool numbers = left.has_value() && right.has_value();
+  if (left.has_value() && right.has_value()) {
+    return statistics::Holds(comparison, *left, *right);
+  }
+  if (comparison == Comparison::kEqual) return field == value;
+  return comparison == Comparison::kUnequal && field != value;
+}
+
+bool Holds(Comparison comparison, double left, double right) {
   switch (comparison) {
     case Comparison::kEqual:
-      return numbers ? *left == *right : field == value;
+      return left == right;
     case Comparison::kUnequal:
-      return numbers ? *left != *right : field != value;
+      return left != right;
     case Comparison::kBelow:
-      return numbers && *left < *right;
+      return left < right;
     case Comparison::kAtMost:
-      return numbers && *left <= *right;
+      return left <= right;
     case Comparison::kAbove:
-      return numbers && *left > *right;
+      return left > right;
     case Comparison::kAtLeast:
-      return numbers && *left >= *right;
+      return left >= right;
   }
   return false;
 }

@@ -12,6 +12,8 @@ namespace tacet::statistics {
 
 enum class Comparison { kEqual, kUnequal, kBelow, kAtMost, kAbove, kAtLeast };
 
+bool Holds(Comparison comparison, double left, double right);
+
 // COLUMN OPERATOR VALUE, for example "age >= 40" or "sex = F".
 struct RowCondition {
   std::string column;

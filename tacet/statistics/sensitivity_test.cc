@@ -13,6 +13,7 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/statistics/query.h"
+#include "tacet/statistics/site_table_for_test.h"
 #include "tacet/statistics/site_units.h"
 
 namespace tacet::statistics {
@@ -118,8 +119,7 @@ std::shared_ptr<const Query> QueryOf(QuerySpec spec) {
 
 std::vector<float> VectorOf(const std::shared_ptr<const Query>& query,
                             const std::vector<std::vector<std::string>>& rows) {
-  const auto site =
-      SiteUnits::Create(query, {.name = "site", .columns = kColumns, .rows = rows}, "person");
+  const auto site = SiteUnits::Create(query, TableOfRows("site", kColumns, rows), "person");
   EXPECT_TRUE(site.ok()) << site.status();
   std::vector<uint32_t> units(site->units());
   std::iota(units.begin(), units.end(), 0u);
@@ -207,8 +207,7 @@ TEST(SensitivityTest, NoRowMovesARegressionFartherHoweverManyColumnsItHas) {
               corner ? (random.Below(2) == 0 ? -1 : 1) : 2 * crypto::Uniform(random) - 1;
           fields.push_back(std::to_string(t));
         }
-        const auto site =
-            SiteUnits::Create(query, {.name = "site", .columns = names, .rows = {fields}});
+        const auto site = SiteUnits::Create(query, TableOfRows("site", names, {fields}));
         ASSERT_TRUE(site.ok()) << site.status();
         std::vector<float> sum(query->dimension());
         site->SumUnits(std::vector<uint32_t>{0}, sum);
@@ -306,11 +305,60 @@ TEST(SensitivityTest, SumsAreExactUpToTheLargestSite) {
   EXPECT_LE(query->coordinate_bound(), 0x1p24 * query->grid());
 }
 
+std::vector<float> SumOf(const std::shared_ptr<const Query>& query, const SiteTable& table,
+                         std::vector<uint64_t>& counts) {
+  const auto site = SiteUnits::Create(query, table, "person");
+  EXPECT_TRUE(site.ok()) << site.status();
+  counts.clear();
+  for (size_t question = 0; question < query->questions().size(); ++question) {
+    counts.push_back(site->RowsOf(question));
+  }
+  counts.push_back(site->UnitsBeyond(1));
+  std::vector<uint32_t> units(site->units());
+  std::iota(units.begin(), units.end(), 0u);
+  std::vector<float> sum(query->dimension());
+  site->SumUnits(units, sum);
+  return sum;
+}
+
+// A file's texts, and the numbers of an array: the same bits for every kind and unit.
+TEST(SensitivityTest, NumbersCountAsTheirTextsDo) {
+  std::vector<std::vector<std::string>> rows = RowDomain();
+  for (size_t row = 0; row < rows.size(); ++row) rows[row][0] = std::to_string(row % 97);
+  const SiteTable texts = TableOfRows("site", kColumns, rows);
+  const SiteTable numbers = TypedTableOfRows("site", kColumns, rows);
+  for (size_t i = 0; i < kColumns.size(); ++i) {
+    EXPECT_EQ(numbers.cells[i].is_numbers(), kColumns[i] != "sex") << kColumns[i];
+  }
+  std::vector<std::vector<QuestionSpec>> all = AllQueries();
+  all.push_back({{.name = "equal", .where = {{"age", Comparison::kEqual, "50.0"}}},
+                 {.name = "unequal", .where = {{"age", Comparison::kUnequal, "f"}}},
+                 {.name = "text", .where = {{"age", Comparison::kEqual, "f"}}},
+                 {.name = "below", .where = {{"age", Comparison::kBelow, "f"}}},
+                 {.name = "categories",
+                  .kind = QuestionKind::kHistogram,
+                  .cells = {.column = "age", .categories = {"f", "100.0", "50", "100", "61.8"}}}});
+  size_t moved = 0;
+  for (const std::vector<QuestionSpec>& questions : all) {
+    for (const Unit unit : {Unit::kRecord, Unit::kPerson, Unit::kClient}) {
+      const auto query = QueryOf({.questions = questions,
+                                  .unit = unit,
+                                  .max_units = 1000,
+                                  .rows_per_unit = unit == Unit::kRecord ? 1u : 3u});
+      std::vector<uint64_t> of_texts, of_numbers;
+      const std::vector<float> sum = SumOf(query, texts, of_texts);
+      EXPECT_EQ(sum, SumOf(query, numbers, of_numbers)) << questions[0].name;
+      EXPECT_EQ(of_texts, of_numbers) << questions[0].name;
+      moved += std::ranges::count_if(sum, [](float value) { return value != 0; }) > 0 ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(moved, 3 * all.size());
+}
+
 TEST(SensitivityTest, MoreUnitsThanAgreedAreRefused) {
   const auto query = QueryOf({.questions = {{.name = "count"}}, .max_units = 3});
   const std::vector<std::string> row = {"p", "1", "f", "9", "1", "0.5"};
-  const auto site =
-      SiteUnits::Create(query, {.name = "Ulm", .columns = kColumns, .rows = {4, row}});
+  const auto site = SiteUnits::Create(query, TableOfRows("Ulm", kColumns, TextRows(4, row)));
   EXPECT_EQ(site.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(base::Message(site.status()),
             "Ulm: the table has more units (records) than the query's max_units, which is 3: the "

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/statistics/query.h"
+#include "tacet/statistics/question_reading.h"
 #include "tacet/statistics/site_table.h"
 
 namespace tacet::statistics {
@@ -27,7 +28,7 @@ class SiteUnits {
                                           const std::string& person_column = "");
 
   // Rows (unit record), persons, or 1 for unit client.
-  uint32_t units() const { return static_cast<uint32_t>(unit_rows_.size()); }
+  uint32_t units() const { return units_; }
 
   // Rows that count in a question.
   uint64_t RowsOf(size_t question) const;
@@ -39,29 +40,21 @@ class SiteUnits {
   void SumUnits(std::span<const uint32_t> units, std::span<float> sum) const;
 
  private:
-  // The part of a row in one question: a place in its histogram, or values in [low, high].
-  struct Entry {
-    uint32_t question = 0;
-    uint32_t place = 0;  // of the cell in the histogram; of the first moment of the column
-    // t of moments, or x / largest. A regression has as many entries as columns and one, in a row:
-    // y, then each t.
-    double value = 0;
-  };
-
-  explicit SiteUnits(std::shared_ptr<const Query> query) : query_(std::move(query)) {}
-  // Adds the rows of a unit, each with `weight`, to its histograms and its moments.
-  void AddRows(uint32_t unit, double weight, std::span<double> histograms,
-               std::span<double> moments) const;
-  static void AddMoments(const QuestionPlan& plan, double t, double weight,
-                         std::span<double> moments);
-  static void AddRegressionRow(const QuestionPlan& plan, std::span<const Entry> row, double weight,
-                               std::span<double> moments);
+  SiteUnits(std::shared_ptr<const Query> query, uint32_t rows)
+      : query_(std::move(query)), rows_(rows) {}
+  absl::Status FindUnits(const SiteTable& table, const std::string& person_column);
+  uint32_t RowsOfUnit(uint32_t unit) const;
+  // The `place`-th of them.
+  uint32_t RowOf(uint32_t unit, uint32_t place) const;
   // Adds what the strategies measure of the histograms.
   void AddMeasurements(std::span<const double> histograms, std::span<double> sum) const;
 
   std::shared_ptr<const Query> query_;
-  std::vector<std::vector<uint32_t>> unit_rows_;
-  std::vector<std::vector<Entry>> row_entries_;
+  uint32_t rows_ = 0;
+  uint32_t units_ = 0;
+  // Unit person: person u has person_rows_[first_row_[u] .. first_row_[u + 1]).
+  std::vector<uint32_t> first_row_, person_rows_;
+  std::vector<QuestionReading> questions_;  // that ask this site
 };
 
 }  // namespace tacet::statistics

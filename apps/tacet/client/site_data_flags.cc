@@ -91,8 +91,9 @@ absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedMa
   TACET_ASSIGN_OR_RETURN(
       tacet::statistics::SiteUnits units,
       tacet::statistics::SiteUnits::Create(loaded.query, table, loaded.file.person_column));
-  training.data = {.name = site::NameOfData(path), .digest = run::TablesDigest(chosen)};
-  training.records = chosen[0].rows.size();
+  training.data = {.name = site::NameOfData(path),
+                   .digest = tacet::statistics::TablesDigest(chosen)};
+  training.records = chosen[0].rows;
   training.config.run.publish_evaluation = false;
   std::vector<tacet::statistics::SiteUnits> sites;
   sites.push_back(std::move(units));

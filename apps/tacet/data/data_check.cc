@@ -17,14 +17,13 @@
 #include "tacet/config/configured_data.h"
 #include "tacet/config/data_warnings.h"
 #include "tacet/data/csv.h"
-#include "tacet/data/data_files.h"
 #include "tacet/data/load.h"
 
 namespace tacet::app::data {
 namespace {
 
 namespace fs = std::filesystem;
-using tacet::data::TableProblem;
+using table::TableProblem;
 
 std::string Count(uint64_t number, std::string_view name) {
   return fmt::format("{} {}{}", number, name, number == 1 ? "" : "s");
@@ -40,8 +39,7 @@ std::optional<tacet::data::Dataset> ReadTables(const fs::path& path,
   if (!files.ok()) AddProblem(check, path.string(), files.status());
   for (const fs::path& file : files.value_or(std::vector<fs::path>())) {
     check.files.push_back(file.string());
-    const absl::StatusOr<std::string> text = tacet::data::ReadDataFile(file);
-    const absl::Status added = text.ok() ? reader.Add(*text, file.string()) : text.status();
+    const absl::Status added = reader.AddFile(file);
     if (!added.ok()) AddProblem(check, file.string(), added);
   }
   absl::StatusOr<tacet::data::Dataset> dataset = reader.Finish(path.string());

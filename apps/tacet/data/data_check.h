@@ -13,7 +13,7 @@
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/json.h"
 #include "tacet/config/run_config.h"
-#include "tacet/data/table_problem.h"
+#include "tacet/table/table_problem.h"
 
 namespace tacet::app::data {
 
@@ -37,7 +37,7 @@ struct QuestionRows {
 
 struct DataCheck {
   std::vector<std::string> files;  // that were read
-  std::vector<tacet::data::TableProblem> problems;
+  std::vector<table::TableProblem> problems;
   uint64_t problem_count = 0;
   // Of the rows without problems.
   uint64_t rows = 0;
@@ -49,7 +49,7 @@ struct DataCheck {
 };
 
 // Lists the problem, or counts it.
-void AddProblem(DataCheck& check, const tacet::data::TableProblem& problem);
+void AddProblem(DataCheck& check, const table::TableProblem& problem);
 // Of a whole file.
 void AddProblem(DataCheck& check, const std::string& file, const absl::Status& status);
 // Tables in a folder that are not read, since their names end otherwise.

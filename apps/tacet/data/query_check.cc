@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -10,12 +11,13 @@
 
 #include "tacet/base/status.h"
 #include "tacet/data/csv.h"
+#include "tacet/statistics/question_reading.h"
 #include "tacet/statistics/site_units.h"
 
 namespace tacet::app::data {
 namespace {
 
-using tacet::data::TableProblem;
+using table::TableProblem;
 using tacet::statistics::Query;
 using tacet::statistics::QuestionPlan;
 using tacet::statistics::SiteTable;
@@ -58,9 +60,12 @@ void WarnOfFieldsWithoutCell(const QueryCheckSpec& spec, const std::vector<SiteT
       for (const SiteTable& table : tables) {
         const std::optional<size_t> place = table.Find((*cells)->column());
         if (!place.has_value()) continue;
-        for (const std::vector<std::string>& row : table.rows) {
-          const std::string& field = row[*place];
-          if (query.spec().IsMissing(field) || (*cells)->CellOf(field).has_value()) continue;
+        const table::Column& column = table.cells[*place];
+        const auto cell = tacet::statistics::ReadCells(column, query.spec(), **cells);
+        for (uint32_t row = 0; row < table.rows; ++row) {
+          if (cell(row).has_value()) continue;
+          const std::string field = column.TextOf(row);
+          if (query.spec().IsMissing(field)) continue;
           if (count++ == 0) example = field;
         }
       }
@@ -93,9 +98,9 @@ void WarnOfPersons(const QueryCheckSpec& spec, const std::vector<SiteTable>& tab
   for (const SiteTable& table : tables) {
     const std::optional<size_t> place = table.Find(spec.query.file.person_column);
     if (!place.has_value()) continue;
-    std::map<std::string, uint64_t> here;
-    for (const std::vector<std::string>& row : table.rows) here[row[*place]] = 1;
-    for (const auto& [person, one] : here) sites_of[person] += one;
+    std::set<std::string> here;
+    for (size_t row = 0; row < table.rows; ++row) here.insert(table.cells[*place].TextOf(row));
+    for (const std::string& person : here) ++sites_of[person];
   }
   const uint64_t appearances = spec.query.file.appearances;
   const auto many = std::ranges::count_if(
@@ -150,7 +155,7 @@ DataCheck CheckQueryTables(const QueryCheckSpec& spec) {
   std::vector<SiteUnits> sites;
   std::vector<std::string> names;
   for (const SiteTable& table : tables) {
-    check.rows += table.rows.size();
+    check.rows += table.rows;
     names.push_back(table.name);
     absl::StatusOr<SiteUnits> site =
         SiteUnits::Create(spec.query.query, table, spec.query.file.person_column);

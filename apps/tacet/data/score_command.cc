@@ -19,17 +19,17 @@
 #include "tacet/config/site_config.h"
 #include "tacet/data/csv_feature.h"
 #include "tacet/data/data_files.h"
-#include "tacet/data/table_text.h"
 #include "tacet/models/architecture.h"
 #include "tacet/run/run_output.h"
 #include "tacet/run/run_reader.h"
 #include "tacet/storage/file/posix_file.h"
+#include "tacet/table/table_text.h"
 #include "tacet/training/row_scores.h"
 
 namespace tacet::app::data {
 namespace {
 
-using tacet::data::TableRecords;
+using table::TableRecords;
 
 constexpr uintmax_t kMaxSettingsBytes = uintmax_t{4} << 20;
 constexpr uintmax_t kMaxModelBytes = uintmax_t{1} << 30;
@@ -160,7 +160,7 @@ class DataScoreCommand : public program::Command {
     for (const std::string& feature : config.data.csv_features) {
       TACET_ASSIGN_OR_RETURN(known.emplace_back(), ColumnOf(feature));
     }
-    separator = tacet::data::FindSeparator(records, known, config.data.csv_decimal == "comma");
+    separator = table::FindSeparator(records, known, config.data.csv_decimal == "comma");
     if (separator.has_value()) return *separator;
     return base::InvalidArgument(
         "{}: several characters could separate the fields; begin the file with a line sep=; or "

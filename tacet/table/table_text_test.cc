@@ -1,4 +1,4 @@
-#include "tacet/data/table_text.h"
+#include "tacet/table/table_text.h"
 
 #include <string>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace tacet::data {
+namespace tacet::table {
 namespace {
 
 using ::testing::ElementsAre;
@@ -67,7 +67,8 @@ TEST(TableRecordsTest, ALongUnclosedQuoteIsReadOnce) {
 
 TEST(FindSeparatorTest, KnownColumnsDecideThenTheMostFrequent) {
   const auto find = [](std::string_view text, const Fields& known, bool comma = false) {
-    return FindSeparator(TableRecords(text), known, comma);
+    TableRecords records(text);
+    return FindSeparator(records, known, comma);
   };
   EXPECT_EQ(find("a,b;c,d;label\n", {"label"}), ';');  // `label` is found with both: most frequent
   EXPECT_EQ(find("a;b;label,unit\n", {"label,unit"}), ';');
@@ -117,4 +118,4 @@ TEST(EncodingProblemTest, NamesWhatTheFileIs) {
 }
 
 }  // namespace
-}  // namespace tacet::data
+}  // namespace tacet::table

@@ -1,15 +1,16 @@
-#include "tacet/data/table_text.h"
+#include "tacet/table/table_text.h"
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <tuple>
+#include <utility>
 
 #include "fmt/format.h"
 
 #include "tacet/base/utf8.h"
-#include "tacet/data/csv_columns.h"
 
-namespace tacet::data {
+namespace tacet::table {
 namespace {
 
 using namespace std::string_view_literals;
@@ -17,6 +18,7 @@ using namespace std::string_view_literals;
 constexpr std::string_view kNoBreakSpace = "\xC2\xA0";
 constexpr std::string_view kSaveAs = "save it as \"CSV UTF-8\"";
 constexpr std::array<char, 4> kSeparators = {',', ';', '\t', '|'};
+constexpr size_t kSeparatorLineBytes = 7;  // sep=; and its end
 
 struct Magic {
   std::string_view bytes;
@@ -32,15 +34,31 @@ constexpr std::array kForeign = {
     Magic{"\x1F\x8B"sv, "compressed (gzip)"},
 };
 
-// The first byte that is zero or not UTF-8.
-size_t FirstWrongByte(std::string_view text) {
+// Bytes that a judgement may need behind a byte: of its character, and of a text in UTF-16.
+constexpr size_t kLookAhead = 4;
+
+// Eight characters of ASCII, none of them zero.
+bool IsPlain(const char* eight) {
+  uint64_t word = 0;
+  std::memcpy(&word, eight, sizeof(word));
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  return ((word | ((word - kOnes) & ~word)) & (kOnes << 7)) == 0;
+}
+
+// The end of the characters from the beginning of `text` that begin before `end`, or the first byte
+// among them that is zero or not UTF-8.
+std::pair<size_t, bool> JudgedBytes(std::string_view text, size_t end) {
   size_t at = 0;
-  while (at < text.size()) {
+  while (at < end) {
+    if (at + 8 <= end && IsPlain(text.data() + at)) {
+      at += 8;
+      continue;
+    }
     const size_t bytes = base::Utf8CharacterBytes(text.substr(at));
-    if (bytes == 0 || text[at] == '\0') return at;
+    if (bytes == 0 || text[at] == '\0') return {at, false};
     at += bytes;
   }
-  return std::string_view::npos;
+  return {at, true};
 }
 
 bool IsRowOfSeparators(const std::vector<std::string>& fields) {
@@ -71,35 +89,92 @@ std::string_view TrimField(std::string_view text) {
   return text;
 }
 
+std::string SeparatorName(char separator) {
+  return separator == '\t' ? "tab" : fmt::format("`{}`", separator);
+}
+
 std::optional<TableProblem> EncodingProblem(std::string_view text, std::string_view file) {
-  TableProblem problem{.file = std::string(file), .fault = {}};
+  EncodingCheck check;
+  check.Take(text, /*is_last=*/true);
+  return check.Problem(file);
+}
+
+size_t EncodingCheck::Take(std::string_view text, bool is_last) {
+  if (fault_.has_value()) return text.size();
+  if (!is_last && text.size() <= kLookAhead) return 0;
   for (const Magic& magic : kForeign) {
-    if (!text.starts_with(magic.bytes)) continue;
-    problem.fault = {.what = fmt::format("the file is {}, not a CSV file in UTF-8", magic.name),
-                     .remedy = std::string(kSaveAs)};
-    return problem;
+    if (done_ > 0 || !text.starts_with(magic.bytes)) continue;
+    fault_ = {.what = fmt::format("the file is {}, not a CSV file in UTF-8", magic.name),
+              .remedy = std::string(kSaveAs)};
+    return text.size();
   }
-  const size_t wrong = FirstWrongByte(text);
-  if (wrong == std::string_view::npos) return std::nullopt;
-  problem.line = 1 + static_cast<uint64_t>(std::ranges::count(text.substr(0, wrong), '\n'));
-  const auto byte = static_cast<unsigned char>(text[wrong]);
+  const size_t end = is_last ? text.size() : text.size() - std::min(text.size(), kLookAhead);
+  const auto [at, is_right] = JudgedBytes(text, end);
+  line_ += static_cast<uint64_t>(std::ranges::count(text.substr(0, at), '\n'));
+  done_ += at;
+  if (is_right) return at;
+  fault_line_ = line_;
+  const auto byte = static_cast<unsigned char>(text[at]);
   const bool zero_in_every_pair =
-      byte == 0 && (wrong < 2 || (wrong + 2 < text.size() && text[wrong + 2] == '\0'));
-  problem.fault = {
-      .what = zero_in_every_pair
-                  ? "the file is in UTF-16 without a byte order mark, not a CSV file in UTF-8"
-              : byte == 0
-                  ? "a zero byte, which no CSV file holds"
-                  : fmt::format("byte {:#04x} is not UTF-8 (the file may be in Windows-1252 "
-                                "or Latin-1)",
-                                byte),
-      .remedy = std::string(kSaveAs)};
-  return problem;
+      byte == 0 && (done_ < 2 || (at + 2 < text.size() && text[at + 2] == '\0'));
+  fault_ = {.what = zero_in_every_pair
+                        ? "the file is in UTF-16 without a byte order mark, not a CSV file in UTF-8"
+                    : byte == 0
+                        ? "a zero byte, which no CSV file holds"
+                        : fmt::format("byte {:#04x} is not UTF-8 (the file may be in Windows-1252 "
+                                      "or Latin-1)",
+                                      byte),
+            .remedy = std::string(kSaveAs)};
+  return text.size();
+}
+
+std::optional<TableProblem> EncodingCheck::Problem(std::string_view file) const {
+  if (!fault_.has_value()) return std::nullopt;
+  return TableProblem{.file = std::string(file), .line = fault_line_, .fault = *fault_};
 }
 
 TableRecords::TableRecords(std::string_view text) : rest_(text) {
-  if (rest_.starts_with(base::kUtf8Mark)) rest_.remove_prefix(base::kUtf8Mark.size());
+  SkipByteOrderMark();
   if (rest_.find('\n') == std::string_view::npos) line_break_ = '\r';
+}
+
+TableRecords::TableRecords(std::unique_ptr<TextSource> source, bool has_line_feed,
+                           size_t piece_bytes)
+    : line_break_(has_line_feed ? '\n' : '\r'),
+      source_(std::move(source)),
+      piece_bytes_(piece_bytes) {
+  while (rest_.size() < base::kUtf8Mark.size() && ReadMore()) {
+  }
+  SkipByteOrderMark();
+}
+
+void TableRecords::SkipByteOrderMark() {
+  if (rest_.starts_with(base::kUtf8Mark)) rest_.remove_prefix(base::kUtf8Mark.size());
+}
+
+bool TableRecords::ReadMore() {
+  if (source_ == nullptr || rest_.size() >= kMaxRecordBytes) return false;
+  // A window of twice the rest: what stands before the rest makes room, or a new one does.
+  const size_t kept = rest_.size();
+  const size_t size = std::min(std::max(piece_bytes_, 2 * kept), kMaxRecordBytes);
+  if (size > window_.size()) {
+    std::vector<char> larger(size);
+    std::ranges::copy(rest_, larger.begin());
+    window_ = std::move(larger);
+  } else if (kept > 0) {
+    std::memmove(window_.data(), rest_.data(), kept);
+  }
+  const std::span<char> piece = std::span(window_).first(size).subspan(kept);
+  const std::optional<size_t> read = source_->Read(piece);
+  is_unreadable_ = !read.has_value();
+  if (read.value_or(0) < piece.size()) source_.reset();
+  rest_ = std::string_view(window_.data(), kept + read.value_or(0));
+  return read.value_or(0) > 0;
+}
+
+bool TableRecords::MayGoOn(Result result, std::string_view rest) const {
+  // A quote, a line break and a no-break space are told by two bytes.
+  return source_ != nullptr && (result == Result::kUnclosedQuote || rest.size() < 2);
 }
 
 bool TableRecords::AtLineEnd() const {
@@ -113,22 +188,31 @@ void TableRecords::TakeLineEnd() {
 }
 
 void TableRecords::SkipLine() {
-  const size_t end = rest_.find(line_break_);
-  rest_.remove_prefix(std::min(end, rest_.size()));
+  size_t end = rest_.find(line_break_);
+  while (end == std::string_view::npos) {
+    rest_ = {};
+    if (!ReadMore()) return;
+    end = rest_.find(line_break_);
+  }
+  rest_.remove_prefix(end);
   TakeLineEnd();
 }
 
 bool TableRecords::SkipBlankLines() {
-  while (!rest_.empty()) {
-    std::string_view line = rest_.substr(0, rest_.find(line_break_));
+  while (true) {
+    const size_t end = rest_.find(line_break_);
+    if (end == std::string_view::npos && ReadMore()) continue;
+    if (rest_.empty()) return false;
+    std::string_view line = rest_.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!TrimField(line).empty()) return true;
     SkipLine();
   }
-  return false;
 }
 
 std::optional<char> TableRecords::TakeSeparatorLine() {
+  while (rest_.size() < kSeparatorLineBytes && ReadMore()) {
+  }
   std::string_view line = rest_.substr(0, rest_.find(line_break_));
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.size() != 5 || !line.starts_with("sep=")) return std::nullopt;
@@ -175,7 +259,12 @@ TableRecords::Result TableRecords::ReadQuoted(char separator, std::string& field
 
 TableRecords::Result TableRecords::ReadRecord(char separator, std::vector<std::string>& fields) {
   size_t count = 0;
-  const std::string ends = {separator, '\r', '\n'};
+  const auto find_end = [&](size_t from) {
+    const auto end = std::find_if(
+        rest_.begin() + static_cast<ptrdiff_t>(from), rest_.end(),
+        [=](char letter) { return letter == separator || letter == '\r' || letter == '\n'; });
+    return static_cast<size_t>(end - rest_.begin());
+  };
   Result result = Result::kRecord;
   while (result == Result::kRecord) {
     if (count == fields.size()) fields.emplace_back();
@@ -189,14 +278,14 @@ TableRecords::Result TableRecords::ReadRecord(char separator, std::vector<std::s
       result = ReadQuoted(separator, field);
       if (result == Result::kUnclosedQuote) line_ = line;
     } else {
-      size_t end = rest_.find_first_of(ends);
+      size_t end = find_end(0);
       // In a text with LF a CR alone belongs to the field.
-      while (end != std::string_view::npos && rest_[end] == '\r' && line_break_ == '\n' &&
+      while (end < rest_.size() && rest_[end] == '\r' && line_break_ == '\n' &&
              rest_.substr(end, 2) != "\r\n") {
-        end = rest_.find_first_of(ends, end + 1);
+        end = find_end(end + 1);
       }
       field.append(rest_.substr(0, end));
-      rest_.remove_prefix(std::min(end, rest_.size()));
+      rest_.remove_prefix(end);
     }
     const std::string_view inside = TrimField(field);
     if (inside.size() != field.size()) field = std::string(inside);
@@ -210,31 +299,51 @@ TableRecords::Result TableRecords::ReadRecord(char separator, std::vector<std::s
 
 TableRecords::Result TableRecords::Next(char separator, std::vector<std::string>& fields) {
   while (SkipBlankLines()) {
+    if (is_unreadable_) break;
     line_ = next_line_;
-    const TableRecords before = *this;
+    const std::string_view before = rest_;
+    const uint64_t line = next_line_;
     const Result result = ReadRecord(separator, fields);
-    if (result == Result::kUnclosedQuote) {
-      rest_ = before.rest_;
-      next_line_ = before.next_line_;
-      SkipLine();
-      return result;
+    const bool may_go_on = MayGoOn(result, rest_);
+    if (may_go_on || result == Result::kUnclosedQuote) {
+      rest_ = before;
+      next_line_ = line;
+    }
+    if (may_go_on && rest_.size() < kMaxRecordBytes) {
+      ReadMore();
+      continue;
+    }
+    if (may_go_on && result != Result::kUnclosedQuote) {
+      source_.reset();
+      rest_ = {};
+      return Result::kTooLong;
     }
     SkipLine();
     if (result != Result::kRecord || !IsRowOfSeparators(fields)) return result;
   }
-  return Result::kEnd;
+  rest_ = {};
+  return std::exchange(is_unreadable_, false) ? Result::kUnreadable : Result::kEnd;
 }
 
-std::optional<char> FindSeparator(const TableRecords& records,
-                                  const std::vector<std::string>& known, bool decimal_comma) {
+TableRecords::Result TableRecords::Peek(char separator, std::vector<std::string>& fields) {
+  while (true) {
+    TableRecords window(rest_, line_break_);
+    const Result result = window.Next(separator, fields);
+    const bool is_cut =
+        source_ != nullptr && (result == Result::kEnd || MayGoOn(result, window.rest_));
+    if (!is_cut || !ReadMore()) return result;
+  }
+}
+
+std::optional<char> FindSeparator(TableRecords& records, const std::vector<std::string>& known,
+                                  bool decimal_comma) {
   // Found columns, whether it may be the decimal comma, separators.
   using Score = std::tuple<size_t, bool, size_t>;
   Score best = {0, false, 0};
   std::optional<char> found = ',';
   for (const char separator : kSeparators) {
-    TableRecords copy = records.Copy();
     std::vector<std::string> fields;
-    (void)copy.Next(separator, fields);
+    (void)records.Peek(separator, fields);
     if (fields.size() < 2) continue;
     size_t columns = 0;
     for (const std::string& name : known) columns += std::ranges::count(fields, name) > 0 ? 1 : 0;
@@ -259,6 +368,11 @@ std::optional<char> ChooseSeparator(TableRecords& records, std::string_view file
   return FindSeparator(records, known, decimal_comma);
 }
 
+bool IsFaultOfField(TableRecords::Result result) {
+  return result == TableRecords::Result::kUnclosedQuote ||
+         result == TableRecords::Result::kTextAfterQuote;
+}
+
 std::optional<ValueFault> RecordFault(TableRecords::Result result, char separator) {
   switch (result) {
     case TableRecords::Result::kUnclosedQuote:
@@ -269,6 +383,13 @@ std::optional<ValueFault> RecordFault(TableRecords::Result result, char separato
           .what = "text after a quoted field",
           .remedy = fmt::format("the separator is {}; write a quote in a quoted field twice",
                                 SeparatorName(separator))};
+    case TableRecords::Result::kTooLong:
+      return ValueFault{
+          .what = fmt::format("a row of more than {} MiB", TableRecords::kMaxRecordBytes >> 20),
+          .remedy = "the file may be no table, or its lines may end in another way"};
+    case TableRecords::Result::kUnreadable:
+      return ValueFault{.what = "the file cannot be read to its end, or it changed meanwhile",
+                        .remedy = "try again when nobody writes to it"};
     case TableRecords::Result::kRecord:
     case TableRecords::Result::kEnd:
       break;
@@ -276,4 +397,4 @@ std::optional<ValueFault> RecordFault(TableRecords::Result result, char separato
   return std::nullopt;
 }
 
-}  // namespace tacet::data
+}  // namespace tacet::table

@@ -1,12 +1,12 @@
 // Fault of a table, as its owner finds it in an editor or a spreadsheet.
-#ifndef TACET_DATA_TABLE_PROBLEM_H_
-#define TACET_DATA_TABLE_PROBLEM_H_
+#ifndef TACET_TABLE_TABLE_PROBLEM_H_
+#define TACET_TABLE_TABLE_PROBLEM_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-namespace tacet::data {
+namespace tacet::table {
 
 // Fault of one value: "712 is outside the agreed bounds 50..650".
 struct ValueFault {
@@ -25,6 +25,6 @@ struct TableProblem {
 // "FILE:LINE: column 4 ("chol"): WHAT; REMEDY", with the parts that are known.
 std::string ProblemText(const TableProblem& problem);
 
-}  // namespace tacet::data
+}  // namespace tacet::table
 
-#endif  // TACET_DATA_TABLE_PROBLEM_H_
+#endif  // TACET_TABLE_TABLE_PROBLEM_H_

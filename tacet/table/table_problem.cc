@@ -1,8 +1,8 @@
-#include "tacet/data/table_problem.h"
+#include "tacet/table/table_problem.h"
 
 #include "fmt/format.h"
 
-namespace tacet::data {
+namespace tacet::table {
 
 std::string ProblemText(const TableProblem& problem) {
   std::string text = problem.file;
@@ -16,4 +16,4 @@ std::string ProblemText(const TableProblem& problem) {
   return text;
 }
 
-}  // namespace tacet::data
+}  // namespace tacet::table

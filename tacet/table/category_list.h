@@ -1,6 +1,6 @@
 // Categories of a column, and the texts that mean each of them.
-#ifndef TACET_DATA_CATEGORY_LIST_H_
-#define TACET_DATA_CATEGORY_LIST_H_
+#ifndef TACET_TABLE_CATEGORY_LIST_H_
+#define TACET_TABLE_CATEGORY_LIST_H_
 
 #include <cstddef>
 #include <optional>
@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "tacet/data/number_text.h"
+#include "tacet/table/number_text.h"
 
-namespace tacet::data {
+namespace tacet::table {
 
 // The sites agree on the list, so all of them map alike. A category is one text, or several with
 // `|` between, where sites write it differently: "no|nein|0". A field belongs to the category with
@@ -48,6 +48,6 @@ class CategoryList {
   std::vector<Text> texts_;
 };
 
-}  // namespace tacet::data
+}  // namespace tacet::table
 
-#endif  // TACET_DATA_CATEGORY_LIST_H_
+#endif  // TACET_TABLE_CATEGORY_LIST_H_

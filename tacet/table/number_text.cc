@@ -1,4 +1,4 @@
-#include "tacet/data/number_text.h"
+#include "tacet/table/number_text.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "fmt/format.h"
 
-namespace tacet::data {
+namespace tacet::table {
 namespace {
 
 template <typename T>
@@ -99,4 +99,4 @@ ValueFault NotANumber(std::string_view text, DecimalMark mark, const NumberSetti
   return {.what = fmt::format("\"{}\" is not a finite number", text), .remedy = std::move(remedy)};
 }
 
-}  // namespace tacet::data
+}  // namespace tacet::table

@@ -1,13 +1,13 @@
 // Numbers as tables write them.
-#ifndef TACET_DATA_NUMBER_TEXT_H_
-#define TACET_DATA_NUMBER_TEXT_H_
+#ifndef TACET_TABLE_NUMBER_TEXT_H_
+#define TACET_TABLE_NUMBER_TEXT_H_
 
 #include <optional>
 #include <string_view>
 
-#include "tacet/data/table_problem.h"
+#include "tacet/table/table_problem.h"
 
-namespace tacet::data {
+namespace tacet::table {
 
 enum class DecimalMark { kPoint, kComma };
 
@@ -36,6 +36,6 @@ struct NumberSettings {
 // a missing value, a date, ...
 ValueFault NotANumber(std::string_view text, DecimalMark mark, const NumberSettings& settings = {});
 
-}  // namespace tacet::data
+}  // namespace tacet::table
 
-#endif  // TACET_DATA_NUMBER_TEXT_H_
+#endif  // TACET_TABLE_NUMBER_TEXT_H_

@@ -1,4 +1,4 @@
-#include "tacet/data/category_list.h"
+#include "tacet/table/category_list.h"
 
 #include <algorithm>
 
@@ -7,9 +7,9 @@
 
 #include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
-#include "tacet/data/table_text.h"
+#include "tacet/table/table_text.h"
 
-namespace tacet::data {
+namespace tacet::table {
 
 absl::Status CategoryList::Add(std::string_view category) {
   if (categories_.size() == kMaxCategories) {
@@ -65,4 +65,4 @@ ValueFault CategoryList::NotAmong(std::string_view field) const {
           .remedy = near ? fmt::format("write \"{}\" if that is meant", *near) : ""};
 }
 
-}  // namespace tacet::data
+}  // namespace tacet::table

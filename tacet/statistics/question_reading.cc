@@ -1,0 +1,198 @@
+#include "tacet/statistics/question_reading.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tacet::statistics {
+namespace {
+
+// Most columns of a regression (query.cc) and its label.
+constexpr size_t kMaxRegressionValues = 33;
+
+const table::Column& ColumnOf(const SiteTable& table, std::string_view name) {
+  return table.cells[*table.Find(name)];
+}
+
+// Numbers, as `use` turns them.
+CellReading<double> ReadNumbers(const table::Column& column, const QuerySpec& query,
+                                std::function<double(double)> use) {
+  return CellReading<double>(
+      column, query,
+      [use](std::string_view text) {
+        const std::optional<double> number = NumberOf(text);
+        return number.has_value() ? std::optional(use(*number)) : std::nullopt;
+      },
+      [use](double number) { return std::optional(use(number)); });
+}
+
+// The value in the question's units: t of moments, x / largest of a sum.
+double Scaled(QuestionKind kind, const BoundedColumn& bounded, double value) {
+  const double clamped = std::clamp(value, bounded.low, bounded.high);
+  if (kind == QuestionKind::kSum) {
+    return clamped / std::max(std::abs(bounded.low), std::abs(bounded.high));
+  }
+  const double t = (2 * clamped - bounded.low - bounded.high) / (bounded.high - bounded.low);
+  return std::clamp(t, -1.0, 1.0);
+}
+
+void AddMoments(const QuestionPlan& plan, double t, double weight, std::span<double> moments) {
+  const double scale = plan.amplitude * weight;
+  if (plan.spec.kind == QuestionKind::kSum) {
+    moments[0] += scale * t;
+    return;
+  }
+  moments[0] += scale * kMomentCount;
+  moments[1] += scale * t;
+  const double even = 2 * t * t - 1;
+  moments[2] += weight * plan.square * even;
+  if (MomentsOf(plan.spec.kind) < 5) return;
+  moments[3] += weight * plan.higher * t * (2 * even - 1);
+  moments[4] += weight * plan.higher * (2 * even * even - 1);
+}
+
+}  // namespace
+
+CellReading<uint32_t> ReadCells(const table::Column& column, const QuerySpec& query,
+                                const ColumnCells& cells) {
+  return CellReading<uint32_t>(
+      column, query, [&cells](std::string_view text) { return cells.CellOf(text); },
+      [&cells](double number) { return cells.CellOf(number); });
+}
+
+CellReading<bool> ReadCondition(const table::Column& column, const QuerySpec& query,
+                                const RowCondition& condition) {
+  const std::optional<double> right = NumberOf(condition.value);
+  const bool of_text = condition.Holds("0");  // of every number, where the value is none
+  return CellReading<bool>(
+      column, query,
+      [&condition](std::string_view text) { return std::optional(condition.Holds(text)); },
+      [comparison = condition.comparison, right, of_text](double number) {
+        return std::optional(right.has_value() ? Holds(comparison, number, *right) : of_text);
+      });
+}
+
+QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTable& table)
+    : place_(place), kind_(query.questions()[place].spec.kind) {
+  const QuestionPlan& plan = query.questions()[place];
+  const QuerySpec& spec = query.spec();
+  for (const RowCondition& condition : plan.spec.where) {
+    where_.push_back(ReadCondition(ColumnOf(table, condition.column), spec, condition));
+  }
+  for (const auto* cells : {&plan.cells, &plan.across}) {
+    if (!cells->has_value()) continue;
+    cells_.push_back(ReadCells(ColumnOf(table, (*cells)->column()), spec, **cells));
+    last_cells_ = (*cells)->size();
+  }
+  if (plan.groups.has_value()) {
+    groups_.push_back(ReadCells(ColumnOf(table, plan.groups->column()), spec, *plan.groups));
+  }
+  const bool is_survival = kind_ == QuestionKind::kSurvival;
+  const FieldEquals& yes = is_survival ? plan.spec.event : plan.spec.positive;
+  if (is_survival || kind_ == QuestionKind::kEvaluation || kind_ == QuestionKind::kRegression) {
+    is_yes_.push_back(ReadCondition(ColumnOf(table, yes.column), spec,
+                                    {.column = yes.column, .value = yes.value}));
+  }
+  if (is_survival) {
+    times_.push_back(
+        ReadNumbers(ColumnOf(table, plan.cells->column()), spec, [](double time) { return time; }));
+  }
+  if (!plan.is_moments()) {
+    strategy_cells_ = plan.strategy->cells();
+    return;
+  }
+  for (const BoundedColumn& bounded : plan.spec.columns) {
+    values_.push_back(ReadNumbers(
+        ColumnOf(table, bounded.column), spec,
+        [kind = kind_, bounded](double value) { return Scaled(kind, bounded, value); }));
+  }
+}
+
+bool QuestionReading::AllHold(uint32_t row) const {
+  return std::ranges::all_of(
+      where_, [row](const CellReading<bool>& condition) { return condition(row).value_or(false); });
+}
+
+std::optional<uint32_t> QuestionReading::PlaceOf(uint32_t row) const {
+  switch (kind_) {
+    case QuestionKind::kCount:
+      return 0;
+    case QuestionKind::kCrosstab: {
+      const std::optional<uint32_t> of_row = cells_[0](row);
+      const std::optional<uint32_t> of_column = cells_[1](row);
+      if (!of_row.has_value() || !of_column.has_value()) return std::nullopt;
+      return static_cast<uint32_t>(*of_row * last_cells_ + *of_column);
+    }
+    case QuestionKind::kSurvival:
+    case QuestionKind::kEvaluation: {
+      std::optional<uint32_t> cell = cells_[0](row);
+      std::optional<bool> yes = is_yes_[0](row);
+      if (kind_ == QuestionKind::kSurvival && !cell.has_value()) {
+        // Beyond the last interval a row was at risk in all of them.
+        const std::optional<double> time = times_[0](row);
+        if (!time.has_value() || *time < 0) return std::nullopt;
+        cell = static_cast<uint32_t>(last_cells_);
+        if (yes.has_value()) yes = false;
+      }
+      const std::optional<uint32_t> group = groups_.empty() ? 0 : groups_[0](row);
+      if (!cell.has_value() || !yes.has_value() || !group.has_value()) return std::nullopt;
+      const size_t segment = 2 * *group + (*yes ? 0 : 1);
+      return static_cast<uint32_t>(segment * strategy_cells_ + *cell);
+    }
+    default:
+      return cells_[0](row);
+  }
+}
+
+bool QuestionReading::Counts(uint32_t row) const {
+  if (!AllHold(row)) return false;
+  if (strategy_cells_ > 0) return PlaceOf(row).has_value();
+  const auto has_value = [row](const CellReading<double>& value) { return value(row).has_value(); };
+  if (kind_ != QuestionKind::kRegression) return std::ranges::any_of(values_, has_value);
+  return is_yes_[0](row).has_value() && std::ranges::all_of(values_, has_value);
+}
+
+void QuestionReading::AddRow(const QuestionPlan& plan, uint32_t row, double weight,
+                             std::span<double> part) const {
+  if (!AllHold(row)) return;
+  if (strategy_cells_ > 0) {
+    const std::optional<uint32_t> place = PlaceOf(row);
+    if (place.has_value()) part[*place] += weight;
+    return;
+  }
+  if (kind_ == QuestionKind::kRegression) {
+    AddRegressionRow(plan, row, weight, part);
+    return;
+  }
+  const size_t size = MomentsOf(kind_);
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const std::optional<double> t = values_[i](row);
+    if (t.has_value()) AddMoments(plan, *t, weight, part.subspan(i * size, size));
+  }
+}
+
+void QuestionReading::AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
+                                       std::span<double> part) const {
+  const std::optional<bool> positive = is_yes_[0](row);
+  if (!positive.has_value()) return;
+  std::array<double, kMaxRegressionValues> all{};
+  const std::span<double> columns = std::span(all).first(values_.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::optional<double> t = values_[i](row);
+    if (!t.has_value()) return;
+    columns[i] = *t;
+  }
+  const double y = *positive ? 1 : -1;
+  size_t place = 0;
+  part[place++] += weight * plan.count;
+  part[place++] += weight * plan.label * y;
+  for (const double t : columns) part[place++] += weight * plan.amplitude * t;
+  for (const double t : columns) part[place++] += weight * plan.amplitude * y * t;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    part[place++] += weight * plan.square * columns[i] * columns[i];
+    for (size_t j = i + 1; j < columns.size(); ++j) {
+      part[place++] += weight * plan.cross * columns[i] * columns[j];
+    }
+  }
+}
+
+}  // namespace tacet::statistics

@@ -1,0 +1,98 @@
+// Reading of a table's columns for one question: from a row to its place in the question's vector.
+#ifndef TACET_STATISTICS_QUESTION_READING_H_
+#define TACET_STATISTICS_QUESTION_READING_H_
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tacet/statistics/query.h"
+#include "tacet/statistics/site_table.h"
+
+namespace tacet::statistics {
+
+// What one use of a column makes of its cells. Each distinct text is looked at once.
+template <typename T>
+class CellReading {
+ public:
+  using OfText = std::function<std::optional<T>(std::string_view)>;
+  using OfNumber = std::function<std::optional<T>(double)>;
+
+  // Of cells that are not missing. `of_number` gets finite numbers only; others are texts.
+  CellReading(const table::Column& column, const QuerySpec& query, const OfText& of_text,
+              OfNumber of_number)
+      : column_(column), of_number_(std::move(of_number)) {
+    const auto read = [&](std::string_view text) {
+      return query.IsMissing(text) ? std::optional<T>() : of_text(text);
+    };
+    if (column.is_numbers()) {
+      of_infinity_ = {read("-inf"), read("inf")};
+      return;
+    }
+    of_code_.resize(column.distinct());
+    for (uint32_t code = 0; code < of_code_.size(); ++code)
+      of_code_[code] = read(column.text(code));
+  }
+
+  // None: the cell is missing, or none that this use knows.
+  std::optional<T> operator()(uint32_t row) const {
+    if (!column_.is_numbers()) return of_code_[column_.code(row)];
+    const double number = column_.number(row);
+    if (std::isfinite(number)) return of_number_(number);
+    return std::isnan(number) ? std::nullopt : of_infinity_[number > 0 ? 1 : 0];
+  }
+
+ private:
+  table::Column column_;
+  std::vector<std::optional<T>> of_code_;
+  std::array<std::optional<T>, 2> of_infinity_ = {};
+  OfNumber of_number_;
+};
+
+class QuestionReading {
+ public:
+  // `place`: of the question in the query. The table has the columns of the question.
+  QuestionReading(const Query& query, size_t place, const SiteTable& table);
+
+  size_t place() const { return place_; }
+  // Whether the row counts: its part is not all zeros.
+  bool Counts(uint32_t row) const;
+  // Adds the row's part, scaled by `weight`, to the histogram of a question that has one, or to the
+  // moments. `plan` is the question's; `part` has plan.size values.
+  void AddRow(const QuestionPlan& plan, uint32_t row, double weight, std::span<double> part) const;
+
+ private:
+  bool AllHold(uint32_t row) const;
+  // In the histogram; none where the row does not count.
+  std::optional<uint32_t> PlaceOf(uint32_t row) const;
+  void AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
+                        std::span<double> part) const;
+
+  size_t place_ = 0;
+  QuestionKind kind_;
+  size_t strategy_cells_ = 0;  // of a histogram's segment; 0 for moments
+  std::vector<CellReading<bool>> where_;
+  std::vector<CellReading<uint32_t>> cells_;   // crosstab: the rows, then the columns
+  std::vector<CellReading<uint32_t>> groups_;  // at most one
+  std::vector<CellReading<double>> times_;     // survival: one
+  std::vector<CellReading<bool>> is_yes_;      // event or label: at most one
+  size_t last_cells_ = 0;                      // of the last of cells_
+  // t of moments, x / largest of a sum, of each column.
+  std::vector<CellReading<double>> values_;
+};
+
+// `cells` must outlive the reading.
+CellReading<uint32_t> ReadCells(const table::Column& column, const QuerySpec& query,
+                                const ColumnCells& cells);
+CellReading<bool> ReadCondition(const table::Column& column, const QuerySpec& query,
+                                const RowCondition& condition);
+
+}  // namespace tacet::statistics
+
+#endif  // TACET_STATISTICS_QUESTION_READING_H_

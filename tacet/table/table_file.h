@@ -1,0 +1,40 @@
+// File with a table. It is read twice, in pieces: for its encoding, then for its records.
+#ifndef TACET_TABLE_TABLE_FILE_H_
+#define TACET_TABLE_TABLE_FILE_H_
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/table/table_problem.h"
+#include "tacet/table/table_text.h"
+
+namespace tacet::table {
+
+class TableFile {
+ public:
+  // Reads the file once, up to 4 GiB. NotFound when it cannot be opened, InvalidArgument for a
+  // folder or a larger file, DataLoss when it ends early.
+  static absl::StatusOr<TableFile> Open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  // The fault of a file that holds no table in UTF-8; its records mean nothing then.
+  const std::optional<TableProblem>& encoding_problem() const { return problem_; }
+  // The records, from the beginning; unreadable at their end where the file changed since Open.
+  TableRecords Records() const;
+
+ private:
+  TableFile() = default;
+
+  std::filesystem::path path_;
+  uint64_t bytes_ = 0;
+  std::filesystem::file_time_type changed_;
+  bool has_line_feed_ = false;
+  std::optional<TableProblem> problem_;
+};
+
+}  // namespace tacet::table
+
+#endif  // TACET_TABLE_TABLE_FILE_H_
