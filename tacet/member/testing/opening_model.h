@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -352,13 +353,15 @@ class OpeningModel {
                                "may have been applied",
                                Name(opened[0]), FirstRound(seats)));
     }
-    const bool alike = std::ranges::all_of(
-        seats, [&](const ModelSeat& seat) { return seat.first == seats[0].first; });
-    if (corrupt() == 0 && alike && opened[0] != seats[0].first) {
-      return Break(seats,
-                   fmt::format("O6: all seats have {}, none is corrupt, and the epoch begins "
-                               "with {}",
-                               Name(seats[0].first), Name(opened[0])));
+    // Any v seats include Q of so many, and the others are too few to rule their state out.
+    const auto enough = static_cast<std::ptrdiff_t>(
+        std::max(rules().quorum, rules().holders + rules().seats - rules().quorum));
+    for (const ModelSeat& seat : seats) {
+      const auto alike = std::ranges::count(seats, seat.first, &ModelSeat::first);
+      if (corrupt() != 0 || alike < enough || RoundOf(opened[0]) >= RoundOf(seat.first)) continue;
+      return Break(seats, fmt::format("O6: {} seats have {}, none is corrupt, and the epoch begins "
+                                      "with {}",
+                                      alike, Name(seat.first), Name(opened[0])));
     }
   }
 
