@@ -12,13 +12,13 @@ foreach(part IN LISTS tacet_parts)
   list(APPEND tacet_archives tacet::${part})
 endforeach()
 
-add_library(tacet_archive STATIC $<TARGET_OBJECTS:tacet_api> ${tacet_objects})
+add_library(tacet_archive STATIC $<TARGET_OBJECTS:tacet_api_core> ${tacet_objects})
 target_link_libraries(tacet_archive PRIVATE ${tacet_needs} $<BUILD_INTERFACE:tacet_flags>)
 set_target_properties(tacet_archive PROPERTIES EXPORT_NAME tacet)
 add_library(tacet::tacet ALIAS tacet_archive)
 
 # Symbols of the folders below stay inside. Before 1.0 a minor version may change the interface.
-add_library(tacet_shared SHARED $<TARGET_OBJECTS:tacet_api>)
+add_library(tacet_shared SHARED $<TARGET_OBJECTS:tacet_api_core>)
 target_link_libraries(tacet_shared PRIVATE ${tacet_archives} ${tacet_needs})
 target_link_options(tacet_shared PRIVATE -Wl,--exclude-libs,ALL)
 if(NOT TACET_SANITIZE)  # a sanitizer's functions come with the program that links the library

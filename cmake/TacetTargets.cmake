@@ -31,7 +31,7 @@ function(tacet_common_headers name)
   target_compile_options(${name} PRIVATE ${optimisation})
   # These run too short for more than -O1, which compiles in two thirds of the time.
   if(name MATCHES
-     "^tacet_(agreement|api|app_.*|audit|config|coordinator|host|ledger|policy|report|run|site|storage_.*)$")
+     "^tacet_(agreement|api_.*|app_.*|audit|config|coordinator|host|ledger|policy|report|run|site|storage_.*)$")
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   if(NOT TACET_COMMON_HEADERS)

@@ -6,9 +6,9 @@
 #include "gtest/gtest.h"
 
 #include "tacet/accounting/privacy_rows.h"
-#include "tacet/api/options.h"
-#include "tacet/api/privacy_model.h"
-#include "tacet/api/round_for_test.h"
+#include "tacet/api/core/options.h"
+#include "tacet/api/core/privacy_model.h"
+#include "tacet/api/core/round_for_test.h"
 #include "tacet/calibrate.h"
 
 namespace tacet::api {

@@ -1,6 +1,6 @@
 // Conversion of the public options to the structures of the library.
-#ifndef TACET_API_OPTIONS_H_
-#define TACET_API_OPTIONS_H_
+#ifndef TACET_API_CORE_OPTIONS_H_
+#define TACET_API_CORE_OPTIONS_H_
 
 #include "absl/status/statusor.h"
 
@@ -22,4 +22,4 @@ AgreementOptions WithDefaults(AgreementOptions options, const agreement::Manifes
 
 }  // namespace tacet::api
 
-#endif  // TACET_API_OPTIONS_H_
+#endif  // TACET_API_CORE_OPTIONS_H_

@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/answer_journal.h"
-#include "tacet/api/round_for_test.h"
+#include "tacet/api/core/round_for_test.h"
 #include "tacet/base/bytes.h"
 #include "tacet/types.h"
 #include "tacet/version.h"

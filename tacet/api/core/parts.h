@@ -1,6 +1,6 @@
 // Contents of the public interface's handles, and the one way from a handle to them.
-#ifndef TACET_API_PARTS_H_
-#define TACET_API_PARTS_H_
+#ifndef TACET_API_CORE_PARTS_H_
+#define TACET_API_CORE_PARTS_H_
 
 #include <cstdint>
 #include <utility>
@@ -63,4 +63,4 @@ absl::StatusOr<secagg::Attempt> AttemptOf(const Agreement& agreement, const Atte
 
 }  // namespace tacet::api
 
-#endif  // TACET_API_PARTS_H_
+#endif  // TACET_API_CORE_PARTS_H_

@@ -1,6 +1,6 @@
 // Contents of a committee seat: its session, and everything that the session refers to.
-#ifndef TACET_API_SEAT_PARTS_H_
-#define TACET_API_SEAT_PARTS_H_
+#ifndef TACET_API_CORE_SEAT_PARTS_H_
+#define TACET_API_CORE_SEAT_PARTS_H_
 
 #include <cstdint>
 #include <span>
@@ -54,4 +54,4 @@ struct SeatParts {
 
 }  // namespace tacet::api
 
-#endif  // TACET_API_SEAT_PARTS_H_
+#endif  // TACET_API_CORE_SEAT_PARTS_H_

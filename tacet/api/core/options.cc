@@ -1,4 +1,4 @@
-#include "tacet/api/options.h"
+#include "tacet/api/core/options.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "tacet/api/privacy_model.h"
+#include "tacet/api/core/privacy_model.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tacet/api/parts.h"
+#include "tacet/api/core/parts.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
 #include "tacet/secagg/aggregator.h"

@@ -5,8 +5,8 @@
 
 #include "tacet/agreement/aggregate_average.h"
 #include "tacet/agreement/pair_keys.h"
-#include "tacet/api/parts.h"
-#include "tacet/api/seat_parts.h"
+#include "tacet/api/core/parts.h"
+#include "tacet/api/core/seat_parts.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
 #include "tacet/dp/mechanism_plan.h"

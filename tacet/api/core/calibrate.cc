@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "tacet/accounting/calibration.h"
-#include "tacet/api/options.h"
-#include "tacet/api/privacy_model.h"
+#include "tacet/api/core/options.h"
+#include "tacet/api/core/privacy_model.h"
 #include "tacet/base/status.h"
 
 namespace tacet {

@@ -1,6 +1,6 @@
 // Conversion of the accountants' rows to the public guarantee.
-#ifndef TACET_API_GUARANTEE_H_
-#define TACET_API_GUARANTEE_H_
+#ifndef TACET_API_CORE_GUARANTEE_H_
+#define TACET_API_CORE_GUARANTEE_H_
 
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/guarantee.h"
@@ -11,4 +11,4 @@ Guarantee PublicGuarantee(const accounting::Guarantees& guarantees, double delta
 
 }  // namespace tacet::api
 
-#endif  // TACET_API_GUARANTEE_H_
+#endif  // TACET_API_CORE_GUARANTEE_H_

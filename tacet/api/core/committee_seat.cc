@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "tacet/agreement/pair_keys.h"
-#include "tacet/api/parts.h"
-#include "tacet/api/seat_parts.h"
+#include "tacet/api/core/parts.h"
+#include "tacet/api/core/seat_parts.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
 

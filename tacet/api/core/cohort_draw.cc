@@ -1,7 +1,7 @@
 #include "tacet/cohort_draw.h"
 
 #include "tacet/agreement/cohort.h"
-#include "tacet/api/parts.h"
+#include "tacet/api/core/parts.h"
 #include "tacet/crypto/random.h"
 
 namespace tacet {

@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/api/round_for_test.h"
+#include "tacet/api/core/round_for_test.h"
 #include "tacet/tacet.h"
 
 namespace tacet::api {

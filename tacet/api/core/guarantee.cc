@@ -1,8 +1,8 @@
-#include "tacet/api/guarantee.h"
+#include "tacet/api/core/guarantee.h"
 
 #include "tacet/accounting/guarantee_in_words.h"
-#include "tacet/api/options.h"
-#include "tacet/api/privacy_model.h"
+#include "tacet/api/core/options.h"
+#include "tacet/api/core/privacy_model.h"
 #include "tacet/base/status.h"
 
 namespace tacet {

@@ -1,4 +1,4 @@
-#include "tacet/api/privacy_model.h"
+#include "tacet/api/core/privacy_model.h"
 
 #include <utility>
 

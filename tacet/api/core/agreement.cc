@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "tacet/api/guarantee.h"
-#include "tacet/api/options.h"
-#include "tacet/api/parts.h"
+#include "tacet/api/core/guarantee.h"
+#include "tacet/api/core/options.h"
+#include "tacet/api/core/parts.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/upload.h"

@@ -1,6 +1,6 @@
 // Conversion between the public words of privacy and the accountants'.
-#ifndef TACET_API_PRIVACY_MODEL_H_
-#define TACET_API_PRIVACY_MODEL_H_
+#ifndef TACET_API_CORE_PRIVACY_MODEL_H_
+#define TACET_API_CORE_PRIVACY_MODEL_H_
 
 #include "tacet/accounting/epsilon_bounds.h"
 #include "tacet/accounting/observers.h"
@@ -22,4 +22,4 @@ Sampling Public(accounting::Sampling sampling);
 
 }  // namespace tacet::api
 
-#endif  // TACET_API_PRIVACY_MODEL_H_
+#endif  // TACET_API_CORE_PRIVACY_MODEL_H_

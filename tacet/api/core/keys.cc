@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tacet/api/parts.h"
+#include "tacet/api/core/parts.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"

@@ -1,6 +1,6 @@
 // A small federation through the public interface, for tests.
-#ifndef TACET_API_ROUND_FOR_TEST_H_
-#define TACET_API_ROUND_FOR_TEST_H_
+#ifndef TACET_API_CORE_ROUND_FOR_TEST_H_
+#define TACET_API_CORE_ROUND_FOR_TEST_H_
 
 #include <cstdint>
 #include <optional>
@@ -91,4 +91,4 @@ struct RoundForTest {
 
 }  // namespace tacet::api
 
-#endif  // TACET_API_ROUND_FOR_TEST_H_
+#endif  // TACET_API_CORE_ROUND_FOR_TEST_H_

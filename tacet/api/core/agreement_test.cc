@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/api/round_for_test.h"
+#include "tacet/api/core/round_for_test.h"
 
 namespace tacet::api {
 namespace {
