@@ -1,7 +1,8 @@
 # Installs the library, its public headers and what find_package(tacet) reads; apps/ installs the
-# programs. The library is the public interface (include/tacet) with the folders below it, in two
-# forms: the archive tacet::tacet and the shared library tacet::shared. They are the component `dev`;
-# TacetPackages.cmake makes packages of the components.
+# programs. Secure aggregation and its guarantees are api/core with the folders below it, in two
+# forms: the archive tacet::tacet and the shared library tacet::shared. The archive tacet::live is
+# api/live with the other folders below it: runs, simulations, queries, members and servers. They are
+# the component `dev`; TacetPackages.cmake makes packages of the components.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -38,6 +39,25 @@ foreach(library IN ITEMS tacet_archive tacet_shared)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 
+set(tacet_with_live OFF)
+if(TACET_LEARNING AND TACET_WITH_NETWORK)
+  set(tacet_with_live ON)
+  set(live_objects)
+  foreach(part IN ITEMS table ledger policy protocol trainer statistics server member simulation data config
+                        report audit run site host storage_file storage_sqlite storage_postgres
+                        transport_http transport_https)
+    list(APPEND live_objects $<TARGET_OBJECTS:tacet_${part}>)
+  endforeach()
+  add_library(tacet_live STATIC $<TARGET_OBJECTS:tacet_api_live> ${live_objects})
+  add_library(tacet::live ALIAS tacet_live)
+  # tacetConfig.cmake looks for the same.
+  target_link_libraries(tacet_live PUBLIC tacet_archive
+                        PRIVATE absl::flat_hash_map absl::flat_hash_set absl::hash CURL::libcurl OpenSSL::SSL PkgConfig::PQXX prometheus-cpp::core
+                                SQLite::SQLite3 ZLIB::ZLIB $<BUILD_INTERFACE:tacet_flags>)
+  set_target_properties(tacet_live PROPERTIES EXPORT_NAME live LINKER_LANGUAGE CXX
+                        ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+endif()
+
 install(TARGETS tacet_archive tacet_shared EXPORT tacetTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
@@ -54,6 +74,11 @@ install(FILES ${PROJECT_BINARY_DIR}/tacetConfig.cmake ${PROJECT_BINARY_DIR}/tace
         DESTINATION ${tacet_config_folder} COMPONENT dev)
 install(EXPORT tacetTargets NAMESPACE tacet:: DESTINATION ${tacet_config_folder}
         COMPONENT dev)
+if(tacet_with_live)
+  install(TARGETS tacet_live EXPORT tacetLiveTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          COMPONENT dev)
+  install(EXPORT tacetLiveTargets NAMESPACE tacet:: DESTINATION ${tacet_config_folder} COMPONENT dev)
+endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 # What `tacet-lab reproduce` reads (apps/tacet/program/share_folder.h).

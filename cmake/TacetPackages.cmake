@@ -53,12 +53,15 @@ set(CPACK_COMPONENT_SERVER_DESCRIPTION
  Adds encrypted updates that it cannot read.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME tacet-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-# Everything that tacetConfig.cmake looks for.
+# Everything that tacetConfig.cmake looks for; for tacet::live, which few need, recommended.
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
     "pkg-config, libabsl-dev, libfmt-dev, libhwy-dev, libssl-dev, libsodium-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS
+    "libcurl4-openssl-dev, libpq-dev, libpqxx-dev, libsqlite3-dev, prometheus-cpp-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
     "libraries and headers of tacet
- For C++ programs that seal, add and decrypt updates, or plan a guarantee.")
+ For C++ programs that seal, add and decrypt updates, plan a guarantee, ask queries, or run a member
+ or the server of a live federation.")
 foreach(component IN ITEMS PROGRAM SERVER)
   string(TOLOWER ${component} folder)
   set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_EXTRA

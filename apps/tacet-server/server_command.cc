@@ -10,10 +10,13 @@
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/base/host_port.h"
 #include "tacet/base/status.h"
+#include "tacet/base/stop_signal.h"
 #include "tacet/host/server_process.h"
 
 namespace tacet::app::server {
 namespace {
+
+constexpr std::string_view kStopping = "tacet: ending; once more to end at once\n";
 
 class ServerCommand : public program::Command {
  public:
@@ -82,6 +85,8 @@ class ServerCommand : public program::Command {
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const host::ServerProcessSpec spec, Spec());
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("server's identity"));
+    const base::StopSignal stop(kStopping);
+    const base::ReloadSignal reload;
     return host::RunServerProcess(spec, unlocker, version_);
   }
 
@@ -110,6 +115,8 @@ class ServerCommand : public program::Command {
           limits_.requests_a_second, limits_.bytes_a_second);
     }
     spec.limits = limits_;
+    spec.stop = base::StopSignal::Arrived;
+    spec.reload = base::ReloadSignal::Take;
     return spec;
   }
 

@@ -1,4 +1,5 @@
-// The whole public interface. Every header can also be included alone.
+// Secure aggregation and its guarantees: every header of tacet::tacet. Each can also be included
+// alone.
 #ifndef TACET_TACET_H_
 #define TACET_TACET_H_
 

@@ -9,7 +9,6 @@
 #include <malloc.h>
 
 #include "tacet/base/status.h"
-#include "tacet/base/stop_signal.h"
 #include "tacet/crypto/random.h"
 #include "tacet/host/admin_site.h"
 #include "tacet/host/certificate_watch.h"
@@ -45,7 +44,6 @@ constexpr std::chrono::milliseconds kBetweenTicks(200);  // by which a phase may
 constexpr std::chrono::seconds kBetweenProbes(5);        // of the store
 constexpr std::chrono::minutes kEveryMinute(1);
 constexpr std::chrono::seconds kForCallsInProgress(10);
-constexpr std::string_view kStopping = "tacet: ending; once more to end at once\n";
 
 double SteadySeconds() {
   return std::chrono::duration<double>(steady_clock::now().time_since_epoch()).count();
@@ -280,8 +278,7 @@ void ServerProcess::LookAtCertificate() {
 
 void ServerProcess::Work() {
   Tick();
-  const bool asked = base::ReloadSignal::Take();
-  if (asked) {
+  if (spec_.reload && spec_.reload()) {
     if (const absl::Status reopened = log_->Reopen(); !reopened.ok()) {
       log_->Write(LogLevel::kError, "log-not-reopened",
                   JsonValue::MakeObject().Set("message", base::Message(reopened)));
@@ -292,9 +289,9 @@ void ServerProcess::Work() {
 }
 
 void ServerProcess::Serve() {
-  while (!base::StopSignal::Arrived()) {
+  while (!spec_.stop()) {
     Work();
-    base::StopSignal::Wait(kBetweenTicks);
+    std::this_thread::sleep_for(kBetweenTicks);
   }
 }
 
@@ -324,8 +321,6 @@ absl::Status RunServerProcess(const ServerProcessSpec& spec, const crypto::Unloc
   TACET_ASSIGN_OR_RETURN(Membership membership, ServerMembership(folder, spec.home));
   TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<ServerLog> log, ServerLog::Open(spec.log, spec.out));
-  const base::StopSignal stop(kStopping);
-  const base::ReloadSignal reload;
   ServerProcess process(spec, version, std::move(membership), std::move(keys.tls), std::move(log));
   TACET_RETURN_IF_ERROR(process.Start(folder));
   process.Serve();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -31,11 +32,14 @@ struct ServerProcessSpec {
   uint64_t drain_seconds = 0;       // that an open attempt may still take when it is asked to end
   tacet::server::RoundServerOptions rounds;
   tacet::server::RequestLimitsSpec limits;
+  // Asked several times a second: whether to end; whether to continue the log in a new file and to
+  // look at the certificate. Without `reload`, never.
+  std::function<bool()> stop;
+  std::function<bool()> reload = nullptr;
 };
 
-// Serves until SIGINT or SIGTERM. SIGHUP: the log goes on in a new file, and the certificate is
-// looked at. Errors are those of the beginning; later ones are logged and what failed is tried
-// again.
+// Serves until `spec.stop` says so. Errors are those of the beginning; later ones are logged and
+// what failed is tried again.
 absl::Status RunServerProcess(const ServerProcessSpec& spec, const crypto::Unlocker& unlocker,
                               std::string_view version);
 

@@ -66,6 +66,21 @@ absl::Status CheckSum(const run::RunRecord& run, uint64_t dimension,
                         (run.path / run::kModelFile).string());
 }
 
+// The answers that follow from the released model's bytes. DataLoss names the first number of
+// `answers` that does not.
+absl::StatusOr<std::vector<tacet::statistics::Answer>> Computed(const config::LoadedQuery& loaded,
+                                                                const agreement::Manifest& manifest,
+                                                                std::span<const uint8_t> model,
+                                                                const JsonValue& answers) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<float> values,
+                         ValuesOf(model, manifest.spec().dimension));
+  TACET_ASSIGN_OR_RETURN(std::vector<tacet::statistics::Answer> computed,
+                         AnswersFrom(loaded, manifest, values));
+  TACET_RETURN_IF_ERROR(tacet::audit::CompareAnswers(
+      answers, tacet::statistics::AnswersJson(*loaded.query, computed)));
+  return computed;
+}
+
 }  // namespace
 
 absl::StatusOr<config::LoadedQuery> AgreedQuery(std::string_view agreed,
@@ -96,12 +111,7 @@ absl::Status CheckQuestions(const config::LoadedQuery& loaded, const JsonValue& 
 
 absl::Status CheckAnswers(const config::LoadedQuery& loaded, const agreement::Manifest& manifest,
                           std::span<const uint8_t> model, const JsonValue& answers) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<float> values,
-                         ValuesOf(model, manifest.spec().dimension));
-  TACET_ASSIGN_OR_RETURN(const std::vector<tacet::statistics::Answer> computed,
-                         AnswersFrom(loaded, manifest, values));
-  return tacet::audit::CompareAnswers(answers,
-                                      tacet::statistics::AnswersJson(*loaded.query, computed));
+  return Computed(loaded, manifest, model, answers).status();
 }
 
 absl::StatusOr<std::optional<RunAnswers>> AnswersOfRun(const run::RunRecord& run) {
@@ -125,11 +135,9 @@ absl::StatusOr<std::optional<RunAnswers>> AnswersOfRun(const run::RunRecord& run
   absl::StatusOr<JsonValue> answers = JsonValue::Parse(text);
   if (!answers.ok()) return base::Annotate(answers.status(), in(kAnswersFile));
   found.answers = *std::move(answers);
-  if (const absl::Status follow =
-          CheckAnswers(*loaded, manifest, base::AsBytes(model), found.answers);
-      !follow.ok()) {
-    return base::Annotate(follow, in(kAnswersFile));
-  }
+  auto computed = Computed(*loaded, manifest, base::AsBytes(model), found.answers);
+  if (!computed.ok()) return base::Annotate(computed.status(), in(kAnswersFile));
+  found.computed = *std::move(computed);
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,6 +17,7 @@
 #include "tacet/config/agreed_query.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/run/run_reader.h"
+#include "tacet/statistics/estimate.h"
 
 namespace tacet::run {
 
@@ -35,9 +37,10 @@ absl::Status CheckAnswers(const config::LoadedQuery& loaded, const agreement::Ma
 
 // What a run directory holds of a query that was answered.
 struct RunAnswers {
-  std::string agreed;       // agreed.toml
-  crypto::Digest text{};    // SHA-256 of the query file
-  base::JsonValue answers;  // answers.json
+  std::string agreed;                               // agreed.toml
+  crypto::Digest text{};                            // SHA-256 of the query file
+  base::JsonValue answers;                          // answers.json
+  std::vector<tacet::statistics::Answer> computed;  // they, from the released model
 };
 
 // Absent for a training, and before the query was answered. DataLoss names the file that does not

@@ -106,26 +106,31 @@ absl::StatusOr<accounting::FederationPrivacySpec> PrivacySpecOf(const Federation
   return spec;
 }
 
-absl::StatusOr<agreement::ManifestSpec> ManifestSpecOf(const AgreementOptions& options) {
-  FederationOptions federation = options.federation;
-  if (federation.clients == 0) federation.clients = options.members.size();
-  TACET_RETURN_IF_ERROR(CheckOptions(federation));
-  if (federation.unit != Unit::kClient && federation.coordinate_bound == 0) {
+absl::StatusOr<agreement::ManifestSpec> TermsOf(const FederationOptions& options) {
+  TACET_RETURN_IF_ERROR(CheckOptions(options));
+  if (options.unit != Unit::kClient && options.coordinate_bound == 0) {
     return base::InvalidArgument(
         "coordinate_bound is 0: with unit {} an update is a sum of clipped contributions, choose "
         "the largest absolute value of its coordinates",
-        Name(federation.unit));
+        Name(options.unit));
   }
   agreement::ManifestSpec spec;
-  spec.dimension = options.dimension;
   spec.rounds = static_cast<uint32_t>(
-      std::min<uint64_t>(federation.rounds, std::numeric_limits<uint32_t>::max()));
+      std::min<uint64_t>(options.rounds, std::numeric_limits<uint32_t>::max()));
+  spec.committee = CommitteeOf(options);
+  spec.sampling = SamplingOf(options);
+  spec.mechanism = MechanismOf(options);
+  spec.privacy = PrivacyOf(options);
+  return spec;
+}
+
+absl::StatusOr<agreement::ManifestSpec> ManifestSpecOf(const AgreementOptions& options) {
+  FederationOptions federation = options.federation;
+  if (federation.clients == 0) federation.clients = options.members.size();
+  TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, TermsOf(federation));
+  spec.dimension = options.dimension;
   spec.spare_attempts = options.spare_attempts;
-  spec.committee = CommitteeOf(federation);
   spec.committee_members = options.committee;
-  spec.sampling = SamplingOf(federation);
-  spec.mechanism = MechanismOf(federation);
-  spec.privacy = PrivacyOf(federation);
   // What else is agreed, in the form of a text.
   base::ByteWriter annex;
   annex.Raw("tacet/1/library agreement");

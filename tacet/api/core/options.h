@@ -14,7 +14,11 @@ namespace tacet::api {
 // InvalidArgument names an option that the accountants do not check themselves.
 absl::StatusOr<accounting::FederationPrivacySpec> PrivacySpecOf(const FederationOptions& options);
 
-// The same for an agreement, whose further checks are Manifest::Create's.
+// Participants, mechanism, committee and guarantee as an agreement has them, which Manifest::Create
+// checks further. InvalidArgument names the option.
+absl::StatusOr<agreement::ManifestSpec> TermsOf(const FederationOptions& options);
+
+// All terms of an agreement, whose further checks are Manifest::Create's.
 absl::StatusOr<agreement::ManifestSpec> ManifestSpecOf(const AgreementOptions& options);
 
 // `options` with the defaults that `spec`, a checked manifest's, has filled in.

@@ -77,6 +77,7 @@ accounting::Accountant Internal(Accountant accountant) {
   return ToInternal(kAccountants, accountant);
 }
 
+Unit Public(accounting::Unit unit) { return ToPublic(kUnits, unit); }
 Observer Public(accounting::Observer observer) { return ToPublic(kObservers, observer); }
 Accountant Public(accounting::Accountant accountant) { return ToPublic(kAccountants, accountant); }
 Standing Public(accounting::Standing standing) { return ToPublic(kStandings, standing); }

@@ -15,6 +15,7 @@ accounting::Sampling Internal(Sampling sampling);
 accounting::Observer Internal(Observer observer);
 accounting::Accountant Internal(Accountant accountant);
 
+Unit Public(accounting::Unit unit);
 Observer Public(accounting::Observer observer);
 Accountant Public(accounting::Accountant accountant);
 Standing Public(accounting::Standing standing);

@@ -1,0 +1,57 @@
+// Queries: questions about the tables of several sites, with one guarantee for all answers.
+#ifndef TACET_STATISTICS_H_
+#define TACET_STATISTICS_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/run.h"
+
+namespace tacet {
+
+// Tables of the sites that answer a query in one process.
+class SiteTables {
+ public:
+  // CSV files: `path` is a file or a folder (docs/formats/datasets.md). A file is a site that is
+  // named after it, or holds the rows of all sites where the query names a site column. Nothing is
+  // read before the query asks.
+  static SiteTables Files(std::filesystem::path path) { return SiteTables(std::move(path)); }
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit SiteTables(std::filesystem::path path) : path_(std::move(path)) {}
+
+  std::filesystem::path path_;
+};
+
+struct QueryOptions {
+  // Directory of the run, new or empty. `tacet report` and `tacet audit` read it.
+  std::filesystem::path out = {};
+
+  // Threads that compute, 1 to 1,048,576.
+  //
+  // Default: none, one for each processor
+  std::optional<uint32_t> threads = std::nullopt;
+};
+
+// Answers `query`, the text of a query file (docs/formats/query.md), over the tables. Each site's
+// rows become a clipped vector; the vectors are noised, sealed, added and decrypted as in a live
+// federation. Every constant of a question is public: choose bounds, edges and categories by
+// knowledge of the field, and never by looking at the data.
+//
+// The run's Answers() are the estimates, its ComputeGuarantee() covers all of them together.
+// Errors: InvalidArgument names the key of the query, or file, line and column of the table, that
+// is wrong; NotFound where there is no table; AlreadyExists when `out` is not empty. Nothing is
+// charged before query and tables were checked.
+absl::StatusOr<Run> Ask(std::string_view query, const SiteTables& tables,
+                        const QueryOptions& options);
+
+}  // namespace tacet
+
+#endif  // TACET_STATISTICS_H_
