@@ -12,6 +12,7 @@ void BindLockedSecrets(nanobind::module_& module);
 void BindAgreement(nanobind::module_& module);
 void BindClient(nanobind::module_& module);
 void BindAggregator(nanobind::module_& module);
+void BindRuns(nanobind::module_& module);
 void BindSimulation(nanobind::module_& module);
 void BindMember(nanobind::module_& module);
 void BindStatistics(nanobind::module_& module);

@@ -18,6 +18,7 @@ NB_MODULE(_core, module) {
   tacet::python::BindAgreement(module);
   tacet::python::BindClient(module);
   tacet::python::BindAggregator(module);
+  tacet::python::BindRuns(module);
   tacet::python::BindSimulation(module);
   tacet::python::BindStatistics(module);
 #ifdef TACET_WITH_NETWORK

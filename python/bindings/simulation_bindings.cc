@@ -25,13 +25,10 @@
 #include "python/bindings/trained_values.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
-#include "tacet/base/text_sink.h"
 #include "tacet/config/run_config.h"
-#include "tacet/crypto/hash.h"
 #include "tacet/run/configured_simulation.h"
-#include "tacet/run/directory_run.h"
+#include "tacet/run/function_simulation.h"
 #include "tacet/run/run_output.h"
-#include "tacet/simulation/local_channel.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/trainer/function_learner.h"
 
@@ -144,16 +141,6 @@ struct Simulated {
   std::string summary;  // JSON
 };
 
-struct SimulationCall {
-  config::RunConfig config;
-  trainer::FunctionLearnerSpec learner;
-  std::string data_name;
-  std::filesystem::path path;
-  bool resume = false;
-  PythonCalls calls;
-  std::optional<PythonObject> on_round;
-};
-
 // Control-C: Python's handler runs between rounds, and what it raises ends the run.
 bool InterruptCame(const PythonCalls& calls) {
   return !calls
@@ -165,35 +152,18 @@ bool InterruptCame(const PythonCalls& calls) {
               .ok();
 }
 
-absl::StatusOr<Simulated> Simulate(SimulationCall call) {
-  TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, run::SimulationSpecOf(call.config));
-  spec.data = {.name = call.data_name,
-               .digest = crypto::Sha256(base::AsBytes("tacet.simulate:" + call.data_name))};
-  const bool published = static_cast<bool>(call.learner.evaluate);
-  TACET_ASSIGN_OR_RETURN(const auto learner, trainer::NewFunctionLearner(std::move(call.learner)));
-  std::vector<std::string> labels = simulation::SimulationLabels(spec);
-  simulation::LocalChannel channel;
-  TACET_ASSIGN_OR_RETURN(const auto simulation,
-                         simulation::Simulation::Create(std::move(spec), *learner, channel));
-  TACET_ASSIGN_OR_RETURN(const auto directory,
-                         call.resume ? run::NewOrBegunRunDirectory(call.path, call.config)
-                                     : run::NewRunDirectory(call.path, call.config));
-  run::DirectoryRun run{.simulation = *simulation,
-                        .learner = *learner,
-                        .labels = labels,
-                        .publish_evaluation = published,
-                        .form = std::string(trainer::kExternalModel),
-                        .stop = [&] { return InterruptCame(call.calls); }};
-  if (call.on_round) {
-    run.on_round = [&](const simulation::RoundRecord& record) {
-      simulation::RoundRecord told = record;
-      if (!published) told.evaluation.reset();
-      const std::string line = run::RoundJson(told, labels).Dump();
-      return call.calls.Run([&] { CallFunction(call.on_round->get(), line); });
+absl::StatusOr<Simulated> Simulate(run::FunctionSimulation call, const PythonCalls& calls,
+                                   const std::optional<PythonObject>& on_round) {
+  TACET_ASSIGN_OR_RETURN(const simulation::SimulationSpec spec, run::SimulationSpecOf(call.config));
+  const std::vector<std::string> labels = simulation::SimulationLabels(spec);
+  call.stop = [&calls] { return InterruptCame(calls); };
+  if (on_round) {
+    call.on_round = [&](const simulation::RoundRecord& record) {
+      const std::string line = run::RoundJson(record, labels).Dump();
+      return calls.Run([&] { CallFunction(on_round->get(), line); });
     };
   }
-  TACET_ASSIGN_OR_RETURN(run::TrainingEnd end,
-                         run::RunInDirectory(run, *directory, base::TextSink()));
+  TACET_ASSIGN_OR_RETURN(run::TrainingEnd end, run::SimulateFunctions(std::move(call)));
   return Simulated{.model = std::move(end.result.model), .summary = end.summary.Dump()};
 }
 
@@ -210,18 +180,20 @@ void BindSimulation(nb::module_& module) {
           throw StatusError(
               absl::FailedPreconditionError("the interpreter exits: no simulation begins"));
         }
-        SimulationCall call{.config = ConfigOf(settings),
-                            .learner = {},
-                            .data_name = data_name,
-                            .path = path,
-                            .resume = resume,
-                            .calls = {},
-                            .on_round = std::nullopt};
-        if (!on_round.is_none()) call.on_round.emplace(on_round);
+        const PythonCalls calls;
+        run::FunctionSimulation call{.config = ConfigOf(settings),
+                                     .learner = {},
+                                     .data_name = data_name,
+                                     .out = path,
+                                     .resume = resume,
+                                     .stop = nullptr,
+                                     .on_round = nullptr};
         call.learner = LearnerOf(FloatsOf(initial, "initial"), clients, std::move(units),
-                                 call.config.agreement.privacy.unit, train, evaluate, call.calls);
-        const PythonCalls calls = call.calls;
-        absl::StatusOr<Simulated> done = WithoutLock([&] { return Simulate(std::move(call)); });
+                                 call.config.agreement.privacy.unit, train, evaluate, calls);
+        std::optional<PythonObject> told;
+        if (!on_round.is_none()) told.emplace(on_round);
+        absl::StatusOr<Simulated> done =
+            WithoutLock([&] { return Simulate(std::move(call), calls, told); });
         calls.ThrowIfOneRaised();
         Simulated simulated = ValueOrThrow(std::move(done));
         return nb::make_tuple(ArrayOf(std::move(simulated.model)), simulated.summary);

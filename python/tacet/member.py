@@ -150,11 +150,11 @@ class _Session:
 
     def _work(self) -> None:
         try:
-            end = self._member.run(self._train, self._tell)
+            end = dict(self._member.run(self._train, self._tell))
         except BaseException as error:
             self.events.put(("error", error))
         else:
-            self.events.put(("end", json.loads(end)))
+            self.events.put(("end", end))
 
     def _train(
         self,
@@ -256,19 +256,6 @@ class Member:
                 "and install the package again"
             )
             raise FailedPreconditionError(text)
-        settings: dict[str, object] = {
-            "ledger.folder": _path("ledger", ledger),
-            "ledger.anchor": _path("ledger_anchor", ledger_anchor),
-            "ledger.rule": None if ledger_rule is None else text_of("ledger_rule", ledger_rule),
-            "ledger.composition": (
-                None
-                if ledger_composition is None
-                else text_of("ledger_composition", ledger_composition)
-            ),
-            "ledger.budget_epsilon": (
-                None if budget_epsilon is None else number_of("budget_epsilon", budget_epsilon)
-            ),
-        }
         self.home = path_of("home", home)
         self.outcome: dict[str, Any] | None = None
         self._session: _Session | None = None
@@ -282,7 +269,15 @@ class Member:
             str(path_of("data", data)),
             whole_number_of("records", records),
             whole_number_of("persons", persons),
-            {key: value for key, value in settings.items() if value is not None},
+            _path("ledger", ledger),
+            _path("ledger_anchor", ledger_anchor),
+            None if ledger_rule is None else text_of("ledger_rule", ledger_rule),
+            (
+                None
+                if ledger_composition is None
+                else text_of("ledger_composition", ledger_composition)
+            ),
+            None if budget_epsilon is None else number_of("budget_epsilon", budget_epsilon),
         )
 
     @property

@@ -144,13 +144,12 @@ class Run:
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:
-    """Read a finished run, of this package or of the program.
+    """Read and check a finished run, of this package or of the program.
 
     Raises:
         FileNotFoundError: the directory holds no finished run.
+        DataLossError: a file is damaged, or contradicts the others; the text names it.
     """
-    import numpy as np  # noqa: PLC0415
-
     folder = Path(path)
     if not (folder / "summary.json").is_file():
         text = (
@@ -158,13 +157,8 @@ def open_run(path: str | os.PathLike[str]) -> Run:
             "that was stopped with resume=True"
         )
         raise FileNotFoundError(text)
-    metrics = (folder / "metrics.jsonl").read_text(encoding="utf-8")
-    return Run(
-        path=folder,
-        model=np.fromfile(folder / "model.f32", dtype="<f4"),
-        summary=json.loads((folder / "summary.json").read_text(encoding="utf-8")),
-        rounds=[json.loads(line) for line in metrics.splitlines()],
-    )
+    model, summary, rounds, _ = _core.read_run(str(folder))
+    return Run(folder, model, json.loads(summary), [json.loads(line) for line in rounds])
 
 
 def _settings(

@@ -617,10 +617,12 @@ def _number(estimate: Mapping[str, Any], key: str) -> float:
 
 
 def open_release(path: str | os.PathLike[str]) -> Release:
-    """Read the answers in a run directory, of this module, of the program or of a live member.
+    """Read and check the answers of a run, of this module, of the program or of a live member.
 
     Raises:
         FileNotFoundError: the directory holds no answers.
+        FailedPreconditionError: the run has not ended.
+        DataLossError: a file was changed; the text names it.
     """
     folder = Path(path)
     if not (folder / "answers.json").is_file():
@@ -628,7 +630,8 @@ def open_release(path: str | os.PathLike[str]) -> Release:
             f"{folder} holds no answers: give the run directory (`out`) of a query that has ended"
         )
         raise FileNotFoundError(text)
-    told = json.loads((folder / "answers.json").read_text(encoding="utf-8"))
+    _, summary, _, found = _core.read_run(str(folder))
+    told = json.loads(found or "{}")
     answers = {}
     for question in told["questions"]:
         estimates = tuple(
@@ -647,5 +650,4 @@ def open_release(path: str | os.PathLike[str]) -> Release:
         answers[question["name"]] = Answer(
             question["name"], question["kind"], estimates, tuple(question["methods"])
         )
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return Release(folder, answers, told["confidence"], summary)
+    return Release(folder, answers, told["confidence"], json.loads(summary))

@@ -62,6 +62,13 @@ def test_a_model_moves_by_the_average_and_noise(tmp_path: Path) -> None:
     np.testing.assert_array_equal(tacet.open_run(run.path).model, run.model)
 
 
+def test_a_changed_model_is_refused(tmp_path: Path) -> None:
+    run = simulate(tmp_path / "run")
+    (run.path / "model.f32").write_bytes(bytes(4 * D))
+    with pytest.raises(tacet.DataLossError, match="is not the model"):
+        tacet.open_run(run.path)
+
+
 def test_an_evaluation_and_a_listener(tmp_path: Path) -> None:
     told: list[dict[str, Any]] = []
     run = simulate(

@@ -129,6 +129,11 @@ def test_answers_are_near_the_truth_with_errors(tmp_path: Path) -> None:
     assert repr(release).endswith("2 answers, epsilon " + str(release.epsilon) + ">")
     again = statistics.open_release(release.path)
     assert again.answers == release.answers
+    written = (release.path / "answers.json").read_text()
+    (release.path / "answers.json").write_text(written.replace('"value": ', '"value": 9', 1))
+    with pytest.raises(tacet.DataLossError, match=r"answers\.json"):
+        statistics.open_release(release.path)
+    (release.path / "answers.json").write_text(written)
     audited = subprocess.run(
         [os.environ["TACET_PROGRAM"], "audit", "write", release.path, "--json"],
         capture_output=True, text=True, check=False,
