@@ -1,5 +1,4 @@
-#include "tacet/config/policy_file.h"
-
+// Policies against agreements: no key of an agreement switches off what a policy demands.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -12,12 +11,16 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "apps/tacet/simulate/configured_learner.h"
 #include "tacet/base/status.h"
 #include "tacet/config/agreement_protection_for_test.h"
-#include "tacet/config/configured_data.h"
+#include "tacet/config/policy_file.h"
+#include "tacet/models/architecture.h"
 
-namespace tacet::config {
+namespace tacet::app::federation {
 namespace {
+
+using namespace config;
 
 using accounting::Unit;
 using base::JsonValue;
@@ -97,24 +100,13 @@ RunConfig ConfigOf(std::string_view toml) {
   return *std::move(config);
 }
 
-// Parameters of the models "mlp" and "logistic" (docs/formats/models.md).
-absl::StatusOr<uint64_t> DimensionOf(const RunConfig& config) {
-  TACET_ASSIGN_OR_RETURN(const ModelInput input, ModelInputOf(config));
-  std::vector<uint64_t> widths = {input.shape.at(0)};
-  if (config.model.name == "mlp") {
-    widths.insert(widths.end(), config.model.hidden.begin(), config.model.hidden.end());
-  }
-  widths.push_back(input.classes);
-  uint64_t dimension = 0;
-  for (size_t i = 0; i + 1 < widths.size(); ++i) dimension += (widths[i] + 1) * widths[i + 1];
-  return dimension;
-}
-
 // The manifest that a coordinator signs for this agreement.
 absl::StatusOr<agreement::Manifest> ManifestOf(const RunConfig& config) {
-  TACET_ASSIGN_OR_RETURN(const uint64_t dimension, DimensionOf(config));
+  TACET_ASSIGN_OR_RETURN(const models::ArchitectureSpec shape,
+                         simulate::ArchitectureSpecOf(config));
+  TACET_ASSIGN_OR_RETURN(const models::Architecture model, models::Architecture::Create(shape));
   agreement::ManifestSpec spec = ManifestSpecOf(config);
-  spec.dimension = dimension;
+  spec.dimension = model.dimension();
   spec.sampling.clients = kMembers;
   spec.members.resize(kMembers);
   return agreement::Manifest::Create(std::move(spec));
@@ -286,4 +278,4 @@ TEST(PolicyFileTest, ColumnsOfATraining) {
 }
 
 }  // namespace
-}  // namespace tacet::config
+}  // namespace tacet::app::federation
