@@ -57,8 +57,9 @@ def seal_speed(program: str) -> dict[str, Any]:
     times: dict[str, list[float]] = {"cpp_ms": [], "array_ms": []}
     module: Any = None
     if importlib.util.find_spec("torch") is not None:
-        import tacet.torch  # noqa: PLC0415
         import torch  # noqa: PLC0415
+
+        import tacet.torch  # noqa: PLC0415
 
         module = torch.nn.Sequential(
             torch.nn.Conv2d(1, 128, 5), torch.nn.Conv2d(128, 64, 3),

@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 import pytest
+
 from tacet.site import Site, enrol
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "flower"

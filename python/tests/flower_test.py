@@ -21,6 +21,7 @@ from flwr.server.workflow import DefaultWorkflow, SecAggPlusWorkflow
 from flwr.server.workflow.constant import MAIN_PARAMS_RECORD
 from flwr.serverapp import ServerApp
 from flwr.superlink.grid import InMemoryGrid
+
 from tacet.flower import TacetWorkflow, tacet_mod
 from tacet.flower_threads import run_in_threads
 from tacet.site import Site, enrol

@@ -9,6 +9,7 @@ from nvflare.apis.event_type import EventType
 from nvflare.apis.executor import Executor
 from nvflare.apis.filter import Filter
 from nvflare.apis.fl_constant import FLContextKey
+
 from tacet.nvflare import TacetAggregator
 
 INITIAL = {"layer.bias": np.full(5, 0.25, np.float32), "layer.weight": np.zeros((3, 2), np.float32)}

@@ -23,6 +23,7 @@ from nvflare.app_common.workflows.scatter_and_gather import ScatterAndGather
 from nvflare.job_config.api import FedJob
 from nvflare.job_config.defs import FilterType
 from nvflare_parts import INITIAL, NoModel, RecordingAggregator, Steps, trained_by
+
 from tacet.nvflare import TacetAggregator, TacetModelFilter, TacetSealFilter
 from tacet.relay import Relay
 from tacet.requests import APPLY, SEAL

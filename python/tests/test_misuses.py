@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import DIMENSION, Round
-from tacet.sklearn import FederatedClassifier
 
 import tacet
 from tacet import secagg, statistics
+from tacet.sklearn import FederatedClassifier
 
 D = 50
 WEAK = tacet.Privacy(noise_multiplier=2.0, delta=1e-3)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tacet.owners import owner_numbers
 
 import tacet
+from tacet.owners import owner_numbers
 
 
 class Tensor:

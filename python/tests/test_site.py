@@ -13,15 +13,15 @@ import time
 
 import numpy as np
 import pytest
-from tacet.outcome import Outcome
-from tacet.relay import Relay
-from tacet.requests import APPLY, SEAL, UNMASK, answer, receive, reply_fields
-from tacet.site import Site, enrol
-from tacet.terms import Terms
 
 import tacet
 from tacet import key_files
+from tacet.outcome import Outcome
+from tacet.relay import Relay
+from tacet.requests import APPLY, SEAL, UNMASK, answer, receive, reply_fields
 from tacet.secagg import Aggregator, AttemptId, EpochKey, MemberKey
+from tacet.site import Site, enrol
+from tacet.terms import Terms
 
 INITIAL = [np.zeros((2, 3), np.float32), np.zeros(4, np.float32)]
 OPTIONS = {"rounds": 2, "noise_multiplier": 2, "min_participants": 3, "spare_attempts": 2}

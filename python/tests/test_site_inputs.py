@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tacet.site import Site, enrol
-from tacet.terms import Terms
 
 import tacet
 from tacet.secagg import EpochKey
+from tacet.site import Site, enrol
+from tacet.terms import Terms
 
 INITIAL = [np.zeros((2, 3), np.float32), np.zeros(4, np.float32)]
 OPTIONS: dict[str, Any] = {"rounds": 2, "noise_multiplier": 2, "min_participants": 2}

@@ -13,9 +13,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
-from tacet.sklearn import FederatedClassifier
 
 import tacet
+from tacet.sklearn import FederatedClassifier
 
 PRIVACY = tacet.Privacy(target_epsilon=10, delta=1e-3, clip_norm=1.0)
 

@@ -14,10 +14,10 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-import tacet.torch
 import torch
 
 import tacet
+import tacet.torch
 
 LOSS = torch.nn.CrossEntropyLoss()
 BAGS = (1, 2, 20, 200)

@@ -11,10 +11,10 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-import tacet.torch
 import torch
 
 import tacet
+import tacet.torch
 
 LOSS = torch.nn.CrossEntropyLoss()
 HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import tacet.torch
 import torch
 from live_federation import LiveFederation
 
 import tacet
+import tacet.torch
 
 LOSS = torch.nn.CrossEntropyLoss()
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tacet.torch
 import torch
 from live_federation import LiveFederation
 
 import tacet
+import tacet.torch
 
 
 def small_net() -> torch.nn.Module:
