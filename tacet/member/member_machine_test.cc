@@ -9,6 +9,8 @@
 namespace tacet::member {
 namespace {
 
+TEST(MemberMachineTest, FewSequencesKeepTheInvariants) { testing::RunSequences(0, 300); }
+
 TEST(MemberMachineTest, TwentyThousandSequencesKeepTheInvariants) {
   testing::RunSequences(0, 20'000);
 }
