@@ -131,6 +131,8 @@ class HashGuesser {
         if (Holds(crypto::HmacSha256(key, {labelled}))) return "HMAC-SHA256 under a known key";
       }
     }
+    // A checksum of zeros is a count and eight zeros, which any bytes may have: it says nothing.
+    if (std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; })) return std::nullopt;
     base::ByteWriter sums;
     for (const uint64_t word : secagg::Checksum(bytes)) sums.U64(word);
     if (Holds(sums.bytes())) return "checksum";

@@ -65,13 +65,15 @@ absl::StatusOr<std::optional<LedgerAnchor>> ReadAnchor(const fs::path& path) {
   return base::DataLoss("{} is damaged: {}", path.string(), base::Message(anchor.status()));
 }
 
-// Anchors without their ledger: OK when none knows of a charge (making the ledger was interrupted).
+// Anchors of a ledger that was not there: OK when none knows of a charge (making the ledger was
+// interrupted), or when the ledger is there by now (it was made, and charged, meanwhile).
 absl::Status CheckNothingMissed(const LedgerPlace& place) {
   std::vector<fs::path> anchors = place.more_anchors;
   anchors.push_back(AnchorPath(place.path));
   for (const fs::path& path : anchors) {
     const absl::StatusOr<std::optional<LedgerAnchor>> anchor = ReadAnchor(path);
     if (anchor.ok() && (!anchor->has_value() || (*anchor)->count == 0)) continue;
+    if (std::error_code error; fs::exists(place.path, error)) return absl::OkStatus();
     return base::DataLoss(
         "there is no ledger {}, but its anchor {} {}: put the ledger back from a copy that is not "
         "older; do not begin a new one over this population with the whole budget",
