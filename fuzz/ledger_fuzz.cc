@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <span>
 
+#include "tacet/ledger/memory_ledger_for_test.h"
 #include "tacet/ledger/privacy_ledger.h"
-#include "tacet/ledger/testing/memory_ledger.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;

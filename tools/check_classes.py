@@ -176,8 +176,8 @@ def count(said):
 
 
 def is_test(path):
-    return (path.stem.endswith("_test") or path.stem.endswith("_for_test") or
-            "testing" in path.parts or "fixtures" in path.parts or "tests" in path.parts)
+    return (path.stem.endswith(("_test", "_for_test")) or
+            "fixtures" in path.parts or "tests" in path.parts)
 
 
 def check(root):

@@ -126,6 +126,9 @@ ONCE = {
     "prometheus-cpp": ("prometheus/",),
 }
 
+# Besides tests: what else may include a helper of tests, x_for_test.h.
+HELPERS_ALLOWED = {"fuzz", "tacet/he/constant_time_check.cc"}
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
 LINK = re.compile(r"tacet_library\(\s*(\w+)(.*?)\)", re.DOTALL)
 
@@ -166,10 +169,13 @@ def check_file(root, path, users_of_once):
     relative = path.relative_to(root)
     text = path.read_text(encoding="utf-8")
     top = relative.parts[0]
-    is_test = top == "tests" or path.stem.endswith("_test")
+    is_test = top == "tests" or path.stem.endswith(("_test", "_for_test"))
     for match in INCLUDE.finditer(text):
         quote, name = match.groups()
         where = f"{relative}:{text.count(chr(10), 0, match.start(2)) + 1}"
+        if name.endswith("_for_test.h") and not (is_test or top in HELPERS_ALLOWED
+                                                 or str(relative) in HELPERS_ALLOWED):
+            yield f"{where}: only tests may include {name}"
         for library, prefixes in ONCE.items():
             if name.startswith(prefixes) and not is_test:
                 users_of_once[library].add(str(relative))

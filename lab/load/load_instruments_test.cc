@@ -9,11 +9,11 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/member/member_state_contract_for_test.h"
 #include "tacet/member/memory_member_state.h"
-#include "tacet/member/testing/member_state_contract.h"
-#include "tacet/member/testing/memory_node_log.h"
+#include "tacet/member/memory_node_log_for_test.h"
 #include "tacet/protocol/member_request.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 
 namespace tacet::app::load {
 namespace {

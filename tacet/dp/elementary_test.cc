@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/crypto/seeded_random.h"
-#include "tacet/dp/testing/reference.h"
+#include "tacet/dp/reference_for_test.h"
 #include "tacet/dp/uniform.h"
 
 namespace tacet::dp {

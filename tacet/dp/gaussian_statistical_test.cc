@@ -1,4 +1,4 @@
-// Each comparison: false alarm below 1e-11 (testing/statistics.h). Power, with 2^23 draws: a mean
+// Each comparison: false alarm below 1e-11 (statistics_for_test.h). Power, with 2^23 draws: a mean
 // off by 0.005, a variance off by 0.7 %, a mass beyond 3.654 off by 30 %, a correlation of 0.005
 // within a pair, a distribution function off by 0.0025 anywhere, or 4096 equally probable cells
 // off by 2.5 % each are noticed with probability above 0.999.
@@ -9,7 +9,7 @@
 
 #include "tacet/crypto/random.h"
 #include "tacet/dp/gaussian.h"
-#include "tacet/dp/testing/statistics.h"
+#include "tacet/dp/statistics_for_test.h"
 
 namespace tacet::dp {
 namespace {

@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/testing/kernel_versions.h"
+#include "tacet/base/kernel_versions_for_test.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/clip.h"
 #include "tacet/dp/gaussian.h"

@@ -1,4 +1,4 @@
-// Each comparison: false alarm below 1e-11 (testing/statistics.h); power beside each test.
+// Each comparison: false alarm below 1e-11 (statistics_for_test.h); power beside each test.
 #include <cmath>
 #include <vector>
 
@@ -7,7 +7,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/dp/mechanism_plan.h"
 #include "tacet/dp/poisson_quantizer.h"
-#include "tacet/dp/testing/statistics.h"
+#include "tacet/dp/statistics_for_test.h"
 
 namespace tacet::dp {
 namespace {

@@ -6,9 +6,9 @@
 #include "gtest/gtest.h"
 
 #include "tacet/crypto/random.h"
+#include "tacet/dp/acceptance_points_for_test.h"
 #include "tacet/dp/poisson.h"
-#include "tacet/dp/testing/acceptance_points.h"
-#include "tacet/dp/testing/statistics.h"
+#include "tacet/dp/statistics_for_test.h"
 
 namespace tacet::dp {
 namespace {

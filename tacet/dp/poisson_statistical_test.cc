@@ -1,4 +1,4 @@
-// Each comparison: false alarm below 1e-11 (testing/statistics.h). Power, with 1e6 draws: a mean
+// Each comparison: false alarm below 1e-11 (statistics_for_test.h). Power, with 1e6 draws: a mean
 // off by 0.011 standard deviations, a variance off by 1.6 %, or about a hundred cells off by 4 %
 // each are noticed with probability above 0.999.
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "tacet/crypto/random.h"
 #include "tacet/dp/poisson.h"
-#include "tacet/dp/testing/statistics.h"
+#include "tacet/dp/statistics_for_test.h"
 
 namespace tacet::dp {
 namespace {

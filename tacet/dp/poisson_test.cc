@@ -10,11 +10,11 @@
 #include "gtest/gtest.h"
 
 #include "tacet/crypto/seeded_random.h"
+#include "tacet/dp/acceptance_points_for_test.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/kernels.h"
 #include "tacet/dp/poisson_trial.h"
-#include "tacet/dp/testing/acceptance_points.h"
-#include "tacet/dp/testing/reference.h"
+#include "tacet/dp/reference_for_test.h"
 
 namespace tacet::dp {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/dp/testing/statistics.h"
+#include "tacet/dp/statistics_for_test.h"
 
 namespace tacet::dp {
 namespace {

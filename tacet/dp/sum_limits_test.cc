@@ -9,8 +9,8 @@
 #include "boost/math/distributions/poisson.hpp"
 #include "gtest/gtest.h"
 
+#include "tacet/dp/statistics_for_test.h"
 #include "tacet/dp/sum_bound.h"
-#include "tacet/dp/testing/statistics.h"
 
 namespace tacet::dp {
 namespace {

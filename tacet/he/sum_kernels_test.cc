@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/testing/kernel_versions.h"
+#include "tacet/base/kernel_versions_for_test.h"
 #include "tacet/crypto/random.h"
 
 namespace tacet::he {

@@ -9,9 +9,9 @@
 
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/host/log_for_test.h"
-#include "tacet/protocol/testing/small_federation.h"
-#include "tacet/server/testing/initial_attestations.h"
-#include "tacet/server/testing/memory_server_store.h"
+#include "tacet/protocol/small_federation_for_test.h"
+#include "tacet/server/initial_attestations_for_test.h"
+#include "tacet/server/memory_server_store_for_test.h"
 
 namespace tacet::host {
 namespace {

@@ -9,7 +9,7 @@
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/host/log_for_test.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 
 namespace tacet::host {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/host/log_for_test.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 
 namespace tacet::host {
 namespace {

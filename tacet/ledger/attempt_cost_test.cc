@@ -2,8 +2,8 @@
 
 #include "gtest/gtest.h"
 
+#include "tacet/ledger/memory_ledger_for_test.h"
 #include "tacet/ledger/privacy_ledger.h"
-#include "tacet/ledger/testing/memory_ledger.h"
 
 namespace tacet::ledger {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/ledger/ledger_recovery.h"
-#include "tacet/ledger/testing/memory_ledger.h"
+#include "tacet/ledger/memory_ledger_for_test.h"
 
 namespace tacet::ledger {
 namespace {

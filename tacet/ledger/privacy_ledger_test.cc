@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/ledger/testing/memory_ledger.h"
+#include "tacet/ledger/memory_ledger_for_test.h"
 
 namespace tacet::ledger {
 namespace {

@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 
 namespace tacet::member {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/member/testing/machine_world.h"
+#include "tacet/member/machine_world_for_test.h"
 
 namespace tacet::member {
 namespace {

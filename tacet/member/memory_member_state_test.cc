@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/member/testing/member_state_contract.h"
+#include "tacet/member/member_state_contract_for_test.h"
 
 namespace tacet::member {
 namespace testing {

@@ -1,7 +1,5 @@
 // Every opening of an epoch by a committee of at most five seats, of which one may be corrupt (of
 // five two), under a server that lies: the invariants of docs/design/opening.md.
-#include "tacet/member/testing/opening_model.h"
-
 #include <optional>
 #include <string>
 
@@ -9,8 +7,9 @@
 #include "gtest/gtest.h"
 
 #include "tacet/he/key_sharing.h"
+#include "tacet/member/opening_model_for_test.h"
 #include "tacet/protocol/attestation.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 
 namespace tacet::member {
 namespace {

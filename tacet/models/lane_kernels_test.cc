@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/testing/kernel_versions.h"
+#include "tacet/base/kernel_versions_for_test.h"
 
 namespace tacet::models::lanes {
 namespace {

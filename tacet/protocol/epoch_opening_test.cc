@@ -7,7 +7,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/protocol/attestation.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 
 namespace tacet::protocol {
 namespace {

@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/testing/kernel_versions.h"
+#include "tacet/base/kernel_versions_for_test.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/ring/ntt.h"

@@ -10,7 +10,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
-#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/small_round_for_test.h"
 
 namespace tacet::secagg {
 namespace {

@@ -4,7 +4,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/small_round_for_test.h"
 
 namespace tacet::secagg {
 namespace {

@@ -1,5 +1,5 @@
 // Distinguishing game between a coalition and two honest members, on closed rounds of real uploads
-// (testing/coalition.h): a coin decides which of the two sends +x, and which -x. The sum of both
+// (coalition_for_test.h): a coin decides which of the two sends +x, and which -x. The sum of both
 // does not depend on the coin. Check rows play a game of their own, in which the coalition is also
 // told both honest members' one-time keys, and guesses which of them has which.
 #include <array>
@@ -14,7 +14,7 @@
 
 #include "tacet/base/test_size_for_test.h"
 #include "tacet/crypto/random.h"
-#include "tacet/secagg/testing/coalition.h"
+#include "tacet/secagg/coalition_for_test.h"
 
 namespace tacet::secagg {
 namespace {

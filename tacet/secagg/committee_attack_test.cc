@@ -11,7 +11,7 @@
 #include "tacet/he/truncated_planes.h"
 #include "tacet/ring/modulus.h"
 #include "tacet/secagg/closed_round.h"
-#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/vote.h"
 

@@ -18,7 +18,7 @@
 #include "tacet/crypto/hash.h"
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
-#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/unmask_share.h"
 
 namespace tacet::secagg {

@@ -1,12 +1,12 @@
 // Lattice reduction on all that a coalition holds: the server, the epoch key, members and seats.
 // Three words of a MAC are equations in the counts of one upload, which are small. A party
-// that reads the words solves them (testing/lattice.h).
+// that reads the words solves them (lattice_for_test.h).
 #include <cstdint>
 #include <vector>
 
 #include "gtest/gtest.h"
 
-#include "tacet/secagg/testing/coalition.h"
+#include "tacet/secagg/coalition_for_test.h"
 
 namespace tacet::secagg {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/secagg/aggregator.h"
-#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/small_round_for_test.h"
 
 namespace tacet::secagg {
 namespace {

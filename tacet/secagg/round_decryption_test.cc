@@ -6,7 +6,7 @@
 #include "tacet/base/status.h"
 #include "tacet/dp/sum_limits.h"
 #include "tacet/secagg/closed_round.h"
-#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/vote.h"
 
 namespace tacet::secagg {

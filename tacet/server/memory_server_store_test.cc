@@ -1,12 +1,11 @@
-#include "tacet/server/testing/memory_server_store.h"
-
 #include <vector>
 
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tacet/server/testing/blob_store_contract.h"
-#include "tacet/server/testing/server_store_contract.h"
+#include "tacet/server/blob_store_contract_for_test.h"
+#include "tacet/server/memory_server_store_for_test.h"
+#include "tacet/server/server_store_contract_for_test.h"
 
 namespace tacet::server {
 namespace {

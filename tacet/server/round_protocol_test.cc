@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/base/test_size_for_test.h"
-#include "tacet/server/testing/random_rounds.h"
+#include "tacet/server/random_rounds_for_test.h"
 
 namespace tacet::server {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/base/status.h"
-#include "tacet/server/testing/round_server_fixture.h"
+#include "tacet/server/round_server_for_test.h"
 
 namespace tacet::server {
 namespace {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/server/testing/round_server_fixture.h"
+#include "tacet/server/round_server_for_test.h"
 
 namespace {
 std::atomic<int> verified = 0;  // signatures, in this process

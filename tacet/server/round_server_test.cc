@@ -12,7 +12,7 @@
 #include "tacet/crypto/hash.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/secagg/unmask_share.h"
-#include "tacet/server/testing/round_server_fixture.h"
+#include "tacet/server/round_server_for_test.h"
 
 namespace tacet::server {
 namespace {

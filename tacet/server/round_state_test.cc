@@ -9,11 +9,11 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
+#include "tacet/server/memory_server_store_for_test.h"
 #include "tacet/server/round_protocol.h"
 #include "tacet/server/round_steps.h"
 #include "tacet/server/round_store.h"
-#include "tacet/server/testing/memory_server_store.h"
 
 namespace tacet::server {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
-#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/upload.h"
-#include "tacet/server/testing/round_server_fixture.h"
+#include "tacet/server/round_server_for_test.h"
 
 namespace tacet::server {
 namespace {

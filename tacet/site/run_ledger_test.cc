@@ -7,7 +7,7 @@
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/ledger/attempt_cost.h"
 #include "tacet/ledger/ledger_in_memory.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/storage/file/disk_for_test.h"
 
 namespace tacet::site {

@@ -20,7 +20,7 @@
 
 #include "tacet/base/test_size_for_test.h"
 #include "tests/integration/federation_for_test.h"
-#include "tests/live/hash_guesser.h"
+#include "tests/live/hash_guesser_for_test.h"
 
 namespace tacet::app {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/simulation/simulation.h"
-#include "tests/integration/simulation_fixture_for_test.h"
+#include "tests/integration/lying_channel_for_test.h"
 
 namespace tacet::simulation {
 namespace {

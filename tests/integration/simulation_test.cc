@@ -22,7 +22,7 @@
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/run_directory.h"
 #include "tacet/training/learner.h"
-#include "tests/integration/simulation_fixture_for_test.h"
+#include "tests/integration/lying_channel_for_test.h"
 
 namespace tacet::simulation {
 namespace {

@@ -12,8 +12,8 @@
 #include "gtest/gtest.h"
 
 #include "tacet/he/aggregation.h"
-#include "tacet/secagg/testing/small_round.h"
-#include "tests/live/live_federation.h"
+#include "tacet/secagg/small_round_for_test.h"
+#include "tests/live/live_members_for_test.h"
 
 namespace tacet::live {
 namespace {

@@ -12,7 +12,7 @@
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/agreement/cohort.h"
 #include "tacet/ledger/attempt_cost.h"
-#include "tests/live/live_federation.h"
+#include "tests/live/live_members_for_test.h"
 
 namespace tacet::live::testing {
 namespace {

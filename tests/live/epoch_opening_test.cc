@@ -14,8 +14,8 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
-#include "tests/live/changing_federation.h"
-#include "tests/live/opening_fixture.h"
+#include "tests/live/changing_federation_for_test.h"
+#include "tests/live/opening_for_test.h"
 
 namespace tacet {
 namespace {

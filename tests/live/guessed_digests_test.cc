@@ -7,9 +7,9 @@
 #include "gtest/gtest.h"
 
 #include "tacet/protocol/checkpoint.h"
-#include "tests/live/changing_federation.h"
-#include "tests/live/hash_guesser.h"
-#include "tests/live/live_federation.h"
+#include "tests/live/changing_federation_for_test.h"
+#include "tests/live/hash_guesser_for_test.h"
+#include "tests/live/live_members_for_test.h"
 
 namespace tacet::live::testing {
 namespace {

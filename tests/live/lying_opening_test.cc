@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/base/status.h"
-#include "tests/live/opening_fixture.h"
+#include "tests/live/opening_for_test.h"
 
 namespace tacet {
 namespace {

@@ -18,7 +18,7 @@
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/secagg/vote.h"
-#include "tests/live/live_federation.h"
+#include "tests/live/live_members_for_test.h"
 
 namespace tacet::live {
 namespace {

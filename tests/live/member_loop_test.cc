@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tests/live/live_federation.h"
+#include "tests/live/live_members_for_test.h"
 
 namespace tacet::live {
 namespace {

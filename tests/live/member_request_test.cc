@@ -8,11 +8,11 @@
 #include "tacet/base/status.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/secagg/unmask_share.h"
+#include "tacet/server/initial_attestations_for_test.h"
+#include "tacet/server/memory_server_store_for_test.h"
 #include "tacet/server/request_handler.h"
-#include "tacet/server/testing/initial_attestations.h"
-#include "tacet/server/testing/memory_server_store.h"
 
 namespace tacet::live {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/member/attestors.h"
-#include "tests/live/live_federation.h"
+#include "tests/live/live_members_for_test.h"
 
 namespace tacet::live {
 namespace {

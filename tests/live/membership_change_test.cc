@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/base/status.h"
-#include "tests/live/changing_federation.h"
+#include "tests/live/changing_federation_for_test.h"
 
 namespace tacet {
 namespace {

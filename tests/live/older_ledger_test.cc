@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
-#include "tests/live/live_federation.h"
+#include "tests/live/live_members_for_test.h"
 
 namespace tacet::live::testing {
 namespace {

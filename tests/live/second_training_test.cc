@@ -13,7 +13,7 @@
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/pair_masks.h"
-#include "tests/live/changing_federation.h"
+#include "tests/live/changing_federation_for_test.h"
 
 namespace tacet {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/policy/permission.h"
-#include "tests/live/live_federation.h"
+#include "tests/live/live_members_for_test.h"
 
 namespace tacet::live::testing {
 namespace {

@@ -21,7 +21,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/server/testing/blob_store_contract.h"
+#include "tacet/server/blob_store_contract_for_test.h"
 #include "tacet/storage/file/disk_for_test.h"
 
 namespace tacet::storage::file {

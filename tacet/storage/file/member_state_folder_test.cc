@@ -13,7 +13,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/member/testing/member_state_contract.h"
+#include "tacet/member/member_state_contract_for_test.h"
 #include "tacet/storage/file/disk_for_test.h"
 #include "tacet/storage/file/forked_lock_for_test.h"
 

@@ -12,7 +12,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
-#include "tacet/server/testing/server_store_contract.h"
+#include "tacet/server/server_store_contract_for_test.h"
 #include "tacet/storage/postgres/postgres_for_test.h"
 
 namespace tacet::storage::postgres {

@@ -19,7 +19,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/server/testing/server_store_contract.h"
+#include "tacet/server/server_store_contract_for_test.h"
 
 namespace tacet::storage::sqlite {
 namespace {

@@ -15,10 +15,10 @@
 #include "tacet/base/unix_clock.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/member/remote_server.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
+#include "tacet/server/initial_attestations_for_test.h"
+#include "tacet/server/memory_server_store_for_test.h"
 #include "tacet/server/request_handler.h"
-#include "tacet/server/testing/initial_attestations.h"
-#include "tacet/server/testing/memory_server_store.h"
 #include "tacet/transport/https/https_server.h"
 #include "tacet/transport/https/https_wire.h"
 

@@ -4,8 +4,8 @@
 // send zeros. The coalition has the server, the epoch key and two members on two seats: c = K_min -
 // 2 and f = 2 of 5. It sees every upload, the answers and the check rows of all seats, and guesses
 // which honest member sent which.
-#ifndef TACET_SECAGG_TESTING_COALITION_H_
-#define TACET_SECAGG_TESTING_COALITION_H_
+#ifndef TACET_SECAGG_COALITION_FOR_TEST_H_
+#define TACET_SECAGG_COALITION_FOR_TEST_H_
 
 #include <algorithm>
 #include <array>
@@ -23,9 +23,9 @@
 #include "tacet/he/homomorphic_mac.h"
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
-#include "tacet/secagg/testing/lattice.h"
-#include "tacet/secagg/testing/noise_law.h"
-#include "tacet/secagg/testing/small_round.h"
+#include "tacet/secagg/lattice_for_test.h"
+#include "tacet/secagg/noise_law_for_test.h"
+#include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
 
@@ -496,4 +496,4 @@ inline bool GuessByWraps(const he::HomomorphicMacKey& mac, const GameSpec& spec,
 
 }  // namespace tacet::secagg::testing
 
-#endif  // TACET_SECAGG_TESTING_COALITION_H_
+#endif  // TACET_SECAGG_COALITION_FOR_TEST_H_

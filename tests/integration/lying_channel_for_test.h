@@ -1,6 +1,6 @@
 // A simulation's store, data and channel, and a channel that lies, for tests of whole simulations.
-#ifndef TACET_TESTS_INTEGRATION_SIMULATION_FIXTURE_FOR_TEST_H_
-#define TACET_TESTS_INTEGRATION_SIMULATION_FIXTURE_FOR_TEST_H_
+#ifndef TACET_TESTS_INTEGRATION_LYING_CHANNEL_FOR_TEST_H_
+#define TACET_TESTS_INTEGRATION_LYING_CHANNEL_FOR_TEST_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -76,4 +76,4 @@ class SimulationTest : public ::testing::Test {
 
 }  // namespace tacet::simulation
 
-#endif  // TACET_TESTS_INTEGRATION_SIMULATION_FIXTURE_FOR_TEST_H_
+#endif  // TACET_TESTS_INTEGRATION_LYING_CHANNEL_FOR_TEST_H_

@@ -1,7 +1,7 @@
 // A live federation in one process whose members change from epoch to epoch: the server and the
 // sites keep their state, and take the manifest of the next epoch one after the other.
-#ifndef TESTS_LIVE_CHANGING_FEDERATION_H_
-#define TESTS_LIVE_CHANGING_FEDERATION_H_
+#ifndef TACET_TESTS_LIVE_CHANGING_FEDERATION_FOR_TEST_H_
+#define TACET_TESTS_LIVE_CHANGING_FEDERATION_FOR_TEST_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 #include "tacet/agreement/epoch_chain.h"
 #include "tacet/protocol/epoch_opening.h"
-#include "tests/live/live_federation.h"
+#include "tests/live/live_members_for_test.h"
 
 namespace tacet::live::testing {
 
@@ -416,4 +416,4 @@ class ChangingFederation {
 
 }  // namespace tacet::live::testing
 
-#endif  // TESTS_LIVE_CHANGING_FEDERATION_H_
+#endif  // TACET_TESTS_LIVE_CHANGING_FEDERATION_FOR_TEST_H_

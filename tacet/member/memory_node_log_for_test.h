@@ -1,6 +1,6 @@
 // Node log in memory, for tests.
-#ifndef TACET_MEMBER_TESTING_MEMORY_NODE_LOG_H_
-#define TACET_MEMBER_TESTING_MEMORY_NODE_LOG_H_
+#ifndef TACET_MEMBER_MEMORY_NODE_LOG_FOR_TEST_H_
+#define TACET_MEMBER_MEMORY_NODE_LOG_FOR_TEST_H_
 
 #include <algorithm>
 #include <string_view>
@@ -28,4 +28,4 @@ class MemoryNodeLog final : public NodeLog {
 
 }  // namespace tacet::member::testing
 
-#endif  // TACET_MEMBER_TESTING_MEMORY_NODE_LOG_H_
+#endif  // TACET_MEMBER_MEMORY_NODE_LOG_FOR_TEST_H_

@@ -1,6 +1,6 @@
 // Laws of one member's noise in whole counts, for games with members that draw it themselves.
-#ifndef TACET_SECAGG_TESTING_NOISE_LAW_H_
-#define TACET_SECAGG_TESTING_NOISE_LAW_H_
+#ifndef TACET_SECAGG_NOISE_LAW_FOR_TEST_H_
+#define TACET_SECAGG_NOISE_LAW_FOR_TEST_H_
 
 #include <algorithm>
 #include <cmath>
@@ -73,4 +73,4 @@ class NoiseLaw {
 
 }  // namespace tacet::secagg::testing
 
-#endif  // TACET_SECAGG_TESTING_NOISE_LAW_H_
+#endif  // TACET_SECAGG_NOISE_LAW_FOR_TEST_H_

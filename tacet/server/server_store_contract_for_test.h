@@ -1,8 +1,8 @@
 // Contract tests of every ServerStore, one test for each sentence of its comments. A `Backend` has
 // `store()`, of a new, empty store, and `Reopen()`, after which `store()` holds what a new process
 // would find.
-#ifndef TACET_SERVER_TESTING_SERVER_STORE_CONTRACT_H_
-#define TACET_SERVER_TESTING_SERVER_STORE_CONTRACT_H_
+#ifndef TACET_SERVER_SERVER_STORE_CONTRACT_FOR_TEST_H_
+#define TACET_SERVER_SERVER_STORE_CONTRACT_FOR_TEST_H_
 
 #include <algorithm>
 #include <atomic>
@@ -499,4 +499,4 @@ REGISTER_TYPED_TEST_SUITE_P(
 
 }  // namespace tacet::server
 
-#endif  // TACET_SERVER_TESTING_SERVER_STORE_CONTRACT_H_
+#endif  // TACET_SERVER_SERVER_STORE_CONTRACT_FOR_TEST_H_

@@ -1,6 +1,6 @@
 // Helpers for tests that compare every version of a table of kernels with its scalar oracle.
-#ifndef TACET_BASE_TESTING_KERNEL_VERSIONS_H_
-#define TACET_BASE_TESTING_KERNEL_VERSIONS_H_
+#ifndef TACET_BASE_KERNEL_VERSIONS_FOR_TEST_H_
+#define TACET_BASE_KERNEL_VERSIONS_FOR_TEST_H_
 
 #include <algorithm>
 #include <ostream>
@@ -53,4 +53,4 @@ class KernelVersionTest : public testing::TestWithParam<Target> {
 
 }  // namespace tacet::base
 
-#endif  // TACET_BASE_TESTING_KERNEL_VERSIONS_H_
+#endif  // TACET_BASE_KERNEL_VERSIONS_FOR_TEST_H_

@@ -1,7 +1,7 @@
 // Random sequences of events for the rounds' protocol, with the invariants of
 // docs/design/round-states.md checked after every step. The numbers I1, I2, ... are that page's.
-#ifndef TACET_SERVER_TESTING_RANDOM_ROUNDS_H_
-#define TACET_SERVER_TESTING_RANDOM_ROUNDS_H_
+#ifndef TACET_SERVER_RANDOM_ROUNDS_FOR_TEST_H_
+#define TACET_SERVER_RANDOM_ROUNDS_FOR_TEST_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -18,17 +18,17 @@
 #include "gtest/gtest.h"
 
 #include "tacet/protocol/encrypted_checkpoint.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/server/gathering.h"
+#include "tacet/server/memory_server_store_for_test.h"
 #include "tacet/server/round_answers.h"
 #include "tacet/server/round_objects.h"
 #include "tacet/server/round_protocol.h"
 #include "tacet/server/round_store.h"
 #include "tacet/server/server_store_rules.h"
-#include "tacet/server/testing/memory_server_store.h"
 
 namespace tacet::server::testing {
 
@@ -843,4 +843,4 @@ class RandomRounds {
 
 }  // namespace tacet::server::testing
 
-#endif  // TACET_SERVER_TESTING_RANDOM_ROUNDS_H_
+#endif  // TACET_SERVER_RANDOM_ROUNDS_FOR_TEST_H_

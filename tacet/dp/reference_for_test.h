@@ -1,6 +1,6 @@
 // 200-bit references for the arithmetic of the samplers. Tests only.
-#ifndef TACET_DP_TESTING_REFERENCE_H_
-#define TACET_DP_TESTING_REFERENCE_H_
+#ifndef TACET_DP_REFERENCE_FOR_TEST_H_
+#define TACET_DP_REFERENCE_FOR_TEST_H_
 
 #include <boost/math/special_functions/bernoulli.hpp>
 #include <boost/multiprecision/cpp_bin_float.hpp>
@@ -47,4 +47,4 @@ inline Real ReferenceLogAcceptance(double rate, double k, double normal) {
 
 }  // namespace tacet::dp::testing
 
-#endif  // TACET_DP_TESTING_REFERENCE_H_
+#endif  // TACET_DP_REFERENCE_FOR_TEST_H_

@@ -1,8 +1,8 @@
 // Attestations of the model with which a training begins, which a server needs before round 0.
-#ifndef TACET_SERVER_TESTING_INITIAL_ATTESTATIONS_H_
-#define TACET_SERVER_TESTING_INITIAL_ATTESTATIONS_H_
+#ifndef TACET_SERVER_INITIAL_ATTESTATIONS_FOR_TEST_H_
+#define TACET_SERVER_INITIAL_ATTESTATIONS_FOR_TEST_H_
 
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/server/round_server.h"
 
 namespace tacet::server::testing {
@@ -21,4 +21,4 @@ inline void AttestInitialModel(RoundServer& server,
 
 }  // namespace tacet::server::testing
 
-#endif  // TACET_SERVER_TESTING_INITIAL_ATTESTATIONS_H_
+#endif  // TACET_SERVER_INITIAL_ATTESTATIONS_FOR_TEST_H_

@@ -1,7 +1,7 @@
 // Ledger in memory, for tests: holds the bytes that a file would hold, and may be open several
 // times.
-#ifndef TACET_LEDGER_TESTING_MEMORY_LEDGER_H_
-#define TACET_LEDGER_TESTING_MEMORY_LEDGER_H_
+#ifndef TACET_LEDGER_MEMORY_LEDGER_FOR_TEST_H_
+#define TACET_LEDGER_MEMORY_LEDGER_FOR_TEST_H_
 
 #include <memory>
 #include <span>
@@ -66,4 +66,4 @@ inline absl::StatusOr<OpenedLedger> OpenMemoryLedger(MemoryLedger& memory) {
 
 }  // namespace tacet::ledger::testing
 
-#endif  // TACET_LEDGER_TESTING_MEMORY_LEDGER_H_
+#endif  // TACET_LEDGER_MEMORY_LEDGER_FOR_TEST_H_

@@ -1,7 +1,7 @@
 // A federation at the opening of an epoch, with a server that may lie. The committee of five
 // tolerates two corrupt seats; four votes open an epoch.
-#ifndef TESTS_LIVE_OPENING_FIXTURE_H_
-#define TESTS_LIVE_OPENING_FIXTURE_H_
+#ifndef TACET_TESTS_LIVE_OPENING_FOR_TEST_H_
+#define TACET_TESTS_LIVE_OPENING_FOR_TEST_H_
 
 #include <optional>
 #include <utility>
@@ -12,7 +12,7 @@
 
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
-#include "tests/live/changing_federation.h"
+#include "tests/live/changing_federation_for_test.h"
 
 namespace tacet::live::testing {
 
@@ -116,4 +116,4 @@ class OpeningFixture : public ::testing::Test {
 
 }  // namespace tacet::live::testing
 
-#endif  // TESTS_LIVE_OPENING_FIXTURE_H_
+#endif  // TACET_TESTS_LIVE_OPENING_FOR_TEST_H_

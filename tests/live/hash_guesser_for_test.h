@@ -1,6 +1,6 @@
 // Attack on digests: hashes of guesses, looked for in all bytes that the attacker holds.
-#ifndef TESTS_LIVE_HASH_GUESSER_H_
-#define TESTS_LIVE_HASH_GUESSER_H_
+#ifndef TACET_TESTS_LIVE_HASH_GUESSER_FOR_TEST_H_
+#define TACET_TESTS_LIVE_HASH_GUESSER_FOR_TEST_H_
 
 #include <algorithm>
 #include <array>
@@ -154,4 +154,4 @@ class HashGuesser {
 
 }  // namespace tacet::live::testing
 
-#endif  // TESTS_LIVE_HASH_GUESSER_H_
+#endif  // TACET_TESTS_LIVE_HASH_GUESSER_FOR_TEST_H_

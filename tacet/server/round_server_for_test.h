@@ -1,6 +1,6 @@
 // Test fixture: a server over a store in memory, and all messages that its members would send.
-#ifndef TACET_SERVER_TESTING_ROUND_SERVER_FIXTURE_H_
-#define TACET_SERVER_TESTING_ROUND_SERVER_FIXTURE_H_
+#ifndef TACET_SERVER_ROUND_SERVER_FOR_TEST_H_
+#define TACET_SERVER_ROUND_SERVER_FOR_TEST_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/secagg/round_decryption.h"
+#include "tacet/server/initial_attestations_for_test.h"
+#include "tacet/server/memory_server_store_for_test.h"
 #include "tacet/server/round_server.h"
-#include "tacet/server/testing/initial_attestations.h"
-#include "tacet/server/testing/memory_server_store.h"
-#include "tacet/server/testing/whole_parts.h"
+#include "tacet/server/whole_parts_for_test.h"
 
 namespace tacet::server::testing {
 
@@ -214,4 +214,4 @@ class RoundServerFixture : public ::testing::Test {
 
 }  // namespace tacet::server::testing
 
-#endif  // TACET_SERVER_TESTING_ROUND_SERVER_FIXTURE_H_
+#endif  // TACET_SERVER_ROUND_SERVER_FOR_TEST_H_

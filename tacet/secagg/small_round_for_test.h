@@ -1,6 +1,6 @@
 // A small attempt with all its parties, for tests.
-#ifndef TACET_SECAGG_TESTING_SMALL_ROUND_H_
-#define TACET_SECAGG_TESTING_SMALL_ROUND_H_
+#ifndef TACET_SECAGG_SMALL_ROUND_FOR_TEST_H_
+#define TACET_SECAGG_SMALL_ROUND_FOR_TEST_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -265,4 +265,4 @@ inline void FixChecksum(base::Bytes& upload) {
 
 }  // namespace tacet::secagg::testing
 
-#endif  // TACET_SECAGG_TESTING_SMALL_ROUND_H_
+#endif  // TACET_SECAGG_SMALL_ROUND_FOR_TEST_H_

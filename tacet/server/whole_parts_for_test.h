@@ -1,6 +1,6 @@
 // Parts of objects, given and fetched whole: RoundServer itself takes them piece by piece.
-#ifndef TACET_SERVER_TESTING_WHOLE_PARTS_H_
-#define TACET_SERVER_TESTING_WHOLE_PARTS_H_
+#ifndef TACET_SERVER_WHOLE_PARTS_FOR_TEST_H_
+#define TACET_SERVER_WHOLE_PARTS_FOR_TEST_H_
 
 #include <cstdint>
 #include <memory>
@@ -34,4 +34,4 @@ inline absl::StatusOr<base::Bytes> PartOf(const RoundServer& server, uint64_t me
 
 }  // namespace tacet::server::testing
 
-#endif  // TACET_SERVER_TESTING_WHOLE_PARTS_H_
+#endif  // TACET_SERVER_WHOLE_PARTS_FOR_TEST_H_

@@ -1,6 +1,6 @@
 // Test statistics with thresholds that hold for a stated false-alarm probability. Tests only.
-#ifndef TACET_DP_TESTING_STATISTICS_H_
-#define TACET_DP_TESTING_STATISTICS_H_
+#ifndef TACET_DP_STATISTICS_FOR_TEST_H_
+#define TACET_DP_STATISTICS_FOR_TEST_H_
 
 #include <algorithm>
 #include <cmath>
@@ -132,4 +132,4 @@ struct PoissonCells {
 
 }  // namespace tacet::dp::testing
 
-#endif  // TACET_DP_TESTING_STATISTICS_H_
+#endif  // TACET_DP_STATISTICS_FOR_TEST_H_

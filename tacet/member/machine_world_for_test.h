@@ -1,7 +1,7 @@
 // A world around one MemberMachine in which everything that may happen does, at random, and in
 // which the invariants of docs/design/member.md are checked at each action.
-#ifndef TACET_MEMBER_TESTING_MACHINE_WORLD_H_
-#define TACET_MEMBER_TESTING_MACHINE_WORLD_H_
+#ifndef TACET_MEMBER_MACHINE_WORLD_FOR_TEST_H_
+#define TACET_MEMBER_MACHINE_WORLD_FOR_TEST_H_
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@
 #include "tacet/member/member_machine.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/protocol/small_federation_for_test.h"
 
 namespace tacet::member::testing {
 
@@ -765,4 +765,4 @@ inline void RunSequences(uint64_t first, uint64_t count) {
 
 }  // namespace tacet::member::testing
 
-#endif  // TACET_MEMBER_TESTING_MACHINE_WORLD_H_
+#endif  // TACET_MEMBER_MACHINE_WORLD_FOR_TEST_H_

@@ -1,8 +1,8 @@
 // Model of an epoch's opening: honest seats that decide by the product's own functions, corrupt
 // seats that say anything, and a server that hands out to each seat any part of what was said.
 // Explore visits every state that they can reach.
-#ifndef TACET_MEMBER_TESTING_OPENING_MODEL_H_
-#define TACET_MEMBER_TESTING_OPENING_MODEL_H_
+#ifndef TACET_MEMBER_OPENING_MODEL_FOR_TEST_H_
+#define TACET_MEMBER_OPENING_MODEL_FOR_TEST_H_
 
 #include <algorithm>
 #include <array>
@@ -470,4 +470,4 @@ class OpeningModel {
 
 }  // namespace tacet::member::testing
 
-#endif  // TACET_MEMBER_TESTING_OPENING_MODEL_H_
+#endif  // TACET_MEMBER_OPENING_MODEL_FOR_TEST_H_

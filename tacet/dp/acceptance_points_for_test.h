@@ -1,7 +1,7 @@
 // Random points of the acceptance tests of Poisson draws, the exact one compared with 200 bits.
 // Tests only.
-#ifndef TACET_DP_TESTING_ACCEPTANCE_POINTS_H_
-#define TACET_DP_TESTING_ACCEPTANCE_POINTS_H_
+#ifndef TACET_DP_ACCEPTANCE_POINTS_FOR_TEST_H_
+#define TACET_DP_ACCEPTANCE_POINTS_FOR_TEST_H_
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/poisson_trial.h"
-#include "tacet/dp/testing/reference.h"
+#include "tacet/dp/reference_for_test.h"
 
 namespace tacet::dp::testing {
 
@@ -56,4 +56,4 @@ inline AcceptanceErrors MeasureAcceptance(uint64_t seed, int points) {
 
 }  // namespace tacet::dp::testing
 
-#endif  // TACET_DP_TESTING_ACCEPTANCE_POINTS_H_
+#endif  // TACET_DP_ACCEPTANCE_POINTS_FOR_TEST_H_

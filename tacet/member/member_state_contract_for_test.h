@@ -1,7 +1,7 @@
 // Contract tests of every MemberState. A `Backend` has `state()`, empty at first, and `Reopen()`,
 // after which `state()` holds what a new process would find.
-#ifndef TACET_MEMBER_TESTING_MEMBER_STATE_CONTRACT_H_
-#define TACET_MEMBER_TESTING_MEMBER_STATE_CONTRACT_H_
+#ifndef TACET_MEMBER_MEMBER_STATE_CONTRACT_FOR_TEST_H_
+#define TACET_MEMBER_MEMBER_STATE_CONTRACT_FOR_TEST_H_
 
 #include <cstdint>
 #include <optional>
@@ -147,4 +147,4 @@ REGISTER_TYPED_TEST_SUITE_P(MemberStateContract, HasNothingAtFirst, KeepsTheLast
 
 }  // namespace tacet::member::testing
 
-#endif  // TACET_MEMBER_TESTING_MEMBER_STATE_CONTRACT_H_
+#endif  // TACET_MEMBER_MEMBER_STATE_CONTRACT_FOR_TEST_H_

@@ -1,7 +1,7 @@
 // A live federation in one process: a real server, real members, and wires between them at which a
 // test can cut or alter everything.
-#ifndef TESTS_LIVE_LIVE_FEDERATION_H_
-#define TESTS_LIVE_LIVE_FEDERATION_H_
+#ifndef TACET_TESTS_LIVE_LIVE_MEMBERS_FOR_TEST_H_
+#define TACET_TESTS_LIVE_LIVE_MEMBERS_FOR_TEST_H_
 
 #include <algorithm>
 #include <cmath>
@@ -20,15 +20,15 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
-#include "tacet/ledger/testing/memory_ledger.h"
+#include "tacet/ledger/memory_ledger_for_test.h"
 #include "tacet/member/member_session.h"
 #include "tacet/member/memory_member_state.h"
-#include "tacet/member/testing/memory_node_log.h"
-#include "tacet/protocol/testing/small_federation.h"
+#include "tacet/member/memory_node_log_for_test.h"
+#include "tacet/protocol/small_federation_for_test.h"
+#include "tacet/server/memory_server_store_for_test.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/server/round_server.h"
-#include "tacet/server/testing/memory_server_store.h"
-#include "tacet/server/testing/whole_parts.h"
+#include "tacet/server/whole_parts_for_test.h"
 
 namespace tacet::live::testing {
 
@@ -431,4 +431,4 @@ class LiveFederation {
 
 }  // namespace tacet::live::testing
 
-#endif  // TESTS_LIVE_LIVE_FEDERATION_H_
+#endif  // TACET_TESTS_LIVE_LIVE_MEMBERS_FOR_TEST_H_

@@ -1,6 +1,6 @@
 // A federation of a few members with all their keys, for tests of its two sides.
-#ifndef TACET_PROTOCOL_TESTING_SMALL_FEDERATION_H_
-#define TACET_PROTOCOL_TESTING_SMALL_FEDERATION_H_
+#ifndef TACET_PROTOCOL_SMALL_FEDERATION_FOR_TEST_H_
+#define TACET_PROTOCOL_SMALL_FEDERATION_FOR_TEST_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -198,4 +198,4 @@ class SmallFederation {
 
 }  // namespace tacet::protocol::testing
 
-#endif  // TACET_PROTOCOL_TESTING_SMALL_FEDERATION_H_
+#endif  // TACET_PROTOCOL_SMALL_FEDERATION_FOR_TEST_H_

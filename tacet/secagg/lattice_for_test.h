@@ -1,7 +1,7 @@
 // Small solutions of linear equations mod a prime, by lattice reduction: what a coalition that
 // holds the MAC's key does with a MAC that it can read.
-#ifndef TACET_SECAGG_TESTING_LATTICE_H_
-#define TACET_SECAGG_TESTING_LATTICE_H_
+#ifndef TACET_SECAGG_LATTICE_FOR_TEST_H_
+#define TACET_SECAGG_LATTICE_FOR_TEST_H_
 
 #include <algorithm>
 #include <cmath>
@@ -147,4 +147,4 @@ class SmallSolver {
 
 }  // namespace tacet::secagg::testing
 
-#endif  // TACET_SECAGG_TESTING_LATTICE_H_
+#endif  // TACET_SECAGG_LATTICE_FOR_TEST_H_

@@ -1,7 +1,7 @@
 // Server store and blob store in memory, for tests. What survives is what the object holds, so a
 // server that "restarts" is given the same object again.
-#ifndef TACET_SERVER_TESTING_MEMORY_SERVER_STORE_H_
-#define TACET_SERVER_TESTING_MEMORY_SERVER_STORE_H_
+#ifndef TACET_SERVER_MEMORY_SERVER_STORE_FOR_TEST_H_
+#define TACET_SERVER_MEMORY_SERVER_STORE_FOR_TEST_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -326,4 +326,4 @@ class MemoryBlobStore final : public BlobStore {
 
 }  // namespace tacet::server
 
-#endif  // TACET_SERVER_TESTING_MEMORY_SERVER_STORE_H_
+#endif  // TACET_SERVER_MEMORY_SERVER_STORE_FOR_TEST_H_

@@ -1,8 +1,8 @@
 // Contract tests of every BlobStore, one test for each sentence of its comments. A `Backend` has
 // `blobs()`, of a new, empty blob store, and `Reopen()`, after which `blobs()` holds what a new
 // process would find.
-#ifndef TACET_SERVER_TESTING_BLOB_STORE_CONTRACT_H_
-#define TACET_SERVER_TESTING_BLOB_STORE_CONTRACT_H_
+#ifndef TACET_SERVER_BLOB_STORE_CONTRACT_FOR_TEST_H_
+#define TACET_SERVER_BLOB_STORE_CONTRACT_FOR_TEST_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -359,4 +359,4 @@ REGISTER_TYPED_TEST_SUITE_P(BlobStoreContract, TakesAnObjectInParts, TakesThePar
 
 }  // namespace tacet::server
 
-#endif  // TACET_SERVER_TESTING_BLOB_STORE_CONTRACT_H_
+#endif  // TACET_SERVER_BLOB_STORE_CONTRACT_FOR_TEST_H_
