@@ -69,11 +69,12 @@ test-sanitized: ## run the library's unit tests and the fuzz targets under ASan 
 	$(call run_tests,asan,--label-regex sanitized)
 
 .PHONY: lint
-lint: ## check the direction of includes, the size of classes, the prose and the formatting
+lint: ## check includes, sizes of classes, paths in comments, the prose and the formatting
 	@tools/setup.sh test
-	@python3 tools/check_fixture_test.py includes classes prose
+	@python3 tools/check_fixture_test.py includes classes paths prose
 	@python3 tools/check_includes.py
 	@python3 tools/check_classes.py
+	@python3 tools/check_paths.py
 	@python3 tools/check_prose.py
 	@tools/quiet.sh "check formatting" bash -c 'tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror'
 
@@ -155,11 +156,11 @@ fuzz: ## run every fuzz target for ten minutes
 
 .PHONY: bench
 bench: build ## measure the speed of encryption, noise, training and their inner loops
-	@tools/bench.sh build/release/tacet-lab
+	@lab/bench.sh build/release/tacet-lab
 
 .PHONY: peers
 peers: python ## measure the field's tools beside tacet and write docs/peers (downloads them, minutes)
-	@tools/peers.sh build/peers build/wheel/wheelhouse docs/peers
+	@lab/peers.sh build/peers build/wheel/wheelhouse docs/peers
 
 .PHONY: public-start
 public-start: ## draw characters and train a model on them that private runs can start from
@@ -167,7 +168,7 @@ public-start: ## draw characters and train a model on them that private runs can
 	@tools/setup.sh demo server public-start
 	$(call configure,release,-DTACET_NETWORK=ON)
 	$(call build,release)
-	@tools/public_start.sh build/release/tacet-lab runs/public-start
+	@lab/public_start.sh build/release/tacet-lab runs/public-start
 
 .PHONY: clean
 clean: ## remove the folder build (runs/ stays)

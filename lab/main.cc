@@ -5,6 +5,7 @@
 
 #include "fmt/core.h"
 
+#include "lab/attack/shadow_attack_command.h"
 #include "lab/baselines/baselines_command.h"
 #include "lab/bench/bench_command.h"
 #include "lab/kernels/conv_network.h"
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   commands.push_back(app::reproduce::NewReproduceCommand());
   commands.push_back(app::bench::NewBenchCommand());
   commands.push_back(app::baselines::NewBaselinesCommand());
+  commands.push_back(tacet::lab::attack::NewShadowAttackCommand());
 #ifdef TACET_WITH_NETWORK
   commands.push_back(app::load::NewLoadCommand());
 #endif

@@ -73,6 +73,7 @@ PROGRAM_ARROWS = {
 
 # The same for the folders of lab/, which may use all of the library and of apps/.
 LAB_ARROWS = {
+    "attack": [],
     "baselines": [],
     "bench": [],
     "kernels": [],
@@ -270,7 +271,7 @@ def check(root):
     found += [f"tacet/{folder}: tools/check_includes.py does not know this folder" for folder in unknown]
     for outer, arrows in (("apps", PROGRAM_ARROWS), ("lab", LAB_ARROWS)):
         there = {folder_in(outer, path.relative_to(root).parts)
-                 for path in (root / outer).rglob("*.*") if path.is_file()}
+                 for path in (root / outer).rglob("*.*") if path.suffix in (".h", ".cc")}
         found += [f"{outer}/{folder}: tools/check_includes.py does not know this folder"
                   for folder in there - set(arrows) - {None}]
     for path in (root / PYTHON_PACKAGE).glob("*.py"):

@@ -33,6 +33,13 @@ std::string_view BaselineName(Baseline baseline) {
   return "";
 }
 
+absl::StatusOr<Baseline> ParseBaseline(std::string_view name) {
+  for (const Baseline baseline : kBaselines) {
+    if (BaselineName(baseline) == name) return baseline;
+  }
+  return base::InvalidArgument("there is no mechanism \"{}\"", name);
+}
+
 absl::StatusOr<BaselinePlan> BaselinePlan::Create(Baseline baseline,
                                                   const dp::MechanismSpec& spec) {
   TACET_ASSIGN_OR_RETURN(const dp::MechanismPlan plan, dp::MechanismPlan::Create(spec));
@@ -71,8 +78,15 @@ uint32_t BaselinePlan::trials() const {
   return 2 * static_cast<uint32_t>(std::ceil(std::min(2 * own * own, 0x1p30)));
 }
 
+// Norm after rounding at random, for a rejection rate below 1 - beta with beta = exp(-1/2)
+// (Kairouz, Liu, Steinke 2021, equation 1): sqrt(min((norm + sqrt d)^2, norm^2 + d/4 + sqrt(2
+// log(1/beta)) (norm + sqrt d / 2))), where sqrt(2 log(1/beta)) is 1.
 double BaselinePlan::norm_bound() const {
-  return RoundedNormBound(steps(spec().params.clip_norm), static_cast<double>(spec().dimension));
+  const double norm = steps(spec().params.clip_norm);
+  const auto dimension = static_cast<double>(spec().dimension);
+  const double root = std::sqrt(dimension);
+  const double likely = norm * norm + dimension / 4 + (norm + root / 2);
+  return std::sqrt(std::min((norm + root) * (norm + root), likely));
 }
 
 double BaselinePlan::sum_stddev() const {
@@ -92,32 +106,6 @@ uint32_t BaselinePlan::sum_bits() const {
 }
 
 uint64_t BaselinePlan::residue_bytes() const { return (spec().dimension * sum_bits() + 7) / 8; }
-
-double BaselinePlan::Epsilon(double rate, uint32_t rounds) const {
-  const auto dimension = static_cast<double>(spec().dimension);
-  const double variance = spec().min_participants * own_variance();
-  const Sensitivity sensitivity =
-      ReplaceOne(norm_bound(), steps(spec().params.coordinate_bound) + 1, dimension);
-  const double delta = spec().delta;
-  switch (baseline_) {
-    case Baseline::kPoissonGaussian: {  // quantising is post-processing of the Gaussian sum
-      const double l2 = 2 * steps(spec().params.clip_norm);
-      return EpsilonOfRdp([&](double alpha) { return GaussianRdp(alpha, l2, variance); }, rate,
-                          rounds, delta);
-    }
-    case Baseline::kDiscreteGaussian: {  // proportional to the order
-      const double first = DiscreteGaussianRdp(1, sensitivity, std::sqrt(own_variance()),
-                                               spec().min_participants, dimension);
-      return EpsilonOfRdp([&](double alpha) { return alpha * first; }, rate, rounds, delta);
-    }
-    case Baseline::kSkellam:
-      return EpsilonOfRdp([&](double alpha) { return SkellamRdp(alpha, sensitivity, variance); },
-                          rate, rounds, delta);
-    case Baseline::kBinomial:
-      return BinomialEpsilon(sensitivity, 4 * variance, dimension, rate, rounds, delta);
-  }
-  return 0;
-}
 
 void BaselinePlan::Encode(std::span<const float> update, crypto::Random& random,
                           std::span<int64_t> out) const {
@@ -148,34 +136,6 @@ void BaselinePlan::DecodeMean(std::span<const int64_t> sums, uint32_t participan
   for (size_t i = 0; i < sums.size(); ++i) {
     mean[i] = spec().params.scale * static_cast<double>(sums[i]) / participants;
   }
-}
-
-std::optional<double> NoiseForEpsilon(Baseline baseline, dp::MechanismSpec spec, double rate,
-                                      uint32_t rounds, double epsilon) {
-  const auto costs = [&](double noise) -> std::optional<double> {
-    spec.params.noise_stddev = noise;
-    const absl::StatusOr<BaselinePlan> plan = BaselinePlan::Create(baseline, spec);
-    if (!plan.ok()) return std::nullopt;
-    return plan->Epsilon(rate, rounds);
-  };
-  // From little noise upwards: what cannot be drawn counts as too little, until some noise is
-  // enough.
-  double low = spec.params.clip_norm / 4;
-  double high = low;
-  std::optional<double> cost;
-  for (int step = 0; step < 60; ++step) {
-    high *= 1.3;
-    cost = costs(high);
-    if (cost.has_value() && *cost <= epsilon) break;
-    low = high;
-  }
-  if (!cost.has_value() || *cost > epsilon) return std::nullopt;
-  while (high > low * 1.001) {
-    const double middle = std::sqrt(low * high);
-    cost = costs(middle);
-    (cost.has_value() && *cost <= epsilon ? high : low) = middle;
-  }
-  return high;
 }
 
 }  // namespace tacet::app::baselines

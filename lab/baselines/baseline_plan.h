@@ -1,15 +1,14 @@
-// Four mechanisms on one plan: Poisson-quantised Gaussian noise, and three of the literature.
+// Four mechanisms on one plan (their accounting: baselines.py): Poisson-quantised Gaussian noise,
+// and three of the literature.
 #ifndef TACET_LAB_BASELINES_BASELINE_PLAN_H_
 #define TACET_LAB_BASELINES_BASELINE_PLAN_H_
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 
-#include "lab/baselines/integer_accounting.h"
 #include "tacet/crypto/random.h"
 #include "tacet/dp/mechanism_plan.h"
 
@@ -19,6 +18,7 @@ enum class Baseline { kPoissonGaussian, kDiscreteGaussian, kSkellam, kBinomial }
 inline constexpr Baseline kBaselines[] = {Baseline::kPoissonGaussian, Baseline::kDiscreteGaussian,
                                           Baseline::kSkellam, Baseline::kBinomial};
 std::string_view BaselineName(Baseline baseline);
+absl::StatusOr<Baseline> ParseBaseline(std::string_view name);
 
 // The plan of dp::MechanismSpec, with other noise. A participant of the literature's mechanisms
 // clips as dp::Mechanism does, rounds at random to multiples of s, and adds integer noise of
@@ -37,10 +37,6 @@ class BaselinePlan {
   // before encryption, which costs every mechanism the same.
   uint32_t sum_bits() const;
   uint64_t residue_bytes() const;
-  // epsilon at the spec's delta of `rounds` rounds for replace-one neighbours, cohorts of a fixed
-  // size of rate q: the bounds of integer_accounting.h, for Gaussian noise with the same
-  // amplification. Infinity without a bound.
-  double Epsilon(double rate, uint32_t rounds) const;
 
   // What a participant sends: out[i] added over participants is a sum for Decode.
   void Encode(std::span<const float> update, crypto::Random& random, std::span<int64_t> out) const;
@@ -61,11 +57,6 @@ class BaselinePlan {
   dp::MechanismPlan plan_;
   dp::Mechanism mechanism_;
 };
-
-// Least noise sigma of the sum, within 0.1 %, with which `rounds` rounds cost at most `epsilon` by
-// BaselinePlan::Epsilon. None when the mechanism cannot reach it at this scale.
-std::optional<double> NoiseForEpsilon(Baseline baseline, dp::MechanismSpec spec, double rate,
-                                      uint32_t rounds, double epsilon);
 
 }  // namespace tacet::app::baselines
 

@@ -59,21 +59,6 @@ TEST(BaselinePlanTest, SumsHaveTheMeanAndTheDeviationOfThePlan) {
   }
 }
 
-TEST(BaselinePlanTest, NoiseForEpsilonIsTheLeast) {
-  for (const Baseline baseline :
-       {Baseline::kPoissonGaussian, Baseline::kDiscreteGaussian, Baseline::kSkellam}) {
-    const auto noise = NoiseForEpsilon(baseline, Spec(1, 1e-3), 0.25, 20, 3);
-    ASSERT_TRUE(noise.has_value()) << BaselineName(baseline);
-    EXPECT_LE(BaselinePlan::Create(baseline, Spec(*noise, 1e-3))->Epsilon(0.25, 20), 3);
-    EXPECT_GT(BaselinePlan::Create(baseline, Spec(0.99 * *noise, 1e-3))->Epsilon(0.25, 20), 3);
-  }
-  // Rounding makes an update longer: at a coarse scale the others need more noise than ours.
-  const auto ours = NoiseForEpsilon(Baseline::kPoissonGaussian, Spec(1, 0.02), 0.25, 20, 3);
-  const auto skellam = NoiseForEpsilon(Baseline::kSkellam, Spec(1, 0.02), 0.25, 20, 3);
-  ASSERT_TRUE(ours.has_value() && skellam.has_value());
-  EXPECT_GT(*skellam, 1.05 * *ours);
-}
-
 TEST(BaselinePlanTest, RefusesNoiseThatCannotBeDrawn) {
   EXPECT_THAT(base::Message(BaselinePlan::Create(Baseline::kBinomial, Spec(2, 1e-5)).status()),
               HasSubstr("it draws 2 to 1073741824: choose a larger scale"));

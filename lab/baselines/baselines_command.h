@@ -1,4 +1,4 @@
-// `tacet-lab baselines`: noise, bytes and accuracy of four mechanisms at equal epsilon.
+// `tacet-lab baselines`: bytes and accuracy of a mechanism with a given noise.
 #ifndef TACET_LAB_BASELINES_BASELINES_COMMAND_H_
 #define TACET_LAB_BASELINES_BASELINES_COMMAND_H_
 

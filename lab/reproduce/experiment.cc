@@ -30,10 +30,6 @@ absl::StatusOr<base::JsonValue> ReadJson(const fs::path& path) {
   return value;
 }
 
-absl::Status WriteText(const fs::path& path, std::string_view text) {
-  return storage::file::ReplaceFile(path, base::AsBytes(std::string(text)));
-}
-
 const base::JsonValue* Member(const base::JsonValue& object, std::string_view path) {
   const base::JsonValue* at = &object;
   while (at != nullptr) {
@@ -375,62 +371,16 @@ std::string RecordsTable(const std::vector<base::JsonValue>& records) {
   return out;
 }
 
-std::string RecordsCsv(const std::vector<base::JsonValue>& records) {
-  std::string out =
-      "name,row,rounds,accuracy,published_accuracy,epsilon,tighter_epsilon,tighter_accountant,"
-      "seconds,commit,labels\n";
-  const auto number = [](const std::optional<double>& value) {
-    return value ? fmt::format("{}", *value) : std::string();
-  };
-  for (const base::JsonValue& record : records) {
-    out += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{}\n", TextIn(record, "name"), TextIn(record, "row"),
-        number(NumberIn(record, "rounds")), number(NumberIn(record, "accuracy")),
-        number(NumberIn(record, "published_accuracy")), number(NumberIn(record, "epsilon")),
-        number(NumberIn(record, "tighter.epsilon")), TextIn(record, "tighter.accountant"),
-        number(NumberIn(record, "seconds")), TextIn(record, "commit"), LabelsOf(record, " "));
-  }
-  return out;
+absl::Status WriteText(const fs::path& path, std::string_view text) {
+  return storage::file::ReplaceFile(path, base::AsBytes(std::string(text)));
 }
 
-report::Plot RecordsPlot(const std::vector<base::JsonValue>& records) {
-  constexpr std::array<std::string_view, 10> kColours = {"#2b6cb0", "#b5651d", "#2f855a", "#97266d",
-                                                         "#6b46c1", "#c53030", "#319795", "#744210",
-                                                         "#4a5568", "#d69e2e"};
-  report::Plot plot{.x_label = "rounds",
-                    .x_from = 0,
-                    .x_to = 0,
-                    .left = {.label = "accuracy, %", .from = 0, .to = 100},
-                    .right = std::nullopt,
-                    .curves = {},
-                    .legend_at_bottom = true};
-  for (const base::JsonValue& record : records) {
-    report::PlotCurve curve{.label = TextIn(record, "name"),
-                            .colour = std::string(kColours[plot.curves.size() % kColours.size()]),
-                            .points = {},
-                            .dashed = plot.curves.size() >= kColours.size()};
-    if (const base::JsonValue* points = record.Find("curve")) {
-      for (const base::JsonValue& point : points->items()) {
-        if (point.items().size() != 2) continue;
-        const double rounds = point.items()[0].AsDouble().value_or(0);
-        curve.points.emplace_back(rounds, 100 * point.items()[1].AsDouble().value_or(0));
-        plot.x_to = std::max(plot.x_to, rounds);
-      }
-    }
-    plot.curves.push_back(std::move(curve));
-  }
-  return plot;
-}
-
-absl::Status WriteRecords(const fs::path& out, const std::string& stem, const base::JsonValue& json,
-                          const std::string& csv, const std::string& svg) {
+absl::Status WriteRecords(const fs::path& out, const std::string& stem,
+                          const base::JsonValue& json) {
   std::error_code error;
   fs::create_directories(out, error);
   if (error) return base::Unavailable("cannot make {}: {}", out.string(), error.message());
-  TACET_RETURN_IF_ERROR(WriteText(out / (stem + ".json"), json.Dump(2) + "\n"));
-  if (!csv.empty()) TACET_RETURN_IF_ERROR(WriteText(out / (stem + ".csv"), csv));
-  if (!svg.empty()) TACET_RETURN_IF_ERROR(WriteText(out / (stem + ".svg"), svg));
-  return absl::OkStatus();
+  return WriteText(out / (stem + ".json"), json.Dump(2) + "\n");
 }
 
 }  // namespace tacet::app::reproduce

@@ -15,7 +15,6 @@
 
 #include "tacet/base/json.h"
 #include "tacet/config/run_config.h"
-#include "tacet/report/plot.h"
 
 namespace tacet::app::reproduce {
 
@@ -55,16 +54,12 @@ absl::StatusOr<std::vector<base::JsonValue>> StoredRecords(const std::filesystem
 
 // Columns for a terminal: what was reached beside what was published; ends with a line feed.
 std::string RecordsTable(const std::vector<base::JsonValue>& records);
-// name,row,rounds,accuracy,published_accuracy,epsilon,tighter_epsilon,tighter_accountant,seconds,
-// commit,labels (with spaces between); absent values are empty.
-std::string RecordsCsv(const std::vector<base::JsonValue>& records);
-// Accuracy over the rounds, a curve a record.
-report::Plot RecordsPlot(const std::vector<base::JsonValue>& records);
+// Replaces the file.
+absl::Status WriteText(const std::filesystem::path& path, std::string_view text);
 
-// Writes stem.json, stem.csv and stem.svg into `out`.
+// Writes stem.json into `out`; lab/tables.py makes a table and a picture of it.
 absl::Status WriteRecords(const std::filesystem::path& out, const std::string& stem,
-                          const base::JsonValue& json, const std::string& csv,
-                          const std::string& svg);
+                          const base::JsonValue& json);
 
 // A member of a record, or of an object in it ("seeds.seed"); none when it is null,
 // infinite or absent.

@@ -53,38 +53,6 @@ absl::Status Train(const ReproduceFlags& flags, const std::vector<int>& multipli
   return absl::OkStatus();
 }
 
-// Records with the same number of rounds and the same seed make a pair of curves.
-std::vector<report::PlotCurve> Curves(const std::vector<base::JsonValue>& records) {
-  std::vector<report::PlotCurve> curves;
-  for (const base::JsonValue& record : records) {
-    const std::string suffix = TextIn(record, "name").substr(TextIn(record, "row").size());
-    const std::string text = fmt::format("T = {}{}", NumberIn(record, "rounds").value_or(0),
-                                         suffix.empty() ? "" : fmt::format(" ({})", suffix));
-    const std::string accuracy = "accuracy, " + text;
-    auto curve = std::ranges::find(curves, accuracy, &report::PlotCurve::label);
-    if (curve == curves.end()) {
-      const bool dashed = !curves.empty();
-      curves.push_back({.label = accuracy,
-                        .colour = "#2b6cb0",
-                        .points = {},
-                        .dashed = dashed,
-                        .markers = true});
-      curves.push_back({.label = "epsilon, " + text,
-                        .colour = "#b5651d",
-                        .points = {},
-                        .right = true,
-                        .dashed = dashed,
-                        .markers = true});
-      curve = curves.end() - 2;
-    }
-    const double multiplier = NumberIn(record, "setting.noise_stddev").value_or(0) /
-                              NumberIn(record, "setting.clip_norm").value_or(1);
-    curve->points.emplace_back(multiplier, 100 * NumberIn(record, "accuracy").value_or(0));
-    (curve + 1)->points.emplace_back(multiplier, NumberIn(record, "epsilon").value_or(0));
-  }
-  return curves;
-}
-
 }  // namespace
 
 absl::StatusOr<Reproduced> ReproduceFigure2(const ReproduceFlags& flags) {
@@ -108,16 +76,7 @@ absl::StatusOr<Reproduced> ReproduceFigure2(const ReproduceFlags& flags) {
       .json = base::JsonValue::MakeObject().Set("figure", "2").Set("points", std::move(list)),
       .text = fmt::format("\n{}", RecordsTable(records))};
   if (!flags.show) {
-    report::Plot plot;
-    plot.x_label = "standard deviation of the noise in the sum, in clip norms";
-    plot.x_from = kMultipliers.front();
-    plot.x_to = kMultipliers.back();
-    plot.left.label = "accuracy, %";
-    plot.left.to = 100;
-    plot.right.emplace().label = "epsilon (moments)";
-    plot.curves = Curves(records);
-    TACET_RETURN_IF_ERROR(
-        WriteRecords(out, "figure", made.json, RecordsCsv(records), report::PlotSvg(plot)));
+    TACET_RETURN_IF_ERROR(WriteRecords(out, "figure", made.json));
     made.text += fmt::format("\nresults     {}\n", (out / "figure.json").string());
   }
   return made;

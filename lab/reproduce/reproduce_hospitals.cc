@@ -19,7 +19,6 @@
 #include "tacet/base/status.h"
 #include "tacet/config/configured_data.h"
 #include "tacet/config/run_config.h"
-#include "tacet/report/plot.h"
 
 namespace tacet::app::reproduce {
 namespace {
@@ -193,41 +192,6 @@ std::string Csv(const std::vector<HospitalVariant>& variants,
   return text;
 }
 
-// AUC against log2 epsilon; what knows no epsilon lies flat.
-std::string Svg(const std::vector<Line>& lines) {
-  report::Plot plot{
-      .x_label = "epsilon, as its logarithm to base 2 (-1: 0.5, 1: 2, 3: 8), at delta 1e-5",
-      .x_from = -1,
-      .x_to = 3,
-      .left = {.label = "AUC on held-out patients of all hospitals", .from = 0.4, .to = 1.0},
-      .right = {},
-      .curves = {},
-      .legend_at_bottom = true};
-  const auto curve = [&](const std::string& name, const char* colour) {
-    report::PlotCurve finite{
-        .label = TitleOf(name), .colour = colour, .points = {}, .markers = true};
-    for (const Line& line : lines) {
-      if (line.name != name) continue;
-      const double auc = Summarise(line.auc).mean;
-      if (std::isfinite(line.epsilon)) {
-        finite.points.emplace_back(std::log2(line.epsilon), auc);
-      } else {
-        const bool only = name == "alone" || name == "pooled";
-        plot.curves.push_back({.label = TitleOf(name) + (only ? ", no privacy" : ", no noise"),
-                               .colour = colour,
-                               .points = {{-1, auc}, {3, auc}},
-                               .dashed = true});
-      }
-    }
-    plot.curves.push_back(std::move(finite));
-  };
-  curve("record", "#1f5fbf");
-  curve("client", "#c2571a");
-  curve("alone", "#666666");
-  curve("pooled", "#2a8a4a");
-  return report::PlotSvg(plot);
-}
-
 }  // namespace
 
 absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) {
@@ -310,8 +274,9 @@ absl::StatusOr<HospitalsResult> ReproduceHospitals(const HospitalsFlags& flags) 
           .Set("rows", std::move(rows))
           .Set("comparisons", ComparisonsJson(comparisons));
   result.text = Table(lines, dataset) + "\n" + ComparisonsText(comparisons, kComparedEpsilon);
-  TACET_RETURN_IF_ERROR(WriteRecords(flags.out, "hospitals", result.json,
-                                     Csv(variants, trials, dataset), Svg(lines)));
+  TACET_RETURN_IF_ERROR(WriteRecords(flags.out, "hospitals", result.json));
+  TACET_RETURN_IF_ERROR(WriteText(std::filesystem::path(flags.out) / "hospitals.csv",
+                                  Csv(variants, trials, dataset)));
   return result;
 }
 

@@ -157,7 +157,7 @@ absl::StatusOr<Reproduced> ReproduceRemarks(const ReproduceFlags& flags) {
                   .Set("local", std::move(local.json))
                   .Set("rounding", std::move(rounding.json)),
       .text = "\n" + modulus.text + "\n" + scale.text + "\n" + local.text + "\n" + rounding.text};
-  TACET_RETURN_IF_ERROR(WriteRecords(out, "remarks", made.json, "", ""));
+  TACET_RETURN_IF_ERROR(WriteRecords(out, "remarks", made.json));
   made.text += fmt::format("\nresults     {}\n", (out / "remarks.json").string());
   return made;
 }

@@ -81,8 +81,7 @@ absl::StatusOr<Reproduced> ReproduceRows(const RowTable& table, const ReproduceF
       .json = base::JsonValue::MakeObject().Set("table", table.id).Set("rows", std::move(list)),
       .text = fmt::format("\n{}", RecordsTable(records))};
   if (!flags.show) {
-    TACET_RETURN_IF_ERROR(WriteRecords(out, "table", made.json, RecordsCsv(records),
-                                       report::PlotSvg(RecordsPlot(records))));
+    TACET_RETURN_IF_ERROR(WriteRecords(out, "table", made.json));
     made.text += fmt::format("\nresults     {}\n", (out / "table.json").string());
   }
   return made;

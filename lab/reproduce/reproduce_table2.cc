@@ -44,34 +44,6 @@ struct Column {
 constexpr std::array<Column, 2> kColumns = {
     {{he::Scheme::kPaperPublicKey, 26}, {he::Scheme::kCompact, 22}}};
 
-report::Plot PlotOf(const std::array<bench::BenchHeResult, kColumns.size()>& results) {
-  report::Plot plot{.x_label = "1 keys, 2 encoding, 3 encryption, 4 both, 5 adding, 6 decryption",
-                    .x_from = 0.5,
-                    .x_to = 6.5,
-                    .left = {.label = "log10 of seconds", .from = -5, .to = 2},
-                    .right = std::nullopt,
-                    .curves = {{.label = "published",
-                                .colour = "#999999",
-                                .points = {},
-                                .dashed = true,
-                                .markers = true}}};
-  const auto add = [](report::PlotCurve& curve, double seconds) {
-    const auto step = static_cast<double>(curve.points.size() + 1);
-    curve.points.emplace_back(step, std::log10(std::max(seconds, 1e-5)));
-  };
-  for (const Step& step : kSteps) add(plot.curves.front(), step.published);
-  constexpr std::array<std::string_view, kColumns.size()> kColours = {"#b5651d", "#2b6cb0"};
-  for (size_t i = 0; i < kColumns.size(); ++i) {
-    report::PlotCurve curve{.label = std::string(he::SchemeName(kColumns[i].scheme)),
-                            .colour = std::string(kColours[i]),
-                            .points = {},
-                            .markers = true};
-    for (const Step& step : kSteps) add(curve, results[i].*step.measured);
-    plot.curves.push_back(std::move(curve));
-  }
-  return plot;
-}
-
 }  // namespace
 
 absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
@@ -84,7 +56,6 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
   for (const Step& step : kSteps) published.Set(step.key, step.published);
   base::JsonValue measured = base::JsonValue::MakeObject();
   std::string text = fmt::format("{:<28}{:>12}", "seconds", "published");
-  std::string csv = "step,published";
   std::array<bench::BenchHeResult, kColumns.size()> results;
   for (size_t i = 0; i < kColumns.size(); ++i) {
     const std::string name(he::SchemeName(kColumns[i].scheme));
@@ -110,31 +81,23 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
         .Set("sum_bytes", results[i].sum_bytes);
     measured.Set(name, std::move(column));
     text += fmt::format("{:>12}{:>9}", name, "faster");
-    csv += "," + name;
   }
   text += "\n";
-  csv += "\n";
   for (const Step& step : kSteps) {
     text += fmt::format("{:<28}{:>12.5f}", step.name, step.published);
-    csv += fmt::format("{},{}", step.key, step.published);
     for (const bench::BenchHeResult& result : results) {
       const double seconds = result.*step.measured;
       const bool compares = step.key != "encode_s" && step.key != "encrypt_s";
       text += fmt::format("{:>12.5f}{:>9}", seconds,
                           compares ? fmt::format("{:.0f}x", step.published / seconds) : "");
-      csv += fmt::format(",{}", seconds);
     }
     text += "\n";
-    csv += "\n";
   }
   text += fmt::format("{:<28}{:>12}", "bytes an upload", "-");
-  csv += "upload_bytes,";
   for (const bench::BenchHeResult& result : results) {
     text += fmt::format("{:>12}{:>9}", result.upload_bytes, "");
-    csv += fmt::format(",{}", result.upload_bytes);
   }
   text += "\n";
-  csv += "\n";
   if (flags.dimension != 486'654 || flags.participants != 1000) {
     text += "The published figures are for 486654 values and 1000 participants.\n";
   }
@@ -153,8 +116,7 @@ absl::StatusOr<Reproduced> ReproduceTable2(const ReproduceFlags& flags) {
               .Set("published", std::move(published))
               .Set("measured", std::move(measured)),
       .text = fmt::format("\n{}", text)};
-  TACET_RETURN_IF_ERROR(
-      WriteRecords(out, "table", made.json, csv, report::PlotSvg(PlotOf(results))));
+  TACET_RETURN_IF_ERROR(WriteRecords(out, "table", made.json));
   made.text += fmt::format("\nresults     {}\n", (out / "table.json").string());
   return made;
 }

@@ -1,4 +1,4 @@
-// Time of a seal of 486,654 values by the C++ library, for comparison with seal_speed.py, which
+// Time of a seal of 486,654 values by the C++ library, for comparison with speed.py, which
 // starts this program and has the same agreement.
 #include <algorithm>
 #include <chrono>

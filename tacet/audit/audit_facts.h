@@ -109,7 +109,7 @@ struct AuditFacts {
   std::optional<AuditedQuery> query = {};    // of a query that was answered
   // Of the finished model: `model` of the last round, or the agreement's initial model.
   std::optional<crypto::Digest> released_model = {};
-  // Of a member: signed statements about the models of its rounds (federation/model_statement.h),
+  // Of a member: signed statements about the models of its rounds (protocol/attestation.h),
   // its own and those of others that it has.
   std::vector<base::Bytes> attestations = {};
   // Canonical bytes without members, of every agreement under which attempts were charged; the one

@@ -474,7 +474,7 @@ TEST_P(AggregationTest, AnotherSecretOrNumberOpensSomethingElse) {
 
 TEST_P(AggregationTest, ResidualNoiseIsAsPredicted) {
   // 13,000 to 4,334 coefficients of 30 uploads: the mean square has a relative deviation below
-  // 0.022, so that 15 % are never passed by chance; compact_statistical_test.cc is sharper.
+  // 0.022, so that 15 % are never passed by chance; exactness_statistical_test.cc is sharper.
   TestAttempt attempt(MustCreate(SmallSpec()));
   crypto::InsecureSeededEntropy entropy(6, "counts");
   crypto::Random random = crypto::Random::FromEntropy(entropy);

@@ -1,8 +1,7 @@
-// Answers of a query as lines for the console, as a CSV table and as plots.
+// Answers of a query as lines for the console and as a CSV table.
 #ifndef TACET_RUN_ANSWERS_OUTPUT_H_
 #define TACET_RUN_ANSWERS_OUTPUT_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +14,6 @@ std::string AnswersText(const std::vector<tacet::statistics::Answer>& answers, d
 
 // docs/formats/query.md, "answers.csv".
 std::string AnswersCsv(const std::vector<tacet::statistics::Answer>& answers);
-
-// SVG of survival curves, of a ROC curve, or of counts over intervals; absent for other answers and
-// where fewer than two numbers are shown.
-std::optional<std::string> AnswerPlot(const tacet::statistics::Answer& answer);
 
 }  // namespace tacet::run
 

@@ -28,17 +28,6 @@ using tacet::statistics::SiteUnits;
 
 constexpr uintmax_t kMaxQueryBytes = uintmax_t{1} << 20;
 
-// A file's name from a question's: letters, digits, - and _.
-std::string PlotFile(size_t place, std::string_view question) {
-  std::string name = fmt::format("{:02}-", place + 1);
-  for (const char letter : question.substr(0, 60)) {
-    const bool plain = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-                       (letter >= '0' && letter <= '9') || letter == '-' || letter == '_';
-    name += plain ? letter : '_';
-  }
-  return name + ".svg";
-}
-
 absl::Status WriteText(RunDirectory& directory, std::string_view name, std::string_view text) {
   return directory.WriteFile(name, base::AsBytes(text));
 }
@@ -106,11 +95,6 @@ absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(
       WriteText(directory, kAnswersFile,
                 tacet::statistics::AnswersJson(*loaded.query, answers).Dump(2) + "\n"));
   TACET_RETURN_IF_ERROR(WriteText(directory, kAnswersTable, AnswersCsv(answers)));
-  for (size_t i = 0; i < answers.size(); ++i) {
-    const std::optional<std::string> plot = AnswerPlot(answers[i]);
-    if (!plot.has_value()) continue;
-    TACET_RETURN_IF_ERROR(WriteText(directory, PlotFile(i, answers[i].question), *plot));
-  }
   return answers;
 }
 

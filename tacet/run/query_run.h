@@ -59,7 +59,7 @@ absl::StatusOr<config::RunConfig> AgreedQueryConfig(const config::LoadedQuery& l
 absl::StatusOr<std::vector<tacet::statistics::Answer>> AnswersFrom(
     const config::LoadedQuery& loaded, const agreement::Manifest& manifest,
     std::span<const float> model);
-// They, written as JSON, as a table and as plots, with the query and the `agreed` text.
+// They, written as JSON and as a table, with the query and the `agreed` text.
 absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(
     const config::LoadedQuery& loaded, std::string_view agreed, const agreement::Manifest& manifest,
     std::span<const float> model, storage::file::RunDirectory& directory);

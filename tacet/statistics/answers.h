@@ -19,7 +19,7 @@ namespace tacet::statistics {
 absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<const double> released,
                                               double noise_stddev);
 
-// docs/formats/statistics.md.
+// docs/formats/query.md.
 base::JsonValue AnswersJson(const Query& query, const std::vector<Answer>& answers);
 
 }  // namespace tacet::statistics

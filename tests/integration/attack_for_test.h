@@ -1,15 +1,20 @@
-// Helpers of the tests of `tacet attack`: running it, and finding a figure in its answer.
+// Helpers of the tests of membership attacks: running one, and finding a figure in its answer.
 #ifndef TACET_TESTS_INTEGRATION_ATTACK_FOR_TEST_H_
 #define TACET_TESTS_INTEGRATION_ATTACK_FOR_TEST_H_
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "fmt/core.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "tacet/base/json.h"
+#include "tacet/crypto/seeded_random.h"
 #include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
@@ -52,7 +57,7 @@ class AttackTest : public ProgramTest {
   base::JsonValue Attack(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "attack");
     arguments.push_back("--json");
-    const Outcome done = Tacet(std::move(arguments));
+    const Outcome done = Run(program_, std::move(arguments));
     exit_code_ = done.exit_code;
     err_ = done.err;
     auto value = base::JsonValue::Parse(done.out);
@@ -62,14 +67,124 @@ class AttackTest : public ProgramTest {
 
   std::string Refusal(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "attack");
-    const Outcome done = Tacet(std::move(arguments));
+    const Outcome done = Run(program_, std::move(arguments));
     EXPECT_EQ(done.exit_code, 1);
     return done.err;
   }
 
+  std::string program_ = TACET_PROGRAM;  // whose command `attack` is tested
   int exit_code_ = 0;
   std::string err_;
 };
+
+class NoiseAttackTest : public AttackTest {
+ protected:
+  static constexpr int kFeatures = 32;
+
+  // Labels that nothing in the samples tells: anyone who knows one has seen it.
+  void WriteNoise(const std::string& name, uint64_t seed, int rows) const {
+    crypto::Random random = crypto::SeededRandom(seed, "noise");
+    std::ofstream file(path_ / name);
+    file << "client,label";
+    for (int i = 0; i < kFeatures; ++i) file << ",f" << i;
+    file << "\n";
+    for (int row = 0; row < rows; ++row) {
+      file << row % 8 << "," << random.Below(4);
+      for (int i = 0; i < kFeatures; ++i) file << "," << 2 * crypto::Uniform(random) - 1;
+      file << "\n";
+    }
+  }
+
+  void Simulate(const std::string& config, const std::string& out) {
+    AttackTest::Simulate(WriteConfig(config, out + ".toml"), "data.csv", out);
+  }
+
+  // Every verdict is that of the numbers beside it, and the conclusion that of all verdicts.
+  static void ExpectConclusionOfTheRows(const base::JsonValue& result) {
+    uint64_t rows = 0;
+    uint64_t exceeded = 0;
+    for (const base::JsonValue& test : result.Find("tests")->items()) {
+      for (const base::JsonValue& measured : test.Find("attacks")->items()) {
+        for (const base::JsonValue& point : measured.Find("points")->items()) {
+          const base::JsonValue& row = *point.Find("comparison");
+          const double bound = Number(row, "bound");
+          const std::string verdict = Number(row, "true_positive_rate_at_least") > bound
+                                          ? "exceeded"
+                                      : Number(point, "true_positive_rate") > bound ? "undecided"
+                                                                                    : "within";
+          EXPECT_EQ(*row.Find("verdict")->AsString(), verdict);
+          rows += 1;
+          exceeded += verdict == "exceeded" ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_EQ(Number(result, "comparisons"), rows);
+    EXPECT_EQ(*result.Find("exceeds_bound")->AsBool(), exceeded > 0);
+    const std::string conclusion = *result.Find("verdict")->items()[0].AsString();
+    if (exceeded > 0) {
+      EXPECT_THAT(conclusion,
+                  ::testing::HasSubstr(fmt::format("in {} of {} comparisons", exceeded, rows)));
+    }
+  }
+};
+
+inline constexpr char kRemembering[] = R"(
+[data]
+held_out = 0.5
+[model]
+name = "mlp"
+hidden = [64]
+last_layer_gain = 1.0
+[training]
+local_epochs = 20
+learning_rate = 0.2
+learning_rate_final = 0.2
+[federation]
+rounds = 10
+cohort = 8
+[privacy]
+coordinate_bound = 100
+[run]
+evaluate_every = 10
+no_encryption = true
+no_noise = true
+no_clip = true
+no_quantisation = true
+)";
+
+inline constexpr char kPrivate[] = R"(
+[data]
+held_out = 0.5
+[model]
+name = "mlp"
+hidden = [64]
+last_layer_gain = 1.0
+[federation]
+rounds = 20
+spare_attempts = 0
+[privacy]
+unit = "record"
+neighbouring = "replace-one"
+record_rate = 0.2
+coordinate_bound = 64.0
+scale = 1e-2
+target_epsilon = 1.0
+[run]
+evaluate_every = 20
+)";
+
+inline constexpr char kQuick[] = R"(
+[model]
+name = "logistic"
+[federation]
+rounds = 3
+cohort = 4
+[privacy]
+clip_norm = 0.5
+noise_multiplier = 6
+scale = 1e-3
+[data]
+)";
 
 }  // namespace tacet::app
 

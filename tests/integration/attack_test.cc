@@ -1,15 +1,11 @@
 // `tacet attack` on a model that remembers its members, where it finds them, and on a private one,
 // where it does not. It reports a model that tells more than its epsilon allows.
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "fmt/core.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/crypto/seeded_random.h"
 #include "tests/integration/attack_for_test.h"
 
 namespace tacet::app {
@@ -17,111 +13,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class NoiseAttackTest : public AttackTest {
- protected:
-  static constexpr int kFeatures = 32;
-
-  // Labels that nothing in the samples tells: anyone who knows one has seen it.
-  void WriteNoise(const std::string& name, uint64_t seed, int rows) const {
-    crypto::Random random = crypto::SeededRandom(seed, "noise");
-    std::ofstream file(path_ / name);
-    file << "client,label";
-    for (int i = 0; i < kFeatures; ++i) file << ",f" << i;
-    file << "\n";
-    for (int row = 0; row < rows; ++row) {
-      file << row % 8 << "," << random.Below(4);
-      for (int i = 0; i < kFeatures; ++i) file << "," << 2 * crypto::Uniform(random) - 1;
-      file << "\n";
-    }
-  }
-
-  void Simulate(const std::string& config, const std::string& out) {
-    AttackTest::Simulate(WriteConfig(config, out + ".toml"), "data.csv", out);
-  }
-
-  // Every verdict is that of the numbers beside it, and the conclusion that of all verdicts.
-  static void ExpectConclusionOfTheRows(const base::JsonValue& result) {
-    uint64_t rows = 0;
-    uint64_t exceeded = 0;
-    for (const base::JsonValue& test : result.Find("tests")->items()) {
-      for (const base::JsonValue& measured : test.Find("attacks")->items()) {
-        for (const base::JsonValue& point : measured.Find("points")->items()) {
-          const base::JsonValue& row = *point.Find("comparison");
-          const double bound = Number(row, "bound");
-          const std::string verdict = Number(row, "true_positive_rate_at_least") > bound
-                                          ? "exceeded"
-                                      : Number(point, "true_positive_rate") > bound ? "undecided"
-                                                                                    : "within";
-          EXPECT_EQ(*row.Find("verdict")->AsString(), verdict);
-          rows += 1;
-          exceeded += verdict == "exceeded" ? 1 : 0;
-        }
-      }
-    }
-    EXPECT_EQ(Number(result, "comparisons"), rows);
-    EXPECT_EQ(*result.Find("exceeds_bound")->AsBool(), exceeded > 0);
-    const std::string conclusion = *result.Find("verdict")->items()[0].AsString();
-    if (exceeded > 0) {
-      EXPECT_THAT(conclusion, HasSubstr(fmt::format("in {} of {} comparisons", exceeded, rows)));
-    }
-  }
-};
-
-constexpr char kRemembering[] = R"(
-[data]
-held_out = 0.5
-[model]
-name = "mlp"
-hidden = [64]
-last_layer_gain = 1.0
-[training]
-local_epochs = 20
-learning_rate = 0.2
-learning_rate_final = 0.2
-[federation]
-rounds = 10
-cohort = 8
-[privacy]
-coordinate_bound = 100
-[run]
-evaluate_every = 10
-no_encryption = true
-no_noise = true
-no_clip = true
-no_quantisation = true
-)";
-
-constexpr char kPrivate[] = R"(
-[data]
-held_out = 0.5
-[model]
-name = "mlp"
-hidden = [64]
-last_layer_gain = 1.0
-[federation]
-rounds = 20
-spare_attempts = 0
-[privacy]
-unit = "record"
-neighbouring = "replace-one"
-record_rate = 0.2
-coordinate_bound = 64.0
-scale = 1e-2
-target_epsilon = 1.0
-[run]
-evaluate_every = 20
-)";
-
-TEST_F(NoiseAttackTest, FindsWhoIsRememberedAndNotWhoIsHidden) {
+TEST_F(NoiseAttackTest, ALossThresholdFindsWhoIsRememberedAndNotWhoIsHidden) {
   WriteNoise("data.csv", 1, 800);
   Simulate(kRemembering, "remembering");
   const base::JsonValue found = Attack({"remembering", "--unit", "record"});
   EXPECT_EQ(exit_code_, 0) << err_;
-  const base::JsonValue& at_one_percent = PointOf(AttackOf(found, "record", "likelihood-ratio"), 1);
-  EXPECT_GE(LowEnd(at_one_percent), 0.1);
-  EXPECT_LE(Number(at_one_percent, "false_positive_rate"), 0.01);
-  EXPECT_GT(Number(AttackOf(found, "record", "likelihood-ratio"), "auc"), 0.8);
   EXPECT_GT(Number(AttackOf(found, "record", "loss-threshold"), "auc"), 0.7);
+  EXPECT_EQ(found.Find("tests")->items()[0].Find("attacks")->items().size(), 1u);
+  EXPECT_THAT(found.Find("verdict")->Dump(), HasSubstr("`tacet-lab attack` tries"));
   EXPECT_TRUE(found.Find("bounds")->items().empty());
   EXPECT_EQ(ReadJson("remembering/attack.json").Dump(), found.Dump());
 
@@ -129,14 +28,8 @@ TEST_F(NoiseAttackTest, FindsWhoIsRememberedAndNotWhoIsHidden) {
   const base::JsonValue hidden = Attack({"private"});
   EXPECT_EQ(exit_code_, 0) << err_;
   EXPECT_FALSE(*hidden.Find("exceeds_bound")->AsBool());
-  const base::JsonValue& ratio = AttackOf(hidden, "record", "likelihood-ratio");
-  EXPECT_NEAR(Number(ratio, "auc"), 0.5, 0.1);
-  const base::JsonValue& bound = hidden.Find("bounds")->items()[0];
-  EXPECT_EQ(*bound.Find("observer")->AsString(), "external");
-  for (size_t i = 0; i < 3; ++i) {
-    EXPECT_LE(LowEnd(PointOf(ratio, i)),
-              *bound.Find("max_true_positive_rates")->items()[i].AsDouble());
-  }
+  EXPECT_NEAR(Number(AttackOf(hidden, "record", "loss-threshold"), "auc"), 0.5, 0.1);
+  EXPECT_EQ(*hidden.Find("bounds")->items()[0].Find("observer")->AsString(), "external");
 
   // A model that tells more than was guaranteed for it: another one in its place.
   std::filesystem::copy_file(path_ / "remembering" / "model.f32", path_ / "private" / "model.f32",
@@ -150,23 +43,10 @@ TEST_F(NoiseAttackTest, FindsWhoIsRememberedAndNotWhoIsHidden) {
   ExpectConclusionOfTheRows(lying);
 }
 
-constexpr char kQuick[] = R"(
-[model]
-name = "logistic"
-[federation]
-rounds = 3
-cohort = 4
-[privacy]
-clip_norm = 0.5
-noise_multiplier = 6
-scale = 1e-3
-[data]
-)";
-
 TEST_F(NoiseAttackTest, TestsTheUnitThatEpsilonSpeaksOf) {
   WriteNoise("data.csv", 2, 400);
   Simulate(std::string(kQuick) + "clients = 5\n", "run");
-  const base::JsonValue both = Attack({"run", "--shadows", "8"});
+  const base::JsonValue both = Attack({"run"});
   EXPECT_EQ(exit_code_, 0) << err_;
   ASSERT_EQ(both.Find("tests")->items().size(), 2u);
   const base::JsonValue& client = both.Find("tests")->items()[0];
@@ -177,68 +57,6 @@ TEST_F(NoiseAttackTest, TestsTheUnitThatEpsilonSpeaksOf) {
   const base::JsonValue& record = both.Find("tests")->items()[1];
   EXPECT_FALSE(*record.Find("is_unit_of_epsilon")->AsBool());
   EXPECT_EQ(Number(record, "members") + Number(record, "non_members"), 250);
-  EXPECT_THAT(both.Find("verdict")->Dump(), HasSubstr("8 shadow models are few"));
-}
-
-// A start is known to the attacker, and fits the run's own model alone.
-TEST_F(NoiseAttackTest, ShadowsBeginWhereTheRunBegan) {
-  WriteNoise("data.csv", 2, 400);
-  Simulate(std::string(kQuick) + "[run]\nno_noise = true\n", "first");
-  const std::string start = fmt::format("start = \"{}\"", (path_ / "first/model.f32").string());
-  std::string config = kQuick;
-  config.replace(config.find("[model]"), 7, "[model]\n" + start);
-  Simulate(config + "[run]\nno_noise = true\n", "second");
-  const base::JsonValue found = Attack({"second", "--shadows", "8"});
-  EXPECT_EQ(exit_code_, 0) << err_;
-  EXPECT_EQ(*found.Find("shadows")->Find("model")->AsString(), "logistic");
-  EXPECT_THAT(Refusal({"second", "--shadow-model", "mlp"}),
-              HasSubstr("the run began with parameters of logistic"));
-}
-
-TEST_F(NoiseAttackTest, GoesOnWhereItWasInterrupted) {
-  WriteNoise("data.csv", 2, 400);
-  Simulate(std::string(kQuick) + "[run]\nno_noise = true\n", "run");
-  const base::JsonValue first = Attack({"run", "--shadows", "8"});
-  EXPECT_EQ(exit_code_, 0) << err_;
-  const auto kept = [this] {
-    std::string all;
-    for (const auto& file : std::filesystem::recursive_directory_iterator(path_ / "run/attack")) {
-      if (!file.is_regular_file()) continue;
-      all += fmt::format("{} {}\n", file.path().string(),
-                         file.last_write_time().time_since_epoch().count());
-    }
-    return all;
-  };
-  const std::string before = kept();
-  EXPECT_EQ(std::ranges::count(before, '\n'), 8);
-  EXPECT_EQ(Attack({"run", "--shadows", "8", "--threads", "1"}).Dump(), first.Dump());
-  EXPECT_EQ(kept(), before) << "shadow models were trained again";
-  for (const auto& folder : std::filesystem::directory_iterator(path_ / "run/attack")) {
-    std::filesystem::remove(folder.path() / "shadow-0003");
-    std::filesystem::resize_file(folder.path() / "shadow-0004", 16);
-  }
-  EXPECT_EQ(Attack({"run", "--shadows", "8"}).Dump(), first.Dump());
-  EXPECT_NE(Attack({"run", "--shadows", "8", "--seed", "2"}).Dump(), first.Dump());
-}
-
-// A folder's name depends on the data. Anyone who knows them, but for one record, and all settings,
-// must not be able to compute it: the same run over the same data has another name under another
-// key.
-TEST_F(NoiseAttackTest, FolderNamesConfirmNoGuessAboutTheData) {
-  WriteNoise("data.csv", 2, 200);
-  std::vector<std::string> names;
-  for (const std::string run : {"first", "second"}) {
-    Simulate(std::string(kQuick) + "[run]\nno_noise = true\n", run);
-    Attack({run, "--shadows", "4", "--unit", "record"});
-    EXPECT_EQ(exit_code_, 0) << err_;
-    for (const auto& folder : std::filesystem::directory_iterator(path_ / run / "attack")) {
-      names.push_back(folder.path().filename().string());
-    }
-  }
-  ASSERT_EQ(names.size(), 2u);
-  EXPECT_NE(names[0], names[1]);
-  std::filesystem::remove(path_ / "first" / "data.key");
-  EXPECT_THAT(Refusal({"first", "--shadows", "4"}), HasSubstr("data.key is missing"));
 }
 
 TEST_F(NoiseAttackTest, PersonsSpreadOverSitesAreAsked) {
@@ -249,22 +67,18 @@ TEST_F(NoiseAttackTest, PersonsSpreadOverSitesAreAsked) {
                  "[privacy]\nunit = \"person\"\nrecord_rate = 0.5\n");
   config.replace(config.find("clip_norm"), 0, "coordinate_bound = 8\n");
   Simulate(config + "clients = 6\nsites = 2\n", "run");
-  const base::JsonValue result =
-      Attack({"run", "--shadows", "8", "--check-power", "--power-epochs", "2"});
+  const base::JsonValue result = Attack({"run"});
   EXPECT_EQ(exit_code_, 0) << err_;
   const base::JsonValue& person = result.Find("tests")->items()[0];
   EXPECT_EQ(*person.Find("unit")->AsString(), "person");
   EXPECT_EQ(Number(person, "members"), 6);
   EXPECT_EQ(Number(person, "non_members"), 2);
-  EXPECT_FALSE(*person.Find("power")->Find("passed")->AsBool());
-  EXPECT_THAT(result.Find("verdict")->Dump(), HasSubstr("PROVES NOTHING"));
 }
 
 TEST_F(NoiseAttackTest, SaysWhyNobodyCanBeAttacked) {
   EXPECT_THAT(Refusal({"nothing"}), HasSubstr("nothing is not the directory of a run"));
   WriteNoise("data.csv", 4, 80);
   Simulate(std::string(kQuick) + "held_out = 0.0\n", "run");
-  EXPECT_THAT(Refusal({"run", "--shadows", "3"}), HasSubstr("3 shadow models, expected 4 to"));
   EXPECT_THAT(Refusal({"run", "--unit", "person"}),
               HasSubstr("a run of unit client has no test of unit person"));
   EXPECT_THAT(Refusal({"run"}),

@@ -301,6 +301,9 @@ categories = ["f", "m", "x"]
     }
     assert.match(text, /<b>ages<\/b>/);
     assert.match(text, /suppressed/);  // nobody has the category x
+    const picture = "svg.picture[aria-label^='count of sexes']";
+    assert.equal(await page.evaluate(`document.querySelectorAll("${picture} rect").length`), 2);
+    assert.match(await page.evaluate(`document.querySelector("${picture}").textContent`), /✕/);
     assert.match(text, /Together they cost ε = 4\.000 per record, against/);
     assert.match(text, /2 questions, answered by 2 sites together/);
     assert.doesNotMatch(text, /How good the model is/i);

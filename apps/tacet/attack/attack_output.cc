@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "fmt/core.h"
 
@@ -28,91 +29,9 @@ base::JsonValue ComparisonJson(const std::optional<BoundComparison>& comparison)
       .Set("verdict", BoundVerdictName(comparison->verdict));
 }
 
-base::JsonValue AttackRows(const std::vector<MeasuredAttack>& attacks) {
-  base::JsonValue list = base::JsonValue::MakeArray();
-  for (const MeasuredAttack& measured : attacks) {
-    base::JsonValue points = base::JsonValue::MakeArray();
-    for (size_t i = 0; i < kRates; ++i) {
-      const tacet::attack::OperatingPoint& point = measured.points[i].point;
-      points.Append(base::JsonValue::MakeObject()
-                        .Set("allowed_false_positive_rate", kFalsePositiveRates[i])
-                        .Set("true_positives", point.true_positives)
-                        .Set("true_positive_rate", point.true_positive_rate())
-                        .Set("true_positive_interval",
-                             IntervalJson(point.TruePositiveInterval(kShownConfidence)))
-                        .Set("false_positives", point.false_positives)
-                        .Set("false_positive_rate", point.false_positive_rate())
-                        .Set("false_positive_interval",
-                             IntervalJson(point.FalsePositiveInterval(kShownConfidence)))
-                        .Set("comparison", ComparisonJson(measured.points[i].comparison)));
-    }
-    list.Append(base::JsonValue::MakeObject()
-                    .Set("method", AttackMethodName(measured.method))
-                    .Set("auc", measured.auc ? base::JsonValue(*measured.auc) : base::JsonValue())
-                    .Set("auc_interval", IntervalJson(measured.auc_interval))
-                    .Set("points", std::move(points)));
-  }
-  return list;
-}
-
-base::JsonValue TestJson(const UnitTest& test, const AttackedRun& run) {
-  base::JsonValue json = base::JsonValue::MakeObject();
-  json.Set("unit", accounting::UnitName(test.unit))
-      .Set("is_unit_of_epsilon", test.unit == run.agreed().privacy.unit)
-      .Set("members", test.members)
-      .Set("non_members", test.non_members)
-      .Set("samples", test.samples)
-      .Set("attacks", AttackRows(test.attacks));
-  if (!test.power.has_value()) return json.Set("power", base::JsonValue());
-  return json.Set("power", base::JsonValue::MakeObject()
-                               .Set("passed", test.power->passed())
-                               .Set("epochs", test.power->epochs)
-                               .Set("members", test.power->members)
-                               .Set("non_members", test.power->non_members)
-                               .Set("attacks", AttackRows(test.power->attacks)));
-}
-
-std::string IntervalText(double value, const Interval& interval) {
-  return fmt::format("{:.2f} ({:.2f}-{:.2f})", 100 * value, 100 * interval.low,
-                     100 * interval.high);
-}
-
 // "exceeded" is to be seen at once.
-std::string VerdictText(BoundVerdict verdict) {
+std::string VerdictName(BoundVerdict verdict) {
   return verdict == BoundVerdict::kExceeded ? "EXCEEDED" : std::string(BoundVerdictName(verdict));
-}
-
-// A line for each attack and false-positive rate; the columns of the comparison only where there is
-// a bound to compare with.
-std::string AttacksText(const std::vector<MeasuredAttack>& attacks) {
-  const bool compared = !attacks.empty() && attacks.front().points.front().comparison.has_value();
-  std::string out = fmt::format("  {:<18}{:>12}{:>24}", "attack", "FPR allowed", "TPR, %");
-  if (compared) {
-    out += fmt::format("{:>14}{:>14}{:>10}  {}", "TPR at least", "FPR at most", "bound", "verdict");
-  }
-  out += "\n";
-  for (const MeasuredAttack& measured : attacks) {
-    for (size_t i = 0; i < kRates; ++i) {
-      const tacet::attack::OperatingPoint& point = measured.points[i].point;
-      out += fmt::format(
-          "  {:<18}{:>12}{:>24}", AttackMethodName(measured.method),
-          fmt::format("{:g} %", 100 * kFalsePositiveRates[i]),
-          IntervalText(point.true_positive_rate(), point.TruePositiveInterval(kShownConfidence)));
-      if (const auto& comparison = measured.points[i].comparison) {
-        out += fmt::format("{:>14.2f}{:>14.2f}{:>10.2f}  {}",
-                           100 * comparison->true_positive_rate_at_least,
-                           100 * comparison->false_positive_rate_at_most, 100 * comparison->bound,
-                           VerdictText(comparison->verdict));
-      }
-      out += "\n";
-    }
-  }
-  for (const MeasuredAttack& measured : attacks) {
-    if (!measured.auc.has_value()) continue;
-    out += fmt::format("  {:<18}AUC {:.3f} ({:.3f}-{:.3f})\n", AttackMethodName(measured.method),
-                       *measured.auc, measured.auc_interval.low, measured.auc_interval.high);
-  }
-  return out;
 }
 
 std::string BoundsText(const std::vector<ObserverBound>& bounds) {
@@ -153,23 +72,6 @@ std::string Legend(size_t comparisons) {
                    100 * LimitConfidence(kJointConfidence, comparisons));
 }
 
-// A power check that did not pass, by the numbers of its table.
-std::string WhyItProvesNothing(const PowerCheck& power) {
-  if (power.non_members < PowerCheck::kMinNonMembers) {
-    return fmt::format(
-        "{} non-members of the model that remembers show no false-positive rate of 1 %, {} are "
-        "needed: the attack PROVES NOTHING about this run",
-        power.non_members, PowerCheck::kMinNonMembers);
-  }
-  const tacet::attack::OperatingPoint point = power.at_one_percent();
-  return fmt::format(
-      "on the model that remembers, the likelihood ratio has a true-positive rate of {} % at a "
-      "false-positive rate of 1 %; {:g} % with a lower limit above 1 % are needed: the attack "
-      "PROVES NOTHING about this run",
-      IntervalText(point.true_positive_rate(), point.TruePositiveInterval(kShownConfidence)),
-      100 * PowerCheck::kMinTruePositiveRate);
-}
-
 // The unit of the test in words, who is a member and who is not.
 std::string WhoIsAsked(const UnitTest& test) {
   switch (test.unit) {
@@ -186,8 +88,81 @@ std::string WhoIsAsked(const UnitTest& test) {
 
 }  // namespace
 
+base::JsonValue AttacksJson(const std::vector<MeasuredAttack>& attacks) {
+  base::JsonValue list = base::JsonValue::MakeArray();
+  for (const MeasuredAttack& measured : attacks) {
+    base::JsonValue points = base::JsonValue::MakeArray();
+    for (size_t i = 0; i < kRates; ++i) {
+      const tacet::attack::OperatingPoint& point = measured.points[i].point;
+      points.Append(base::JsonValue::MakeObject()
+                        .Set("allowed_false_positive_rate", kFalsePositiveRates[i])
+                        .Set("true_positives", point.true_positives)
+                        .Set("true_positive_rate", point.true_positive_rate())
+                        .Set("true_positive_interval",
+                             IntervalJson(point.TruePositiveInterval(kShownConfidence)))
+                        .Set("false_positives", point.false_positives)
+                        .Set("false_positive_rate", point.false_positive_rate())
+                        .Set("false_positive_interval",
+                             IntervalJson(point.FalsePositiveInterval(kShownConfidence)))
+                        .Set("comparison", ComparisonJson(measured.points[i].comparison)));
+    }
+    list.Append(base::JsonValue::MakeObject()
+                    .Set("method", measured.method)
+                    .Set("auc", measured.auc ? base::JsonValue(*measured.auc) : base::JsonValue())
+                    .Set("auc_interval", IntervalJson(measured.auc_interval))
+                    .Set("points", std::move(points)));
+  }
+  return list;
+}
+
+base::JsonValue TestJson(const UnitTest& test, const AttackedRun& run) {
+  base::JsonValue json = base::JsonValue::MakeObject();
+  return json.Set("unit", accounting::UnitName(test.unit))
+      .Set("is_unit_of_epsilon", test.unit == run.agreed().privacy.unit)
+      .Set("members", test.members)
+      .Set("non_members", test.non_members)
+      .Set("samples", test.samples)
+      .Set("attacks", AttacksJson(test.attacks));
+}
+
+std::string IntervalText(double value, const Interval& interval) {
+  return fmt::format("{:.2f} ({:.2f}-{:.2f})", 100 * value, 100 * interval.low,
+                     100 * interval.high);
+}
+
+std::string AttacksText(const std::vector<MeasuredAttack>& attacks) {
+  const bool compared = !attacks.empty() && attacks.front().points.front().comparison.has_value();
+  std::string out = fmt::format("  {:<18}{:>12}{:>24}", "attack", "FPR allowed", "TPR, %");
+  if (compared) {
+    out += fmt::format("{:>14}{:>14}{:>10}  {}", "TPR at least", "FPR at most", "bound", "verdict");
+  }
+  out += "\n";
+  for (const MeasuredAttack& measured : attacks) {
+    for (size_t i = 0; i < kRates; ++i) {
+      const tacet::attack::OperatingPoint& point = measured.points[i].point;
+      out += fmt::format(
+          "  {:<18}{:>12}{:>24}", measured.method,
+          fmt::format("{:g} %", 100 * kFalsePositiveRates[i]),
+          IntervalText(point.true_positive_rate(), point.TruePositiveInterval(kShownConfidence)));
+      if (const auto& comparison = measured.points[i].comparison) {
+        out += fmt::format("{:>14.2f}{:>14.2f}{:>10.2f}  {}",
+                           100 * comparison->true_positive_rate_at_least,
+                           100 * comparison->false_positive_rate_at_most, 100 * comparison->bound,
+                           VerdictName(comparison->verdict));
+      }
+      out += "\n";
+    }
+  }
+  for (const MeasuredAttack& measured : attacks) {
+    if (!measured.auc.has_value()) continue;
+    out += fmt::format("  {:<18}AUC {:.3f} ({:.3f}-{:.3f})\n", measured.method, *measured.auc,
+                       measured.auc_interval.low, measured.auc_interval.high);
+  }
+  return out;
+}
+
 base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
-                           const AttackSettings& settings) {
+                           std::span<const std::string> verdict) {
   base::JsonValue tests = base::JsonValue::MakeArray();
   for (const UnitTest& test : result.tests) tests.Append(TestJson(test, run));
   base::JsonValue bounds = base::JsonValue::MakeArray();
@@ -205,8 +180,8 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
   for (const double rate : kFalsePositiveRates) rates.Append(rate);
   base::JsonValue skipped = base::JsonValue::MakeArray();
   for (const std::string& reason : result.not_tested) skipped.Append(reason);
-  base::JsonValue verdict = base::JsonValue::MakeArray();
-  for (const std::string& line : AttackVerdict(result, run, settings)) verdict.Append(line);
+  base::JsonValue lines = base::JsonValue::MakeArray();
+  for (const std::string& line : verdict) lines.Append(line);
   base::JsonValue labels = base::JsonValue::MakeArray();
   for (const std::string& label : run.labels()) labels.Append(label);
   const size_t comparisons = result.comparisons().size();
@@ -220,12 +195,6 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
                .Set("delta", run.agreed().privacy.delta)
                .Set("charged_attempts", run.charged_attempts())
                .Set("labels", std::move(labels)))
-      .Set("shadows", base::JsonValue::MakeObject()
-                          .Set("count", settings.shadows)
-                          .Set("model", result.shadow_model)
-                          .Set("rounds", result.shadow_rounds)
-                          .Set("owners", settings.clients)
-                          .Set("seed", settings.seed))
       .Set("commit", audit::BuildCommit())
       .Set("false_positive_rates", std::move(rates))
       .Set("confidence", kShownConfidence)
@@ -237,11 +206,10 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
       .Set("not_tested", std::move(skipped))
       .Set("bounds", std::move(bounds))
       .Set("exceeds_bound", result.exceeds_bound())
-      .Set("verdict", std::move(verdict));
+      .Set("verdict", std::move(lines));
 }
 
-std::vector<std::string> AttackVerdict(const AttackResult& result, const AttackedRun& run,
-                                       const AttackSettings& settings) {
+std::vector<std::string> AttackVerdict(const AttackResult& result, const AttackedRun& run) {
   std::vector<std::string> lines;
   lines.push_back(result.bounds.empty()
                       ? "this run has no guarantee (see its labels), so there is no bound"
@@ -261,14 +229,6 @@ std::vector<std::string> AttackVerdict(const AttackResult& result, const Attacke
                       "where less is allowed, the attack had no false positive",
                       unit, test.non_members, 100.0 / static_cast<double>(test.non_members)));
     }
-    if (test.power.has_value() && !test.power->passed()) {
-      lines.push_back(fmt::format("unit {}: {}", unit, WhyItProvesNothing(*test.power)));
-    }
-  }
-  if (settings.shadows < 64) {
-    lines.push_back(fmt::format(
-        "{} shadow models are few; the literature's likelihood ratio attack uses 64 or more",
-        settings.shadows));
   }
   for (const std::string& reason : result.not_tested) lines.push_back("not tested: " + reason);
   lines.push_back(
@@ -277,27 +237,16 @@ std::vector<std::string> AttackVerdict(const AttackResult& result, const Attacke
   return lines;
 }
 
-std::string AttackText(const AttackResult& result, const AttackedRun& run,
-                       const AttackSettings& settings) {
-  std::string out = fmt::format(
-      "\nattacker    {} shadow models ({}, {} rounds), each on a random half, seed {}\n",
-      settings.shadows, result.shadow_model, result.shadow_rounds, settings.seed);
-  for (const UnitTest& test : result.tests) {
-    out +=
-        fmt::format("\nunit {}: {} members, {} that are not: {}\n", accounting::UnitName(test.unit),
-                    test.members, test.non_members, WhoIsAsked(test));
-    out += AttacksText(test.attacks);
-    if (test.power.has_value()) {
-      out += fmt::format(
-          "  the same attack on a model that remembers ({} members, {} not, {} epochs)\n",
-          test.power->members, test.power->non_members, test.power->epochs);
-      out += AttacksText(test.power->attacks);
-    }
-  }
-  out += BoundsText(result.bounds) + Legend(result.comparisons().size());
-  for (const std::string& line : AttackVerdict(result, run, settings)) {
-    out += fmt::format("- {}\n", line);
-  }
+std::string TestText(const UnitTest& test) {
+  return fmt::format("\nunit {}: {} members, {} that are not: {}\n",
+                     accounting::UnitName(test.unit), test.members, test.non_members,
+                     WhoIsAsked(test)) +
+         AttacksText(test.attacks);
+}
+
+std::string VerdictText(const AttackResult& result, std::span<const std::string> verdict) {
+  std::string out = BoundsText(result.bounds) + Legend(result.comparisons().size());
+  for (const std::string& line : verdict) out += fmt::format("- {}\n", line);
   return out;
 }
 

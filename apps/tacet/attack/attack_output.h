@@ -1,7 +1,8 @@
-// The result of an attack as text and as JSON (docs/formats/attack.md).
+// The result of an attack as text and as JSON (docs/formats/attack.md), in parts.
 #ifndef TACET_APPS_TACET_ATTACK_ATTACK_OUTPUT_H_
 #define TACET_APPS_TACET_ATTACK_ATTACK_OUTPUT_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,17 +12,25 @@
 
 namespace tacet::app::attack {
 
+// What the numbers say, a sentence each: whether the bound holds, and what was not tested. The
+// conclusion from all comparisons is the first.
+std::vector<std::string> AttackVerdict(const AttackResult& result, const AttackedRun& run);
+
 base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
-                           const AttackSettings& settings);
+                           std::span<const std::string> verdict);
+base::JsonValue TestJson(const UnitTest& test, const AttackedRun& run);
+base::JsonValue AttacksJson(const std::vector<MeasuredAttack>& attacks);
 
-// Tables for a terminal, then what follows from them; ends with a line feed.
-std::string AttackText(const AttackResult& result, const AttackedRun& run,
-                       const AttackSettings& settings);
+// Tables for a terminal; each text ends with a line feed.
+std::string TestText(const UnitTest& test);
+// A line for each attack and false-positive rate; the columns of the comparison only where there is
+// a bound to compare with.
+std::string AttacksText(const std::vector<MeasuredAttack>& attacks);
+// Bounds of all observers, the meaning of the columns, then `verdict`.
+std::string VerdictText(const AttackResult& result, std::span<const std::string> verdict);
 
-// What the numbers say, a sentence each: whether the bound holds, what was not tested, whether the
-// attack could have found anything.
-std::vector<std::string> AttackVerdict(const AttackResult& result, const AttackedRun& run,
-                                       const AttackSettings& settings);
+// A rate with its interval, in percent.
+std::string IntervalText(double rate, const tacet::attack::Interval& interval);
 
 }  // namespace tacet::app::attack
 

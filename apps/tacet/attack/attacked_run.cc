@@ -160,6 +160,12 @@ absl::StatusOr<Candidates> Gather(Unit unit, const Dataset& all, const std::vect
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<RunDirectory>> OpenAttackedDirectory(const std::string& path) {
+  absl::StatusOr<std::unique_ptr<RunDirectory>> directory = RunDirectory::Open(path);
+  if (directory.status().code() != absl::StatusCode::kNotFound) return directory;
+  return base::NotFound("{} is not the directory of a run", path);
+}
+
 uint64_t Candidates::members() const {
   return static_cast<uint64_t>(std::ranges::count(is_member, true));
 }

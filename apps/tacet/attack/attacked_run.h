@@ -4,6 +4,7 @@
 #define TACET_APPS_TACET_ATTACK_ATTACKED_RUN_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,6 +38,10 @@ struct Candidates {
   uint64_t members() const;
   uint64_t non_members() const { return rows.size() - members(); }
 };
+
+// The directory of a run that is to be attacked. NotFound when `path` is none.
+absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> OpenAttackedDirectory(
+    const std::string& path);
 
 class AttackedRun {
  public:

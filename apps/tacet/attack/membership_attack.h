@@ -3,10 +3,11 @@
 #define TACET_APPS_TACET_ATTACK_MEMBERSHIP_ATTACK_H_
 
 #include <cstdint>
-#include <cstdio>
-#include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,20 +16,13 @@
 #include "apps/tacet/attack/bound_comparison.h"
 #include "tacet/accounting/observers.h"
 #include "tacet/attack/operating_point.h"
-#include "tacet/base/json.h"
+#include "tacet/models/architecture.h"
 
 namespace tacet::app::attack {
 
 struct AttackSettings {
-  uint64_t shadows = 64;
-  std::string shadow_model = "auto";  // auto: the run's, but mlp for a convolutional one
-  uint64_t shadow_rounds = 0;         // 0: the run's
-  uint64_t clients = 0;               // of which samples are taken; 0: all
-  std::string unit = "all";           // client, person, record; all: each that can be tested
-  uint64_t seed = 1;
-  uint64_t threads = 1;
-  bool check_power = false;
-  uint64_t power_epochs = 100;
+  std::string unit = "all";  // client, person, record; all: each that can be tested
+  uint64_t clients = 0;      // of which samples are taken; 0: all
 };
 
 // False-positive rates at which attacks are measured.
@@ -37,37 +31,17 @@ inline constexpr double kFalsePositiveRates[] = {0.001, 0.01, 0.1};
 inline constexpr double kShownConfidence = 0.95;
 inline constexpr double kJointConfidence = 0.999;
 
-enum class AttackMethod { kLossThreshold, kLikelihoodRatio };
-std::string_view AttackMethodName(AttackMethod method);
-
 struct MeasuredPoint {
   tacet::attack::OperatingPoint point;
-  // With the external observer's bound; absent without a guarantee and in a power check.
+  // With the external observer's bound; absent without a guarantee.
   std::optional<BoundComparison> comparison = {};
 };
 
 struct MeasuredAttack {
-  AttackMethod method = AttackMethod::kLossThreshold;
+  std::string_view method;  // loss-threshold, or the name of a further attack
   std::optional<double> auc;
   tacet::attack::Interval auc_interval;
   std::vector<MeasuredPoint> points;  // one for each of kFalsePositiveRates
-};
-
-// The same attack on a model that was made to remember its samples: what it finds there.
-struct PowerCheck {
-  uint64_t epochs = 0;
-  uint64_t members = 0;
-  uint64_t non_members = 0;
-  std::vector<MeasuredAttack> attacks;
-
-  static constexpr uint64_t kMinNonMembers = 100;  // fewer show no false-positive rate of 1 %
-  static constexpr double kMinTruePositiveRate = 0.1;
-
-  // The likelihood ratio, at a false-positive rate of 1 %.
-  tacet::attack::OperatingPoint at_one_percent() const;
-  // There are kMinNonMembers, the true-positive rate there is at least kMinTruePositiveRate, and
-  // the low end of its interval is above 1 %.
-  bool passed() const;
 };
 
 struct UnitTest {
@@ -75,8 +49,7 @@ struct UnitTest {
   uint64_t members = 0;
   uint64_t non_members = 0;
   uint64_t samples = 0;
-  std::vector<MeasuredAttack> attacks;
-  std::optional<PowerCheck> power;
+  std::vector<MeasuredAttack> attacks;  // the loss threshold first
 };
 
 // Bound that the guarantee to one kind of observer gives for any test of its unit, or of a part of
@@ -92,20 +65,36 @@ struct AttackResult {
   std::vector<UnitTest> tests;
   std::vector<std::string> not_tested;  // units, each with its reason
   std::vector<ObserverBound> bounds;    // external observer first; none without a guarantee
-  std::string shadow_model;
-  uint64_t shadow_rounds = 0;
 
   // All of all tests, in their order.
   std::vector<BoundComparison> comparisons() const;
   bool exceeds_bound() const;
 };
 
-// Attacks the run in `directory`, whose folder attack/ keeps what the shadow models said. Progress
-// goes to `out`. InvalidArgument for settings out of range; FailedPrecondition when no test is
-// possible.
-absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run,
-                                       const std::filesystem::path& directory,
-                                       const AttackSettings& settings, std::FILE* out);
+// Outputs of a model for each candidate, averaged over its samples: `confidences` the log odds of
+// the true label, `losses` the cross-entropy in nats.
+struct ModelOutputs {
+  std::vector<double> confidences;
+  std::vector<double> losses;
+};
+absl::StatusOr<ModelOutputs> OutputsOf(const models::Architecture& architecture,
+                                       std::span<const float> model, const Candidates& candidates);
+
+// An attack with these scores, one for each candidate: the larger, the likelier a member.
+MeasuredAttack Measure(std::string_view method, std::span<const double> scores,
+                       const std::vector<bool>& is_member);
+
+// The attack that claims that the candidates with the smallest loss are members (Yeom et al. 2018).
+MeasuredAttack LossThreshold(std::span<const double> losses, const std::vector<bool>& is_member);
+
+// Makes further attacks on a unit, from its candidates and the attacked model's outputs.
+using FurtherAttacks = std::function<absl::StatusOr<std::vector<MeasuredAttack>>(
+    const Candidates& candidates, const ModelOutputs& outputs)>;
+
+// Attacks a run: the loss threshold on each unit, then what `further` makes. InvalidArgument for
+// settings out of range; FailedPrecondition when no test is possible.
+absl::StatusOr<AttackResult> AttackRun(const AttackedRun& run, const AttackSettings& settings,
+                                       const FurtherAttacks& further = {});
 
 }  // namespace tacet::app::attack
 

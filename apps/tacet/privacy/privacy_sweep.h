@@ -1,8 +1,7 @@
-// Guarantees along one varied quantity, as CSV and as a picture.
+// Guarantees along one varied quantity, as CSV.
 #ifndef TACET_APPS_TACET_PRIVACY_PRIVACY_SWEEP_H_
 #define TACET_APPS_TACET_PRIVACY_PRIVACY_SWEEP_H_
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +27,6 @@ absl::StatusOr<SweepRange> ParseSweep(std::string_view text);
 struct SweepPoint {
   double value = 0;
   std::vector<accounting::PrivacyRow> rows;
-  // The worst observer that has a guarantee here; none where nobody has one.
-  std::optional<accounting::Observer> worst = std::nullopt;
 };
 
 absl::StatusOr<std::vector<SweepPoint>> RunSweep(const accounting::FederationPrivacySpec& spec,
@@ -39,12 +36,6 @@ absl::StatusOr<std::vector<SweepPoint>> RunSweep(const accounting::FederationPri
 // quantity,value,observer,accountant,standing,releases,epsilon, epsilon_lower; absent numbers are
 // empty.
 std::string SweepCsv(const SweepRange& range, const std::vector<SweepPoint>& points);
-
-// Bounds on a logarithmic axis over the quantity, 720 x 440 units. The observer is the worst that
-// has a guarantee at the first value (with `colluders` the colluders, and the published
-// convention). The picture names observer, setting and delta.
-std::string SweepSvg(const accounting::FederationPrivacySpec& spec, const SweepRange& range,
-                     const std::vector<SweepPoint>& points);
 
 }  // namespace tacet::app::privacy
 

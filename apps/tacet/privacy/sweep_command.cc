@@ -26,7 +26,7 @@ class SweepCommand : public program::Command {
  public:
   std::string_view name() const override { return "sweep"; }
   std::string_view summary() const override {
-    return "write epsilon along a varied quantity of a planned federation as CSV and SVG";
+    return "write epsilon along a varied quantity of a planned federation as CSV";
   }
 
   void Register(program::Options& options) override {
@@ -34,8 +34,7 @@ class SweepCommand : public program::Command {
                           "QUANTITY=FROM:TO:STEP with noise-multiplier, rounds, cohort (noise / "
                           "cohort fixed) or colluders",
                           {}, true, &range_);
-    options.AddString("out", "path of the files without .csv and .svg; else privacy-QUANTITY",
-                      &out_);
+    options.AddString("out", "path of the table; else privacy-QUANTITY.csv", &out_);
     federation_.Register(options);
   }
 
@@ -46,11 +45,9 @@ class SweepCommand : public program::Command {
                                             : range.quantity == "rounds"         ? Varied::kRounds
                                                                          : Varied::kNothing));
     TACET_ASSIGN_OR_RETURN(const std::vector<SweepPoint> points, RunSweep(spec, range));
-    const std::string path = out_.value_or("privacy-" + range.quantity);
-    TACET_RETURN_IF_ERROR(WriteFile(path + ".csv", SweepCsv(range, points)));
-    TACET_RETURN_IF_ERROR(WriteFile(path + ".svg", SweepSvg(spec, range, points)));
-    fmt::print("wrote {0}.csv and {0}.svg: {1} values of {2}\n", path, points.size(),
-               range.quantity);
+    const std::string path = out_.value_or(fmt::format("privacy-{}.csv", range.quantity));
+    TACET_RETURN_IF_ERROR(WriteFile(path, SweepCsv(range, points)));
+    fmt::print("wrote {}: {} values of {}\n", path, points.size(), range.quantity);
     return absl::OkStatus();
   }
 

@@ -42,7 +42,7 @@ class TrainingRun {
   // writes metrics, model and summary.
   absl::StatusOr<run::TrainingEnd> Run(storage::file::RunDirectory& directory);
 
-  // The part of every rank but the first: federation/simulation.h.
+  // The part of every rank but the first: simulation/simulation.h.
   absl::Status Assist();
 
  private:

@@ -1,4 +1,4 @@
-// Words for the fields of a server's status. They need no page: see live_words_test.mjs.
+// Words for the fields of a server's status. They need no page: see words_test.mjs.
 import { integer, kAbsent, plural, seconds } from "../format.js";
 
 const kPhaseWords = {

@@ -1,7 +1,8 @@
-// Answers of a query: each number with its error and its interval.
+// Answers of a query: a picture where there is one, and each number with its error and interval.
 import { h } from "../dom.js";
 import { epsilon, kAbsent, number } from "../format.js";
 import { dataTable, kStacked } from "../table.js";
+import { answerPicture } from "./pictures.js";
 import { againstWorst, worst } from "./privacy.js";
 import { isInsecure } from "./runs.js";
 
@@ -32,6 +33,7 @@ export function answerColumns(estimates, confidence) {
 function question(answer, confidence) {
   return h("div", { class: "card wide" },
     h("h3", {}, answer.name, " ", h("span", { class: "note" }, answer.kind)),
+    answerPicture(answer),
     dataTable(answer.name, answerColumns(answer.estimates, confidence), answer.estimates, kStacked),
     h("p", { class: "note" }, `${answer.methods.join("; ")}.`));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The benchmarks behind docs/performance.md, as one record.
 
-usage: tools/performance_record.py TACET_LAB OUT.json
+usage: lab/performance_record.py TACET_LAB OUT.json
 
 Runs each benchmark three times, round by round, so that a change of the machine's speed touches all
 of them alike. Takes ten minutes on two cores with nothing else to do.

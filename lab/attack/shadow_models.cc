@@ -1,8 +1,7 @@
-#include "apps/tacet/attack/shadow_models.h"
+#include "lab/attack/shadow_models.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -18,15 +17,15 @@
 #include "tacet/base/stopwatch.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/storage/file/posix_file.h"
-#include "tacet/training/row_scores.h"
 
-namespace tacet::app::attack {
+namespace tacet::lab::attack {
 namespace {
 
 namespace fs = std::filesystem;
 
 // Which candidates model `number` is trained on.
-std::vector<bool> HalfOf(const Candidates& candidates, uint64_t seed, uint64_t number) {
+std::vector<bool> HalfOf(const app::attack::Candidates& candidates, uint64_t seed,
+                         uint64_t number) {
   std::map<uint64_t, std::vector<uint32_t>> strata;
   for (size_t i = 0; i < candidates.rows.size(); ++i) {
     strata[candidates.stratum[i]].push_back(static_cast<uint32_t>(i));
@@ -42,7 +41,7 @@ std::vector<bool> HalfOf(const Candidates& candidates, uint64_t seed, uint64_t n
   return first;
 }
 
-absl::StatusOr<data::Dataset> SamplesOf(const Candidates& candidates,
+absl::StatusOr<data::Dataset> SamplesOf(const app::attack::Candidates& candidates,
                                         const std::vector<bool>& chosen, uint64_t sites,
                                         uint64_t seed) {
   const data::Dataset& data = candidates.data;
@@ -66,14 +65,13 @@ absl::StatusOr<data::Dataset> SamplesOf(const Candidates& candidates,
 
 class ShadowTrainer {
  public:
-  ShadowTrainer(const ShadowPlan& plan, const Candidates& candidates,
+  ShadowTrainer(const ShadowPlan& plan, const app::attack::Candidates& candidates,
                 const models::Architecture& architecture)
       : plan_(plan), candidates_(candidates), architecture_(architecture) {}
 
   // From its file when an earlier attack kept it.
-  absl::StatusOr<tacet::attack::ShadowModel> Get(uint64_t number) const {
-    tacet::attack::ShadowModel shadow{.confidences = {},
-                                      .trained_on = HalfOf(candidates_, plan_.seed, number)};
+  absl::StatusOr<ShadowModel> Get(uint64_t number) const {
+    ShadowModel shadow{.confidences = {}, .trained_on = HalfOf(candidates_, plan_.seed, number)};
     const fs::path path = plan_.folder / fmt::format("shadow-{:04}", number);
     if (std::optional<std::vector<double>> kept = Kept(path)) {
       shadow.confidences = *std::move(kept);
@@ -84,7 +82,8 @@ class ShadowTrainer {
         SamplesOf(candidates_, shadow.trained_on, plan_.sites, plan_.recipe.learner.seed));
     TACET_ASSIGN_OR_RETURN(const std::vector<float> model,
                            TrainShadow(plan_.recipe, std::move(samples), plan_.seed, number));
-    TACET_ASSIGN_OR_RETURN(Statements said, AttestationsOf(architecture_, model, candidates_));
+    TACET_ASSIGN_OR_RETURN(app::attack::ModelOutputs said,
+                           app::attack::OutputsOf(architecture_, model, candidates_));
     shadow.confidences = std::move(said.confidences);
     const std::span<const double> values = shadow.confidences;
     TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(
@@ -104,7 +103,7 @@ class ShadowTrainer {
   }
 
   const ShadowPlan& plan_;
-  const Candidates& candidates_;
+  const app::attack::Candidates& candidates_;
   const models::Architecture& architecture_;
 };
 
@@ -134,32 +133,8 @@ class Progress {
 
 }  // namespace
 
-absl::StatusOr<Statements> AttestationsOf(const models::Architecture& architecture,
-                                          std::span<const float> model,
-                                          const Candidates& candidates) {
-  std::vector<uint32_t> rows;
-  for (const std::vector<uint32_t>& own : candidates.rows) {
-    rows.insert(rows.end(), own.begin(), own.end());
-  }
-  TACET_ASSIGN_OR_RETURN(const std::vector<double> odds,
-                         training::LabelLogOdds(architecture, model, candidates.data, rows));
-  Statements said;
-  size_t next = 0;
-  for (const std::vector<uint32_t>& own : candidates.rows) {
-    double confidence = 0, loss = 0;
-    for (size_t i = 0; i < own.size(); ++i, ++next) {
-      confidence += odds[next];
-      // -log p, p = 1 / (1 + e^-odds)
-      loss += std::max(0.0, -odds[next]) + std::log1p(std::exp(-std::abs(odds[next])));
-    }
-    said.confidences.push_back(confidence / static_cast<double>(own.size()));
-    said.losses.push_back(loss / static_cast<double>(own.size()));
-  }
-  return said;
-}
-
-absl::StatusOr<std::vector<tacet::attack::ShadowModel>> TrainShadowModels(
-    const ShadowPlan& plan, const Candidates& candidates, std::FILE* out) {
+absl::StatusOr<std::vector<ShadowModel>> TrainShadowModels(
+    const ShadowPlan& plan, const app::attack::Candidates& candidates, std::FILE* out) {
   TACET_ASSIGN_OR_RETURN(const models::Architecture architecture,
                          models::Architecture::Create({.model = plan.recipe.learner.model,
                                                        .input_shape = candidates.data.input_shape(),
@@ -170,12 +145,12 @@ absl::StatusOr<std::vector<tacet::attack::ShadowModel>> TrainShadowModels(
   if (error) return base::Unavailable("cannot make {}: {}", plan.folder.string(), error.message());
   const ShadowTrainer trainer(plan, candidates, architecture);
   Progress progress(plan, out);
-  std::vector<tacet::attack::ShadowModel> shadows(plan.count);
+  std::vector<ShadowModel> shadows(plan.count);
   std::vector<absl::Status> statuses(std::min(plan.threads, plan.count));
   std::atomic<uint64_t> next = 0;
   base::RunOnThreads(statuses.size(), [&](size_t thread) {
     for (uint64_t i = next++; i < plan.count; i = next++) {
-      absl::StatusOr<tacet::attack::ShadowModel> shadow = trainer.Get(i);
+      absl::StatusOr<ShadowModel> shadow = trainer.Get(i);
       if (!shadow.ok()) {
         statuses[thread] = base::Annotate(shadow.status(), fmt::format("shadow model {}", i));
         next = plan.count;
@@ -189,4 +164,4 @@ absl::StatusOr<std::vector<tacet::attack::ShadowModel>> TrainShadowModels(
   return shadows;
 }
 
-}  // namespace tacet::app::attack
+}  // namespace tacet::lab::attack

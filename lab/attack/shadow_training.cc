@@ -1,4 +1,4 @@
-#include "apps/tacet/attack/shadow_training.h"
+#include "lab/attack/shadow_training.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "tacet/dp/gaussian.h"
 #include "tacet/trainer/unit_sampling.h"
 
-namespace tacet::app::attack {
+namespace tacet::lab::attack {
 namespace {
 
 bool IsClientUnit(const agreement::ManifestSpec& spec) {
@@ -153,4 +153,4 @@ absl::StatusOr<std::vector<float>> TrainShadow(const ShadowRecipe& recipe, data:
   return ShadowTraining(recipe, *learner, seed, number).Run();
 }
 
-}  // namespace tacet::app::attack
+}  // namespace tacet::lab::attack

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Speed of this machine at the paper's size: every benchmark of tacet-lab.
-# usage: tools/bench.sh TACET_LAB
+# usage: lab/bench.sh TACET_LAB
 set -euo pipefail
 run() {
   echo "== tacet-lab bench $*"

@@ -1,11 +1,11 @@
-#include "tacet/attack/likelihood_ratio.h"
+#include "lab/attack/likelihood_ratio.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "tacet/base/status.h"
 
-namespace tacet::attack {
+namespace tacet::lab::attack {
 namespace {
 
 constexpr double kPriorModels = 16;
@@ -82,4 +82,4 @@ absl::StatusOr<std::vector<double>> LikelihoodRatios(std::span<const double> att
   return ratios;
 }
 
-}  // namespace tacet::attack
+}  // namespace tacet::lab::attack

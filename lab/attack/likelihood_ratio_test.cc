@@ -1,4 +1,4 @@
-#include "tacet/attack/likelihood_ratio.h"
+#include "lab/attack/likelihood_ratio.h"
 
 #include <cmath>
 #include <limits>
@@ -10,8 +10,14 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
 
-namespace tacet::attack {
+namespace tacet::lab::attack {
 namespace {
+
+using tacet::attack::AreaUnderCurve;
+using tacet::attack::MembershipScores;
+using tacet::attack::OperatingPoint;
+using tacet::attack::PointAt;
+using tacet::attack::SplitScores;
 
 using ::testing::HasSubstr;
 
@@ -111,4 +117,4 @@ TEST(LikelihoodRatiosTest, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace tacet::attack
+}  // namespace tacet::lab::attack

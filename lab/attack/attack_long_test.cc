@@ -1,5 +1,5 @@
-// `tacet attack` on the two configurations that come with the program for it. Both have the same
-// samples; the attack finds the members of the one and not those of the other.
+// `tacet-lab attack` on the two configurations that come with the program for it. Both have the
+// same samples; the attack finds the members of the one and not those of the other.
 #include <string>
 
 #include "gtest/gtest.h"
@@ -15,7 +15,10 @@ constexpr char kData[] = TACET_FEMNIST_400;
 constexpr char kData[] = "";
 #endif
 
-using AttackLongTest = AttackTest;
+class AttackLongTest : public AttackTest {
+ protected:
+  AttackLongTest() { program_ = TACET_LAB; }
+};
 
 TEST_F(AttackLongTest, FindsATenthOfTheMembersOfAnOverfittedRunAtOnePercent) {
   Simulate(TACET_SOURCE_DIR "/configs/attack-overfitted.toml", kData, "overfitted");

@@ -1,8 +1,8 @@
 // Likelihood ratio attack (Carlini et al. 2022, online form). It tests whether the model's output
 // on a candidate is more likely from models that were trained on the candidate than from models
 // that were not.
-#ifndef TACET_ATTACK_LIKELIHOOD_RATIO_H_
-#define TACET_ATTACK_LIKELIHOOD_RATIO_H_
+#ifndef TACET_LAB_ATTACK_LIKELIHOOD_RATIO_H_
+#define TACET_LAB_ATTACK_LIKELIHOOD_RATIO_H_
 
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tacet::attack {
+namespace tacet::lab::attack {
 
 // One shadow model: what it says of every candidate (log odds of the true label, or their mean over
 // a candidate's samples), and which of them it was trained on.
@@ -32,6 +32,6 @@ struct ShadowModel {
 absl::StatusOr<std::vector<double>> LikelihoodRatios(std::span<const double> attacked,
                                                      std::span<const ShadowModel> shadows);
 
-}  // namespace tacet::attack
+}  // namespace tacet::lab::attack
 
-#endif  // TACET_ATTACK_LIKELIHOOD_RATIO_H_
+#endif  // TACET_LAB_ATTACK_LIKELIHOOD_RATIO_H_

@@ -1,7 +1,7 @@
 // Training of shadow models as an attacker would do it: the federation's recipe on other samples,
 // in the clear.
-#ifndef TACET_APPS_TACET_ATTACK_SHADOW_TRAINING_H_
-#define TACET_APPS_TACET_ATTACK_SHADOW_TRAINING_H_
+#ifndef TACET_LAB_ATTACK_SHADOW_TRAINING_H_
+#define TACET_LAB_ATTACK_SHADOW_TRAINING_H_
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 #include "tacet/models/architecture.h"
 #include "tacet/training/learner.h"
 
-namespace tacet::app::attack {
+namespace tacet::lab::attack {
 
 // A run's schedule, with what depends on the number of clients said as a share.
 struct ShadowRecipe {
@@ -37,6 +37,6 @@ ShadowRecipe RecipeOf(const agreement::ManifestSpec& agreed, const training::Lea
 absl::StatusOr<std::vector<float>> TrainShadow(const ShadowRecipe& recipe, data::Dataset dataset,
                                                uint64_t seed, uint64_t number);
 
-}  // namespace tacet::app::attack
+}  // namespace tacet::lab::attack
 
-#endif  // TACET_APPS_TACET_ATTACK_SHADOW_TRAINING_H_
+#endif  // TACET_LAB_ATTACK_SHADOW_TRAINING_H_

@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
 # Draws characters and trains the public start on them (docs/experiments/public-start/README.md).
 # Needs the packages of tools/packages/public-start.
-# usage: tools/public_start.sh TACET-LAB OUT
+# usage: lab/public_start.sh TACET-LAB OUT
 set -euo pipefail
-[ $# = 2 ] || { echo "usage: tools/public_start.sh TACET-LAB OUT" >&2; exit 2; }
-lab=$1
+[ $# = 2 ] || { echo "usage: lab/public_start.sh TACET-LAB OUT" >&2; exit 2; }
+program=$1
 out=$2
-tools=$(dirname -- "${BASH_SOURCE[0]}")
+lab=$(dirname -- "${BASH_SOURCE[0]}")
+tools=$lab/../tools
 # Debian's NumPy and Pillow are seen by Debian's Python alone.
 for python in python3 /usr/bin/python3 none; do
   "$python" -c 'import numpy, PIL' 2> /dev/null && break
 done
 [ "$python" != none ] || { echo "public start: no Python with NumPy and Pillow" >&2; exit 1; }
 mkdir -p "$out"
-"$python" "$tools/public_start/font_skeletons.py" --packages "$tools/packages/public-start" \
+"$python" "$lab/public_start/font_skeletons.py" --packages "$tools/packages/public-start" \
   --out "$out/fonts.npz"
-"$python" "$tools/public_start/draw_characters.py" --writers 2500 --samples 200 --seed 1 \
+"$python" "$lab/public_start/draw_characters.py" --writers 2500 --samples 200 --seed 1 \
   --fonts "$out/fonts.npz" --out "$out/drawn"
-"$lab" reproduce public-start --row pretrain --data "$out/drawn" --out "$out"
+"$program" reproduce public-start --row pretrain --data "$out/drawn" --out "$out"

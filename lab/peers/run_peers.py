@@ -52,7 +52,7 @@ def measured(name: str, package: str, script: str, arguments: list[str]) -> dict
         return json.loads(made.stdout.splitlines()[-1])
     last = (made.stderr.strip().splitlines() or ["no output"])[-1]
     if version_of(package) == "–":
-        last = "it is not installed here (tools/peers/requirements.txt says why)"
+        last = "it is not installed here (lab/peers/requirements.txt says why)"
     reason = f"its measurement ended with an error: {last}" if "not installed" not in last else last
     columns = [column for column, *_ in (*COLUMNS, *WORDS)]
     return {"name": name, "version": version_of(package),

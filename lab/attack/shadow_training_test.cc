@@ -1,5 +1,5 @@
 // Shadow models follow the recipe of the run that they represent.
-#include "apps/tacet/attack/shadow_training.h"
+#include "lab/attack/shadow_training.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,9 +41,9 @@ void TrainBoth(const config::RunConfig& config, Trained& trained) {
   ASSERT_TRUE(dataset.ok());
   const auto run = app::simulate::TrainInMemory(config, *dataset);
   ASSERT_TRUE(run.ok()) << run.status();
-  const attack::ShadowRecipe recipe =
-      attack::RecipeOf(run->agreed, *app::simulate::LearnerSpecOf(config), false);
-  const auto shadow = attack::TrainShadow(recipe, *dataset, 1, 0);
+  const lab::attack::ShadowRecipe recipe =
+      lab::attack::RecipeOf(run->agreed, *app::simulate::LearnerSpecOf(config), false);
+  const auto shadow = lab::attack::TrainShadow(recipe, *dataset, 1, 0);
   ASSERT_TRUE(shadow.ok()) << shadow.status();
   trained = {run->model, *shadow};
 }
@@ -90,19 +90,20 @@ TEST(ShadowTrainingTest, AnAverageHasTheNoiseOfTheRun) {
   agreed.sampling.cohort = 25;
   agreed.sampling.min_participants = 16;
   agreed.mechanism.noise_stddev = 4;
-  EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).average_noise,
+  EXPECT_DOUBLE_EQ(lab::attack::RecipeOf(agreed, {}, false).average_noise,
                    4 * std::sqrt(25.0 / 16) / 25);
-  EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).cohort_share, 0.25);
+  EXPECT_DOUBLE_EQ(lab::attack::RecipeOf(agreed, {}, false).cohort_share, 0.25);
   agreed.privacy.colluders = 5;  // shares of clients do not depend on them
-  EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).average_noise,
+  EXPECT_DOUBLE_EQ(lab::attack::RecipeOf(agreed, {}, false).average_noise,
                    4 * std::sqrt(25.0 / 16) / 25);
   agreed.privacy.unit = accounting::Unit::kRecord;
   agreed.sampling.clients = agreed.sampling.cohort = agreed.sampling.min_participants = 4;
   agreed.privacy.colluders = 1;
   agreed.sampling.expected_batch = 50;
-  EXPECT_DOUBLE_EQ(attack::RecipeOf(agreed, {}, false).average_noise, 4 * std::sqrt(4.0 / 3) / 50);
+  EXPECT_DOUBLE_EQ(lab::attack::RecipeOf(agreed, {}, false).average_noise,
+                   4 * std::sqrt(4.0 / 3) / 50);
   agreed.mechanism.without_noise = true;
-  EXPECT_EQ(attack::RecipeOf(agreed, {}, false).average_noise, 0);
+  EXPECT_EQ(lab::attack::RecipeOf(agreed, {}, false).average_noise, 0);
 }
 
 // Of 30,000 values, whose deviation is known to 0.4 %: false alarm below 1e-9 (six deviations),
@@ -115,10 +116,10 @@ TEST(ShadowTrainingTest, NoiseIsAddedAsTheRecipeSays) {
   const auto dataset = config::LoadRunData(config);
   const auto run = app::simulate::TrainInMemory(config, *dataset);
   ASSERT_TRUE(run.ok()) << run.status();
-  attack::ShadowRecipe recipe =
-      attack::RecipeOf(run->agreed, *app::simulate::LearnerSpecOf(config), false);
+  lab::attack::ShadowRecipe recipe =
+      lab::attack::RecipeOf(run->agreed, *app::simulate::LearnerSpecOf(config), false);
   recipe.average_noise = 0.25;
-  const auto shadow = attack::TrainShadow(recipe, *dataset, 1, 0);
+  const auto shadow = lab::attack::TrainShadow(recipe, *dataset, 1, 0);
   ASSERT_TRUE(shadow.ok());
   double squares = 0;
   for (size_t i = 0; i < shadow->size(); ++i) {
@@ -126,8 +127,8 @@ TEST(ShadowTrainingTest, NoiseIsAddedAsTheRecipeSays) {
   }
   ASSERT_GT(shadow->size(), 30'000u);
   EXPECT_NEAR(std::sqrt(squares / static_cast<double>(shadow->size())), 0.25, 0.25 * 0.025);
-  EXPECT_NE(*attack::TrainShadow(recipe, *dataset, 1, 1), *shadow);
-  EXPECT_EQ(*attack::TrainShadow(recipe, *dataset, 1, 0), *shadow);
+  EXPECT_NE(*lab::attack::TrainShadow(recipe, *dataset, 1, 1), *shadow);
+  EXPECT_EQ(*lab::attack::TrainShadow(recipe, *dataset, 1, 0), *shadow);
 }
 
 }  // namespace
