@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tacet/data/csv.h"
+#include "tacet/data/csv_for_test.h"
 #include "tacet/table/table_text.h"
 
 namespace {

@@ -1,11 +1,15 @@
 #include "tacet/base/json.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 #include <optional>
 
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 
+#include "tacet/base/json_events.h"
 #include "tacet/base/status.h"
 
 namespace tacet::base {
@@ -108,7 +112,110 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   std::vector<Level> open_;
 };
 
+// Reads a text and remembers how far.
+class CountedText {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountedText(const char* at, const char** read) : at_(at), read_(read) {}
+  reference operator*() const { return *at_; }
+  CountedText& operator++() {
+    *read_ = ++at_;
+    return *this;
+  }
+  CountedText operator++(int) {
+    const CountedText before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountedText& other) const { return at_ == other.at_; }
+
+ private:
+  const char* at_;
+  const char** read_;
+};
+
+// Hands the parser's events on, each with the place where it begins.
+class Forwarder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  Forwarder(std::string_view text, JsonEvents& events)
+      : text_(text), events_(events), read_(text.data()) {}
+
+  bool null() override { return Word(); }
+  bool boolean(bool) override { return Word(); }
+  bool number_integer(number_integer_t value) override { return Number(value); }
+  bool number_unsigned(number_unsigned_t value) override { return Number(value); }
+  bool number_float(number_float_t value, const string_t&) override { return Number(value); }
+  bool string(string_t& value) override {
+    return Hand([&] { return events_.String(value); });
+  }
+  bool binary(binary_t&) override { return false; }  // in no text
+  bool start_object(size_t) override {
+    return Hand([&] { return events_.BeginObject(); });
+  }
+  bool end_object() override {
+    return Hand([&] { return events_.EndObject(); });
+  }
+  bool start_array(size_t) override {
+    return Hand([&] { return events_.BeginArray(); });
+  }
+  bool end_array() override {
+    return Hand([&] { return events_.EndArray(); });
+  }
+  bool key(string_t& value) override {
+    return Hand([&] { return events_.Key(value); });
+  }
+  // The text may be secret: the parser's words about it are looked at and not repeated.
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    return Hand([&] {
+      const bool is_string = text_.substr(events_.position).starts_with('"') &&
+                             std::string_view(error.what()).find("invalid string") != text_.npos;
+      return InvalidArgument("{}",
+                             is_string ? "a string does not end or is malformed" : "not JSON");
+    });
+  }
+
+  const char** read() { return &read_; }
+  absl::Status status;
+
+ private:
+  bool Word() {
+    return Hand([&] { return events_.Word(); });
+  }
+  bool Number(auto value) {
+    const bool ok = Hand([&] { return events_.Number(static_cast<double>(value)); });
+    // A number ends where something else begins, which was read to know it.
+    if (const char last = text_[end_ - 1]; last < '0' || last > '9') --end_;
+    return ok;
+  }
+  template <typename Event>
+  bool Hand(const Event& event) {
+    constexpr std::string_view kBetween = " \t\r\n,:";
+    events_.position = std::min(text_.find_first_not_of(kBetween, end_), text_.size());
+    end_ = static_cast<size_t>(read_ - text_.data());
+    status = event();
+    return status.ok();
+  }
+
+  std::string_view text_;
+  JsonEvents& events_;
+  const char* read_;
+  size_t end_ = 0;  // of the part before
+};
+
 }  // namespace
+
+absl::Status ReadJsonEvents(std::string_view text, JsonEvents& events) {
+  Forwarder forwarder(text, events);
+  const char* const end = text.data() + text.size();
+  nlohmann::json::sax_parse(CountedText(text.data(), forwarder.read()),
+                            CountedText(end, forwarder.read()), &forwarder);
+  return forwarder.status;
+}
 
 JsonValue& JsonValue::Set(std::string_view key, JsonValue value) {
   if (!is_object()) {

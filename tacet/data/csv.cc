@@ -308,13 +308,6 @@ absl::StatusOr<Dataset> CsvReader::Finish(std::string_view name) {
   return Dataset::Create(std::move(state.spec));
 }
 
-absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
-                                 const CsvOptions& options) {
-  CsvReader reader(options);
-  TACET_RETURN_IF_ERROR(reader.Add(text, name));
-  return reader.Finish(name);
-}
-
 absl::StatusOr<std::vector<std::filesystem::path>> CsvFiles(const std::filesystem::path& path) {
   return DataFiles(path, {".csv", ".tsv", ".data"});
 }

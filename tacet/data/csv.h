@@ -72,10 +72,6 @@ class CsvReader {
   std::unique_ptr<State> state_;
 };
 
-// One table.
-absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
-                                 const CsvOptions& options);
-
 // A file, or all files of a folder, with one of the endings .csv, .data and .tsv, in the order of
 // their names, up to 4 GiB each. Unless the options name a separator, a file that ends in .tsv is
 // separated by tabs. NotFound when there is none.

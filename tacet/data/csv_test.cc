@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/data/csv_for_test.h"
 
 namespace tacet::data {
 namespace {

@@ -1,14 +1,15 @@
 #include "tacet/data/leaf.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "tacet/base/json_events.h"
 #include "tacet/base/status.h"
 #include "tacet/data/data_files.h"
 
@@ -17,8 +18,6 @@ namespace {
 
 constexpr double kMaxLabel = (uint32_t{1} << 20) - 1;
 constexpr int kMaxDepth = 32;  // of values that are skipped
-
-bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 }  // namespace
 
@@ -29,8 +28,8 @@ struct LeafReader::State {
   DatasetSpec spec;
 };
 
-// One document. Every method leaves the position behind what it has read.
-class LeafReader::Parser {
+// One document.
+class LeafReader::Parser final : public base::JsonEvents {
  public:
   Parser(std::string_view text, std::string_view name, State& state)
       : text_(text), name_(name), state_(state) {}
@@ -38,173 +37,235 @@ class LeafReader::Parser {
   absl::Status Document();
 
  private:
-  absl::Status Error(std::string_view what) const {
-    const std::string_view before = text_.substr(0, at_);
+  // What stands, or is to come, at a place of a document.
+  enum class Part {
+    kDocument,
+    kUsers,
+    kUserName,
+    kCounts,
+    kCount,
+    kUserData,
+    kUser,
+    kInputs,
+    kSample,
+    kInput,
+    kLabels,
+    kLabel,
+    kOther,  // skipped
+  };
+  // What is said where something else stands.
+  static std::string_view Wanted(Part part);
+  // Elements of an array.
+  static Part ElementOf(Part array);
+
+  // A user of user_data at whose members the document is.
+  struct User {
+    std::string name;
+    size_t first_feature = 0;  // of the sample at hand
+    uint64_t samples = 0;
+    uint64_t labels = 0;
+    bool has_x = false;
+    bool has_y = false;
+  };
+
+  absl::Status BeginObject() override { return Open("expected '{'"); }
+  absl::Status BeginArray() override { return Open("expected '['"); }
+  absl::Status EndObject() override { return Close(); }
+  absl::Status EndArray() override { return Close(); }
+  absl::Status Key(std::string_view name) override;
+  absl::Status String(std::string_view value) override;
+  absl::Status Number(double value) override;
+  absl::Status Word() override { return Other(); }
+
+  // The value that comes next.
+  Part Next() const {
+    return next_.value_or(open_.empty() ? Part::kDocument : ElementOf(open_.back()));
+  }
+  absl::Status Open(std::string_view kind);
+  // A value that only means something where it is skipped.
+  absl::Status Other() {
+    const Part part = Next();
+    next_.reset();
+    return part == Part::kOther ? absl::OkStatus() : Error(Wanted(part));
+  }
+  absl::Status Close();
+  absl::Status Member(bool& seen, std::string_view name, Part part);
+  absl::Status EndSample();
+  absl::Status EndUser();
+  absl::Status CheckUsers() const;
+  absl::Status Error(std::string_view what) {
+    has_told_ = true;
+    const std::string_view before = text_.substr(0, position);
     const auto line = 1 + std::ranges::count(before, '\n');
     const size_t column = before.size() - (before.rfind('\n') + 1) + 1;
     return base::InvalidArgument("{}:{}:{}: {}", name_, line, column, what);
   }
-  void SkipBlanks() {
-    while (at_ < text_.size() && IsBlank(text_[at_])) ++at_;
-  }
-  bool Take(char c) {
-    SkipBlanks();
-    if (at_ == text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  absl::Status Expect(char c) {
-    return Take(c) ? absl::OkStatus() : Error(fmt::format("expected '{}'", c));
-  }
-
-  absl::StatusOr<std::string> String();
-  absl::StatusOr<double> Number();
-  // Calls item() before each element of an array.
-  template <typename Item>
-  absl::Status Array(const Item& item);
-  // Calls member(name) before each value of an object; a name twice is refused.
-  template <typename Member>
-  absl::Status Object(const Member& member);
-  absl::Status Skip(int depth);
-  absl::Status User(const std::string& user);
-  absl::Status Sample();
-  absl::Status CheckUsers();
 
   std::string_view text_;
   std::string_view name_;
   State& state_;
-  size_t at_ = 0;
+  std::vector<Part> open_;    // objects and arrays, the innermost last
+  std::optional<Part> next_;  // the value of the key that was read
+  bool has_ended_ = false;    // the document
+  bool has_told_ = false;     // an error
+  bool has_users_ = false, has_counts_ = false, has_data_ = false;
   std::vector<std::string> users_;
   std::vector<double> counts_;
+  User user_;
   std::map<std::string, uint64_t> read_;  // samples of each user of user_data
 };
 
-absl::StatusOr<std::string> LeafReader::Parser::String() {
-  TACET_RETURN_IF_ERROR(Expect('"'));
-  std::string value;
-  while (true) {
-    if (at_ == text_.size()) return Error("a string does not end");
-    const char c = text_[at_];
-    if (static_cast<unsigned char>(c) < ' ') return Error("a control character in a string");
-    ++at_;
-    if (c == '"') return value;
-    value.push_back(c);
-    // An escape stays as written: names need to be told apart, not shown.
-    if (c == '\\' && at_ < text_.size()) value.push_back(text_[at_++]);
+std::string_view LeafReader::Parser::Wanted(Part part) {
+  switch (part) {
+    case Part::kDocument:
+    case Part::kUserData:
+    case Part::kUser:
+      return "expected '{'";
+    case Part::kUsers:
+    case Part::kCounts:
+    case Part::kInputs:
+    case Part::kSample:
+    case Part::kLabels:
+      return "expected '['";
+    case Part::kUserName:
+      return "expected '\"'";
+    case Part::kCount:
+    case Part::kInput:
+    case Part::kLabel:
+      return "expected a finite number";
+    case Part::kOther:
+      return "expected a value";
+  }
+  return "";
+}
+
+LeafReader::Parser::Part LeafReader::Parser::ElementOf(Part array) {
+  switch (array) {
+    case Part::kUsers:
+      return Part::kUserName;
+    case Part::kCounts:
+      return Part::kCount;
+    case Part::kInputs:
+      return Part::kSample;
+    case Part::kSample:
+      return Part::kInput;
+    case Part::kLabels:
+      return Part::kLabel;
+    default:
+      return Part::kOther;
   }
 }
 
-absl::StatusOr<double> LeafReader::Parser::Number() {
-  SkipBlanks();
-  double value = 0;
-  const char* first = text_.data() + at_;
-  const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), value);
-  if (error != std::errc() || !std::isfinite(value) || !std::isfinite(static_cast<float>(value))) {
-    return Error("expected a finite number");
+absl::Status LeafReader::Parser::Open(std::string_view kind) {
+  const Part part = Next();
+  next_.reset();
+  if (part != Part::kOther && Wanted(part) != kind) return Error(Wanted(part));
+  if (std::ranges::count(open_, Part::kOther) > kMaxDepth) {
+    return Error("values are nested too deep");
   }
-  at_ += static_cast<size_t>(end - first);
-  return value;
+  open_.push_back(part);
+  if (part == Part::kSample) user_.first_feature = state_.features.size();
+  return absl::OkStatus();
 }
 
-template <typename Item>
-absl::Status LeafReader::Parser::Array(const Item& item) {
-  TACET_RETURN_IF_ERROR(Expect('['));
-  if (Take(']')) return absl::OkStatus();
-  do {
-    TACET_RETURN_IF_ERROR(item());
-  } while (Take(','));
-  return Expect(']');
+absl::Status LeafReader::Parser::Close() {
+  const Part part = open_.back();
+  open_.pop_back();
+  has_ended_ = open_.empty();
+  if (part == Part::kSample) return EndSample();
+  if (part == Part::kUser) return EndUser();
+  return absl::OkStatus();
 }
 
-template <typename Member>
-absl::Status LeafReader::Parser::Object(const Member& member) {
-  TACET_RETURN_IF_ERROR(Expect('{'));
-  if (Take('}')) return absl::OkStatus();
-  do {
-    TACET_ASSIGN_OR_RETURN(const std::string name, String());
-    TACET_RETURN_IF_ERROR(Expect(':'));
-    TACET_RETURN_IF_ERROR(member(name));
-  } while (Take(','));
-  return Expect('}');
+absl::Status LeafReader::Parser::Member(bool& seen, std::string_view name, Part part) {
+  if (std::exchange(seen, true)) {
+    return Error(part == Part::kInputs || part == Part::kLabels
+                     ? fmt::format("user \"{}\" has \"{}\" twice", user_.name, name)
+                     : fmt::format("\"{}\" twice", name));
+  }
+  next_ = part;
+  return absl::OkStatus();
 }
 
-absl::Status LeafReader::Parser::Skip(int depth) {
-  if (depth > kMaxDepth) return Error("values are nested too deep");
-  SkipBlanks();
-  if (at_ == text_.size()) return Error("expected a value");
-  const char c = text_[at_];
-  if (c == '[') return Array([&] { return Skip(depth + 1); });
-  if (c == '{') return Object([&](const std::string&) { return Skip(depth + 1); });
-  if (c == '"') return String().status();
-  for (const std::string_view word : {"true", "false", "null"}) {
-    if (text_.substr(at_).starts_with(word)) {
-      at_ += word.size();
+absl::Status LeafReader::Parser::Key(std::string_view name) {
+  switch (open_.back()) {
+    case Part::kDocument:
+      if (name == "users") return Member(has_users_, name, Part::kUsers);
+      if (name == "num_samples") return Member(has_counts_, name, Part::kCounts);
+      if (name == "user_data") return Member(has_data_, name, Part::kUserData);
+      break;
+    case Part::kUserData:
+      // Names are shown in lines of their own.
+      if (std::ranges::any_of(name, [](unsigned char c) { return c < ' ' || c == 0x7f; })) {
+        return Error("a control character in the name of a user");
+      }
+      user_ = {.name = std::string(name)};
+      if (read_.contains(user_.name)) {
+        return Error(fmt::format("user \"{}\" is there twice", name));
+      }
+      next_ = Part::kUser;
       return absl::OkStatus();
-    }
+    case Part::kUser:
+      if (name == "x") return Member(user_.has_x, name, Part::kInputs);
+      if (name == "y") return Member(user_.has_y, name, Part::kLabels);
+      break;
+    default:
+      break;
   }
-  return Number().status();
+  next_ = Part::kOther;
+  return absl::OkStatus();
 }
 
-absl::Status LeafReader::Parser::Sample() {
-  const size_t before = state_.features.size();
-  TACET_RETURN_IF_ERROR(Array([&]() -> absl::Status {
-    TACET_ASSIGN_OR_RETURN(const double value, Number());
-    state_.features.push_back(static_cast<float>(value));
-    return absl::OkStatus();
-  }));
-  const size_t inputs = state_.features.size() - before;
+absl::Status LeafReader::Parser::String(std::string_view value) {
+  if (Next() != Part::kUserName) return Other();
+  users_.emplace_back(value);
+  return absl::OkStatus();
+}
+
+absl::Status LeafReader::Parser::Number(double value) {
+  const Part part = Next();
+  next_.reset();
+  if (part == Part::kInput) {
+    const auto input = static_cast<float>(value);
+    if (!std::isfinite(input)) return Error(Wanted(part));
+    state_.features.push_back(input);
+  } else if (part == Part::kLabel) {
+    if (!(value >= 0 && value <= kMaxLabel && value == std::floor(value))) {
+      return Error(fmt::format("{} is not a class: a whole number from 0 to {}", value, kMaxLabel));
+    }
+    state_.spec.labels.push_back(static_cast<uint32_t>(value));
+    ++user_.labels;
+  } else if (part == Part::kCount) {
+    counts_.push_back(value);
+  } else if (part != Part::kOther) {
+    return Error(Wanted(part));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LeafReader::Parser::EndSample() {
+  ++user_.samples;
+  const size_t inputs = state_.features.size() - user_.first_feature;
   if (inputs == 0) return Error("a sample without inputs");
   if (state_.inputs == 0) state_.inputs = inputs;
-  if (inputs != state_.inputs) {
-    return Error(fmt::format("a sample of {} inputs where others have {}", inputs, state_.inputs));
-  }
-  return absl::OkStatus();
+  if (inputs == state_.inputs) return absl::OkStatus();
+  return Error(fmt::format("a sample of {} inputs where others have {}", inputs, state_.inputs));
 }
 
-absl::Status LeafReader::Parser::User(const std::string& user) {
-  if (read_.contains(user)) return Error(fmt::format("user \"{}\" is there twice", user));
-  uint64_t samples = 0;
-  uint64_t labels = 0;
-  bool seen_x = false;
-  bool seen_y = false;
-  TACET_RETURN_IF_ERROR(Object([&](const std::string& member) -> absl::Status {
-    if (member == "x" && !seen_x) {
-      seen_x = true;
-      return Array([&] {
-        ++samples;
-        return Sample();
-      });
-    }
-    if (member == "y" && !seen_y) {
-      seen_y = true;
-      return Array([&]() -> absl::Status {
-        TACET_ASSIGN_OR_RETURN(const double label, Number());
-        if (!(label >= 0 && label <= kMaxLabel && label == std::floor(label))) {
-          return Error(
-              fmt::format("{} is not a class: a whole number from 0 to {}", label, kMaxLabel));
-        }
-        state_.spec.labels.push_back(static_cast<uint32_t>(label));
-        ++labels;
-        return absl::OkStatus();
-      });
-    }
-    if (member == "x" || member == "y") {
-      return Error(fmt::format("user \"{}\" has \"{}\" twice", user, member));
-    }
-    return Skip(0);
-  }));
-  if (samples != labels) {
-    return Error(fmt::format("user \"{}\" has {} inputs and {} labels", user, samples, labels));
+absl::Status LeafReader::Parser::EndUser() {
+  if (user_.samples != user_.labels) {
+    return Error(fmt::format("user \"{}\" has {} inputs and {} labels", user_.name, user_.samples,
+                             user_.labels));
   }
   const auto [entry, fresh] =
-      state_.clients.try_emplace(user, static_cast<uint32_t>(state_.clients.size()));
-  if (fresh) state_.spec.client_names.push_back(user);
-  state_.spec.sample_clients.insert(state_.spec.sample_clients.end(), samples, entry->second);
-  read_.emplace(user, samples);
+      state_.clients.try_emplace(user_.name, static_cast<uint32_t>(state_.clients.size()));
+  if (fresh) state_.spec.client_names.push_back(user_.name);
+  state_.spec.sample_clients.insert(state_.spec.sample_clients.end(), user_.samples, entry->second);
+  read_.emplace(user_.name, user_.samples);
   return absl::OkStatus();
 }
 
-absl::Status LeafReader::Parser::CheckUsers() {
+absl::Status LeafReader::Parser::CheckUsers() const {
   const auto disagree = [&](const std::string& what) {
     return base::InvalidArgument("{}: {}", name_, what);
   };
@@ -224,31 +285,12 @@ absl::Status LeafReader::Parser::CheckUsers() {
 }
 
 absl::Status LeafReader::Parser::Document() {
-  bool seen[3] = {false, false, false};
-  TACET_RETURN_IF_ERROR(Object([&](const std::string& member) -> absl::Status {
-    const int which = member == "users"         ? 0
-                      : member == "num_samples" ? 1
-                      : member == "user_data"   ? 2
-                                                : -1;
-    if (which < 0) return Skip(0);
-    if (std::exchange(seen[which], true)) return Error(fmt::format("\"{}\" twice", member));
-    if (which == 0) {
-      return Array([&]() -> absl::Status {
-        TACET_ASSIGN_OR_RETURN(users_.emplace_back(), String());
-        return absl::OkStatus();
-      });
-    }
-    if (which == 1) {
-      return Array([&]() -> absl::Status {
-        TACET_ASSIGN_OR_RETURN(counts_.emplace_back(), Number());
-        return absl::OkStatus();
-      });
-    }
-    return Object([&](const std::string& user) { return User(user); });
-  }));
-  SkipBlanks();
-  if (at_ != text_.size()) return Error("something follows the document");
-  return CheckUsers();
+  const absl::Status status = base::ReadJsonEvents(text_, *this);
+  if (status.ok()) return CheckUsers();
+  if (has_told_) return status;
+  if (has_ended_) return Error("something follows the document");
+  const std::string said(base::Message(status));
+  return Error(said.starts_with("a string") ? said : std::string(Wanted(Next())));
 }
 
 LeafReader::LeafReader() : state_(std::make_unique<State>()) {}

@@ -107,7 +107,11 @@ TEST(LeafTest, RefusalsNameThePlace) {
               HasSubstr("\"a\" has no data"));
   EXPECT_THAT(LeafRefusal("{\"users\": [], \"users\": []}"), HasSubstr("\"users\" twice"));
   EXPECT_THAT(LeafRefusal("{\"a\": " + std::string(100, '[')), HasSubstr("nested too deep"));
-  EXPECT_THAT(LeafRefusal("{\"a"), HasSubstr("a string does not end"));
+  EXPECT_THAT(LeafRefusal("{\"a"), HasSubstr("leaf.json:1:2: a string does not end"));
+  EXPECT_THAT(LeafRefusal(User("{\"x\": [[1, 2,, 3]], \"y\": [0]}")),
+              HasSubstr("expected a finite number"));
+  EXPECT_THAT(LeafRefusal(R"({"users": ["a\nb"], "num_samples": [0], "user_data": {"a\nb": {}}})"),
+              HasSubstr("a control character in the name of a user"));
   EXPECT_THAT(LeafRefusal(std::string(kTwo) + "x"), HasSubstr("something follows"));
 }
 

@@ -14,10 +14,10 @@
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/simulation/local_channel.h"
-#include "tacet/simulation/local_ranks.h"
 #include "tacet/simulation/rank_team.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/storage/file/run_directory.h"
+#include "tests/integration/local_ranks_for_test.h"
 #include "tests/integration/simulation_for_test.h"
 
 namespace tacet::simulation {

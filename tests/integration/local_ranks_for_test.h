@@ -1,6 +1,6 @@
 // Ranks that are threads of one process.
-#ifndef TACET_SIMULATION_LOCAL_RANKS_H_
-#define TACET_SIMULATION_LOCAL_RANKS_H_
+#ifndef TACET_TESTS_INTEGRATION_LOCAL_RANKS_FOR_TEST_H_
+#define TACET_TESTS_INTEGRATION_LOCAL_RANKS_FOR_TEST_H_
 
 #include <cstdint>
 #include <deque>
@@ -38,4 +38,4 @@ class LocalRanks {
 
 }  // namespace tacet::simulation
 
-#endif  // TACET_SIMULATION_LOCAL_RANKS_H_
+#endif  // TACET_TESTS_INTEGRATION_LOCAL_RANKS_FOR_TEST_H_

@@ -1,4 +1,4 @@
-#include "tacet/simulation/local_ranks.h"
+#include "tests/integration/local_ranks_for_test.h"
 
 #include "tacet/base/status.h"
 

@@ -1,0 +1,23 @@
+// One table in memory.
+#ifndef TACET_DATA_CSV_FOR_TEST_H_
+#define TACET_DATA_CSV_FOR_TEST_H_
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/base/status.h"
+#include "tacet/data/csv.h"
+
+namespace tacet::data {
+
+inline absl::StatusOr<Dataset> ParseCsv(std::string_view text, std::string_view name,
+                                        const CsvOptions& options) {
+  CsvReader reader(options);
+  TACET_RETURN_IF_ERROR(reader.Add(text, name));
+  return reader.Finish(name);
+}
+
+}  // namespace tacet::data
+
+#endif  // TACET_DATA_CSV_FOR_TEST_H_
