@@ -21,6 +21,7 @@
 #include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/secagg/terms.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 
 namespace tacet::fuzz {
 
@@ -83,7 +84,8 @@ struct FuzzRound {
     const std::vector<uint32_t> counts(terms.dimension(), static_cast<uint32_t>(params().offset()));
     std::vector<base::Bytes> uploads;
     for (uint32_t k = 0; k < kParticipants; ++k) {
-      uploads.push_back(ValueOrDie(sealer->SealCounts(counts, PairKeys(k), entropy.Draw(32))));
+      uploads.push_back(
+          ValueOrDie(secagg::SealCounts(*sealer, counts, PairKeys(k), entropy.Draw(32))));
     }
     return uploads;
   }

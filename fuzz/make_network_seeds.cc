@@ -10,6 +10,7 @@
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
 #include "tacet/protocol/member_request.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 
 namespace {
 

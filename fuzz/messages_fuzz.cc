@@ -14,6 +14,7 @@
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/secagg/vote.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 
 namespace {
 

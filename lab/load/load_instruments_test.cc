@@ -14,6 +14,7 @@
 #include "tacet/member/memory_node_log_for_test.h"
 #include "tacet/protocol/member_request.h"
 #include "tacet/protocol/small_federation_for_test.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 
 namespace tacet::app::load {
 namespace {

@@ -7,6 +7,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/dp/mechanism_plan.h"
 #include "tacet/dp/poisson_quantizer.h"
+#include "tacet/dp/quantize_for_test.h"
 #include "tacet/dp/statistics_for_test.h"
 
 namespace tacet::dp {
@@ -32,11 +33,11 @@ TEST(QuantizerStatisticalTest, QuantizedTermsSumToTheQuantizedSum) {
   std::vector<uint32_t> counts(draws);
   double sum = 0;
   for (const double term : terms) {
-    each->Quantize(std::vector<double>(draws, term), random, counts);
+    Quantize(*each, std::vector<double>(draws, term), random, counts);
     for (size_t i = 0; i < draws; ++i) added[i] += counts[i];
     sum += term;
   }
-  whole->Quantize(std::vector<double>(draws, sum), other, counts);
+  Quantize(*whole, std::vector<double>(draws, sum), other, counts);
 
   const double rate = (sum + 5.0) / scale;
   const testing::PoissonCells cells(rate);

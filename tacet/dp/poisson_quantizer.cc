@@ -1,17 +1,12 @@
 #include "tacet/dp/poisson_quantizer.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
 #include "tacet/base/status.h"
-#include "tacet/crypto/secret.h"
 #include "tacet/dp/kernels.h"
 
 namespace tacet::dp {
-namespace {
-constexpr size_t kBlock = 2048;
-}  // namespace
 
 absl::StatusOr<PoissonQuantizer> PoissonQuantizer::Create(const PoissonQuantizerSpec& spec) {
   if (!std::isfinite(spec.scale) || spec.scale <= 0) {
@@ -41,18 +36,6 @@ void PoissonQuantizer::QuantizeInPlace(std::span<double> x, PoissonSampler& samp
   ActiveKernels().scale_and_shift(inverse_scale_, static_cast<double>(offset_count_), x.data(),
                                   x.size());
   sampler.Fill(x, counts);
-}
-
-void PoissonQuantizer::Quantize(std::span<const double> x, crypto::Random& random,
-                                std::span<uint32_t> counts) const {
-  PoissonSampler sampler(random);
-  crypto::SecretVector<double> scratch(std::min(kBlock, x.size()));
-  for (size_t begin = 0; begin < x.size(); begin += kBlock) {
-    const size_t size = std::min(kBlock, x.size() - begin);
-    const std::span<double> rates = scratch.Expose().first(size);
-    std::copy_n(x.begin() + static_cast<ptrdiff_t>(begin), size, rates.begin());
-    QuantizeInPlace(rates, sampler, counts.subspan(begin, size));
-  }
 }
 
 }  // namespace tacet::dp

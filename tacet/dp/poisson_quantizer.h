@@ -29,10 +29,8 @@ class PoissonQuantizer {
 
   // Draws counts[i] ~ Poisson(x[i]/s + m), i < x.size() == counts.size(), m = |mu|/s. Needs
   // x[i] > mu and x[i]/s + m < 2^31 (a MechanismPlan proves both).
-  void Quantize(std::span<const double> x, crypto::Random& random,
-                std::span<uint32_t> counts) const;
-  // The same, with `x` overwritten by the rates, and draws that go on where those before ended: a
-  // caller that works block by block allocates nothing.
+  // `x` is overwritten by the rates, and the draws continue where those before ended: a caller that
+  // works block by block allocates nothing.
   void QuantizeInPlace(std::span<double> x, PoissonSampler& sampler,
                        std::span<uint32_t> counts) const;
 

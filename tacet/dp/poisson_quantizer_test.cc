@@ -10,6 +10,7 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/poisson.h"
+#include "tacet/dp/quantize_for_test.h"
 
 namespace tacet::dp {
 namespace {
@@ -59,7 +60,7 @@ TEST(PoissonQuantizerTest, DrawsAtTheRateOfEachValue) {
   std::vector<uint32_t> expected(x.size());
   crypto::Random random = crypto::SeededRandom(1, "quantizer");
   crypto::Random twin = crypto::SeededRandom(1, "quantizer");
-  quantizer->Quantize(x, random, counts);
+  Quantize(*quantizer, x, random, counts);
   FillPoisson(rates, twin, expected);
   EXPECT_EQ(counts, expected);
 }

@@ -8,6 +8,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/protocol/small_federation_for_test.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 
 namespace tacet::member {
 namespace {

@@ -236,16 +236,6 @@ base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8
   return writer.Take();
 }
 
-base::Bytes WriteMemberRequest(const MemberRequest& request,
-                               const agreement::SignedManifest& manifest,
-                               const crypto::SigningKey& key) {
-  const auto* const put = std::get_if<PutPartRequest>(&request.body);
-  const std::span<const uint8_t> content = put == nullptr ? std::span<const uint8_t>() : put->part;
-  base::Bytes bytes = WriteRequestHead(request, content, manifest, key);
-  bytes.insert(bytes.end(), content.begin(), content.end());
-  return bytes;
-}
-
 absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
                                             const agreement::SignedManifest& manifest,
                                             uint64_t now) {
@@ -294,30 +284,11 @@ absl::Status CheckContent(const RequestHead& head, const crypto::Digest& digest)
   return base::DataLoss("request: its content does not have the digest that its sender signed");
 }
 
-absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
-                                                const agreement::SignedManifest& manifest,
-                                                uint64_t now) {
-  TACET_ASSIGN_OR_RETURN(RequestHead head, ReadRequestHead(bytes, manifest, now));
-  const std::span<const uint8_t> content = bytes.subspan(head.head_bytes);
-  TACET_RETURN_IF_ERROR(CheckContentLength(head, content.size()));
-  if (auto* const put = std::get_if<PutPartRequest>(&head.request.body); put != nullptr) {
-    TACET_RETURN_IF_ERROR(CheckContent(head, crypto::Sha256(content)));
-    put->part.assign(content.begin(), content.end());
-  }
-  return std::move(head.request);
-}
-
 base::Bytes WriteFetchedPartHead(uint64_t total, size_t part_bytes) {
   base::ByteWriter writer;
   writer.U64(total);
   writer.U32(static_cast<uint32_t>(part_bytes));
   return writer.Take();
-}
-
-base::Bytes WriteFetchedPart(uint64_t total, std::span<const uint8_t> part) {
-  base::Bytes bytes = WriteFetchedPartHead(total, part.size());
-  bytes.insert(bytes.end(), part.begin(), part.end());
-  return bytes;
 }
 
 absl::StatusOr<FetchedPart> ReadFetchedPart(std::span<const uint8_t> bytes) {

@@ -106,13 +106,10 @@ inline constexpr uint64_t kCheckTime = 0;
 // Whether it was refused as such: everything before its time was right.
 bool IsCheckRefusal(const absl::Status& status);
 
-// Head and content. The signature covers the head, and the head the content's length and SHA-256:
-// a receiver checks who sends, and may send, before it takes the content.
-base::Bytes WriteMemberRequest(const MemberRequest& request,
-                               const agreement::SignedManifest& manifest,
-                               const crypto::SigningKey& key);
-// The head alone, for `content` in place of the part in `request`. A part that is the whole object
-// is taken to have its digest.
+// The head of a request; for a PutPartRequest `content` follows it, in place of the part in
+// `request`. The signature covers the head, and the head the content's length and SHA-256: a
+// receiver checks who sends, and may send, before it takes the content. A part that is the whole
+// object is taken to have its digest.
 base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8_t> content,
                              const agreement::SignedManifest& manifest,
                              const crypto::SigningKey& key);
@@ -139,17 +136,12 @@ absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
 // DataLoss unless the content has the length, the digest, that the sender signed.
 absl::Status CheckContentLength(const RequestHead& head, uint64_t bytes);
 absl::Status CheckContent(const RequestHead& head, const crypto::Digest& digest);
-// A whole request, with the errors of both.
-absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
-                                                const agreement::SignedManifest& manifest,
-                                                uint64_t now);
 
 // Answers.
 struct FetchedPart {
   uint64_t total = 0;
   std::span<const uint8_t> part;  // of the bytes that were read
 };
-base::Bytes WriteFetchedPart(uint64_t total, std::span<const uint8_t> part);
 // What stands before the part.
 base::Bytes WriteFetchedPartHead(uint64_t total, size_t part_bytes);
 absl::StatusOr<FetchedPart> ReadFetchedPart(std::span<const uint8_t> bytes);

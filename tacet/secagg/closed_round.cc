@@ -77,13 +77,6 @@ base::Bytes BeginClosedRound(const ClosedRound& round, size_t aggregated_ciphert
   return message;
 }
 
-base::Bytes WriteClosedRound(const ClosedRound& round) {
-  const size_t size = round.aggregated_ciphertext.size();
-  base::Bytes message = BeginClosedRound(round, size);
-  std::ranges::copy(round.aggregated_ciphertext, AggregatedCiphertextOf(message, size).begin());
-  return message;
-}
-
 size_t ClosedRoundBytes(const he::AggregationParams& params, uint32_t participants) {
   return kHeadBytes + sizeof(SealNonce) * size_t{participants} + sizeof(crypto::Digest) + 4 +
          params.aggregated_ciphertext_bytes();

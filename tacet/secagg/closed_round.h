@@ -43,7 +43,6 @@ struct ClosedRound {
   base::Bytes aggregated_ciphertext;  // of the scheme: docs/formats/ciphertext.md
 };
 
-base::Bytes WriteClosedRound(const ClosedRound& round);
 // In steps: the message with `aggregated_ciphertext_bytes` zeros for an aggregated ciphertext
 // (round.aggregated_ciphertext is not looked at), and their place, to be written there.
 base::Bytes BeginClosedRound(const ClosedRound& round, size_t aggregated_ciphertext_bytes);

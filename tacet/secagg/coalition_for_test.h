@@ -28,6 +28,7 @@
 #include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 
 namespace tacet::secagg::testing {
 
@@ -150,7 +151,8 @@ class Federation {
       crypto::Random quantise = SealRandom(seal_key, "quantise");
       mechanism.NoiseAndQuantize(update, noise, quantise, counts);
     }
-    view.uploads[member] = ValueOf(sealer.SealCounts(counts, pair_keys_[member], seal_key));
+    view.uploads[member] =
+        ValueOf(secagg::SealCounts(sealer, counts, pair_keys_[member], seal_key));
   }
 
   // All seats vote and answer, and what every member does with the answers succeeds.

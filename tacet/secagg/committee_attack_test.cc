@@ -14,6 +14,7 @@
 #include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/vote.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 
 namespace tacet::secagg {
 namespace {
@@ -70,7 +71,7 @@ double SuccessRate(const std::vector<uint32_t>& seats, int games) {
     const std::vector<uint32_t> counts(
         kDimension, static_cast<uint32_t>(round.params().offset() + (planted ? 300 : -300)));
     const base::Bytes upload =
-        ValueOf(sealer->SealCounts(counts, pair_keys, round.entropy().Draw(32)));
+        ValueOf(SealCounts(*sealer, counts, pair_keys, round.entropy().Draw(32)));
     double sum = 0;
     for (const uint64_t count : DecodeWithSeats(round, upload, pair_keys, seats)) {
       sum += static_cast<double>(count) - static_cast<double>(round.params().offset());
@@ -115,7 +116,7 @@ class FilledCohort : public ::testing::Test {
       const bool known = member == 4 || seat == 4;
       if (!known) round_.entropy().Fill(SmallRound::PairKeyIn(pair_keys, seat));
     }
-    return ValueOf(sealer->SealCounts(zeros, pair_keys, round_.entropy().Draw(32)));
+    return ValueOf(SealCounts(*sealer, zeros, pair_keys, round_.entropy().Draw(32)));
   }
 };
 

@@ -20,6 +20,7 @@
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/unmask_share.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 
 namespace tacet::secagg {
 namespace {
@@ -237,7 +238,7 @@ class VectorRound {
         std::ranges::copy(PairKey(client, seat).Expose(),
                           testing::SmallRound::PairKeyIn(pair_keys, seat).begin());
       }
-      uploads.push_back(ValueOf(sealer->SealCounts(counts, pair_keys, entropy_.Draw(32))));
+      uploads.push_back(ValueOf(SealCounts(*sealer, counts, pair_keys, entropy_.Draw(32))));
       nonces[client] = testing::NonceOf(uploads.back());
       EXPECT_TRUE(aggregator.Submit(client, uploads.back()).ok());
     }

@@ -8,6 +8,7 @@
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/vote.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 
 namespace tacet::secagg {
 namespace {

@@ -92,17 +92,6 @@ absl::StatusOr<SealedUpload> Sealer::Seal(std::span<const float> update,
       .bytes = std::move(bytes), .nonce = NonceOf(seal_key), .clip = clipping.report()};
 }
 
-absl::StatusOr<base::Bytes> Sealer::SealCounts(std::span<const uint32_t> counts,
-                                               const crypto::SecretBytes& pair_keys,
-                                               const crypto::SecretBytes& seal_key) const {
-  if (counts.size() != terms_.dimension()) {
-    return base::InvalidArgument("`counts` has {} values, the dimension is {}", counts.size(),
-                                 terms_.dimension());
-  }
-  return SealBlocks([&](uint64_t first, uint64_t size) { return counts.subspan(first, size); },
-                    pair_keys, seal_key);
-}
-
 absl::StatusOr<base::Bytes> Sealer::SealBlocks(const CountsOfBlock& counts_of,
                                                const crypto::SecretBytes& pair_keys,
                                                const crypto::SecretBytes& seal_key) const {

@@ -46,15 +46,10 @@ class Sealer {
                                     const crypto::SecretBytes& pair_keys,
                                     crypto::Entropy& entropy) const;
 
-  // Tags and encrypts counts that were quantised before; `seal_key` has 32 fresh secret bytes of
-  // this seal alone.
-  absl::StatusOr<base::Bytes> SealCounts(std::span<const uint32_t> counts,
-                                         const crypto::SecretBytes& pair_keys,
-                                         const crypto::SecretBytes& seal_key) const;
-
-  // The same for counts that are never all there: `counts_of` gives `size` of them from `first` on,
-  // in order, a payload polynomial's at a time. Each block is made, tagged and encrypted while it
-  // is in the cache.
+  // Tags and encrypts counts that were quantised before and are never all there: `counts_of` gives
+  // `size` of them from `first` on, in order, a payload polynomial's at a time. Each block is made,
+  // tagged and encrypted while it is in the cache. `seal_key` has 32 fresh secret bytes of this
+  // seal alone.
   using CountsOfBlock = std::function<std::span<const uint32_t>(uint64_t first, uint64_t size)>;
   absl::StatusOr<base::Bytes> SealBlocks(const CountsOfBlock& counts_of,
                                          const crypto::SecretBytes& pair_keys,

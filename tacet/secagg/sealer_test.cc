@@ -10,6 +10,7 @@
 #include "tacet/base/status.h"
 #include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/upload.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 
 namespace tacet::secagg {
 namespace {

@@ -25,6 +25,7 @@
 #include "tacet/secagg/sealer.h"
 #include "tacet/secagg/terms.h"
 #include "tacet/secagg/upload.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 
 namespace tacet::secagg::testing {
 
@@ -166,7 +167,7 @@ class SmallRound {
   base::Bytes UploadOf(const std::vector<uint32_t>& counts, uint64_t participant,
                        const Attempt& attempt) {
     const auto sealer = ValueOf(Sealer::Create(terms_, attempt, KeysOf(attempt)));
-    return ValueOf(sealer->SealCounts(counts, PairKeys(participant), entropy_.Draw(32)));
+    return ValueOf(secagg::SealCounts(*sealer, counts, PairKeys(participant), entropy_.Draw(32)));
   }
 
   std::vector<base::Bytes> Uploads() {

@@ -49,14 +49,6 @@ void FinishUpload(base::Bytes& upload) {
   base::StoreU64(words[1], checksum.data() + 8);
 }
 
-base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& params,
-                        const SealNonce& nonce, std::span<const uint8_t> ciphertext) {
-  base::Bytes upload = BeginUpload(attempt, params, nonce);
-  std::ranges::copy(ciphertext, CiphertextOf(upload).begin());
-  FinishUpload(upload);
-  return upload;
-}
-
 absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, const Attempt& attempt,
                                             const he::AggregationParams& params) {
   if (bytes.size() != UploadBytes(params)) {
@@ -92,13 +84,6 @@ absl::Status CheckCiphertextWords(const UploadView& upload) {
   if (he::SumWords(upload.ciphertext) == upload.ciphertext_sums) return absl::OkStatus();
   return base::DataLoss("{}: field `checksum` does not fit the content: damaged on the way",
                         kUpload);
-}
-
-absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Attempt& attempt,
-                                      const he::AggregationParams& params) {
-  TACET_ASSIGN_OR_RETURN(const UploadView upload, ReadUploadFields(bytes, attempt, params));
-  TACET_RETURN_IF_ERROR(CheckCiphertextWords(upload));
-  return upload;
 }
 
 size_t SharesOffset(const he::AggregationParams& params) {

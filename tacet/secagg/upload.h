@@ -42,18 +42,10 @@ base::Bytes BeginUpload(const Attempt& attempt, const he::AggregationParams& par
 std::span<uint8_t> CiphertextOf(base::Bytes& upload);
 void FinishUpload(base::Bytes& upload);
 
-// At once.
-base::Bytes WriteUpload(const Attempt& attempt, const he::AggregationParams& params,
-                        const SealNonce& nonce, std::span<const uint8_t> ciphertext);
-
-// Checks that `bytes` is a complete, undamaged upload for exactly this attempt and these
-// parameters. DataLoss for damage, FailedPrecondition for an upload that belongs elsewhere; the
-// message names the field.
-absl::StatusOr<UploadView> ReadUpload(std::span<const uint8_t> bytes, const Attempt& attempt,
-                                      const he::AggregationParams& params);
-
-// The same without reading the ciphertext: the later reader of its words checks that their sums are
-// `ciphertext_sums`, and so the checksum.
+// Checks that `bytes` has the fields of an upload for exactly this attempt and these parameters,
+// without reading the ciphertext: the later reader of its words checks that their sums are
+// `ciphertext_sums`, and so the checksum. DataLoss for damage, FailedPrecondition for an upload
+// that belongs elsewhere; the message names the field.
 absl::StatusOr<UploadView> ReadUploadFields(std::span<const uint8_t> bytes, const Attempt& attempt,
                                             const he::AggregationParams& params);
 

@@ -27,6 +27,7 @@
 #include "tacet/crypto/certificates.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/protocol/member_request.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 #include "tacet/transport/http/http_server.h"
 #include "tacet/transport/https/call_service.h"
 #include "tacet/transport/https/https_wire.h"

@@ -19,6 +19,7 @@
 
 #include "tacet/base/float_bytes.h"
 #include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 #include "tacet/storage/file/digest_key_file.h"
 #include "tests/integration/haystack_for_test.h"
 #include "tests/integration/live_federation_for_test.h"

@@ -22,6 +22,7 @@
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/round_decryption.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 #include "tacet/storage/file/site_folder.h"
 #include "tests/integration/lying_proxy_for_test.h"
 

@@ -14,6 +14,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 #include "tests/live/changing_federation_for_test.h"
 #include "tests/live/opening_for_test.h"
 

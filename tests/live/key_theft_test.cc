@@ -21,6 +21,7 @@
 #include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/secagg/upload.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 #include "tacet/storage/file/exchange_key_files.h"
 #include "tacet/storage/file/site_folder.h"
 
@@ -151,7 +152,7 @@ class KeyTheftTest : public ::testing::Test {
         epoch.terms(), epoch.attempt(),
         secagg::DeriveAttemptKeys(epoch.key, he::Scheme::kCompact, epoch.attempt())));
     const std::vector<uint32_t> counts(kDimension, CountOf(epoch, client));
-    return ValueOf(sealer->SealCounts(counts, pair_keys, entropy_.Draw(32)));
+    return ValueOf(secagg::SealCounts(*sealer, counts, pair_keys, entropy_.Draw(32)));
   }
   static uint32_t CountOf(const Epoch& epoch, uint64_t client) {
     return static_cast<uint32_t>(epoch.terms().aggregation().offset() + 100 * (client + 1));

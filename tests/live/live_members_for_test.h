@@ -25,6 +25,7 @@
 #include "tacet/member/memory_member_state.h"
 #include "tacet/member/memory_node_log_for_test.h"
 #include "tacet/protocol/small_federation_for_test.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 #include "tacet/server/memory_server_store_for_test.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/server/round_server.h"

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/base/status.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 #include "tests/live/opening_for_test.h"
 
 namespace tacet {

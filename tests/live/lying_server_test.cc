@@ -13,6 +13,7 @@
 #include "tacet/base/status.h"
 #include "tacet/member/attestors.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/unmask_share.h"

@@ -9,6 +9,7 @@
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/protocol/small_federation_for_test.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/server/initial_attestations_for_test.h"
 #include "tacet/server/memory_server_store_for_test.h"

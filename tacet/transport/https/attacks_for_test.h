@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tacet/protocol/whole_requests_for_test.h"
 #include "tacet/transport/http/raw_client_for_test.h"
 #include "tacet/transport/https/call_format.h"
 #include "tacet/transport/https/serving_for_test.h"

@@ -7,6 +7,7 @@
 
 #include "tacet/base/test_size_for_test.h"
 #include "tacet/crypto/random.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 #include "tacet/transport/https/serving_for_test.h"
 
 namespace tacet::transport::https {
