@@ -8,6 +8,7 @@
 
 #include "lab/bench/bench_timing.h"
 #include "tacet/base/bytes.h"
+#include "tacet/base/cpu.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/base/cpu.h"
+#include "tacet/base/target.h"
 
 namespace tacet::app::bench {
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "tacet/base/cpu.h"
+#include "tacet/base/target.h"
 
 namespace tacet::app::bench {
 

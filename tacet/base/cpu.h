@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 
+#include "tacet/base/target.h"
+
 namespace tacet::base {
 
 // The levels that TACET_SIMD can name.
@@ -19,17 +21,6 @@ Simd ActiveSimd();
 // The widest level of the processor itself.
 Simd DetectedSimd();
 std::string_view SimdName(Simd simd);
-
-// The instruction sets that code exists for: the levels, and extensions of AVX-512.
-enum class Target {
-  kScalar,
-  kAvx2,
-  kAvx512,
-  kAvx512Ifma,  // 52-bit integer multiply-add, and counting bits (VPOPCNTDQ)
-  kAvx512Vaes,  // AES on whole vectors
-  kAvx512Bf16,  // dot products of bf16 values
-  kAmxBf16,     // products of tiles of bf16 values, lent to the process by the system
-};
 
 // Whether the processor and the system have `target`. The first call for kAmxBf16 asks the system
 // for permission.

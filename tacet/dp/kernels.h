@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "tacet/base/cpu.h"
+#include "tacet/base/target.h"
 #include "tacet/crypto/random.h"
 #include "tacet/dp/active_kernels.h"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "tacet/base/cpu.h"
+#include "tacet/base/target.h"
 #include "tacet/he/word_sums.h"
 
 namespace tacet::he {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-#include "tacet/base/cpu.h"
+#include "tacet/base/target.h"
 
 namespace tacet::models::lanes {
 

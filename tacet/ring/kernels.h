@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "tacet/base/cpu.h"
+#include "tacet/base/target.h"
 #include "tacet/ring/active_kernels.h"
 #include "tacet/ring/aligned.h"
 #include "tacet/ring/crt.h"
