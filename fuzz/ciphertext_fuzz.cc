@@ -3,7 +3,6 @@
 // bytes each: a 24-bit position and the byte to be put there. Bit 6 cuts the patched ciphertext at
 // the last patch's position.
 #include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "tacet/crypto/random.h"

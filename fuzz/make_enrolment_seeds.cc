@@ -2,7 +2,6 @@
 // usage: make_enrolment_fuzz_seeds CORPUS_FOLDER
 #include <cstdio>
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 #include "fuzz/fuzz_federation.h"

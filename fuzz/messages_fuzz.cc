@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "fuzz/fuzz_round.h"

@@ -3,7 +3,6 @@
 // position and the byte to be put there; positions from 2^23 on count from the end. Bit 6 cuts the
 // patched message at the last patch's position.
 #include <cstdlib>
-#include <utility>
 #include <vector>
 
 #include "fuzz/fuzz_round.h"

@@ -1,5 +1,4 @@
 // Query files: what is understood has a plan within its limits, and a row's vector keeps to them.
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -4,7 +4,6 @@
 #ifndef TACET_LAB_ATTACK_LIKELIHOOD_RATIO_H_
 #define TACET_LAB_ATTACK_LIKELIHOOD_RATIO_H_
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #define TACET_LAB_ATTACK_SHADOW_TRAINING_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"

@@ -1,7 +1,6 @@
 #include "lab/bench/bench_dp.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "lab/bench/bench_timing.h"

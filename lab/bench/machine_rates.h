@@ -2,8 +2,6 @@
 #ifndef TACET_LAB_BENCH_MACHINE_RATES_H_
 #define TACET_LAB_BENCH_MACHINE_RATES_H_
 
-#include <cstdint>
-
 namespace tacet::app::bench {
 
 struct MachineRates {

@@ -175,7 +175,7 @@ void SecondDataGradient(const Sizes& sizes, const SparseGradient& gradient, cons
 void SecondUpdate(float learning_rate, const float* gradients, float* weights);
 
 // weight_gradients ([c][k], the bias's at k = 25) += the sample's. `patches` is scratch of
-// patches_size(sizes) floats.
+// PatchesSize(sizes) floats.
 size_t PatchesSize(const Sizes& sizes);
 void FirstWeightGradient(const Sizes& sizes, const BlankRegions& regions, const float* image,
                          const float* map_gradient, const uint8_t* winner, float* patches,

@@ -3,7 +3,6 @@
 #define TACET_LAB_LOAD_LOAD_METER_H_
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>

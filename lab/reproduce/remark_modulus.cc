@@ -1,7 +1,6 @@
 #include "lab/reproduce/remark_modulus.h"
 
 #include <cmath>
-#include <span>
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"

@@ -3,7 +3,6 @@
 #define TACET_LAB_REPRODUCE_REMARK_MODULUS_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"

@@ -1,5 +1,4 @@
 // `tacet-lab reproduce` on a federation of synthetic handwriting.
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -1,8 +1,6 @@
-#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "fmt/core.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>

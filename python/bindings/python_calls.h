@@ -5,7 +5,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"

@@ -1,10 +1,6 @@
 // Simulation of a federation whose clients train in Python.
 #include <cmath>
-#include <cstdio>
-#include <ctime>
-#include <filesystem>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>

@@ -1,7 +1,5 @@
 // Queries over the tables of simulated sites.
 #include <algorithm>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>

@@ -1,7 +1,5 @@
 #include "tacet/accounting/calibration.h"
 
-#include <cmath>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

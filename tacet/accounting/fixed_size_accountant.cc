@@ -45,7 +45,7 @@ std::vector<double> Cuts(std::span<const double> half) {
   return cuts;
 }
 
-// The losses of a half in a round's choices: `corner_of` gives the corner for lengths in units of
+// The losses of a half in a round's choices: it is given lengths in units of
 // the clip norm's radius c = S / sigma.
 using HalfLoss = std::function<std::unique_ptr<RoundLoss>(double q, double c)>;
 

@@ -1,7 +1,5 @@
 #include "tacet/accounting/guarantee_in_words.h"
 
-#include <string_view>
-
 #include "fmt/format.h"
 
 #include "tacet/accounting/guarantee_limits.h"

@@ -4,7 +4,6 @@
 #define TACET_ACCOUNTING_LOSS_COMPOSITION_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <vector>
 

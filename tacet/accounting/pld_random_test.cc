@@ -1,8 +1,5 @@
 // PLD answers at random settings against the contour integral.
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <string>
 
 #include "fmt/format.h"
 #include <gtest/gtest.h>

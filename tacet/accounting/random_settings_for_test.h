@@ -2,8 +2,6 @@
 #ifndef TACET_ACCOUNTING_RANDOM_SETTINGS_FOR_TEST_H_
 #define TACET_ACCOUNTING_RANDOM_SETTINGS_FOR_TEST_H_
 
-#include <cstdint>
-
 namespace tacet::accounting {
 
 // Draws `count` settings (sigma 0.3-100, q 1e-5-1, T 1-100000, delta 1e-3-1e-15, log-uniform) and

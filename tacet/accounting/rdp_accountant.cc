@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <optional>
 
 #include <boost/math/tools/minima.hpp>
 

@@ -1,6 +1,5 @@
 #include "tacet/accounting/round_loss.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 

@@ -1,6 +1,5 @@
 #include "tacet/agreement/privacy_warnings.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 

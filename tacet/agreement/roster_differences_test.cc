@@ -1,6 +1,5 @@
 #include "tacet/agreement/roster_differences.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>

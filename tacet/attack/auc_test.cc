@@ -1,6 +1,5 @@
 #include "tacet/attack/auc.h"
 
-#include <cmath>
 #include <vector>
 
 #include "gtest/gtest.h"

@@ -1,4 +1,3 @@
-#include <optional>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

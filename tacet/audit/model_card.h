@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/audit/audit_facts.h"

@@ -1,7 +1,6 @@
 #include "tacet/base/json_members.h"
 
 #include <limits>
-#include <utility>
 
 namespace tacet::base {
 

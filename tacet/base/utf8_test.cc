@@ -1,7 +1,5 @@
 #include "tacet/base/utf8.h"
 
-#include <string>
-
 #include "gtest/gtest.h"
 
 namespace tacet::base {

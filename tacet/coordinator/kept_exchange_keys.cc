@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
-#include <utility>
 
 #include "fmt/core.h"
 #include "fmt/ranges.h"

@@ -5,7 +5,6 @@
 #ifndef TACET_CRYPTO_AES_CTR_VAES_H_
 #define TACET_CRYPTO_AES_CTR_VAES_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,6 +1,5 @@
 #include "tacet/crypto/hash.h"
 
-#include <algorithm>
 #include <numeric>
 #include <string>
 

@@ -1,7 +1,5 @@
 #include "tacet/crypto/key_exchange.h"
 
-#include <algorithm>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

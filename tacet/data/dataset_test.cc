@@ -1,7 +1,6 @@
 #include "tacet/data/dataset.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 #include <string>

@@ -2,7 +2,6 @@
 
 #include <fstream>
 #include <span>
-#include <string>
 
 #include "tacet/base/status.h"
 #include "tacet/data/inflating_reader.h"

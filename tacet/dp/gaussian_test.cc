@@ -1,7 +1,6 @@
 #include "tacet/dp/gaussian.h"
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // documented in kernels.h, elementary.h and poisson_trial.h; the order of operations is that of
 // kernels_scalar.cc.
 #include <algorithm>
-#include <numbers>
 
 #include "tacet/dp/gaussian_forms.h"
 #include "tacet/dp/kernels.h"

@@ -1,7 +1,6 @@
 #include "tacet/dp/poisson.h"
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <numbers>
 

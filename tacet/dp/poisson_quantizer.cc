@@ -1,7 +1,6 @@
 #include "tacet/dp/poisson_quantizer.h"
 
 #include <cmath>
-#include <cstddef>
 
 #include "tacet/base/status.h"
 #include "tacet/dp/kernels.h"

@@ -1,6 +1,5 @@
 #include "tacet/dp/poisson_quantizer.h"
 
-#include <cmath>
 #include <limits>
 #include <vector>
 

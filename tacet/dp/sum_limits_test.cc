@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <vector>
 
 #include "boost/math/distributions/non_central_chi_squared.hpp"

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"

@@ -14,7 +14,6 @@
 #ifndef TACET_HE_COMPACT_H_
 #define TACET_HE_COMPACT_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -1,6 +1,5 @@
 #include <array>
 #include <utility>
-#include <vector>
 
 #include "tacet/base/status.h"
 #include "tacet/he/compact.h"

@@ -1,5 +1,4 @@
 // Large vectors and the largest sums, for `make check`.
-#include <vector>
 
 #include "gtest/gtest.h"
 

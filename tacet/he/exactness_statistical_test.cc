@@ -1,6 +1,4 @@
 // Many participants: exact sums, and the noise beneath them.
-#include <cmath>
-#include <vector>
 
 #include "gtest/gtest.h"
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
-#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"

@@ -1,5 +1,4 @@
 #include <utility>
-#include <vector>
 
 #include "tacet/base/status.h"
 #include "tacet/he/derived_random.h"

@@ -1,6 +1,5 @@
 #include "tacet/he/truncated_planes.h"
 
-#include "tacet/base/cpu.h"
 #include "tacet/he/sum_kernels.h"
 
 namespace tacet::he {

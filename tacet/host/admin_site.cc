@@ -1,7 +1,5 @@
 #include "tacet/host/admin_site.h"
 
-#include <utility>
-
 #include "fmt/core.h"
 
 #include "tacet/host/attendance_report.h"

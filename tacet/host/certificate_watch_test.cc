@@ -1,6 +1,5 @@
 #include "tacet/host/certificate_watch.h"
 
-#include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>

@@ -1,7 +1,6 @@
 #include "tacet/host/server_log.h"
 
 #include <cstdint>
-#include <cstdio>
 #include <ctime>
 #include <utility>
 

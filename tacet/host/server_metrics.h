@@ -4,9 +4,7 @@
 #define TACET_HOST_SERVER_METRICS_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

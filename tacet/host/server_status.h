@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/json.h"

@@ -1,6 +1,5 @@
 #include "tacet/ledger/ledger_format.h"
 
-#include <cmath>
 #include <string>
 
 #include "gmock/gmock.h"

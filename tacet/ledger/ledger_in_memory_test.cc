@@ -1,7 +1,5 @@
 #include "tacet/ledger/ledger_in_memory.h"
 
-#include <utility>
-
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>

@@ -2,7 +2,6 @@
 #ifndef TACET_MEMBER_FETCHED_ROUNDS_H_
 #define TACET_MEMBER_FETCHED_ROUNDS_H_
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 

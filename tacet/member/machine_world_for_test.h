@@ -4,7 +4,6 @@
 #define TACET_MEMBER_MACHINE_WORLD_FOR_TEST_H_
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,7 +12,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // Every opening of an epoch by a committee of at most five seats, of which one may be corrupt (of
 // five two), under a server that lies: the invariants of docs/design/opening.md.
 #include <optional>
-#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -3,9 +3,7 @@
 #define TACET_MODELS_ARCHITECTURE_H_
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"

@@ -1,8 +1,6 @@
 #include "tacet/models/conv_gradients.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include <dnnl.h>
 

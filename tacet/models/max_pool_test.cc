@@ -1,6 +1,5 @@
 #include "tacet/models/max_pool.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "gmock/gmock.h"

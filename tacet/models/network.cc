@@ -1,6 +1,5 @@
 #include "tacet/models/network.h"
 
-#include <optional>
 #include <utility>
 
 #include "tacet/base/status.h"

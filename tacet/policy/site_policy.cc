@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tacet/agreement/manifest.h"

@@ -3,7 +3,6 @@
 #define TACET_RING_MODULUS_H_
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

@@ -1,6 +1,5 @@
 #include "tacet/run/function_simulation.h"
 
-#include <memory>
 #include <utility>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #define TACET_RUN_QUERY_RUN_H_
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>

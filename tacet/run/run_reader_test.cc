@@ -1,7 +1,6 @@
 #include "tacet/run/run_reader.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 

@@ -2,9 +2,6 @@
 #ifndef TACET_SECAGG_ATTEMPT_KEYS_H_
 #define TACET_SECAGG_ATTEMPT_KEYS_H_
 
-#include <cstdint>
-#include <span>
-
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/he/aggregation.h"

@@ -1,8 +1,6 @@
 #include "tacet/secagg/check_row.h"
 
 #include <algorithm>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"

@@ -3,7 +3,6 @@
 // reports every branch and every address that depends on them, on masks or on sums of either.
 // constant_time.supp names the exceptions.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <span>

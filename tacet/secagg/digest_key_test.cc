@@ -1,6 +1,5 @@
 #include "tacet/secagg/digest_key.h"
 
-#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"

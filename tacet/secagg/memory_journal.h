@@ -4,7 +4,6 @@
 
 #include <map>
 #include <string>
-#include <utility>
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"

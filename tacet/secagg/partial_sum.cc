@@ -1,6 +1,5 @@
 #include "tacet/secagg/partial_sum.h"
 
-#include <array>
 #include <string_view>
 
 #include "tacet/base/format_ids.h"

@@ -1,8 +1,6 @@
 #include "tacet/secagg/sealer.h"
 
-#include <cmath>
 #include <limits>
-#include <set>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

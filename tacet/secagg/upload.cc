@@ -1,7 +1,5 @@
 #include "tacet/secagg/upload.h"
 
-#include <algorithm>
-
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/checksum.h"

@@ -2,7 +2,6 @@
 #ifndef TACET_SERVER_BLOB_STORE_H_
 #define TACET_SERVER_BLOB_STORE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -1,6 +1,5 @@
 // Steps in the opening of an epoch: with which state it begins, as its seats say.
 #include <algorithm>
-#include <utility>
 
 #include "tacet/base/status.h"
 #include "tacet/server/round_steps.h"

@@ -2,9 +2,6 @@
 // docs/design/round-states.md.
 #include "tacet/server/round_protocol.h"
 
-#include <set>
-#include <string>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

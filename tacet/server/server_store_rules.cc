@@ -1,7 +1,6 @@
 #include "tacet/server/server_store_rules.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "tacet/base/status.h"
 

@@ -1,7 +1,5 @@
 #include "tacet/server/statements.h"
 
-#include <utility>
-
 #include "tacet/base/status.h"
 
 namespace tacet::server {

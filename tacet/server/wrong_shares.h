@@ -3,9 +3,6 @@
 #ifndef TACET_SERVER_WRONG_SHARES_H_
 #define TACET_SERVER_WRONG_SHARES_H_
 
-#include <cstdint>
-#include <vector>
-
 #include "absl/status/statusor.h"
 
 #include "tacet/agreement/manifest.h"

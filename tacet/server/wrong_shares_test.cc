@@ -1,7 +1,6 @@
 // Refused sums: check rows dispute a participant's shares, and the round goes on without it.
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "gmock/gmock.h"

@@ -1,6 +1,5 @@
 #include "tacet/simulation/simulation.h"
 
-#include <limits>
 #include <set>
 #include <utility>
 

@@ -3,12 +3,10 @@
 #ifndef TACET_SITE_RUN_LEDGER_H_
 #define TACET_SITE_RUN_LEDGER_H_
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <set>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"

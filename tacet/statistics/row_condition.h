@@ -2,7 +2,6 @@
 #ifndef TACET_STATISTICS_ROW_CONDITION_H_
 #define TACET_STATISTICS_ROW_CONDITION_H_
 
-#include <optional>
 #include <string>
 #include <string_view>
 

@@ -1,6 +1,5 @@
 #include "tacet/statistics/site_table.h"
 
-#include <limits>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,4 @@
 // Tests on real handwriting, registered only where the data are (CMakeLists.txt).
-#include <chrono>
 #include <filesystem>
 
 #include "gtest/gtest.h"

@@ -2,7 +2,6 @@
 #ifndef TACET_TESTS_INTEGRATION_ATTACK_FOR_TEST_H_
 #define TACET_TESTS_INTEGRATION_ATTACK_FOR_TEST_H_
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>

@@ -1,11 +1,8 @@
 // `tacet audit` of runs that ended well, were killed, were refused, or protect nobody; and audits
 // that were altered, by someone without the run's key and by someone with it.
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <random>
 #include <sstream>
 #include <string>
 #include <vector>

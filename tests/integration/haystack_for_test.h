@@ -3,7 +3,6 @@
 #define TACET_TESTS_INTEGRATION_HAYSTACK_FOR_TEST_H_
 
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>

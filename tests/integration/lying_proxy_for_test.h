@@ -14,7 +14,6 @@
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "fmt/core.h"

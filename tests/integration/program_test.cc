@@ -2,9 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <random>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"

@@ -1,13 +1,7 @@
 // A federation's server as its operators run it: a process, members that speak to it over the
 // network, health, metrics, the page's data, its log, its end.
 #include <algorithm>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <arpa/inet.h>

@@ -2,7 +2,6 @@
 // that it was given and of the update, which nobody else may ever see. usage: train_for_test
 // KEPT-FOLDER MODEL RESULT ROUND
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>

@@ -2,11 +2,8 @@
 #include "tacet/protocol/epoch_opening.h"
 
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>

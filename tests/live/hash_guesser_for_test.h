@@ -3,7 +3,6 @@
 #define TACET_TESTS_LIVE_HASH_GUESSER_FOR_TEST_H_
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>

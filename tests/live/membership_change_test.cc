@@ -1,6 +1,5 @@
 // Members that are removed, added and replaced in mid-run: rounds, model and ledgers go on, and
 // nobody goes on who was removed.
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>

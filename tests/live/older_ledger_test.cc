@@ -1,5 +1,4 @@
 // A site whose ledger was put back from an old copy, with every anchor that knows better.
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

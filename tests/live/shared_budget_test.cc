@@ -1,10 +1,8 @@
 // A site that takes part in two federations over one data set, under its officer's policy.
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <random>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -1,8 +1,6 @@
 // Noise of a sum that was really clipped, noised, quantised, authenticated, encrypted, added and
 // decrypted.
 #include <cmath>
-#include <memory>
-#include <numeric>
 #include <vector>
 
 #include "gtest/gtest.h"

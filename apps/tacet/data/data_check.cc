@@ -1,9 +1,7 @@
 #include "apps/tacet/data/data_check.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "apps/tacet/program/child_process.h"
 
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 

@@ -1,6 +1,5 @@
 #include "apps/tacet/simulate/memory_run.h"
 
-#include <memory>
 #include <utility>
 
 #include "apps/tacet/simulate/configured_learner.h"

@@ -2,11 +2,8 @@
 #ifndef TACET_APPS_TACET_SIMULATE_TRAINING_RUN_H_
 #define TACET_APPS_TACET_SIMULATE_TRAINING_RUN_H_
 
-#include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"

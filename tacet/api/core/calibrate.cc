@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "tacet/accounting/calibration.h"
 #include "tacet/api/core/options.h"

@@ -3,7 +3,6 @@
 #define TACET_API_CORE_ROUND_FOR_TEST_H_
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include "tacet/statistics.h"
 
-#include <vector>
-
 #include "tacet/base/status.h"
 #include "tacet/base/text_sink.h"
 #include "tacet/config/agreed_query.h"

@@ -3,11 +3,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <random>
 #include <set>
-#include <string>
 #include <thread>
 #include <vector>
 

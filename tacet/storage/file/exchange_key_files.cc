@@ -1,5 +1,6 @@
 #include "tacet/storage/file/exchange_key_files.h"
 
+#include <optional>
 #include <string_view>
 #include <system_error>
 

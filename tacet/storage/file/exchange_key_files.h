@@ -7,7 +7,6 @@
 #define TACET_STORAGE_FILE_EXCHANGE_KEY_FILES_H_
 
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"

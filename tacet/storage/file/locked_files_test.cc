@@ -1,7 +1,6 @@
 #include "tacet/storage/file/locked_files.h"
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 
 #include <fmt/core.h>

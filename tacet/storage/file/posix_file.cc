@@ -1,7 +1,6 @@
 #include "tacet/storage/file/posix_file.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <system_error>
 #include <utility>

@@ -2,7 +2,6 @@
 #ifndef TACET_STORAGE_FILE_POSIX_FILE_H_
 #define TACET_STORAGE_FILE_POSIX_FILE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>

@@ -1,7 +1,6 @@
 #include "tacet/storage/file/secret_file.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 // nothing is incomplete.
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <random>
 #include <thread>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "tacet/storage/sqlite/sqlite_store.h"
 
-#include <string>
 #include <string_view>
 #include <utility>
 

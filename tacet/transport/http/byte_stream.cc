@@ -1,7 +1,5 @@
 #include "tacet/transport/http/byte_stream.h"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include <sys/socket.h>

@@ -3,7 +3,6 @@
 #ifndef TACET_TRANSPORT_HTTP_EXCHANGE_H_
 #define TACET_TRANSPORT_HTTP_EXCHANGE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

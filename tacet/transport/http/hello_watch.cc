@@ -1,7 +1,6 @@
 #include "tacet/transport/http/hello_watch.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace tacet::transport::http {
 namespace {

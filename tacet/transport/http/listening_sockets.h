@@ -3,7 +3,6 @@
 #define TACET_TRANSPORT_HTTP_LISTENING_SOCKETS_H_
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 

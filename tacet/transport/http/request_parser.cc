@@ -1,7 +1,6 @@
 #include "tacet/transport/http/request_parser.h"
 
 #include <limits>
-#include <utility>
 
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/empty_body.hpp>

@@ -1,6 +1,5 @@
 #include "tacet/transport/https/call_format.h"
 
-#include <array>
 #include <charconv>
 
 #include "fmt/core.h"

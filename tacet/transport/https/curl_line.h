@@ -2,7 +2,6 @@
 #ifndef TACET_TRANSPORT_HTTPS_CURL_LINE_H_
 #define TACET_TRANSPORT_HTTPS_CURL_LINE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -1,8 +1,6 @@
 // Errors that somebody has to remove, each as it happens over a network.
 #include <functional>
 #include <string>
-#include <thread>
-#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

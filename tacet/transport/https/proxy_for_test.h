@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

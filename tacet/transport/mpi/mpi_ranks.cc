@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <string>
 #include <thread>
 
 #include <mpi.h>
