@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/agreement/hospitals_for_test.h"
 #include "tacet/base/status.h"
-#include "tacet/crypto/certificates.h"
 #include "tacet/crypto/random.h"
 
 namespace tacet::agreement {
@@ -19,33 +19,14 @@ using ::testing::HasSubstr;
 // A coordinator that signs whatever it is asked for.
 class EpochChainTest : public ::testing::Test {
  protected:
-  EpochChainTest() {
-    const crypto::TlsKey key = crypto::TlsKey::Generate();
-    authority_ = *crypto::IssueAuthority({.common_name = "hospitals",
-                                          .role = crypto::CertificateRole::kAuthority,
-                                          .public_key = key.public_key(),
-                                          .hosts = {},
-                                          .not_before = 1'750'000'000,
-                                          .not_after = 1'760'000'000},
-                                         key);
-  }
-
   // Each number is a site with keys of its own.
   SignedManifest Sign(uint32_t epoch, const crypto::Digest& predecessor,
                       const std::vector<int>& sites,
                       const std::function<void(SignedManifestSpec&)>& change = {}) {
-    SignedManifestSpec spec;
-    spec.federation = "hospitals";
+    SignedManifestSpec spec = HospitalFederation(sites.size());
     spec.epoch = epoch;
     spec.predecessor = predecessor;
-    spec.agreement.federation = {7};
-    spec.agreement.model = "logistic";
-    spec.agreement.dimension = 60;
-    spec.agreement.sampling.cohort = sites.size();
     spec.agreement.sampling.min_participants = 2;
-    spec.agreement.rounds = 5;
-    spec.agreement.mechanism.scale = 1e-2;
-    spec.agreement.mechanism.noise_stddev = 3;
     for (const int site : sites) {
       crypto::InsecureSeededEntropy keys(static_cast<uint64_t>(site), "site");
       const crypto::SigningKey signing = crypto::SigningKey::Generate(keys);
@@ -53,7 +34,6 @@ class EpochChainTest : public ::testing::Test {
       spec.members.push_back(SignMember("site-" + std::to_string(site), signing, {201, number},
                                         {static_cast<uint8_t>(epoch + 1), number}));
     }
-    spec.authority = authority_;
     if (change) change(spec);
     auto manifest = SignedManifest::Sign(std::move(spec), coordinator_);
     EXPECT_TRUE(manifest.ok()) << manifest.status();
@@ -66,7 +46,6 @@ class EpochChainTest : public ::testing::Test {
 
   crypto::InsecureSeededEntropy entropy_{1, "coordinator"};
   crypto::SigningKey coordinator_ = crypto::SigningKey::Generate(entropy_);
-  base::Bytes authority_;
 };
 
 TEST_F(EpochChainTest, MembersAreAddedRemovedAndReplaced) {
@@ -148,7 +127,7 @@ TEST_F(EpochChainTest, ATrainingGoesOnOrBegins) {
   spec.agreement = first.manifest().spec();
   spec.agreement.training = 1;
   spec.members = first.members();
-  spec.authority = authority_;
+  spec.authority = crypto::SomeAuthority();
   EXPECT_THAT(base::Message(SignedManifest::Sign(std::move(spec), coordinator_).status()),
               HasSubstr("epoch 0 cannot go on with a training that begins with epoch 1"));
 }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/crypto/certificates.h"
+#include "tacet/agreement/hospitals_for_test.h"
 
 namespace tacet::agreement {
 namespace {
@@ -49,32 +49,13 @@ TEST(KeyRenewalTest, AnythingElseIsNone) {
 }
 
 SignedManifest ManifestWith(std::vector<uint8_t> exchange_keys) {
-  static const base::Bytes authority = [] {
-    const crypto::TlsKey key = crypto::TlsKey::Generate();
-    return *crypto::IssueAuthority({.common_name = "hospitals",
-                                    .role = crypto::CertificateRole::kAuthority,
-                                    .public_key = key.public_key(),
-                                    .hosts = {},
-                                    .not_before = 1'750'000'000,
-                                    .not_after = 1'760'000'000},
-                                   key);
-  }();
-  SignedManifestSpec spec;
-  spec.federation = "hospitals";
-  spec.agreement.federation = {7};
-  spec.agreement.model = "logistic";
-  spec.agreement.dimension = 60;
-  spec.agreement.sampling.cohort = exchange_keys.size();
-  spec.agreement.rounds = 5;
-  spec.agreement.mechanism.scale = 1e-2;
-  spec.agreement.mechanism.noise_stddev = 3;
+  SignedManifestSpec spec = HospitalFederation(exchange_keys.size());
   for (const uint8_t key : exchange_keys) {
     const auto number = static_cast<uint8_t>(spec.members.size());
     crypto::InsecureSeededEntropy entropy(number, "member");
     spec.members.push_back(SignMember(std::string{'a', static_cast<char>('a' + number)},
                                       crypto::SigningKey::Generate(entropy), {201, number}, {key}));
   }
-  spec.authority = authority;
   crypto::InsecureSeededEntropy entropy(1, "coordinator");
   return *SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy));
 }

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/crypto/certificates.h"
+#include "tacet/agreement/hospitals_for_test.h"
 #include "tacet/crypto/random.h"
 
 namespace tacet::agreement {
@@ -18,37 +18,15 @@ using agreement::SignedManifestSpec;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const base::Bytes& Authority() {
-  static const base::Bytes authority = [] {
-    const crypto::TlsKey key = crypto::TlsKey::Generate();
-    return *crypto::IssueAuthority({.common_name = "hospitals",
-                                    .role = crypto::CertificateRole::kAuthority,
-                                    .public_key = key.public_key(),
-                                    .hosts = {},
-                                    .not_before = 1'750'000'000,
-                                    .not_after = 1'760'000'000},
-                                   key);
-  }();
-  return authority;
-}
-
 // Six sites, four in a cohort; exchange keys are of the epoch.
 SignedManifest Sign(uint32_t epoch, const std::function<void(SignedManifestSpec&)>& change = {}) {
   crypto::InsecureSeededEntropy entropy(1, "coordinator");
-  SignedManifestSpec spec;
-  spec.federation = "hospitals";
+  SignedManifestSpec spec = HospitalFederation(4);
   spec.epoch = epoch;
   if (epoch > 0) spec.predecessor = {1};
-  spec.agreement.federation = {7};
-  spec.agreement.model = "logistic";
-  spec.agreement.dimension = 60;
-  spec.agreement.sampling.cohort = 4;
   spec.agreement.sampling.min_participants = 3;
-  spec.agreement.rounds = 5;
   spec.agreement.privacy.colluders = 1;
   spec.agreement.mechanism.coordinate_bound = 0.1;
-  spec.agreement.mechanism.scale = 1e-2;
-  spec.agreement.mechanism.noise_stddev = 3;
   spec.annex = "[train]\nbatch = 20\n";
   for (uint8_t site = 0; site < 6; ++site) {
     crypto::InsecureSeededEntropy keys(site, "site");
@@ -57,7 +35,6 @@ SignedManifest Sign(uint32_t epoch, const std::function<void(SignedManifestSpec&
         {201, site}, {static_cast<uint8_t>(epoch + 1), site}));
   }
   spec.server = {.name = "hub", .hosts = {"hub.example"}, .tls_key = {1, 2, 3}};
-  spec.authority = Authority();
   if (change) change(spec);
   auto manifest = SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy));
   EXPECT_TRUE(manifest.ok()) << manifest.status();

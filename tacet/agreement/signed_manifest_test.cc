@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/agreement/hospitals_for_test.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
-#include "tacet/crypto/certificates.h"
 
 namespace tacet::agreement {
 namespace {
@@ -30,34 +30,15 @@ const std::vector<MemberKeys>& Sites() {
 }
 
 SignedManifestSpec Spec() {
-  static const base::Bytes authority = [] {
-    const crypto::TlsKey key = crypto::TlsKey::Generate();
-    return *crypto::IssueAuthority({.common_name = "hospitals",
-                                    .role = crypto::CertificateRole::kAuthority,
-                                    .public_key = key.public_key(),
-                                    .hosts = {},
-                                    .not_before = 1'750'000'000,
-                                    .not_after = 1'760'000'000},
-                                   key);
-  }();
-  SignedManifestSpec spec;
-  spec.federation = "hospitals";
+  SignedManifestSpec spec = HospitalFederation(3);
   spec.epoch = 4;
   spec.predecessor = {3};
-  spec.agreement.federation = {7};
-  spec.agreement.model = "logistic";
-  spec.agreement.dimension = 60;
-  spec.agreement.sampling.cohort = 3;
-  spec.agreement.rounds = 5;
-  spec.agreement.mechanism.scale = 1e-2;
-  spec.agreement.mechanism.noise_stddev = 3;
   spec.annex = "batch = 20\n";
   const char* const names[] = {"north", "south", "west"};
   for (int i = 0; i < 3; ++i) {
     spec.members.push_back(SignMember(names[i], Sites()[i].signing, Sites()[i].sealing.public_key(),
                                       {static_cast<uint8_t>(i + 1)}));
   }
-  spec.authority = authority;
   return spec;
 }
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/authority_for_test.h"
 #include "tacet/host/log_for_test.h"
 #include "tacet/protocol/small_federation_for_test.h"
 
@@ -24,14 +24,7 @@ constexpr uint64_t kBegin = 1'755'000'000;
 constexpr uint64_t kEnd = kBegin + 100 * kDay;
 
 base::Bytes Certificate(uint64_t not_after) {
-  const crypto::TlsKey key = crypto::TlsKey::Generate();
-  return *crypto::IssueAuthority({.common_name = "hub",
-                                  .role = crypto::CertificateRole::kAuthority,
-                                  .public_key = key.public_key(),
-                                  .hosts = {},
-                                  .not_before = kBegin,
-                                  .not_after = not_after},
-                                 key);
+  return crypto::AuthorityOf(crypto::TlsKey::Generate(), kBegin, not_after, "hub");
 }
 
 class CertificateWatchTest : public ::testing::Test {

@@ -9,7 +9,7 @@
 
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
-#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/authority_for_test.h"
 #include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/random.h"
 
@@ -201,7 +201,6 @@ TEST(PermissionTest, PersonsAreToldApartByTheirColumn) {
 // `Agreed()`, signed for five sites.
 agreement::SignedManifest Signed() {
   crypto::InsecureSeededEntropy entropy(1, "hospitals");
-  const crypto::TlsKey authority = crypto::TlsKey::Generate();
   agreement::SignedManifestSpec spec;
   spec.federation = "hospitals";
   spec.agreement = Agreed();
@@ -213,13 +212,7 @@ agreement::SignedManifest Signed() {
         agreement::SignMember(fmt::format("site-{}", i), keys.signing, keys.sealing.public_key(),
                               crypto::ExchangeKey::Generate(entropy).public_key()));
   }
-  spec.authority = *crypto::IssueAuthority({.common_name = "hospitals",
-                                            .role = crypto::CertificateRole::kAuthority,
-                                            .public_key = authority.public_key(),
-                                            .hosts = {},
-                                            .not_before = 1'750'000'000,
-                                            .not_after = 1'760'000'000},
-                                           authority);
+  spec.authority = crypto::SomeAuthority();
   auto manifest =
       agreement::SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy));
   EXPECT_TRUE(manifest.ok()) << manifest.status();

@@ -16,7 +16,7 @@
 #include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
-#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/authority_for_test.h"
 #include "tacet/crypto/random.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/secagg/attempt_keys.h"
@@ -87,13 +87,7 @@ class SmallFederation {
                                                    sites_.back().sealing.public_key(),
                                                    exchange_keys_.back().public_key()));
     }
-    spec.authority = ValueOf(crypto::IssueAuthority({.common_name = "hospitals",
-                                                     .role = crypto::CertificateRole::kAuthority,
-                                                     .public_key = authority_.public_key(),
-                                                     .hosts = {},
-                                                     .not_before = 1'750'000'000,
-                                                     .not_after = 1'760'000'000},
-                                                    authority_));
+    spec.authority = crypto::AuthorityOf(authority_);
     manifest_ = std::make_unique<agreement::SignedManifest>(
         ValueOf(agreement::SignedManifest::Sign(std::move(spec), coordinator_)));
   }

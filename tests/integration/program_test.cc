@@ -19,31 +19,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST_F(ProgramTest, PrivacyPrintsThePapersFigure) {
-  const std::vector<std::string> paper = {
-      "privacy",  "--clients", "3596",        "--cohort",   "1000",
-      "--rounds", "100",       "--clip-norm", "1",          "--noise-multiplier",
-      "6",        "--delta",   "1e-5",        "--sampling", "fixed-size"};
-  const Outcome table = Tacet(paper);
-  EXPECT_EQ(table.exit_code, 0) << table.err;
-  EXPECT_THAT(table.out, HasSubstr("5.306"));
-  std::vector<std::string> json = paper;
-  json.push_back("--json");
-  const auto rows = base::JsonValue::Parse(Tacet(json).out);
-  ASSERT_TRUE(rows.ok()) << rows.status();
-  const auto& accountants = rows->Find("accountants")->items();
-  const auto moments = std::ranges::find_if(accountants, [](const base::JsonValue& row) {
-    return *row.Find("name")->AsString() == "moments" &&
-           *row.Find("observer")->AsString() == "external";
-  });
-  ASSERT_NE(moments, accountants.end());
-  EXPECT_NEAR(Number(*moments, "epsilon"), 5.3056767961846457, 1e-9 * 5.3);
-  EXPECT_EQ(Number(*moments, "order"), 5);
-  EXPECT_EQ(*moments->Find("unit")->AsString(), "client");
-  EXPECT_EQ(*moments->Find("neighbouring")->AsString(), "replace-one");
-  EXPECT_EQ(*moments->Find("sampling")->AsString(), "fixed-size");
-}
-
 // The paper's setting; the figures are those of docs/security/privacy.md.
 TEST_F(ProgramTest, PrivacyStatesTheCoalitionOfServerAndMembers) {
   const auto privacy = [&](std::vector<std::string> more) {

@@ -19,7 +19,7 @@
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/authority_for_test.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/storage/file/coordinator_folder.h"
 #include "tacet/storage/file/disk_for_test.h"
@@ -130,13 +130,7 @@ class EnrolmentTest : public ::testing::Test {
   crypto::SystemEntropy entropy_;
   crypto::SecretBytes first_key_ = entropy_.Draw(32);
   CoordinatorKeys keys_ = NewCoordinatorKeys();
-  base::Bytes authority_ = *crypto::IssueAuthority({.common_name = "hospitals",
-                                                    .role = crypto::CertificateRole::kAuthority,
-                                                    .public_key = keys_.authority.public_key(),
-                                                    .hosts = {},
-                                                    .not_before = kStart,
-                                                    .not_after = kEnd},
-                                                   keys_.authority);
+  base::Bytes authority_ = crypto::AuthorityOf(keys_.authority, kStart, kEnd);
   agreement::InitialModel model_{.salt = {8}, .parameters = {0.5f, -1, 2, 0}};
   agreement::ManifestServer server_ = {};
   std::map<uint32_t, agreement::SignedManifest> manifests_;
@@ -501,14 +495,7 @@ TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {
   EXPECT_THAT(refusal(Invite(south, manifest, 1)), HasSubstr("is for south with another key"));
   // Another authority's.
   const CoordinatorKeys stranger = NewCoordinatorKeys();
-  const base::Bytes other_authority =
-      *crypto::IssueAuthority({.common_name = "hospitals",
-                               .role = crypto::CertificateRole::kAuthority,
-                               .public_key = stranger.authority.public_key(),
-                               .hosts = {},
-                               .not_before = kStart,
-                               .not_after = kEnd},
-                              stranger.authority);
+  const base::Bytes other_authority = crypto::AuthorityOf(stranger.authority, kStart, kEnd);
   agreement::Invitation bad = good;
   bad.certificate = CertificateFor(north, stranger.authority, other_authority);
   EXPECT_THAT(refusal(bad), HasSubstr("another authority signed it"));

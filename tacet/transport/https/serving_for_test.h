@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tacet/base/unix_clock.h"
-#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/authority_for_test.h"
 #include "tacet/member/remote_server.h"
 #include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/server/initial_attestations_for_test.h"
@@ -30,13 +30,8 @@ inline constexpr uint64_t kDay = 86'400;
 class CertificatesForTest {
  public:
   explicit CertificatesForTest(std::string name = "hospitals")
-      : certificate_(*crypto::IssueAuthority({.common_name = std::move(name),
-                                              .role = crypto::CertificateRole::kAuthority,
-                                              .public_key = key_.public_key(),
-                                              .hosts = {},
-                                              .not_before = Now() - 2 * kDay,
-                                              .not_after = Now() + 10 * kDay},
-                                             key_)) {}
+      : certificate_(
+            crypto::AuthorityOf(key_, Now() - 2 * kDay, Now() + 10 * kDay, std::move(name))) {}
 
   const base::Bytes& authority() const { return certificate_; }
 
