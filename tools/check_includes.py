@@ -171,6 +171,9 @@ def check_file(root, path, users_of_once):
     text = path.read_text(encoding="utf-8")
     top = relative.parts[0]
     is_test = top == "tests" or path.stem.endswith(("_test", "_for_test"))
+    if path.suffix == ".h" and not path.stem.endswith("_for_test") and (
+            top == "tests" or "testing" in relative.parts):
+        yield f"{relative}: a header of tests is x_for_test.h"
     for match in INCLUDE.finditer(text):
         quote, name = match.groups()
         where = f"{relative}:{text.count(chr(10), 0, match.start(2)) + 1}"
