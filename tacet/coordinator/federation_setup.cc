@@ -209,8 +209,10 @@ absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folde
                                                         const crypto::SigningKey& coordinator,
                                                         const crypto::SecretBytes& epoch_key) {
   TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, folder.Enrolled());
-  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> earlier,
-                         folder.ManifestBytesBefore(manifest.epoch()));
+  TACET_ASSIGN_OR_RETURN(const std::vector<SignedManifest> manifests,
+                         folder.ManifestsBefore(manifest.epoch()));
+  std::vector<base::Bytes> earlier;
+  for (const SignedManifest& before : manifests) earlier.push_back(before.bytes());
   std::vector<HandedOut> handed_out;
   for (const EnrolledSite& site : sites) {
     agreement::Invitation invitation{.manifest = manifest.bytes(),

@@ -1,4 +1,3 @@
-#include <ctime>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -11,9 +10,8 @@
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
-#include "tacet/base/unix_clock.h"
 #include "tacet/coordinator/federation_setup.h"
-#include "tacet/crypto/certificates.h"
+#include "tacet/coordinator/federation_steps.h"
 #include "tacet/storage/file/coordinator_folder.h"
 #include "tacet/storage/file/posix_file.h"
 
@@ -62,7 +60,7 @@ class FederationEnrolCommand : public program::Command {
       return base::InvalidArgument("{} is the request of {}, not of {}", request_, request.name,
                                    name_);
     }
-    TACET_RETURN_IF_ERROR(CheckServer(request, folder));
+    TACET_RETURN_IF_ERROR(coordinator::CheckOneServer(request, folder));
     TACET_ASSIGN_OR_RETURN(const bool recognised, folder.Recognises(request));
     if (!recognised) TACET_RETURN_IF_ERROR(CheckRole(request));
     if (fingerprint_.has_value() || !recognised) {
@@ -70,11 +68,7 @@ class FederationEnrolCommand : public program::Command {
     }
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
-    TACET_ASSIGN_OR_RETURN(const crypto::CertificateSpec spec, SpecOf(request, folder));
-    TACET_ASSIGN_OR_RETURN(
-        const base::Bytes certificate,
-        crypto::IssueCertificate(spec, keys.authority, folder.parts().authority));
-    TACET_RETURN_IF_ERROR(folder.Enrol(bytes, certificate));
+    TACET_RETURN_IF_ERROR(coordinator::EnrolParty(bytes, days_, keys.authority, folder));
     if (recognised) {
       fmt::print(
           "{} is enrolled again as {}, with the keys in its request. A new exchange key is used "
@@ -114,44 +108,6 @@ class FederationEnrolCommand : public program::Command {
     std::getline(std::cin, answer);
     if (answer == "yes") return absl::OkStatus();
     return base::PermissionDenied("{} was not enrolled", name_);
-  }
-
-  // Another server replaces the one of an epoch by `rotate`, so there must be an epoch.
-  static absl::Status CheckServer(const agreement::EnrolmentRequest& request,
-                                  const CoordinatorFolder& folder) {
-    if (!request.server || folder.SignedManifest(0).ok()) return absl::OkStatus();
-    TACET_ASSIGN_OR_RETURN(const auto sites, folder.Enrolled());
-    for (const storage::file::EnrolledSite& site : sites) {
-      if (!site.request.server || site.request.name == request.name) continue;
-      return base::FailedPrecondition(
-          "the server {} is enrolled already. To replace it by {}, begin the first epoch (tacet "
-          "federation seal-key), enrol {}, and begin the next (tacet federation rotate --remove "
-          "{})",
-          site.request.name, request.name, request.name, site.request.name);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<crypto::CertificateSpec> SpecOf(const agreement::EnrolmentRequest& request,
-                                                 const CoordinatorFolder& folder) const {
-    TACET_ASSIGN_OR_RETURN(const crypto::CertificateFacts authority,
-                           crypto::ReadCertificate(folder.parts().authority));
-    const auto now = static_cast<uint64_t>(std::time(nullptr));
-    if (days_ == 0 || now >= authority.not_after) {
-      return base::InvalidArgument(
-          "no certificate is valid for {} days from an authority that "
-          "{}",
-          days_, now >= authority.not_after ? "has expired" : "is valid");
-    }
-    const uint64_t left = authority.not_after - now;
-    return crypto::CertificateSpec{
-        .common_name = request.name,
-        .role =
-            request.server ? crypto::CertificateRole::kServer : crypto::CertificateRole::kClient,
-        .public_key = request.tls_key,
-        .hosts = request.hosts,
-        .not_before = now - coordinator::kClockSeconds,
-        .not_after = now + (days_ < left / base::kSecondsADay ? days_ * base::kSecondsADay : left)};
   }
 
   absl::Status CheckFingerprint(const crypto::Digest& fingerprint) const {

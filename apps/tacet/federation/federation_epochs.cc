@@ -16,9 +16,9 @@
 #include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
 #include "tacet/coordinator/federation_setup.h"
+#include "tacet/coordinator/federation_steps.h"
 #include "tacet/coordinator/kept_exchange_keys.h"
 #include "tacet/coordinator/site_kit.h"
-#include "tacet/crypto/random.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
 namespace tacet::app::federation {
@@ -119,62 +119,33 @@ class FederationRotateCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
-    TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
     const std::set<std::string> removed(removed_.begin(), removed_.end());
-    TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, SitesWithout(removed, folder));
-    std::optional<PlannedTraining> begun;
-    if (terms_.given()) {
-      const auto members = std::ranges::count_if(
-          sites, [](const EnrolledSite& site) { return !site.request.server; });
-      TACET_ASSIGN_OR_RETURN(begun, terms_.Load(static_cast<uint64_t>(members)));
-    }
-    const storage::file::TrainingTerms* const terms = begun ? &begun->terms : nullptr;
-    TACET_ASSIGN_OR_RETURN(
-        const agreement::SignedManifest manifest,
-        coordinator::SignManifest(folder, epoch + 1, terms, sites, committee_, keys.signing));
-    TACET_ASSIGN_OR_RETURN(const std::vector<agreement::SignedManifest> earlier,
-                           folder.ManifestsBefore(manifest.epoch()));
-    const coordinator::KeptExchangeKeys kept = coordinator::FindKeptExchangeKeys(earlier, manifest);
-    TACET_RETURN_IF_ERROR(CheckExchangeKeys(kept, manifest));
-    TACET_RETURN_IF_ERROR(coordinator::CheckKitServer(manifest, server_));
-    // Nothing was changed so far.
-    crypto::SystemEntropy entropy;
-    const crypto::SecretBytes epoch_key = entropy.Draw(32);
-    TACET_RETURN_IF_ERROR(folder.BeginNextEpoch(
-        manifest, terms, std::vector<std::string>(removed.begin(), removed.end()), epoch_key,
-        unlocker, entropy));
+    TACET_ASSIGN_OR_RETURN(const std::optional<PlannedTraining> begun, Planned(removed, folder));
+    TACET_ASSIGN_OR_RETURN(const coordinator::NextEpoch next,
+                           coordinator::BeginNextEpoch({.terms = begun ? &begun->terms : nullptr,
+                                                        .removed = removed,
+                                                        .committee = committee_,
+                                                        .server = server_,
+                                                        .keep_exchange_keys = keep_exchange_keys_},
+                                                       keys.signing, unlocker, folder));
     if (begun.has_value()) {
-      fmt::print("{}{}\n", agreement::AgreementText(manifest.manifest()),
+      fmt::print("{}{}\n", agreement::AgreementText(next.manifest.manifest()),
                  agreement::WarningLines(begun->warnings));
     }
-    TACET_RETURN_IF_ERROR(HandOut(folder, manifest, keys, epoch_key, server_));
-    TellKept(kept, manifest);
+    TACET_RETURN_IF_ERROR(HandOut(folder, next.manifest, keys, next.key, server_));
+    TellKept(next.kept, next.manifest);
     return absl::OkStatus();
   }
 
  private:
-  static absl::StatusOr<std::vector<EnrolledSite>> SitesWithout(
-      const std::set<std::string>& removed, const CoordinatorFolder& folder) {
-    TACET_ASSIGN_OR_RETURN(std::vector<EnrolledSite> sites, folder.Enrolled());
-    for (const std::string& name : removed) {
-      const auto named = [&name](const EnrolledSite& site) { return site.request.name == name; };
-      if (std::erase_if(sites, named) == 0) {
-        return base::NotFound("--remove names {}, but no site called {} is enrolled", name, name);
-      }
-    }
-    return sites;
-  }
-
-  absl::Status CheckExchangeKeys(const coordinator::KeptExchangeKeys& kept,
-                                 const agreement::SignedManifest& manifest) const {
-    if (kept.committee.empty() || keep_exchange_keys_) return absl::OkStatus();
-    return base::FailedPrecondition(
-        "the committee of epoch {} would keep exchange keys of an earlier epoch, those of {}. {} "
-        "Nothing was changed. At each of these sites run `tacet client renew`, after `tacet client "
-        "join` of the present epoch. Then run `tacet federation enrol NAME --request FILE` for "
-        "each, and rotate again. --keep-exchange-keys begins the epoch without that",
-        manifest.epoch(), coordinator::NamesText(kept.committee),
-        coordinator::LossByKeptKeys(manifest));
+  // The training that begins; nothing when one goes on.
+  absl::StatusOr<std::optional<PlannedTraining>> Planned(const std::set<std::string>& removed,
+                                                         const CoordinatorFolder& folder) const {
+    if (!terms_.given()) return std::nullopt;
+    TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites,
+                           coordinator::EnrolledWithout(removed, folder));
+    return terms_.Load(static_cast<uint64_t>(std::ranges::count_if(
+        sites, [](const EnrolledSite& site) { return !site.request.server; })));
   }
 
   static void TellKept(const coordinator::KeptExchangeKeys& kept,

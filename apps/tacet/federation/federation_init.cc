@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <ctime>
 #include <string>
 #include <utility>
 
@@ -14,18 +12,12 @@
 #include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
-#include "tacet/base/unix_clock.h"
 #include "tacet/coordinator/federation_setup.h"
-#include "tacet/crypto/certificates.h"
-#include "tacet/crypto/random.h"
+#include "tacet/coordinator/federation_steps.h"
 #include "tacet/report/privacy_json.h"
-#include "tacet/storage/file/coordinator_folder.h"
 
 namespace tacet::app::federation {
 namespace {
-
-using storage::file::CoordinatorFolder;
-using storage::file::CoordinatorKeys;
 
 constexpr uint64_t kMaxDays = 36'500;
 
@@ -60,38 +52,15 @@ class FederationInitCommand : public program::Command {
                            agreement::GuaranteesOf(training.plan, training.plan.attempt_budget()));
     base::JsonValue privacy = tacet::report::PrivacyJson(guarantees, training.warnings);
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.New("coordinator's keys"));
-    TACET_ASSIGN_OR_RETURN(const crypto::PublicKey coordinator, Make(training.terms, unlocker));
+    TACET_ASSIGN_OR_RETURN(
+        const crypto::PublicKey coordinator,
+        coordinator::FoundFederation(
+            {.folder = folder_, .name = name_, .terms = training.terms, .days = days_}, unlocker));
     Print(training, guarantees, std::move(privacy), coordinator);
     return absl::OkStatus();
   }
 
  private:
-  absl::StatusOr<crypto::PublicKey> Make(const storage::file::TrainingTerms& terms,
-                                         const crypto::Unlocker& unlocker) const {
-    crypto::SystemEntropy entropy;
-    crypto::Digest identity{};
-    std::ranges::copy(entropy.Draw(32).Expose(), identity.begin());
-    const CoordinatorKeys keys{.signing = crypto::SigningKey::Generate(entropy),
-                               .authority = crypto::TlsKey::Generate()};
-    const auto now = static_cast<uint64_t>(std::time(nullptr));
-    TACET_ASSIGN_OR_RETURN(base::Bytes authority,
-                           crypto::IssueAuthority({.common_name = name_,
-                                                   .role = crypto::CertificateRole::kAuthority,
-                                                   .public_key = keys.authority.public_key(),
-                                                   .hosts = {},
-                                                   .not_before = now - coordinator::kClockSeconds,
-                                                   .not_after = now + days_ * base::kSecondsADay},
-                                                  keys.authority));
-    TACET_RETURN_IF_ERROR(CoordinatorFolder::Create(folder_,
-                                                    {.federation = name_,
-                                                     .identity = identity,
-                                                     .terms = terms,
-                                                     .authority = std::move(authority)},
-                                                    keys, entropy.Draw(32), unlocker, entropy)
-                              .status());
-    return keys.signing.public_key();
-  }
-
   void Print(const PlannedTraining& training, const accounting::Guarantees& guarantees,
              base::JsonValue privacy, const crypto::PublicKey& coordinator) const {
     if (json_) {
