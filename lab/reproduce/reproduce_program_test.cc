@@ -49,7 +49,8 @@ class ReproduceTest : public LabProgramTest {
 };
 
 TEST_F(ReproduceTest, Table1TrainsItsRowsAndKeepsARecordOfEach) {
-  const std::string small = kSmall;
+  std::string small = kSmall;
+  small.insert(small.find("cohort = 6"), "sampling = \"fixed-size\"\n");
   WriteRow("baseline", "[aggregation]\nparameters = \"compact\"\n" + small +
                            "[run]\nno_noise = true\nno_clip = true\nno_encryption = true\n"
                            "no_quantisation = true\n");

@@ -183,7 +183,7 @@ TEST_F(AuditTest, WhatWasAlteredIsNamed) {
 
   // Without the key the signature goes too.
   std::string text = Read("run/audit.json");
-  text.replace(text.find("\"participants\": 6"), 17, "\"participants\": 4");
+  text.replace(text.find("\"participants\": 12"), 18, "\"participants\": 4");
   EXPECT_THAT(Refusal(WriteConfig(text, "altered.json")),
               AllOf(HasSubstr("round 0 has 4 participants"), HasSubstr("; and the signature")));
   // Another run's signature, its value alone and whole.
@@ -210,7 +210,7 @@ TEST_F(AuditTest, WhatWasAlteredIsNamed) {
 // attempt.
 TEST_F(AuditTest, RefusedAttemptsStandWithTheirReason) {
   std::string config = kSmall;
-  constexpr std::string_view kDrawn = "sampling = \"fixed-size\"\nmin_participants = 6";
+  constexpr std::string_view kDrawn = "min_participants = 6";
   config.replace(config.find(kDrawn), kDrawn.size(),
                  "sampling = \"poisson\"\nmin_participants = 6\nspare_attempts = 60");
   Simulate(config, {"--insecure-seed", "3", "--rounds", "8"});
@@ -264,7 +264,7 @@ TEST_F(AuditTest, ARunThatWasStoppedByLookingStatesTheEpsilonOfAllItsAttempts) {
   std::string config = kSmall;
   config.replace(config.find("writers = 12"), 12, "writers = 20");
   config.replace(config.find("rounds = 3"), 10, "rounds = 30\nspare_attempts = 0");
-  const std::string drawn = "cohort = 6\nsampling = \"fixed-size\"\nmin_participants = 6";
+  const std::string drawn = "cohort = 6\nmin_participants = 6";
   config.replace(config.find(drawn), drawn.size(), "cohort = 10\nmin_participants = 20");
   config.replace(config.find("noise_multiplier = 3"), 20, "noise_multiplier = 4");
   config.replace(config.find("clip_norm = 0.5"), 15, "clip_norm = 1");
@@ -358,7 +358,7 @@ TEST_F(AuditTest, ACutChargeIsMissed) {
 // The charge of an attempt that gave no sum is in no round's model.
 TEST_F(AuditTest, ACutChargeOfARefusedAttemptIsMissed) {
   std::string config = kSmall;
-  constexpr std::string_view kDrawn = "sampling = \"fixed-size\"\nmin_participants = 6";
+  constexpr std::string_view kDrawn = "min_participants = 6";
   config.replace(config.find(kDrawn), kDrawn.size(),
                  "sampling = \"poisson\"\nmin_participants = 6\nspare_attempts = 60");
   Simulate(config, {"--insecure-seed", "3", "--rounds", "8"});
@@ -453,6 +453,7 @@ TEST_F(AuditTest, AModelIsHeldAgainstItsRecord) {
 TEST_F(AuditTest, ImplementationTermsAreTheRunsOwnEverywhere) {
   std::string box_muller = kSmall;
   box_muller += "sampler = \"box-muller\"\n";
+  box_muller.insert(box_muller.find("cohort = 6"), "sampling = \"fixed-size\"\n");
   std::string records = kSmall;
   records.replace(records.find("cohort = 6"), 10, "");
   records.replace(records.find("min_participants = 6"), 20, "");

@@ -137,7 +137,6 @@ name = "logistic"
 [federation]
 rounds = 3
 cohort = 6
-sampling = "fixed-size"
 min_participants = 6
 [privacy]
 clip_norm = 0.5

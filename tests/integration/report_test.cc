@@ -120,11 +120,11 @@ TEST_F(ReportTest, ARunThatOnlyBeganGuaranteesNothingYet) {
 }
 
 TEST_F(ReportTest, ABudgetThatEndsARunIsTold) {
-  Simulate("run", {"--budget-epsilon", "4"});
+  Simulate("run", {"--budget-epsilon", "2"});
   const base::JsonValue data = Data({"run"});
   EXPECT_EQ(Text(data, 0, "state"), "stopped");
   EXPECT_THAT(Text(data, 0, "stopped"), HasSubstr("budget"));
-  EXPECT_EQ(Number(Member(data, 0, "ledger"), "budget_epsilon"), 4);
+  EXPECT_EQ(Number(Member(data, 0, "ledger"), "budget_epsilon"), 2);
 }
 
 TEST_F(ReportTest, ARunWithoutNoiseHasAReasonInPlaceOfFigures) {
