@@ -28,63 +28,67 @@ class ServerCommand : public program::Command {
   }
 
   void Register(program::Options& options) override {
-    options.AddString("home", "folder of the server: its keys, its invitation, its state", &home_);
-    options.AddString("listen", "HOST:PORT at which members connect", &listen_);
+    options.AddString("home", "folder of the server: its keys, its invitation, its state",
+                      &flags_.home);
+    options.AddString("listen", "HOST:PORT at which members connect", &flags_.listen);
     options.AddString("state",
                       "storage of the server's state: sqlite:PATH or postgresql://...; when not "
                       "given, SQLite in the home folder",
-                      &state_);
-    options.AddString(
-        "admin", "HOST:PORT of the operators' HTTP site: health, metrics, and the page", &admin_);
+                      &flags_.state);
+    options.AddString("admin",
+                      "HOST:PORT of the operators' HTTP site: health, metrics, and the page",
+                      &flags_.admin);
     options.AddChoice(
         "page",
         "operators' page; auto: only on an address that is reachable from this machine alone",
-        {"auto", "on", "off"}, &page_);
+        {"auto", "on", "off"}, &flags_.page);
     options.AddString("page-token-file",
                       "file whose first line is the page's token (readable by you alone); when not "
                       "given, every start writes a new token into the home folder",
-                      &page_token_file_);
-    options.AddString("log", "log file with one JSON object a line; -: standard output", &log_);
+                      &flags_.page_token_file);
+    options.AddString("log", "log file with one JSON object a line; -: standard output",
+                      &flags_.log);
     options.AddUint("collecting-seconds",
                     "seconds that members have for their uploads to an attempt",
-                    &rounds_.collecting_seconds);
+                    &flags_.rounds.collecting_seconds);
     options.AddUint("grace-seconds",
                     "seconds that an attempt waits for members that are not connected, once enough "
                     "are: before it begins, and before it closes without them",
-                    &rounds_.grace_seconds);
+                    &flags_.rounds.grace_seconds);
     options.AddUint("retry-seconds",
                     "pause after an attempt with too few uploads; it doubles from one to the next, "
                     "up to an hour",
-                    &rounds_.retry_seconds);
+                    &flags_.rounds.retry_seconds);
     options.AddUint("unmasking-seconds",
                     "seconds that the committee has to vote, unmask and confirm an aggregate; "
                     "extended by as many again as long as seats are away",
-                    &rounds_.unmasking_seconds);
+                    &flags_.rounds.unmasking_seconds);
     options.AddUint("abandon-seconds",
                     "seconds after which an attempt whose committee stays away is given up",
-                    &rounds_.abandon_seconds);
+                    &flags_.rounds.abandon_seconds);
     options.AddUint("kept-rounds", "number of last rounds that late members can fetch",
-                    &kept_rounds_);
+                    &flags_.kept_rounds);
     options.AddUint("drain-seconds",
                     "seconds that an open attempt may still take when the server is told to stop; "
                     "after the next start the attempt continues",
-                    &drain_seconds_);
+                    &flags_.drain_seconds);
     options.AddFlag("behind-balancer",
                     "a load balancer ends the members' TLS connections; the server then identifies "
                     "members by their signatures alone",
-                    &behind_balancer_);
+                    &flags_.behind_balancer);
     options.AddDouble("member-requests-a-second",
                       "limit of one member's requests a second, on average",
-                      &limits_.requests_a_second);
+                      &flags_.limits.requests_a_second);
     options.AddDouble("member-bytes-a-second",
                       "limit of one member's bytes a second, sent and fetched, on average",
-                      &limits_.bytes_a_second);
-    unlock_.Register(options);
+                      &flags_.limits.bytes_a_second);
+    flags_.unlock.Register(options);
   }
 
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const host::ServerProcessSpec spec, Spec());
-    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("server's identity"));
+    TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker,
+                           flags_.unlock.Existing("server's identity"));
     const base::StopSignal stop(kStopping);
     const base::ReloadSignal reload;
     return host::RunServerProcess(spec, unlocker, version_);
@@ -94,46 +98,50 @@ class ServerCommand : public program::Command {
   absl::StatusOr<host::ServerProcessSpec> Spec() const {
     host::ServerProcessSpec spec;
     spec.out = program::Console(stdout);
-    spec.home = home_;
-    spec.listen = listen_;
-    spec.state = state_;
-    spec.log = log_;
-    TACET_ASSIGN_OR_RETURN(spec.admin, base::ParseHostPort(admin_));
-    spec.page = page_ == "on" || (page_ == "auto" && spec.admin.loopback());
-    if (page_token_file_.has_value()) spec.page_token_file = *page_token_file_;
-    spec.client_certificates = !behind_balancer_;
-    spec.drain_seconds = drain_seconds_;
-    if (kept_rounds_ > std::numeric_limits<uint32_t>::max()) {
-      return base::InvalidArgument("--kept-rounds is {}, expected at most {}", kept_rounds_,
+    spec.home = flags_.home;
+    spec.listen = flags_.listen;
+    spec.state = flags_.state;
+    spec.log = flags_.log;
+    TACET_ASSIGN_OR_RETURN(spec.admin, base::ParseHostPort(flags_.admin));
+    spec.page = flags_.page == "on" || (flags_.page == "auto" && spec.admin.loopback());
+    if (flags_.page_token_file.has_value()) spec.page_token_file = *flags_.page_token_file;
+    spec.client_certificates = !flags_.behind_balancer;
+    spec.drain_seconds = flags_.drain_seconds;
+    if (flags_.kept_rounds > std::numeric_limits<uint32_t>::max()) {
+      return base::InvalidArgument("--kept-rounds is {}, expected at most {}", flags_.kept_rounds,
                                    std::numeric_limits<uint32_t>::max());
     }
-    spec.rounds = rounds_;
-    spec.rounds.kept_rounds = static_cast<uint32_t>(kept_rounds_);
-    if (!(limits_.requests_a_second > 0) || !(limits_.bytes_a_second > 0)) {
+    spec.rounds = flags_.rounds;
+    spec.rounds.kept_rounds = static_cast<uint32_t>(flags_.kept_rounds);
+    if (!(flags_.limits.requests_a_second > 0) || !(flags_.limits.bytes_a_second > 0)) {
       return base::InvalidArgument(
           "--member-requests-a-second is {}, --member-bytes-a-second {}: expected more than 0",
-          limits_.requests_a_second, limits_.bytes_a_second);
+          flags_.limits.requests_a_second, flags_.limits.bytes_a_second);
     }
-    spec.limits = limits_;
+    spec.limits = flags_.limits;
     spec.stop = base::StopSignal::Arrived;
     spec.reload = base::ReloadSignal::Take;
     return spec;
   }
 
+  struct Flags {
+    std::string home = "tacet-site";
+    std::string listen = "0.0.0.0:7443";
+    std::string state;
+    std::string admin = "127.0.0.1:9464";
+    std::string page = "auto";
+    std::optional<std::string> page_token_file;
+    std::string log = "-";
+    tacet::server::RoundServerOptions rounds;
+    uint64_t kept_rounds = rounds.kept_rounds;
+    uint64_t drain_seconds = 0;
+    bool behind_balancer = false;
+    tacet::server::RequestLimitsSpec limits;
+    program::UnlockFlags unlock;
+  };
+
   std::string version_;
-  std::string home_ = "tacet-site";
-  std::string listen_ = "0.0.0.0:7443";
-  std::string state_;
-  std::string admin_ = "127.0.0.1:9464";
-  std::string page_ = "auto";
-  std::optional<std::string> page_token_file_;
-  std::string log_ = "-";
-  tacet::server::RoundServerOptions rounds_;
-  uint64_t kept_rounds_ = rounds_.kept_rounds;
-  uint64_t drain_seconds_ = 0;
-  bool behind_balancer_ = false;
-  tacet::server::RequestLimitsSpec limits_;
-  program::UnlockFlags unlock_;
+  Flags flags_;
 };
 
 }  // namespace

@@ -42,62 +42,63 @@ class BenchCommand : public program::Command {
                           "privacy: guarantees, keyed digests, sketches of rows; "
                           "statistics: accuracy of queries on real tables",
                           {"he", "dp", "train", "kernels", "records", "privacy", "statistics"},
-                          true, &what_);
+                          true, &flags_.what);
     options.AddString("data",
                       "statistics: folder with survival/ and heart-disease/; when not given, "
                       "$TACET_DATA",
-                      &data_);
+                      &flags_.data);
     options.AddChoice("part", "statistics: one part of it; all when not given",
-                      {"bins", "survival", "log-rank", "coverage", "auc"}, &part_);
+                      {"bins", "survival", "log-rank", "coverage", "auc"}, &flags_.part);
     options.AddChoice("parameters", "he: encryption scheme",
-                      {"compact", "paper", "paper-secret-key"}, &parameters_);
-    options.AddUint("dimension", "d, values of an update", &dimension_);
-    options.AddUint("participants", "he: K, uploads to add", &participants_);
-    options.AddUint("plaintext-bits", "he: w, bits of a sum", &plaintext_bits_);
+                      {"compact", "paper", "paper-secret-key"}, &flags_.parameters);
+    options.AddUint("dimension", "d, values of an update", &flags_.dimension);
+    options.AddUint("participants", "he: K, uploads to add", &flags_.participants);
+    options.AddUint("plaintext-bits", "he: w, bits of a sum", &flags_.plaintext_bits);
     options.AddString("committee", "he: seats and corrupt seats of the committee, for example 7,2",
-                      &committee_);
-    options.AddDouble("rate", "dp: mean of the Poisson rates", &rate_);
+                      &flags_.committee);
+    options.AddDouble("rate", "dp: mean of the Poisson rates", &flags_.rate);
     options.AddChoice("model", "train: model, on images of 28 x 28 in 62 classes",
-                      {"femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}, &model_);
-    options.AddUint("batch", "train: samples in a step", &batch_);
-    options.AddUint("threads", "train: number of threads, each with its own model", &threads_);
+                      {"femnist-cnn", "femnist-cnn-norm", "mlp", "logistic"}, &flags_.model);
+    options.AddUint("batch", "train: samples in a step", &flags_.batch);
+    options.AddUint("threads", "train: number of threads, each with its own model",
+                    &flags_.threads);
     options.AddChoice("precision", "train: number format of products", {"auto", "f32", "bf16"},
-                      &precision_);
+                      &flags_.precision);
     options.AddChoice("input",
                       "train: synthetic handwriting, four fifths of it blank, which femnist-cnn "
                       "computes once; or noise, without blank regions",
-                      {"handwriting", "noise"}, &input_);
+                      {"handwriting", "noise"}, &flags_.input);
     options.AddUint("repetitions",
                     "number of runs; the median is printed (statistics: releases, 200 when not "
                     "given)",
-                    &repetitions_);
-    options.AddFlag("json", "print JSON", &json_);
+                    &flags_.repetitions);
+    options.AddFlag("json", "print JSON", &flags_.json);
   }
 
   absl::Status Run() override {
     constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
     for (const auto& [flag, value] :
-         {std::pair{"dimension", dimension_}, std::pair{"participants", participants_},
-          std::pair{"plaintext-bits", plaintext_bits_}, std::pair{"batch", batch_},
-          std::pair{"threads", threads_}, std::pair{"repetitions", repetitions()}}) {
+         {std::pair{"dimension", flags_.dimension}, std::pair{"participants", flags_.participants},
+          std::pair{"plaintext-bits", flags_.plaintext_bits}, std::pair{"batch", flags_.batch},
+          std::pair{"threads", flags_.threads}, std::pair{"repetitions", repetitions()}}) {
       if (value < 1 || value > kMax) {
         return base::InvalidArgument("--{} is {}, it must be from 1 to {}", flag, value, kMax);
       }
     }
-    if (what_ == "kernels") return RunKernels();
-    if (what_ == "records") return RunRecords();
-    if (what_ == "statistics") return RunStatistics();
+    if (flags_.what == "kernels") return RunKernels();
+    if (flags_.what == "records") return RunRecords();
+    if (flags_.what == "statistics") return RunStatistics();
     base::JsonValue json = base::JsonValue::MakeObject();
-    if (what_ == "dp") {
+    if (flags_.what == "dp") {
       TACET_RETURN_IF_ERROR(RunDp(json));
-    } else if (what_ == "train") {
+    } else if (flags_.what == "train") {
       TACET_RETURN_IF_ERROR(RunTrain(json));
-    } else if (what_ == "privacy") {
+    } else if (flags_.what == "privacy") {
       TACET_RETURN_IF_ERROR(RunPrivacy(json));
     } else {
       TACET_RETURN_IF_ERROR(RunHe(json));
     }
-    if (json_) {
+    if (flags_.json) {
       fmt::print("{}\n", json.Dump(2));
       return absl::OkStatus();
     }
@@ -114,7 +115,7 @@ class BenchCommand : public program::Command {
   }
 
  private:
-  uint64_t repetitions() const { return repetitions_.value_or(9); }
+  uint64_t repetitions() const { return flags_.repetitions.value_or(9); }
 
   static void SetMachine(base::JsonValue& json) {
     json.Set("cpu", base::CpuModelName()).Set("simd", base::SimdName(base::ActiveSimd()));
@@ -146,18 +147,18 @@ class BenchCommand : public program::Command {
     BenchHeSpec spec;
     for (const he::Scheme scheme :
          {he::Scheme::kCompact, he::Scheme::kPaperPublicKey, he::Scheme::kPaperSecretKey}) {
-      if (parameters_ == he::SchemeName(scheme)) spec.scheme = scheme;
+      if (flags_.parameters == he::SchemeName(scheme)) spec.scheme = scheme;
     }
-    spec.dimension = dimension_;
-    spec.participants = static_cast<uint32_t>(participants_);
-    spec.plaintext_bits = static_cast<uint32_t>(plaintext_bits_);
+    spec.dimension = flags_.dimension;
+    spec.participants = static_cast<uint32_t>(flags_.participants);
+    spec.plaintext_bits = static_cast<uint32_t>(flags_.plaintext_bits);
     spec.repetitions = static_cast<uint32_t>(repetitions());
-    TACET_ASSIGN_OR_RETURN(spec.committee, he::ParseCommittee(committee_));
+    TACET_ASSIGN_OR_RETURN(spec.committee, he::ParseCommittee(flags_.committee));
     TACET_ASSIGN_OR_RETURN(const BenchHeResult result, BenchHe(spec));
-    json.Set("parameters", parameters_)
-        .Set("dimension", dimension_)
-        .Set("participants", participants_)
-        .Set("plaintext_bits", plaintext_bits_);
+    json.Set("parameters", flags_.parameters)
+        .Set("dimension", flags_.dimension)
+        .Set("participants", flags_.participants)
+        .Set("plaintext_bits", flags_.plaintext_bits);
     SetMachine(json);
     json.Set("setup_s", result.setup_s)
         .Set("encode_s", result.encode_s)
@@ -167,7 +168,7 @@ class BenchCommand : public program::Command {
         .Set("aggregate_s", result.aggregate_s)
         .Set("aggregate_two_cores_s", result.aggregate_two_cores_s)
         .Set("decrypt_s", result.decrypt_s)
-        .Set("committee", committee_)
+        .Set("committee", flags_.committee)
         .Set("share_s", result.share_s)
         .Set("unmask_s", result.unmask_s)
         .Set("recover_s", result.recover_s)
@@ -187,10 +188,10 @@ class BenchCommand : public program::Command {
 
   absl::Status RunDp(base::JsonValue& json) const {
     TACET_ASSIGN_OR_RETURN(const BenchDpResult result,
-                           BenchDp({.dimension = dimension_,
-                                    .rate = rate_,
+                           BenchDp({.dimension = flags_.dimension,
+                                    .rate = flags_.rate,
                                     .repetitions = static_cast<uint32_t>(repetitions())}));
-    json.Set("dimension", dimension_).Set("rate", rate_);
+    json.Set("dimension", flags_.dimension).Set("rate", flags_.rate);
     SetMachine(json);
     json.Set("clip_s", result.clip_s)
         .Set("gaussian_s", result.gaussian_s)
@@ -206,18 +207,18 @@ class BenchCommand : public program::Command {
 
   absl::Status RunTrain(base::JsonValue& json) const {
     BenchTrainSpec spec;
-    spec.model = model_;
-    spec.batch = static_cast<uint32_t>(batch_);
-    spec.threads = static_cast<uint32_t>(threads_);
-    TACET_ASSIGN_OR_RETURN(spec.precision, models::ParsePrecision(precision_));
-    spec.noise = input_ == "noise";
+    spec.model = flags_.model;
+    spec.batch = static_cast<uint32_t>(flags_.batch);
+    spec.threads = static_cast<uint32_t>(flags_.threads);
+    TACET_ASSIGN_OR_RETURN(spec.precision, models::ParsePrecision(flags_.precision));
+    spec.noise = flags_.input == "noise";
     spec.repetitions = static_cast<uint32_t>(repetitions());
     TACET_ASSIGN_OR_RETURN(const BenchTrainResult result, BenchTrain(spec));
-    json.Set("model", model_)
-        .Set("batch", batch_)
-        .Set("threads", threads_)
-        .Set("precision", precision_)
-        .Set("input", input_)
+    json.Set("model", flags_.model)
+        .Set("batch", flags_.batch)
+        .Set("threads", flags_.threads)
+        .Set("precision", flags_.precision)
+        .Set("input", flags_.input)
         .Set("form", result.form)
         .Set("dimension", result.dimension);
     SetMachine(json);
@@ -233,8 +234,8 @@ class BenchCommand : public program::Command {
 
   absl::Status RunPrivacy(base::JsonValue& json) const {
     TACET_ASSIGN_OR_RETURN(const BenchPrivacyResult result,
-                           BenchPrivacy(dimension_, static_cast<uint32_t>(repetitions())));
-    json.Set("dimension", dimension_);
+                           BenchPrivacy(flags_.dimension, static_cast<uint32_t>(repetitions())));
+    json.Set("dimension", flags_.dimension);
     SetMachine(json);
     json.Set("row_sketch_s", result.row_sketch_s)
         .Set("many_rounds_s", result.many_rounds_s)
@@ -246,7 +247,7 @@ class BenchCommand : public program::Command {
   absl::Status RunKernels() const {
     TACET_ASSIGN_OR_RETURN(const std::vector<KernelTimes> rows,
                            BenchKernels(static_cast<uint32_t>(repetitions())));
-    if (!json_) {
+    if (!flags_.json) {
       for (const KernelTimes& row : rows) {
         fmt::print("{} (per {})\n", row.name, row.per);
         for (const auto& [target, seconds] : row.seconds) {
@@ -272,13 +273,13 @@ class BenchCommand : public program::Command {
 
   absl::Status RunStatistics() const {
     const char* folder = std::getenv("TACET_DATA");
-    BenchStatisticsSpec spec{.data = data_.value_or(folder != nullptr ? folder : "")};
+    BenchStatisticsSpec spec{.data = flags_.data.value_or(folder != nullptr ? folder : "")};
     if (spec.data.empty()) {
       return base::InvalidArgument(
           "--data is missing: the folder that holds survival/lung.csv and heart-disease/");
     }
-    spec.runs = repetitions_.value_or(spec.runs);
-    spec.part = part_;
+    spec.runs = flags_.repetitions.value_or(spec.runs);
+    spec.part = flags_.part;
     TACET_ASSIGN_OR_RETURN(base::JsonValue json, BenchStatistics(spec));
     SetMachine(json);
     fmt::print("{}\n", json.Dump(2));
@@ -288,7 +289,7 @@ class BenchCommand : public program::Command {
   absl::Status RunRecords() const {
     TACET_ASSIGN_OR_RETURN(const std::vector<RecordTimes> rows,
                            BenchRecords(static_cast<uint32_t>(repetitions())));
-    if (!json_) {
+    if (!flags_.json) {
       fmt::print("microseconds a sample\n{:<14}{:>7}{:>9}{:>10}{:>10}{:>10}\n", "model", "inputs",
                  "classes", "plain", "record", "person");
       for (const RecordTimes& row : rows) {
@@ -315,22 +316,25 @@ class BenchCommand : public program::Command {
     return absl::OkStatus();
   }
 
-  std::string what_;
-  std::string model_ = "femnist-cnn";
-  std::string precision_ = "auto";
-  std::string input_ = "handwriting";
-  uint64_t batch_ = 20;
-  uint64_t threads_ = 1;
-  std::string parameters_ = "compact";
-  std::string committee_ = "5,2";
-  uint64_t dimension_ = 486654;
-  uint64_t participants_ = 1000;
-  uint64_t plaintext_bits_ = 22;
-  double rate_ = 26277;
-  std::optional<uint64_t> repetitions_;
-  std::optional<std::string> data_;
-  std::string part_;
-  bool json_ = false;
+  struct Flags {
+    std::string what;
+    std::string model = "femnist-cnn";
+    std::string precision = "auto";
+    std::string input = "handwriting";
+    uint64_t batch = 20;
+    uint64_t threads = 1;
+    std::string parameters = "compact";
+    std::string committee = "5,2";
+    uint64_t dimension = 486654;
+    uint64_t participants = 1000;
+    uint64_t plaintext_bits = 22;
+    double rate = 26277;
+    std::optional<uint64_t> repetitions;
+    std::optional<std::string> data;
+    std::string part;
+    bool json = false;
+  };
+  Flags flags_;
 };
 
 }  // namespace

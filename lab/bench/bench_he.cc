@@ -195,25 +195,25 @@ class HeBench {
   HeBench(const BenchHeSpec& spec, const secagg::Terms& terms)
       : spec_(spec),
         terms_(terms),
-        streamed_(secagg::UploadBytes(terms.aggregation()) > kLargestHeld),
         block_(std::min(params().values_per_polynomial(), spec.dimension)),
-        counts_(terms, spec.participants, entropy_) {}
+        counts_(terms, spec.participants, entropy_) {
+    result_.streamed = secagg::UploadBytes(terms.aggregation()) > kLargestHeld;
+  }
 
   absl::StatusOr<BenchHeResult> Run() {
     TACET_RETURN_IF_ERROR(SetUp());
-    result_.streamed = streamed_;
     result_.upload_bytes = secagg::UploadBytes(params());
     result_.sum_bytes = secagg::ClosedRoundBytes(params(), spec_.participants);
     MakeUpdate();  // held to the end, as a participant would
     TACET_RETURN_IF_ERROR(Encrypt());
     TACET_RETURN_IF_ERROR(Seal());
-    TACET_RETURN_IF_ERROR(streamed_ ? AddOneByOne() : AddWaiting());
+    TACET_RETURN_IF_ERROR(result_.streamed ? AddOneByOne() : AddWaiting());
     malloc_trim(0);
     TACET_RETURN_IF_ERROR(Open());
     const uint64_t peak = PeakResidentBytes();
     const auto beyond = [peak](uint64_t inputs) { return peak > inputs ? peak - inputs : 0; };
     const uint64_t update_bytes = spec_.dimension * sizeof(float);
-    const uint64_t held_bytes = streamed_ ? 0 : result_.upload_bytes * spec_.participants;
+    const uint64_t held_bytes = result_.streamed ? 0 : result_.upload_bytes * spec_.participants;
     result_.peak_rss_bytes = beyond(update_bytes + held_bytes);
     result_.peak_beyond_update_bytes = beyond(update_bytes);
     SetDemands(params(), spec_.scheme, result_);
@@ -265,12 +265,12 @@ class HeBench {
             ? he::NewCompactEncryptor(params(), secagg::PublicSeed(attempt_))
             : he::NewPaperEncryptor(params(), secagg::PublicSeed(attempt_), Keys().group_secret));
     // Of a streamed model one block stands for all.
-    std::vector<uint32_t> counts(streamed_ ? block_ : spec_.dimension);
-    if (streamed_) counts_.Fill(0, 0, counts);
+    std::vector<uint32_t> counts(result_.streamed ? block_ : spec_.dimension);
+    if (result_.streamed) counts_.Fill(0, 0, counts);
     const auto part = [&](uint64_t first, uint64_t size) {
-      return std::span(counts).subspan(streamed_ ? 0 : first, size);
+      return std::span(counts).subspan(result_.streamed ? 0 : first, size);
     };
-    if (!streamed_) {
+    if (!result_.streamed) {
       ForEachBlock(
           [&](uint64_t first, uint64_t size) { counts_.Fill(0, first, part(first, size)); });
     }
@@ -471,7 +471,6 @@ class HeBench {
 
   BenchHeSpec spec_;
   const secagg::Terms& terms_;
-  bool streamed_;
   uint64_t block_;  // values of a payload polynomial
   crypto::SystemEntropy entropy_;
   crypto::SecretBytes epoch_key_ = entropy_.Draw(32);

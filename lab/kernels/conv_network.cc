@@ -43,156 +43,198 @@ class ConvNetwork final : public models::NetworkForm {
 
  public:
   ConvNetwork(const Architecture& architecture, uint32_t max_batch, bool training)
-      : layers_(architecture.layers()),
-        sizes_(layers_[0].input.height, layers_[0].input.width),
-        training_(training),
-        norms_(HasNorms(layers_)),
-        dense1_layer_(layers_[norms_ ? 7 : 6]),
-        dense2_layer_(layers_[norms_ ? 10 : 8]),
-        hidden_(dense1_layer_.output.size()),
-        classes_(architecture.classes()),
-        input_(max_batch * architecture.input_size()),
-        image_(sizes_.image_size() * (training ? max_batch : 1)),
-        map_(sizes_.map_size() * (training ? max_batch : 1)),
-        winner1_(sizes_.positions1() * conv::kFirstMaps * (training ? max_batch : 1)),
-        outputs_(sizes_.outputs() * max_batch),
-        hidden_values_(hidden_ * max_batch),
-        hidden_norms_(norms_ ? hidden_values_.size() : 0),
-        output_factors_(norms_ ? max_batch : 0),
-        hidden_factors_(norms_ ? max_batch : 0),
-        scores_(classes_ * max_batch),
-        first_(conv::kFirstSize),
-        second_(conv::kSecondSize),
-        second_biases_(conv::kSecondMaps),
-        dense1_(dense1_layer_.weights),
-        dense1_biases_(hidden_),
-        dense2_(dense2_layer_.weights),
-        dense2_biases_(classes_),
-        first_gradients_(training ? conv::kFirstGradientSize : 0),
-        second_gradients_(training ? conv::kSecondSize : 0),
-        map_gradient_(training ? sizes_.map_size() : 0),
-        patches_(training ? conv::PatchesSize(sizes_) : 0),
-        output_gradients_(training ? outputs_.size() : 0),
-        hidden_gradients_(training ? hidden_values_.size() : 0),
-        score_gradients_(training ? scores_.size() : 0),
-        scaled_(training ? std::max(hidden_, classes_) * max_batch : 0),
-        first_layer_(sizes_),
-        second_layer_(sizes_, training ? max_batch : 1, training),
-        regions_(training ? max_batch : 1, conv::BlankRegions(sizes_)) {}
+      : training_(training),
+        shape_(architecture),
+        values_(shape_, max_batch, training),
+        gradients_(shape_, values_, max_batch, training),
+        first_layer_(shape_.sizes),
+        second_layer_(shape_.sizes, training ? max_batch : 1, training),
+        weights_(shape_),
+        regions_(training ? max_batch : 1, conv::BlankRegions(shape_.sizes)) {}
 
   absl::Status Load(std::span<const float> parameters) override {
     const float* from = parameters.data();
-    const Layer& first = layers_[0];
+    const Layer& first = shape_.layers[0];
     ForEachFirst([&](size_t c, size_t k, float& weight) {
       weight = k == conv::kFirstTaps ? from[first.first_parameter + first.weights + c]
                                      : from[first.first_parameter + c * conv::kFirstTaps + k];
     });
-    const Layer& second = layers_[3];
+    const Layer& second = shape_.layers[3];
     ForEachSecond(
         [&](size_t index, float& weight) { weight = from[second.first_parameter + index]; });
-    Copy(from + second.first_parameter + second.weights, second_biases_);
-    LoadDense(parameters, dense1_layer_, dense1_, dense1_biases_);
-    LoadDense(parameters, dense2_layer_, dense2_, dense2_biases_);
+    Copy(from + second.first_parameter + second.weights, weights_.second_biases);
+    LoadDense(parameters, shape_.dense1_layer, weights_.dense1, weights_.dense1_biases);
+    LoadDense(parameters, shape_.dense2_layer, weights_.dense2, weights_.dense2_biases);
     Prepare();
     return absl::OkStatus();
   }
 
   absl::Status Store(std::span<float> parameters) override {
     float* to = parameters.data();
-    const Layer& first = layers_[0];
+    const Layer& first = shape_.layers[0];
     ForEachFirst([&](size_t c, size_t k, float& weight) {
       (k == conv::kFirstTaps ? to[first.first_parameter + first.weights + c]
                              : to[first.first_parameter + c * conv::kFirstTaps + k]) = weight;
     });
-    const Layer& second = layers_[3];
+    const Layer& second = shape_.layers[3];
     ForEachSecond(
         [&](size_t index, float& weight) { to[second.first_parameter + index] = weight; });
-    std::copy_n(second_biases_.data(), second_biases_.size(),
+    std::copy_n(weights_.second_biases.data(), weights_.second_biases.size(),
                 to + second.first_parameter + second.weights);
-    StoreDense(dense1_layer_, dense1_, dense1_biases_, parameters);
-    StoreDense(dense2_layer_, dense2_, dense2_biases_, parameters);
+    StoreDense(shape_.dense1_layer, weights_.dense1, weights_.dense1_biases, parameters);
+    StoreDense(shape_.dense2_layer, weights_.dense2, weights_.dense2_biases, parameters);
     return absl::OkStatus();
   }
 
-  std::span<float> input() override { return {input_.data(), input_.size()}; }
+  std::span<float> input() override { return {values_.input.data(), values_.input.size()}; }
 
   absl::Status Forward(uint32_t batch, std::span<const float>& scores) override {
     for (size_t s = 0; s < batch; ++s) {
       const size_t kept = training_ ? s : 0;
-      float* image = image_.data() + kept * sizes_.image_size();
-      const float* from = input_.data() + s * sizes_.height * sizes_.width;
-      for (size_t i = 0; i < sizes_.height; ++i) {
-        std::copy_n(from + i * sizes_.width, sizes_.width,
-                    image + (i + 2) * sizes_.image_stride + 2);
+      float* image = values_.image.data() + kept * shape_.sizes.image_size();
+      const float* from = values_.input.data() + s * shape_.sizes.height * shape_.sizes.width;
+      for (size_t i = 0; i < shape_.sizes.height; ++i) {
+        std::copy_n(from + i * shape_.sizes.width, shape_.sizes.width,
+                    image + (i + 2) * shape_.sizes.image_stride + 2);
       }
-      Map* map = map_.data() + kept * sizes_.map_size();
+      Map* map = values_.map.data() + kept * shape_.sizes.map_size();
       conv::BlankRegions& regions = regions_[kept];
-      regions.Find(sizes_, image);
-      first_layer_.Forward(regions, image, first_.data(), map, Winner1(kept));
-      second_layer_.Forward(kept, regions, map, second_biases_.data(),
-                            outputs_.data() + s * sizes_.outputs());
+      regions.Find(shape_.sizes, image);
+      first_layer_.Forward(regions, image, weights_.first.data(), map, Winner1(kept));
+      second_layer_.Forward(kept, regions, map, weights_.second_biases.data(),
+                            values_.outputs.data() + s * shape_.sizes.outputs());
     }
-    if (norms_) {
-      LayerNorm(OutputNorm(batch), outputs_.data(), outputs_.data(), output_factors_.data());
+    if (shape_.norms) {
+      LayerNorm(OutputNorm(batch), values_.outputs.data(), values_.outputs.data(),
+                values_.output_factors.data());
     }
-    dense::Forward(Dense1(batch), outputs_.data(), dense1_.data(), dense1_biases_.data(),
-                   hidden_values_.data());
-    for (size_t n = 0; n < batch * hidden_; ++n) {
-      hidden_values_.data()[n] = std::max(hidden_values_.data()[n], 0.0f);
+    dense::Forward(Dense1(batch), values_.outputs.data(), weights_.dense1.data(),
+                   weights_.dense1_biases.data(), values_.hidden_values.data());
+    for (size_t n = 0; n < batch * shape_.hidden; ++n) {
+      values_.hidden_values.data()[n] = std::max(values_.hidden_values.data()[n], 0.0f);
     }
-    if (norms_) {
-      LayerNorm(HiddenNorm(batch), hidden_values_.data(), hidden_norms_.data(),
-                hidden_factors_.data());
+    if (shape_.norms) {
+      LayerNorm(HiddenNorm(batch), values_.hidden_values.data(), values_.hidden_norms.data(),
+                values_.hidden_factors.data());
     }
-    dense::Forward(Dense2(batch), Dense2Inputs(), dense2_.data(), dense2_biases_.data(),
-                   scores_.data());
-    scores = {scores_.data(), batch * classes_};
+    dense::Forward(Dense2(batch), Dense2Inputs(), weights_.dense2.data(),
+                   weights_.dense2_biases.data(), values_.scores.data());
+    scores = {values_.scores.data(), batch * shape_.classes};
     return absl::OkStatus();
   }
 
   std::span<float> score_gradients(uint32_t batch) override {
-    return {score_gradients_.data(), batch * classes_};
+    return {gradients_.scores.data(), batch * shape_.classes};
   }
 
   absl::Status Backward(uint32_t batch, float learning_rate) override {
-    dense::Backward(Dense2(batch), Dense2Inputs(), score_gradients_.data(), learning_rate,
-                    dense2_.data(), dense2_biases_.data(), hidden_gradients_.data(),
-                    scaled_.data());
-    if (norms_) {
-      LayerNormBackward(HiddenNorm(batch), hidden_norms_.data(), hidden_factors_.data(),
-                        hidden_gradients_.data());
+    dense::Backward(Dense2(batch), Dense2Inputs(), gradients_.scores.data(), learning_rate,
+                    weights_.dense2.data(), weights_.dense2_biases.data(), gradients_.hidden.data(),
+                    gradients_.scaled.data());
+    if (shape_.norms) {
+      LayerNormBackward(HiddenNorm(batch), values_.hidden_norms.data(),
+                        values_.hidden_factors.data(), gradients_.hidden.data());
     }
-    for (size_t n = 0; n < batch * hidden_; ++n) {
-      if (!(hidden_values_.data()[n] > 0)) hidden_gradients_.data()[n] = 0;
+    for (size_t n = 0; n < batch * shape_.hidden; ++n) {
+      if (!(values_.hidden_values.data()[n] > 0)) gradients_.hidden.data()[n] = 0;
     }
-    dense::Backward(Dense1(batch), outputs_.data(), hidden_gradients_.data(), learning_rate,
-                    dense1_.data(), dense1_biases_.data(), output_gradients_.data(),
-                    scaled_.data());
-    if (norms_) {
-      LayerNormBackward(OutputNorm(batch), outputs_.data(), output_factors_.data(),
-                        output_gradients_.data());
+    dense::Backward(Dense1(batch), values_.outputs.data(), gradients_.hidden.data(), learning_rate,
+                    weights_.dense1.data(), weights_.dense1_biases.data(),
+                    gradients_.outputs.data(), gradients_.scaled.data());
+    if (shape_.norms) {
+      LayerNormBackward(OutputNorm(batch), values_.outputs.data(), values_.output_factors.data(),
+                        gradients_.outputs.data());
     }
-    first_gradients_.Clear();
-    second_gradients_.Clear();
+    gradients_.first.Clear();
+    gradients_.second.Clear();
     float bias_gradients[conv::kSecondMaps] = {};
     for (size_t s = 0; s < batch; ++s) {
-      second_layer_.Backward(s, regions_[s], map_.data() + s * sizes_.map_size(), second_.data(),
-                             output_gradients_.data() + s * sizes_.outputs(), bias_gradients,
-                             second_gradients_.data(), map_gradient_.data());
-      conv::FirstWeightGradient(sizes_, regions_[s], image_.data() + s * sizes_.image_size(),
-                                map_gradient_.data(), Winner1(s), patches_.data(),
-                                first_gradients_.data());
+      second_layer_.Backward(s, regions_[s], values_.map.data() + s * shape_.sizes.map_size(),
+                             weights_.second.data(),
+                             gradients_.outputs.data() + s * shape_.sizes.outputs(), bias_gradients,
+                             gradients_.second.data(), gradients_.map.data());
+      conv::FirstWeightGradient(
+          shape_.sizes, regions_[s], values_.image.data() + s * shape_.sizes.image_size(),
+          gradients_.map.data(), Winner1(s), gradients_.patches.data(), gradients_.first.data());
     }
     for (size_t o = 0; o < conv::kSecondMaps; ++o) {
-      second_biases_.data()[o] -= learning_rate * bias_gradients[o];
+      weights_.second_biases.data()[o] -= learning_rate * bias_gradients[o];
     }
-    conv::SecondUpdate(learning_rate, second_gradients_.data(), second_.data());
-    conv::FirstUpdate(learning_rate, first_gradients_.data(), first_.data());
+    conv::SecondUpdate(learning_rate, gradients_.second.data(), weights_.second.data());
+    conv::FirstUpdate(learning_rate, gradients_.first.data(), weights_.first.data());
     Prepare();
     return absl::OkStatus();
   }
 
  private:
+  struct Shape {
+    explicit Shape(const Architecture& architecture)
+        : layers(architecture.layers()),
+          sizes(layers[0].input.height, layers[0].input.width),
+          norms(HasNorms(layers)),
+          dense1_layer(layers[norms ? 7 : 6]),
+          dense2_layer(layers[norms ? 10 : 8]),
+          input(architecture.input_size()),
+          hidden(dense1_layer.output.size()),
+          classes(architecture.classes()) {}
+
+    std::vector<Layer> layers;
+    conv::Sizes sizes;
+    bool norms;
+    Layer dense1_layer, dense2_layer;
+    size_t input, hidden, classes;
+  };
+  // Of a batch: what the layers give. Without training one sample's maps are kept at a time.
+  struct Values {
+    Values(const Shape& shape, size_t batch, bool training)
+        : input(batch * shape.input),
+          image(shape.sizes.image_size() * (training ? batch : 1)),
+          map(shape.sizes.map_size() * (training ? batch : 1)),
+          winner1(shape.sizes.positions1() * conv::kFirstMaps * (training ? batch : 1)),
+          outputs(shape.sizes.outputs() * batch),
+          hidden_values(shape.hidden * batch),
+          hidden_norms(shape.norms ? hidden_values.size() : 0),
+          output_factors(shape.norms ? batch : 0),
+          hidden_factors(shape.norms ? batch : 0),
+          scores(shape.classes * batch) {}
+
+    AlignedBuffer<float> input, image;
+    AlignedBuffer<Map> map;
+    AlignedBuffer<uint8_t> winner1;
+    // Norms overwrite `outputs`, whose ReLU the winners remember; `hidden_values` keep theirs.
+    AlignedBuffer<float> outputs, hidden_values, hidden_norms;
+    AlignedBuffer<float> output_factors, hidden_factors;
+    AlignedBuffer<float> scores;
+  };
+  struct Weights {
+    explicit Weights(const Shape& shape)
+        : first(conv::kFirstSize),
+          second(conv::kSecondSize),
+          second_biases(conv::kSecondMaps),
+          dense1(shape.dense1_layer.weights),
+          dense1_biases(shape.hidden),
+          dense2(shape.dense2_layer.weights),
+          dense2_biases(shape.classes) {}
+
+    AlignedBuffer<float> first, second;
+    AlignedBuffer<float> second_biases, dense1, dense1_biases, dense2, dense2_biases;
+  };
+  // Empty without training.
+  struct Gradients {
+    Gradients(const Shape& shape, const Values& values, size_t batch, bool training)
+        : first(training ? conv::kFirstGradientSize : 0),
+          second(training ? conv::kSecondSize : 0),
+          map(training ? shape.sizes.map_size() : 0),
+          patches(training ? conv::PatchesSize(shape.sizes) : 0),
+          outputs(training ? values.outputs.size() : 0),
+          hidden(training ? values.hidden_values.size() : 0),
+          scores(training ? values.scores.size() : 0),
+          scaled(training ? std::max(shape.hidden, shape.classes) * batch : 0) {}
+
+    AlignedBuffer<float> first, second, map, patches;
+    AlignedBuffer<float> outputs, hidden, scores, scaled;
+  };
+
   static void Copy(const float* from, AlignedBuffer<float>& to) {
     std::copy_n(from, to.size(), to.data());
   }
@@ -214,8 +256,8 @@ class ConvNetwork final : public models::NetworkForm {
     for (size_t c = 0; c < conv::kFirstMaps; ++c) {
       for (size_t k = 0; k <= conv::kFirstTaps; ++k) {
         visit(c, k,
-              first_.data()[(c / conv::kBlock * (conv::kFirstTaps + 1) + k) * conv::kBlock +
-                            c % conv::kBlock]);
+              weights_.first.data()[(c / conv::kBlock * (conv::kFirstTaps + 1) + k) * conv::kBlock +
+                                    c % conv::kBlock]);
       }
     }
   }
@@ -225,7 +267,7 @@ class ConvNetwork final : public models::NetworkForm {
     for (size_t o = 0; o < conv::kSecondMaps; ++o) {
       for (size_t c = 0; c < conv::kFirstMaps; ++c) {
         float* weights =
-            second_.data() +
+            weights_.second.data() +
             ((c / conv::kLanes * conv::kSecondMaps + o) * conv::kSecondTaps * conv::kLanes) +
             c % conv::kLanes;
         for (size_t k = 0; k < conv::kSecondTaps; ++k) {
@@ -237,46 +279,33 @@ class ConvNetwork final : public models::NetworkForm {
 
   // After parameters changed.
   void Prepare() {
-    first_layer_.Prepare(first_.data());
-    second_layer_.Prepare(second_.data());
+    first_layer_.Prepare(weights_.first.data());
+    second_layer_.Prepare(weights_.second.data());
   }
 
-  dense::Sizes Dense1(size_t batch) const { return {batch, sizes_.outputs(), hidden_}; }
-  dense::Sizes Dense2(size_t batch) const { return {batch, hidden_, classes_}; }
-  const float* Dense2Inputs() { return norms_ ? hidden_norms_.data() : hidden_values_.data(); }
+  dense::Sizes Dense1(size_t batch) const { return {batch, shape_.sizes.outputs(), shape_.hidden}; }
+  dense::Sizes Dense2(size_t batch) const { return {batch, shape_.hidden, shape_.classes}; }
+  const float* Dense2Inputs() {
+    return shape_.norms ? values_.hidden_norms.data() : values_.hidden_values.data();
+  }
   // The layers before the dense ones, where there are norms.
   NormShape OutputNorm(size_t batch) const {
-    return {batch, sizes_.outputs(), static_cast<float>(layers_[6].gain)};
+    return {batch, shape_.sizes.outputs(), static_cast<float>(shape_.layers[6].gain)};
   }
   NormShape HiddenNorm(size_t batch) const {
-    return {batch, hidden_, static_cast<float>(layers_[9].gain)};
+    return {batch, shape_.hidden, static_cast<float>(shape_.layers[9].gain)};
   }
   uint8_t* Winner1(size_t s) {
-    return winner1_.data() + s * sizes_.positions1() * conv::kFirstMaps;
+    return values_.winner1.data() + s * shape_.sizes.positions1() * conv::kFirstMaps;
   }
 
-  const std::vector<Layer> layers_;
-  const conv::Sizes sizes_;
   const bool training_;
-  const bool norms_;
-  const Layer dense1_layer_, dense2_layer_;
-  const size_t hidden_, classes_;
-
-  AlignedBuffer<float> input_, image_;
-  AlignedBuffer<Map> map_;
-  AlignedBuffer<uint8_t> winner1_;
-  // Norms overwrite outputs_, whose ReLU the winners remember; hidden_values_ keep theirs.
-  AlignedBuffer<float> outputs_, hidden_values_, hidden_norms_;
-  AlignedBuffer<float> output_factors_, hidden_factors_;
-  AlignedBuffer<float> scores_;
-
-  AlignedBuffer<float> first_, second_;
-  AlignedBuffer<float> second_biases_, dense1_, dense1_biases_, dense2_, dense2_biases_;
-
-  AlignedBuffer<float> first_gradients_, second_gradients_, map_gradient_, patches_;
-  AlignedBuffer<float> output_gradients_, hidden_gradients_, score_gradients_, scaled_;
+  const Shape shape_;
+  Values values_;
+  Gradients gradients_;
   First first_layer_;
   Second second_layer_;
+  Weights weights_;
   std::vector<conv::BlankRegions> regions_;
 };
 

@@ -83,6 +83,16 @@ class TileSecond {
                 float* map_gradients);
 
  private:
+  struct Shape {
+    Shape(const Sizes& sizes, bool for_training);
+
+    bool training;
+    size_t outputs;  // of a sample
+    size_t plane;    // places of the padded first map, row after row
+    // Places of the second map before its pool, in rows of the first's stride.
+    size_t gradient_places;
+    size_t pairs_size;  // places / 2 that weight gradients read
+  };
   // Positions of the pooled map.
   struct Box {
     size_t top, rows, left, columns;
@@ -100,19 +110,14 @@ class TileSecond {
 
   // Winners twice, for the two orders in which the backward pass wants them.
   uint8_t* winners_by_position(size_t sample) {  // [i][j][o]
-    return winners_by_position_.data() + sample * outputs_;
+    return winners_by_position_.data() + sample * shape_.outputs;
   }
   uint32_t* winners_by_channel(size_t sample) {  // [o][i][j]
-    return winners_by_channel_.data() + sample * outputs_;
+    return winners_by_channel_.data() + sample * shape_.outputs;
   }
 
   const Sizes sizes_;
-  const bool training_;
-  const size_t outputs_;  // of a sample
-  const size_t plane_;    // places of the padded first map, row after row
-  // Places of the second map before its pool, in rows of the first's stride.
-  const size_t gradient_places_;
-  const size_t pairs_size_;                   // places / 2 that weight gradients read
+  const Shape shape_;
   AlignedBuffer<uint16_t> forward_weights_;   // as VectorSecond<uint16_t>'s
   AlignedBuffer<uint16_t> backward_weights_;  // [half of o][b of kLanes][k][o / 2][c][2]
   AlignedBuffer<float> sums_;                 // of half of o before the pool: [i][2][column][32]

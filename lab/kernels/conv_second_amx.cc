@@ -68,27 +68,30 @@ HWY_INLINE void Transpose(__m512i (&rows)[kLanes]) {
 
 }  // namespace
 
+TileSecond::Shape::Shape(const Sizes& sizes, bool for_training)
+    : training(for_training),
+      outputs(sizes.outputs()),
+      plane((sizes.map_rows + 1) * sizes.map_stride),
+      gradient_places(RoundUp(2 * sizes.rows2 * sizes.map_stride, kTileDepth)),
+      pairs_size((gradient_places + 2 * sizes.map_stride + 2) / 2) {}
+
 TileSecond::TileSecond(const Sizes& sizes, size_t samples, bool training)
     : sizes_(sizes),
-      training_(training),
-      outputs_(sizes.outputs()),
-      plane_((sizes.map_rows + 1) * sizes.map_stride),
-      gradient_places_(RoundUp(2 * sizes.rows2 * sizes.map_stride, kTileDepth)),
-      pairs_size_((gradient_places_ + 2 * sizes.map_stride + 2) / 2),
+      shape_(sizes, training),
       forward_weights_(kSecondSize),
       backward_weights_(training ? kSecondSize : 0),
       sums_(sizes.rows2 * 2 * kRowSums),
       values_(RoundUp(sizes.positions2(), kLanes) * kSecondMaps),
-      winners_by_position_(samples * outputs_ + kLanes * kSecondMaps),
-      winners_by_channel_(training ? samples * outputs_ : 0),
-      by_place_(training ? 2 * plane_ * kHalf : 0),
-      by_channel_(training ? kSecondMaps * gradient_places_ : 0),
-      pairs_(training ? 2 * kLaneBlocks * pairs_size_ * kTileDepth : 0) {}
+      winners_by_position_(samples * shape_.outputs + kLanes * kSecondMaps),
+      winners_by_channel_(training ? samples * shape_.outputs : 0),
+      by_place_(training ? 2 * shape_.plane * kHalf : 0),
+      by_channel_(training ? kSecondMaps * shape_.gradient_places : 0),
+      pairs_(training ? 2 * kLaneBlocks * shape_.pairs_size * kTileDepth : 0) {}
 
 void TileSecond::Prepare(const float* weights) {
   SecondPrepare(weights, forward_weights_.data());
   blank_outputs_.known.fill(false);
-  if (!training_) return;
+  if (!shape_.training) return;
   uint16_t* to = backward_weights_.data();
   for (size_t half = 0; half < 2; ++half) {
     for (size_t b = 0; b < kLaneBlocks; ++b) {
@@ -166,7 +169,7 @@ void TileSecond::StoreByChannel(size_t sample, float* outputs) {
       for (size_t n = 0; n < kLanes; ++n) {
         _mm512_mask_storeu_epi32(outputs + to + n * positions, some, rows[n]);
       }
-      if (!training_) continue;
+      if (!shape_.training) continue;
       TACET_UNROLL
       for (size_t n = 0; n < kLanes; ++n) {
         rows[n] = _mm512_cvtepu8_epi32(
@@ -236,7 +239,7 @@ void TileSecond::SpreadByPlace(size_t sample, const float* output_gradients) {
                         _mm512_i32gather_ps(step, from + kLanes * positions, sizeof(float)));
         const __m256i won =
             _mm256_load_si256(reinterpret_cast<const __m256i*>(winners + half * kHalf));
-        uint16_t* to = by_place_.data() + half * plane_ * kHalf + corner * kHalf;
+        uint16_t* to = by_place_.data() + half * shape_.plane * kHalf + corner * kHalf;
         for (size_t q = 0; q < 4; ++q) {
           const __mmask32 here =
               _mm256_cmpeq_epi8_mask(won, _mm256_set1_epi8(static_cast<char>(q)));
@@ -253,7 +256,7 @@ void TileSecond::SpreadByChannel(size_t sample, const float* output_gradients,
   const uint32_t* winners = winners_by_channel(sample);
   const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000));
   for (size_t o = 0; o < kSecondMaps; ++o) {
-    uint16_t* channel = by_channel_.data() + o * gradient_places_;
+    uint16_t* channel = by_channel_.data() + o * shape_.gradient_places;
     __m512 sum = _mm512_setzero_ps();
     for (size_t i = 0; i < sizes_.rows2; ++i) {
       for (size_t j = 0; j < sizes_.cols2; j += kLanes) {
@@ -290,14 +293,14 @@ void TileSecond::MakePairs(const Map* map) {
   const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(kLanes));
   const size_t places = sizes_.map_rows * sizes_.map_stride;
   for (size_t b = 0; b < kBlocks; ++b, map += places * kBlock) {
-    uint16_t* even = pairs_.data() + 2 * b * pairs_size_ * kTileDepth;
-    uint16_t* odd = even + kLaneBlocks * pairs_size_ * kTileDepth;
+    uint16_t* even = pairs_.data() + 2 * b * shape_.pairs_size * kTileDepth;
+    uint16_t* odd = even + kLaneBlocks * shape_.pairs_size * kTileDepth;
     __m512i before = _mm512_load_si512(map);
     for (size_t place = 0; place + 2 < places; place += 2) {
       const __m512i middle = _mm512_load_si512(map + (place + 1) * kBlock);
       const __m512i after = _mm512_load_si512(map + (place + 2) * kBlock);
       const size_t to = place / 2 * kTileDepth;
-      const size_t next = pairs_size_ * kTileDepth;
+      const size_t next = shape_.pairs_size * kTileDepth;
       _mm512_store_si512(even + to, _mm512_permutex2var_epi16(before, low, middle));
       _mm512_store_si512(even + next + to, _mm512_permutex2var_epi16(before, high, middle));
       _mm512_store_si512(odd + to, _mm512_permutex2var_epi16(middle, low, after));
@@ -312,20 +315,21 @@ void TileSecond::AddWeightGradients(float* weight_gradients) {
   UseTiles(kTileRows);
   for (size_t b = 0; b < kLaneBlocks; b += 2) {
     for (size_t half = 0; half < 2; ++half) {
-      const uint16_t* left = by_channel_.data() + half * kHalf * gradient_places_;
+      const uint16_t* left = by_channel_.data() + half * kHalf * shape_.gradient_places;
       for (size_t k = 0; k < kSecondTaps; ++k) {
         const size_t shift = k / 3 * sizes_.map_stride + k % 3;
         const uint16_t* right =
-            pairs_.data() + ((shift % 2 * kLaneBlocks + b) * pairs_size_ + shift / 2) * kTileDepth;
+            pairs_.data() +
+            ((shift % 2 * kLaneBlocks + b) * shape_.pairs_size + shift / 2) * kTileDepth;
         float* sums = weight_gradients + (b * kSecondMaps + half * kHalf) * kChannel + k * kLanes;
         float* lower = sums + kTileRows * kChannel;
         constexpr size_t kNextBlock = kSecondMaps * kChannel;
         constexpr size_t kBytes = kChannel * sizeof(float);
         LoadSums(sums, sums + kNextBlock, lower, lower + kNextBlock, kBytes);
-        for (size_t place = 0; place < gradient_places_; place += kTileDepth) {
-          AddProducts(left + place, left + place + kTileRows * gradient_places_,
-                      gradient_places_ * sizeof(uint16_t), right + place / 2 * kTileDepth,
-                      right + (pairs_size_ + place / 2) * kTileDepth, kRowBytes);
+        for (size_t place = 0; place < shape_.gradient_places; place += kTileDepth) {
+          AddProducts(left + place, left + place + kTileRows * shape_.gradient_places,
+                      shape_.gradient_places * sizeof(uint16_t), right + place / 2 * kTileDepth,
+                      right + (shape_.pairs_size + place / 2) * kTileDepth, kRowBytes);
         }
         StoreSums(sums, sums + kNextBlock, lower, lower + kNextBlock, kBytes);
       }
@@ -353,7 +357,7 @@ void TileSecond::DataGradient(float* map_gradients) {
               backward_weights_.data() + (half * kLaneBlocks + b) * kSecondTaps * kTileSize;
           for (size_t k = 0; k < kSecondTaps; ++k, right += kTileSize) {
             const uint16_t* left =
-                by_place_.data() + half * plane_ * kHalf +
+                by_place_.data() + half * shape_.plane * kHalf +
                 ((row + 1 - k / 3) * sizes_.map_stride + column + 1 - k % 3) * kHalf;
             AddProducts(left, left + sizes_.map_stride * kHalf, kRowBytes, right,
                         right + kSecondTaps * kTileSize, kRowBytes);

@@ -62,6 +62,11 @@ class LoadMember {
     std::unique_ptr<member::NodeLog> log;
     std::unique_ptr<ledger::PrivacyLedger> ledger;
   };
+  struct MeasuredStorage {
+    MeasuredState state;
+    MeasuredLog log;
+    std::unique_ptr<ledger::PrivacyLedger> ledger;
+  };
   static absl::StatusOr<Storage> OpenStorage(LoadCommons& commons, uint64_t number);
 
   LoadMember(LoadCommons& commons, uint64_t number, Storage storage,
@@ -76,10 +81,8 @@ class LoadMember {
   crypto::SystemEntropy entropy_;
   Turn turn_;
   MemberTimes times_;
-  MeasuredState state_;
-  MeasuredLog log_;
+  MeasuredStorage storage_;
   SyntheticUpdates updates_;
-  std::unique_ptr<ledger::PrivacyLedger> ledger_;
   TurnWire wire_;
   member::RetryPolicy retry_policy_;
   member::RemoteServer server_;

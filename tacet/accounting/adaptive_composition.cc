@@ -47,13 +47,13 @@ class Recursion {
     }
     reach_ = static_cast<size_t>(high - low_) + 1;
     length_ = FastLength(size_ + reach_);
-    forward_.emplace(length_, false);
+    work_.forward.emplace(length_, false);
     // A transform of its own: assign() of this library does not turn the radix-4 steps around.
-    backward_.emplace(length_, true);
-    in_.resize(length_);
-    transformed_.resize(length_);
-    product_.resize(length_);
-    out_.resize(length_);
+    work_.backward.emplace(length_, true);
+    work_.in.resize(length_);
+    work_.transformed.resize(length_);
+    work_.product.resize(length_);
+    work_.out.resize(length_);
     SetKernels(pairs);
     weight_.resize(size_);
     for (size_t j = 0; j < size_; ++j) {
@@ -68,25 +68,27 @@ class Recursion {
     double square = 0;
     for (size_t j = 0; j < size_ + reach_ - 1; ++j) {
       const double value = Extended(static_cast<int64_t>(j) + low_);
-      in_[j] = value;
+      work_.in[j] = value;
       square += value * value;
     }
-    std::fill(in_.begin() + static_cast<int64_t>(size_ + reach_ - 1), in_.end(), Complex(0));
+    std::fill(work_.in.begin() + static_cast<int64_t>(size_ + reach_ - 1), work_.in.end(),
+              Complex(0));
     if (!(square > 0 && std::isfinite(square))) return false;
-    forward_->transform(in_.data(), transformed_.data());
-    const double error = rounding_ * std::sqrt(square);
+    work_.forward->transform(work_.in.data(), work_.transformed.data());
+    const double error = kernels_.rounding * std::sqrt(square);
     std::fill(weight_.begin(), weight_.end(), 0.0);
-    for (const std::vector<Complex>& kernel : kernels_) {
-      for (size_t i = 0; i < length_; ++i) product_[i] = Product(transformed_[i], kernel[i]);
-      backward_->transform(product_.data(), out_.data());
+    for (const std::vector<Complex>& kernel : kernels_.transformed) {
+      for (size_t i = 0; i < length_; ++i)
+        work_.product[i] = Product(work_.transformed[i], kernel[i]);
+      work_.backward->transform(work_.product.data(), work_.out.data());
       for (size_t j = 0; j < size_; ++j) {
-        weight_[j] = std::max(weight_[j], std::max(out_[j].real(), out_[j].imag()));
+        weight_[j] = std::max(weight_[j], std::max(work_.out[j].real(), work_.out[j].imag()));
       }
     }
     for (double& value : weight_) {
       value = std::max(0.0, side_ == Side::kAbove ? value + error : value - error);
     }
-    log_scale_ += log_total_;
+    log_scale_ += kernels_.log_total;
     Rescale();
     return true;
   }
@@ -128,23 +130,23 @@ class Recursion {
       largest = std::max(largest, total);
       tilted.push_back(std::move(kernel));
     }
-    log_total_ = highest + std::log(largest);
+    kernels_.log_total = highest + std::log(largest);
     for (size_t k = 0; k < tilted.size(); k += 2) {
       std::vector<Complex> kernel(length_, Complex(0));
       for (size_t half = 0; half < 2 && k + half < tilted.size(); ++half) {
-        std::fill(in_.begin(), in_.end(), Complex(0));
-        for (size_t i = 0; i < reach_; ++i) in_[i] = tilted[k + half][i] / largest;
-        forward_->transform(in_.data(), out_.data());
+        std::fill(work_.in.begin(), work_.in.end(), Complex(0));
+        for (size_t i = 0; i < reach_; ++i) work_.in[i] = tilted[k + half][i] / largest;
+        work_.forward->transform(work_.in.data(), work_.out.data());
         const Complex unit = half == 0 ? Complex(1, 0) : Complex(0, 1);
         for (size_t i = 0; i < length_; ++i) {
-          kernel[i] += unit * std::conj(out_[i]) / static_cast<double>(length_);
+          kernel[i] += unit * std::conj(work_.out[i]) / static_cast<double>(length_);
         }
       }
-      kernels_.push_back(std::move(kernel));
+      kernels_.transformed.push_back(std::move(kernel));
     }
     // Each transform of length n rounds by less than this share of the norms (Higham 2002, theorem
     // 24.2); three of them and the product, two kernels together.
-    rounding_ = 6 * 1.2e-16 * (8 * std::log2(static_cast<double>(length_)) + 16);
+    kernels_.rounding = 6 * 1.2e-16 * (8 * std::log2(static_cast<double>(length_)) + 16);
   }
 
   // weight_ at a lattice index relative to bottom_, also beyond the window.
@@ -179,17 +181,24 @@ class Recursion {
   int64_t low_ = 0;  // lattice index of the lowest loss of a round
   size_t reach_ = 0;
   size_t length_ = 0;
-  double log_total_ = 0;
-  double rounding_ = 0;
-  std::vector<std::vector<Complex>> kernels_;
+  struct Kernels {
+    std::vector<std::vector<Complex>> transformed;
+    double log_total = 0;  // log of the sum that all are divided by
+    double rounding = 0;   // of a round, relative to the norm
+  };
+  Kernels kernels_;
   std::vector<double> weight_;
   double log_scale_ = 0;
-  std::optional<kissfft<double>> forward_;
-  std::optional<kissfft<double>> backward_;
-  std::vector<Complex> in_;
-  std::vector<Complex> transformed_;
-  std::vector<Complex> product_;
-  std::vector<Complex> out_;
+  // Transforms of `length_` values, and what they work on.
+  struct Work {
+    std::optional<kissfft<double>> forward;
+    std::optional<kissfft<double>> backward;
+    std::vector<Complex> in;
+    std::vector<Complex> transformed;
+    std::vector<Complex> product;
+    std::vector<Complex> out;
+  };
+  Work work_;
 };
 
 // Knot of a profile that is piecewise linear in a = e^loss.

@@ -108,7 +108,10 @@ class LeafReader::Parser final : public base::JsonEvents {
   std::optional<Part> next_;  // the value of the key that was read
   bool has_ended_ = false;    // the document
   bool has_told_ = false;     // an error
-  bool has_users_ = false, has_counts_ = false, has_data_ = false;
+  struct Members {
+    bool users = false, counts = false, data = false;
+  };
+  Members seen_;  // of the document
   std::vector<std::string> users_;
   std::vector<double> counts_;
   User user_;
@@ -190,9 +193,9 @@ absl::Status LeafReader::Parser::Member(bool& seen, std::string_view name, Part 
 absl::Status LeafReader::Parser::Key(std::string_view name) {
   switch (open_.back()) {
     case Part::kDocument:
-      if (name == "users") return Member(has_users_, name, Part::kUsers);
-      if (name == "num_samples") return Member(has_counts_, name, Part::kCounts);
-      if (name == "user_data") return Member(has_data_, name, Part::kUserData);
+      if (name == "users") return Member(seen_.users, name, Part::kUsers);
+      if (name == "num_samples") return Member(seen_.counts, name, Part::kCounts);
+      if (name == "user_data") return Member(seen_.data, name, Part::kUserData);
       break;
     case Part::kUserData:
       // Names are shown in lines of their own.

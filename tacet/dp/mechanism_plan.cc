@@ -137,16 +137,17 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   if (params.without_noise) return plan;
   const double draws = plan.draws();
   const double epsilon = spec.max_epsilon;
-  plan.rounding_ = RoundingOfDraw(plan.max_rate_);
-  plan.truncation_term_ = Truncation(params.sampler, draws, epsilon);
-  plan.coarse_tail_term_ = CoarseTail(params.sampler, draws, epsilon);
-  plan.precision_epsilon_ = PrecisionEpsilon(plan.rounding_, draws, kPrecisionDelta);
-  plan.precision_delta_ =
-      PrecisionDelta(plan.precision_epsilon_, epsilon, spec.delta, kPrecisionDelta);
+  plan.samplers_.rounding = RoundingOfDraw(plan.max_rate_);
+  plan.samplers_.truncation_term = Truncation(params.sampler, draws, epsilon);
+  plan.samplers_.coarse_tail_term = CoarseTail(params.sampler, draws, epsilon);
+  plan.samplers_.precision_epsilon =
+      PrecisionEpsilon(plan.samplers_.rounding, draws, kPrecisionDelta);
+  plan.samplers_.precision_delta =
+      PrecisionDelta(plan.samplers_.precision_epsilon, epsilon, spec.delta, kPrecisionDelta);
   const double allowed = spec.delta / 1000;
   if (!plan.makes_guarantee() || plan.total_delta_penalty() <= allowed) return plan;
-  const double ending = plan.truncation_term_ + plan.coarse_tail_term_;
-  if (!(ending < plan.precision_delta_)) {
+  const double ending = plan.samplers_.truncation_term + plan.samplers_.coarse_tail_term;
+  if (!(ending < plan.samplers_.precision_delta)) {
     return base::InvalidArgument(
         "the tails of sampler {} and of the quantiser cost {:.3g} of delta over {:.3g} draws at "
         "epsilon {:.4g}; expected at most delta/1000 = {:.3g} (of the samplers, default reaches as "
@@ -157,7 +158,7 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   return base::InvalidArgument(
       "the rounding of {:.3g} draws costs {:.3g} of delta at epsilon {:.4g} and Poisson rates of "
       "up to {:.3g}; expected at most delta/1000 = {:.3g}",
-      draws, plan.precision_delta_, epsilon, plan.max_rate_, allowed);
+      draws, plan.samplers_.precision_delta, epsilon, plan.max_rate_, allowed);
 }
 
 bool MechanismPlan::makes_guarantee() const {
@@ -167,10 +168,10 @@ bool MechanismPlan::makes_guarantee() const {
 ImplementationTerms MechanismPlan::TermsAt(double epsilon, double delta) const {
   const GaussianSampler sampler = spec_.params.sampler;
   if (spec_.params.without_noise) return {};
-  const double terms = PrecisionDelta(precision_epsilon_, epsilon, delta, kPrecisionDelta) +
-                       Truncation(sampler, draws(), epsilon) +
-                       CoarseTail(sampler, draws(), epsilon);
-  return {.epsilon = 2 * precision_epsilon_, .delta = std::min(1.0, terms)};
+  const double terms =
+      PrecisionDelta(samplers_.precision_epsilon, epsilon, delta, kPrecisionDelta) +
+      Truncation(sampler, draws(), epsilon) + CoarseTail(sampler, draws(), epsilon);
+  return {.epsilon = 2 * samplers_.precision_epsilon, .delta = std::min(1.0, terms)};
 }
 
 double MechanismPlan::draws() const {

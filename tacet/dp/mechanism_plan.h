@@ -88,17 +88,19 @@ class MechanismPlan {
   double quantisation_variance(uint32_t participants) const;
 
   // Cost of the samplers' imperfection at max_epsilon (precision.h). All 0 without noise.
-  double draws() const;                                          // N_d = d attempts K
-  double rounding() const { return rounding_; }                  // rho, error of log P of a draw
-  double truncation_term() const { return truncation_term_; }    // in delta: draws end at z
-  double coarse_tail_term() const { return coarse_tail_term_; }  // in delta: grid in the tail
+  double draws() const;                                   // N_d = d attempts K
+  double rounding() const { return samplers_.rounding; }  // rho, error of log P of a draw
+  double truncation_term() const { return samplers_.truncation_term; }  // in delta: draws end at z
+  double coarse_tail_term() const {
+    return samplers_.coarse_tail_term;
+  }  // in delta: grid in the tail
   double precision_epsilon() const {
-    return precision_epsilon_;
-  }                                                            // eps_1: epsilon grows by 2 eps_1
-  double precision_delta() const { return precision_delta_; }  // in delta: rounding
+    return samplers_.precision_epsilon;
+  }  // eps_1: epsilon grows by 2 eps_1
+  double precision_delta() const { return samplers_.precision_delta; }  // in delta: rounding
   // delta of the ideal mechanism grows by at most this: the sum of the three terms in delta.
   double total_delta_penalty() const {
-    return truncation_term_ + coarse_tail_term_ + precision_delta_;
+    return samplers_.truncation_term + samplers_.coarse_tail_term + samplers_.precision_delta;
   }
   // The same for any guarantee (epsilon, delta) about all attempts of the plan: 2 eps_1 in epsilon,
   // and the sum of the three terms, at most 1, in delta. All 0 without noise.
@@ -115,11 +117,14 @@ class MechanismPlan {
   uint64_t sum_bound_ = 0;
   double sum_bound_stddevs_ = 0;
   double wrong_value_probability_ = 0;
-  double rounding_ = 0;
-  double truncation_term_ = 0;
-  double coarse_tail_term_ = 0;
-  double precision_epsilon_ = 0;
-  double precision_delta_ = 0;
+  struct Imperfection {
+    double rounding = 0;
+    double truncation_term = 0;
+    double coarse_tail_term = 0;
+    double precision_epsilon = 0;
+    double precision_delta = 0;
+  };
+  Imperfection samplers_;
 };
 
 // The mechanism of a plan. Stateless: thread-safe as long as each thread has its own generators.

@@ -40,8 +40,7 @@ std::string StatusWord(absl::StatusCode code) {
   return word;
 }
 
-class ServerMetrics::Impl {
- public:
+struct ServerMetrics::Impl {
   template <typename Metric>
   using Family = prometheus::Family<Metric>;
   using Counter = prometheus::Counter;

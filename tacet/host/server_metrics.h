@@ -64,7 +64,7 @@ class ServerMetrics {
   std::string Text(uint64_t now);
 
  private:
-  class Impl;
+  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

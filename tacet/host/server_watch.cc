@@ -41,13 +41,14 @@ void ServerWatch::Note(const tacet::server::ServerStatus& status,
     Remember(attempts, current ? status.accepted : 0);
     left_out_ = status.left_out.size();
   }
-  if (attempts_ > 0 && attempts_ <= attempts.size() && attempts[attempts_ - 1].phase != phase_) {
-    NotePhase(attempts[attempts_ - 1]);
+  if (last_.number > 0 && last_.number <= attempts.size() &&
+      attempts[last_.number - 1].phase != last_.phase) {
+    NotePhase(attempts[last_.number - 1]);
   }
-  for (; attempts_ < attempts.size(); ++attempts_) {
-    const AttemptRecord& record = attempts[attempts_];
+  for (; last_.number < attempts.size(); ++last_.number) {
+    const AttemptRecord& record = attempts[last_.number];
     NoteBegun(record, status.invited);
-    if (record.phase != phase_) NotePhase(record);
+    if (record.phase != last_.phase) NotePhase(record);
   }
   if (current && status.last->phase == AttemptPhase::kCollecting) NoteAccepted(status.accepted);
   if (current && !HasEnded(*status.last)) NoteDeadline(status);
@@ -60,32 +61,33 @@ void ServerWatch::Remember(const std::vector<AttemptRecord>& attempts, uint32_t 
   for (const AttemptRecord& record : attempts) {
     if (HasEnded(record)) metrics_.CountEnded(record.failure);
   }
-  attempts_ = attempts.size();
+  last_.number = attempts.size();
   if (!attempts.empty()) {
-    phase_ = attempts.back().phase;
-    deadline_ = attempts.back().deadline;
+    last_.phase = attempts.back().phase;
+    last_.deadline = attempts.back().deadline;
   }
-  accepted_ = accepted;
+  last_.accepted = accepted;
 }
 
 void ServerWatch::NoteBegun(const AttemptRecord& record, uint32_t invited) {
   JsonValue fields = Naming(record).Set("deadline", record.deadline);
   if (invited > 0) fields.Set("invited", invited);
   log_.Write(LogLevel::kInfo, "attempt-begun", std::move(fields));
-  phase_ = AttemptPhase::kCollecting;
-  deadline_ = record.deadline;
-  phase_began_ = clock_();
-  accepted_ = 0;
+  last_.phase = AttemptPhase::kCollecting;
+  last_.deadline = record.deadline;
+  last_.phase_began = clock_();
+  last_.accepted = 0;
 }
 
 void ServerWatch::NotePhase(const AttemptRecord& record) {
   const auto now = clock_();
-  if (phase_began_.has_value()) {
-    metrics_.ObservePhase(phase_, std::chrono::duration<double>(now - *phase_began_).count());
+  if (last_.phase_began.has_value()) {
+    metrics_.ObservePhase(last_.phase,
+                          std::chrono::duration<double>(now - *last_.phase_began).count());
   }
-  phase_began_ = now;
-  phase_ = record.phase;
-  deadline_ = record.deadline;
+  last_.phase_began = now;
+  last_.phase = record.phase;
+  last_.deadline = record.deadline;
   NoteAccepted(record.participants);
   JsonValue fields = Naming(record).Set("participants", record.participants);
   if (HasEnded(record)) metrics_.CountEnded(record.failure);
@@ -105,7 +107,7 @@ void ServerWatch::NotePhase(const AttemptRecord& record) {
 }
 
 void ServerWatch::NoteDeadline(const tacet::server::ServerStatus& status) {
-  if (std::exchange(deadline_, status.last->deadline) >= status.last->deadline) return;
+  if (std::exchange(last_.deadline, status.last->deadline) >= status.last->deadline) return;
   JsonValue fields = Naming(*status.last).Set("deadline", status.last->deadline);
   if (status.last->phase == AttemptPhase::kCollecting) {
     fields.Set("accepted", status.accepted);
@@ -131,22 +133,22 @@ void ServerWatch::NoteLeftOut(const tacet::server::ServerStatus& status) {
 void ServerWatch::NoteWaiting(const tacet::server::ServerStatus& status) {
   const bool enough = status.gathering.has_value() && status.gathering->enough();
   if (!status.waiting || enough || status.awaited.empty()) {
-    if (waiting_logged_.has_value()) log_.Write(LogLevel::kInfo, "members-are-back");
-    waiting_since_.reset();
-    waiting_logged_.reset();
+    if (wait_.logged.has_value()) log_.Write(LogLevel::kInfo, "members-are-back");
+    wait_.since.reset();
+    wait_.logged.reset();
     return;
   }
   const auto now = clock_();
-  if (!waiting_since_.has_value()) waiting_since_ = now;
-  if (now - *waiting_since_ < kBeforeWaitingIsLogged) return;
+  if (!wait_.since.has_value()) wait_.since = now;
+  if (now - *wait_.since < kBeforeWaitingIsLogged) return;
   std::vector<uint64_t> away;
   for (const tacet::server::Absence& absence : status.awaited) away.push_back(absence.member);
-  if (waiting_logged_.has_value() &&
-      (away == away_logged_ || now - *waiting_logged_ < kBetweenWaitingLines)) {
+  if (wait_.logged.has_value() &&
+      (away == wait_.away_logged || now - *wait_.logged < kBetweenWaitingLines)) {
     return;
   }
-  waiting_logged_ = now;
-  away_logged_ = std::move(away);
+  wait_.logged = now;
+  wait_.away_logged = std::move(away);
   JsonValue fields = JsonValue::MakeObject().Set("here", status.here);
   if (status.gathering.has_value()) {
     fields.Set("needed", status.gathering->needed)
@@ -158,9 +160,9 @@ void ServerWatch::NoteWaiting(const tacet::server::ServerStatus& status) {
 }
 
 void ServerWatch::NoteAccepted(uint64_t accepted) {
-  if (accepted <= accepted_) return;
-  metrics_.CountAccepted(accepted - accepted_);
-  accepted_ = accepted;
+  if (accepted <= last_.accepted) return;
+  metrics_.CountAccepted(accepted - last_.accepted);
+  last_.accepted = accepted;
 }
 
 void ServerWatch::NoteStopped(const tacet::server::ServerStatus& status) {

@@ -51,6 +51,21 @@ class ServerWatch {
   void NoteLeftOut(const tacet::server::ServerStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteStopped(const tacet::server::ServerStatus& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  using Time = std::chrono::steady_clock::time_point;
+  struct LastAttempt {
+    size_t number = 0;  // attempts that are known
+    protocol::AttemptPhase phase = protocol::AttemptPhase::kFailed;
+    uint64_t accepted = 0;            // its uploads that are counted
+    uint64_t deadline = 0;            // of its phase, Unix seconds
+    std::optional<Time> phase_began;  // unless before this process
+  };
+  // For members, and what the log says of it.
+  struct WaitForMembers {
+    std::optional<Time> since;
+    std::optional<Time> logged;
+    std::vector<uint64_t> away_logged;
+  };
+
   const agreement::SignedManifest& manifest_;
   ServerLog& log_;
   ServerMetrics& metrics_;
@@ -58,18 +73,9 @@ class ServerWatch {
 
   base::Mutex mutex_;
   bool looked_ ABSL_GUARDED_BY(mutex_) = false;
-  size_t attempts_ ABSL_GUARDED_BY(mutex_) = 0;  // that are known
-  // Of the last one.
-  protocol::AttemptPhase phase_ ABSL_GUARDED_BY(mutex_) = protocol::AttemptPhase::kFailed;
-  uint64_t accepted_ ABSL_GUARDED_BY(mutex_) = 0;  // its uploads that are counted
-  uint64_t deadline_ ABSL_GUARDED_BY(mutex_) = 0;  // of its phase, Unix seconds
-  std::optional<std::chrono::steady_clock::time_point> phase_began_
-      ABSL_GUARDED_BY(mutex_);  // unless before this process
+  LastAttempt last_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  // Since when members are waited for, and what the log says of it.
-  std::optional<std::chrono::steady_clock::time_point> waiting_since_ ABSL_GUARDED_BY(mutex_);
-  std::optional<std::chrono::steady_clock::time_point> waiting_logged_ ABSL_GUARDED_BY(mutex_);
-  std::vector<uint64_t> away_logged_ ABSL_GUARDED_BY(mutex_);
+  WaitForMembers wait_ ABSL_GUARDED_BY(mutex_);
   size_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;  // participants that the log named in this round
 };
 

@@ -1,9 +1,7 @@
 #include "tacet/models/onednn_program.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
-#include <new>
 #include <utility>
 
 #include "tacet/base/cpu.h"
@@ -23,10 +21,7 @@ using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
 
 constexpr auto kFloat = dnnl::memory::data_type::f32;
-constexpr size_t kAlignment = 4096;
 constexpr int64_t kFrontSlice = 2;  // samples; 0.8 MB of femnist-cnn's first map
-
-size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // Batches of vectors have two dimensions, batches of images four.
 bool IsVector(const Shape& shape) { return shape.height == 1 && shape.width == 1; }
@@ -88,6 +83,11 @@ size_t BytesPerSample(const Desc& batch) {
   return batch.get_size() / static_cast<size_t>(batch.dims()[0]);
 }
 
+bool HasFront(const std::vector<Layer>& layers) {
+  return layers.size() > 2 && layers[0].kind == LayerKind::kConvolution &&
+         layers[1].kind == LayerKind::kMaxPool;
+}
+
 Dims WeightDims(const Layer& layer) {
   const auto outputs = static_cast<int64_t>(layer.output.channels);
   if (layer.kind == LayerKind::kConvolution) {
@@ -102,17 +102,6 @@ Dims WeightDims(const Layer& layer) {
 Desc PlainWeights(const Layer& layer) {
   const Dims dims = WeightDims(layer);
   return Desc(dims, kFloat, dims.size() == 2 ? Tag::oi : Tag::oihw);
-}
-
-Arena::~Arena() { std::free(data_); }
-
-void Arena::Reserve(size_t bytes) {
-  if (bytes <= bytes_) return;
-  std::free(data_);
-  bytes_ = 0;
-  data_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, RoundUp(bytes)));
-  if (data_ == nullptr) throw std::bad_alloc();
-  bytes_ = RoundUp(bytes);
 }
 
 void PrepareThread() {
@@ -136,19 +125,19 @@ void PrepareThread() {
 OnednnProgram::OnednnProgram(const Architecture& architecture, uint32_t batch, bool training,
                              const dnnl::engine& engine, std::vector<ParameterMemory>& parameters,
                              Arena& arena)
-    : engine_(engine), arena_(arena), batch_(batch), training_(training) {
+    : engine_(engine), memory_(engine, arena), batch_(batch), training_(training) {
   attributes_.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const std::vector<Layer>& layers = architecture.layers();
   std::vector<Trace> traces(layers.size());
   const size_t rest = HasFront(layers) ? 2 : 0;  // first layer that handles the batch as a whole
-  dnnl::memory current =
-      rest != 0 ? AddFront(layers, parameters) : InputSlice(layers.front().input, 0, batch_);
+  dnnl::memory current = rest != 0 ? AddFront(layers, parameters)
+                                   : memory_.Input(PlainBatch(batch_, layers.front().input), 0);
   for (size_t i = rest; i < layers.size(); ++i) {
     current = AddForward(layers, i, current, parameters[i], traces[i]);
   }
   scores_ = current;
   if (training_) {
-    score_gradients_ = Place(scores_.get_desc());
+    score_gradients_ = memory_.Place(scores_.get_desc());
     current = score_gradients_;
     for (size_t i = layers.size(); i-- > rest;) {
       current = AddBackward(layers, i, current, parameters[i], traces[i]);
@@ -157,42 +146,10 @@ OnednnProgram::OnednnProgram(const Architecture& architecture, uint32_t batch, b
   }
 }
 
-dnnl::memory OnednnProgram::Place(const Desc& desc) {
-  const size_t offset = arena_bytes_;
-  arena_bytes_ += RoundUp(desc.get_size());
-  return PlaceAt(desc, offset);
-}
-
-dnnl::memory OnednnProgram::PlaceAt(const Desc& desc, size_t offset) {
-  dnnl::memory memory(desc, engine_, DNNL_MEMORY_NONE);
-  placements_.push_back({memory, offset, false});
-  return memory;
-}
-
-dnnl::memory OnednnProgram::PlaceResult(const Trace& trace, const Desc& desc) {
-  return trace.offset.has_value() ? PlaceAt(desc, *trace.offset) : Place(desc);
-}
-
-size_t OnednnProgram::OffsetOf(const dnnl::memory& placed) const {
-  return std::ranges::find_if(
-             placements_,
-             [&](const Placement& placement) { return placement.memory.get() == placed.get(); })
-      ->offset;
-}
-
-dnnl::memory OnednnProgram::InputSlice(const Shape& shape, int64_t first, int64_t count) {
-  dnnl::memory slice(PlainBatch(count, shape), engine_, DNNL_MEMORY_NONE);
-  inputs_.emplace_back(slice, static_cast<size_t>(first) * shape.size());
-  return slice;
-}
-
 void OnednnProgram::Add(std::vector<Step>& steps, const dnnl::primitive& primitive,
                         const Desc& scratchpad, Arguments arguments) {
   if (scratchpad.get_size() != 0) {
-    dnnl::memory scratch(scratchpad, engine_, DNNL_MEMORY_NONE);
-    placements_.push_back({scratch, 0, true});
-    scratch_bytes_ = std::max(scratch_bytes_, scratchpad.get_size());
-    arguments.emplace(DNNL_ARG_SCRATCHPAD, scratch);
+    arguments.emplace(DNNL_ARG_SCRATCHPAD, memory_.Scratch(scratchpad));
   }
   steps.push_back([primitive, arguments = std::move(arguments)](dnnl::stream& stream, float) {
     primitive.execute(stream, arguments);
@@ -202,7 +159,7 @@ void OnednnProgram::Add(std::vector<Step>& steps, const dnnl::primitive& primiti
 dnnl::memory OnednnProgram::InLayout(std::vector<Step>& steps, const dnnl::memory& memory,
                                      const Desc& desc) {
   if (memory.get_desc() == desc) return memory;
-  dnnl::memory copy = Place(desc);
+  dnnl::memory copy = memory_.Place(desc);
   const dnnl::reorder::primitive_desc reorder(engine_, memory.get_desc(), engine_, desc,
                                               attributes_);
   Add(steps, dnnl::reorder(reorder), reorder.scratchpad_desc(),
@@ -210,32 +167,13 @@ dnnl::memory OnednnProgram::InLayout(std::vector<Step>& steps, const dnnl::memor
   return copy;
 }
 
-void OnednnProgram::Bind() {
-  arena_.Reserve(arena_bytes_ + scratch_bytes_);
-  if (bound_to_ == arena_.data()) return;
-  bound_to_ = arena_.data();
-  for (Placement& placement : placements_) {
-    placement.memory.set_data_handle(bound_to_ +
-                                     (placement.scratch ? arena_bytes_ : placement.offset));
-  }
-}
-
 void OnednnProgram::Forward(dnnl::stream& stream, float* input) {
-  Bind();
-  if (input_bound_to_ != input) {
-    for (auto& [slice, offset] : inputs_) slice.set_data_handle(input + offset);
-    input_bound_to_ = input;
-  }
+  memory_.Bind(input);
   for (const Step& step : forward_) step(stream, 0);
 }
 
 void OnednnProgram::Backward(dnnl::stream& stream, float learning_rate) {
   for (const Step& step : backward_) step(stream, learning_rate);
-}
-
-bool OnednnProgram::HasFront(const std::vector<Layer>& layers) const {
-  return layers.size() > 2 && layers[0].kind == LayerKind::kConvolution &&
-         layers[1].kind == LayerKind::kMaxPool;
 }
 
 dnnl::memory OnednnProgram::AddFront(const std::vector<Layer>& layers,
@@ -245,15 +183,16 @@ dnnl::memory OnednnProgram::AddFront(const std::vector<Layer>& layers,
   Desc result;
   for (int64_t first = 0; first < batch_; first += kFrontSlice) {
     const int64_t count = std::min(kFrontSlice, batch_ - first);
-    const dnnl::memory source = InputSlice(layers[0].input, first, count);
+    const dnnl::memory source = memory_.Input(PlainBatch(count, layers[0].input),
+                                              static_cast<size_t>(first) * layers[0].input.size());
     FrontSlice& slice = front_.emplace_back();
     if (first > 0) slice.convolution.offset = map_offset;
     const dnnl::memory map = AddForward(layers, 0, source, parameters[0], slice.convolution);
     if (first == 0) {
-      map_offset = OffsetOf(map);
+      map_offset = memory_.OffsetOf(map);
       result = Desc(BatchDims(batch_, layers[1].output), kFloat, LayoutOf(map.get_desc()).tag);
-      front_result_ = Place(result);
-      result_offset = OffsetOf(front_result_);
+      front_result_ = memory_.Place(result);
+      result_offset = memory_.OffsetOf(front_result_);
     }
     slice.pool.offset = result_offset + static_cast<size_t>(first) * BytesPerSample(result);
     AddForward(layers, 1, map, parameters[1], slice.pool);
@@ -264,12 +203,12 @@ dnnl::memory OnednnProgram::AddFront(const std::vector<Layer>& layers,
 void OnednnProgram::AddFrontBackward(const std::vector<Layer>& layers, const dnnl::memory& gradient,
                                      const std::vector<ParameterMemory>& parameters) {
   const Desc result = front_result_.get_desc();
-  const size_t offset = OffsetOf(InLayout(backward_, gradient, result));
+  const size_t offset = memory_.OffsetOf(InLayout(backward_, gradient, result));
   int64_t first = 0;
   for (const FrontSlice& slice : front_) {
     const Desc part = slice.pool.result.get_desc();
     const dnnl::memory pooled =
-        PlaceAt(part, offset + static_cast<size_t>(first) * BytesPerSample(result));
+        memory_.Place(part, offset + static_cast<size_t>(first) * BytesPerSample(result));
     const dnnl::memory map = AddBackward(layers, 1, pooled, parameters[1], slice.pool);
     AddBackward(layers, 0, map, parameters[0], slice.convolution);
     first += part.dims()[0];
@@ -300,10 +239,10 @@ dnnl::memory OnednnProgram::AddPool(const Layer& layer, bool relu, const dnnl::m
   const MapLayout layout = LayoutOf(source.get_desc());
   trace.source = InLayout(forward_, source, Desc(source.get_desc().dims(), kFloat, layout.tag));
   trace.result =
-      PlaceResult(trace, Desc(BatchDims(Batch(source), layer.output), kFloat, layout.tag));
+      memory_.Place(Desc(BatchDims(Batch(source), layer.output), kFloat, layout.tag), trace.offset);
   const PoolShape shape = PoolShapeOf(trace.source.get_desc(), layout);
-  trace.winner =
-      Place(Desc({static_cast<int64_t>(shape.results())}, dnnl::memory::data_type::s32, Tag::x));
+  trace.winner = memory_.Place(
+      Desc({static_cast<int64_t>(shape.results())}, dnnl::memory::data_type::s32, Tag::x));
   forward_.push_back([shape, relu, from = trace.source, to = trace.result, winner = trace.winner](
                          dnnl::stream&, float) {
     MaxPool(shape, relu, Data<float>(from), Data<float>(to), Data<int32_t>(winner));
@@ -324,8 +263,8 @@ dnnl::memory OnednnProgram::AddRelu(const dnnl::memory& source, Trace& trace) {
 dnnl::memory OnednnProgram::AddNorm(const Layer& layer, const dnnl::memory& source, Trace& trace) {
   const Desc plain = PlainBatch(Batch(source), layer.input);
   trace.source = InLayout(forward_, source, plain);
-  trace.result = Place(plain);  // a ReLU before it needs its own result
-  trace.factors = Place(Desc({Batch(source)}, kFloat, Tag::x));
+  trace.result = memory_.Place(plain);  // a ReLU before it needs its own result
+  trace.factors = memory_.Place(Desc({Batch(source)}, kFloat, Tag::x));
   forward_.push_back([shape = NormShapeOf(layer, Batch(source)), from = trace.source,
                       to = trace.result, factors = trace.factors](dnnl::stream&, float) {
     LayerNorm(shape, Data<float>(from), Data<float>(to), Data<float>(factors));
@@ -348,7 +287,7 @@ dnnl::memory OnednnProgram::AddConvolution(const Layer& layer, const dnnl::memor
     parameters.biases = dnnl::memory(BiasDesc(layer), engine_);
   }
   trace.source = InLayout(forward_, source, trace.convolution->src_desc());
-  trace.result = PlaceResult(trace, trace.convolution->dst_desc());
+  trace.result = memory_.Place(trace.convolution->dst_desc(), trace.offset);
   Add(forward_, dnnl::convolution_forward(*trace.convolution), trace.convolution->scratchpad_desc(),
       {{DNNL_ARG_SRC, trace.source},
        {DNNL_ARG_WEIGHTS,
@@ -371,7 +310,7 @@ dnnl::memory OnednnProgram::AddDense(const Layer& layer, bool last, const dnnl::
     parameters.biases = dnnl::memory(BiasDesc(layer), engine_);
   }
   trace.source = InLayout(forward_, source, trace.dense->src_desc());
-  trace.result = PlaceResult(trace, trace.dense->dst_desc());
+  trace.result = memory_.Place(trace.dense->dst_desc(), trace.offset);
   Add(forward_, dnnl::inner_product_forward(*trace.dense), trace.dense->scratchpad_desc(),
       {{DNNL_ARG_SRC, trace.source},
        {DNNL_ARG_WEIGHTS, InLayout(forward_, parameters.weights, trace.dense->weights_desc())},
@@ -402,7 +341,7 @@ dnnl::memory OnednnProgram::AddBackward(const std::vector<Layer>& layers, size_t
 dnnl::memory OnednnProgram::AddPoolBackward(bool overwrite, const dnnl::memory& gradient,
                                             const Trace& trace) {
   const PoolShape shape = PoolShapeOf(trace.source.get_desc(), LayoutOf(trace.source.get_desc()));
-  const dnnl::memory out = overwrite ? trace.source : Place(trace.source.get_desc());
+  const dnnl::memory out = overwrite ? trace.source : memory_.Place(trace.source.get_desc());
   backward_.push_back([shape, from = InLayout(backward_, gradient, trace.result.get_desc()),
                        winner = trace.winner, to = out](dnnl::stream&, float) {
     MaxPoolBackward(shape, Data<float>(from), Data<int32_t>(winner), Data<float>(to));
@@ -449,7 +388,7 @@ dnnl::memory OnednnProgram::AddConvolutionBackward(const Layer& layer, bool firs
                                                      {padding, padding});
     const dnnl::convolution_backward_data::primitive_desc data(desc, attributes_, engine_,
                                                                *trace.convolution);
-    out = Place(data.diff_src_desc());
+    out = memory_.Place(data.diff_src_desc());
     Add(backward_, dnnl::convolution_backward_data(data), data.scratchpad_desc(),
         {{DNNL_ARG_DIFF_DST, InLayout(backward_, gradient, data.diff_dst_desc())},
          {DNNL_ARG_WEIGHTS, InLayout(backward_, parameters.weights, data.weights_desc())},
@@ -460,8 +399,8 @@ dnnl::memory OnednnProgram::AddConvolutionBackward(const Layer& layer, bool firs
                                                       {padding, padding}, {padding, padding});
   const dnnl::convolution_backward_weights::primitive_desc change(desc, attributes_, engine_,
                                                                   *trace.convolution);
-  const dnnl::memory weight_gradients = Place(change.diff_weights_desc());
-  const dnnl::memory bias_gradients = Place(BiasDesc(layer));
+  const dnnl::memory weight_gradients = memory_.Place(change.diff_weights_desc());
+  const dnnl::memory bias_gradients = memory_.Place(BiasDesc(layer));
   Add(backward_, dnnl::convolution_backward_weights(change), change.scratchpad_desc(),
       {{DNNL_ARG_SRC, InLayout(backward_, trace.source, change.src_desc())},
        {DNNL_ARG_DIFF_DST, InLayout(backward_, gradient, change.diff_dst_desc())},
@@ -484,7 +423,7 @@ dnnl::memory OnednnProgram::AddDenseBackward(const Layer& layer, bool first,
     const dnnl::inner_product_backward_data::desc desc(source, weights, result);
     const dnnl::inner_product_backward_data::primitive_desc data(desc, attributes_, engine_,
                                                                  *trace.dense);
-    out = Place(data.diff_src_desc());
+    out = memory_.Place(data.diff_src_desc());
     Add(backward_, dnnl::inner_product_backward_data(data), data.scratchpad_desc(),
         {{DNNL_ARG_DIFF_DST, InLayout(backward_, gradient, data.diff_dst_desc())},
          {DNNL_ARG_WEIGHTS, InLayout(backward_, parameters.weights, data.weights_desc())},
@@ -493,8 +432,8 @@ dnnl::memory OnednnProgram::AddDenseBackward(const Layer& layer, bool first,
   const dnnl::inner_product_backward_weights::desc desc(source, weights, BiasDesc(layer), result);
   const dnnl::inner_product_backward_weights::primitive_desc change(desc, attributes_, engine_,
                                                                     *trace.dense);
-  const dnnl::memory weight_gradients = Place(change.diff_weights_desc());
-  const dnnl::memory bias_gradients = Place(BiasDesc(layer));
+  const dnnl::memory weight_gradients = memory_.Place(change.diff_weights_desc());
+  const dnnl::memory bias_gradients = memory_.Place(BiasDesc(layer));
   Add(backward_, dnnl::inner_product_backward_weights(change), change.scratchpad_desc(),
       {{DNNL_ARG_SRC, InLayout(backward_, trace.source, change.src_desc())},
        {DNNL_ARG_DIFF_DST, InLayout(backward_, gradient, change.diff_dst_desc())},

@@ -13,6 +13,7 @@
 #include <dnnl.hpp>
 
 #include "tacet/models/architecture.h"
+#include "tacet/models/onednn_memory.h"
 
 namespace tacet::models {
 
@@ -20,24 +21,6 @@ namespace tacet::models {
 struct ParameterMemory {
   dnnl::memory weights;
   dnnl::memory biases;
-};
-
-// A buffer that programs of all batch sizes share: only one runs at a time, and nothing but the
-// parameters lives from one run to the next.
-class Arena {
- public:
-  ~Arena();
-  Arena() = default;
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-
-  // Makes the buffer at least so large; its address may change.
-  void Reserve(size_t bytes);
-  std::byte* data() const { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
-  size_t bytes_ = 0;
 };
 
 // Weights of a layer in the order of the flat vector of parameters (see Layer).
@@ -56,21 +39,16 @@ class OnednnProgram {
 
   // From `input` (batch rows, any address) to scores() (batch rows).
   void Forward(dnnl::stream& stream, float* input);
-  float* scores() { return static_cast<float*>(scores_.get_data_handle()); }
+  float* scores() const { return static_cast<float*>(scores_.get_data_handle()); }
 
   // From score_gradients(), which the caller fills after Forward, to new parameters.
-  float* score_gradients() { return static_cast<float*>(score_gradients_.get_data_handle()); }
+  float* score_gradients() const { return static_cast<float*>(score_gradients_.get_data_handle()); }
   void Backward(dnnl::stream& stream, float learning_rate);
 
  private:
   using Arguments = std::unordered_map<int, dnnl::memory>;
 
   using Step = std::function<void(dnnl::stream& stream, float learning_rate)>;
-  struct Placement {
-    dnnl::memory memory;
-    size_t offset = 0;
-    bool scratch = false;
-  };
   // Data of a layer's forward pass that its backward pass needs.
   struct Trace {
     std::optional<size_t> offset;  // of `result` in the arena; a new place when empty
@@ -82,23 +60,14 @@ class OnednnProgram {
     std::optional<dnnl::inner_product_forward::primitive_desc> dense;
   };
 
-  dnnl::memory Place(const dnnl::memory::desc& desc);
-  dnnl::memory PlaceAt(const dnnl::memory::desc& desc, size_t offset);
-  dnnl::memory PlaceResult(const Trace& trace, const dnnl::memory::desc& desc);
-  size_t OffsetOf(const dnnl::memory& placed) const;
-  // Samples first .. first + count of the batch that the caller's input holds.
-  dnnl::memory InputSlice(const Shape& shape, int64_t first, int64_t count);
   void Add(std::vector<Step>& steps, const dnnl::primitive& primitive,
            const dnnl::memory::desc& scratchpad, Arguments arguments);
   // `memory` in the layout `desc`: itself, or a copy that `steps` makes.
   dnnl::memory InLayout(std::vector<Step>& steps, const dnnl::memory& memory,
                         const dnnl::memory::desc& desc);
-  void Bind();
-  void Run(dnnl::stream& stream, std::vector<Step>& steps, float learning_rate);
 
   // A convolution and a max pool (with its ReLU) at the beginning of a network, a few samples at a
   // time: the map between them, the largest by far, then never leaves the cache.
-  bool HasFront(const std::vector<Layer>& layers) const;
   dnnl::memory AddFront(const std::vector<Layer>& layers, std::vector<ParameterMemory>& parameters);
   void AddFrontBackward(const std::vector<Layer>& layers, const dnnl::memory& gradient,
                         const std::vector<ParameterMemory>& parameters);
@@ -129,12 +98,10 @@ class OnednnProgram {
   void AddUpdate(const dnnl::memory& values, const dnnl::memory& gradients);
 
   const dnnl::engine& engine_;
-  Arena& arena_;
+  ProgramMemory memory_;
   const int64_t batch_;
   const bool training_;
   dnnl::primitive_attr attributes_;
-  std::vector<std::pair<dnnl::memory, size_t>> inputs_;  // with their offset in floats
-  float* input_bound_to_ = nullptr;
   dnnl::memory scores_;
   dnnl::memory score_gradients_;
   std::vector<Step> forward_;
@@ -145,10 +112,6 @@ class OnednnProgram {
   };
   std::vector<FrontSlice> front_;
   dnnl::memory front_result_;
-  std::vector<Placement> placements_;
-  size_t arena_bytes_ = 0;
-  size_t scratch_bytes_ = 0;
-  std::byte* bound_to_ = nullptr;
 };
 
 }  // namespace tacet::models

@@ -56,7 +56,7 @@ class FileReader {
  public:
   FileReader(const table::TableFile& text, const QueryFile& file, const QueryColumns& columns,
              const TableFormat& format, const Report& report)
-      : name_(text.path().string()),
+      : text_(text),
         stem_(text.path().stem().string()),
         file_(file),
         columns_(columns),
@@ -89,7 +89,7 @@ class FileReader {
  private:
   absl::Status Problem(uint64_t line, std::optional<size_t> column, ValueFault fault) {
     ++problems_;
-    TableProblem problem{.file = name_, .line = line, .fault = std::move(fault)};
+    TableProblem problem{.file = text_.path().string(), .line = line, .fault = std::move(fault)};
     if (column.has_value()) {
       problem.column = *column;
       if (*column < names_.size()) problem.column_name = names_[*column];
@@ -102,23 +102,24 @@ class FileReader {
 
   absl::Status ChooseSeparator() {
     const std::vector<std::string> known(columns_.read().begin(), columns_.read().end());
-    const std::optional<char> found = table::ChooseSeparator(
-        records_, name_, format_.separator, known, format_.decimal == DecimalMark::kComma);
+    const std::optional<char> found =
+        table::ChooseSeparator(records_, text_.path().string(), format_.separator, known,
+                               format_.decimal == DecimalMark::kComma);
     if (!found.has_value()) {
       return Problem(1, std::nullopt,
                      {.what = "several characters could separate the fields of the first line",
                       .remedy = "begin the file with a line sep=; or sep=, (the one that it "
                                 "uses)"});
     }
-    separator_ = *found;
+    format_.separator = found;
     return absl::OkStatus();
   }
 
   // The next record that can be split; false at the end.
   absl::StatusOr<bool> Next() {
     while (true) {
-      const TableRecords::Result result = records_.Next(separator_, fields_);
-      const std::optional<ValueFault> fault = table::RecordFault(result, separator_);
+      const TableRecords::Result result = records_.Next(*format_.separator, fields_);
+      const std::optional<ValueFault> fault = table::RecordFault(result, *format_.separator);
       if (!fault.has_value()) return result == TableRecords::Result::kRecord;
       const std::optional<size_t> column =
           table::IsFaultOfField(result) ? std::optional(fields_.size() - 1) : std::nullopt;
@@ -201,7 +202,7 @@ class FileReader {
       return Problem(std::nullopt,
                      {.what = fmt::format("{} columns, expected {}", fields_.size(), names_.size()),
                       .remedy = fmt::format("quote a field that holds a {}, or correct the row",
-                                            table::SeparatorName(separator_))});
+                                            table::SeparatorName(*format_.separator))});
     }
     if (site_place_.has_value() && fields_[*site_place_].empty()) {
       TACET_RETURN_IF_ERROR(
@@ -262,14 +263,13 @@ class FileReader {
     return site;
   }
 
-  std::string name_;
+  const table::TableFile& text_;
   std::string stem_;
   const QueryFile& file_;
   const QueryColumns& columns_;
-  const TableFormat& format_;
+  TableFormat format_;
   TableRecords records_;
   const Report& report_;
-  char separator_ = ',';
   uint64_t problems_ = 0;
   std::vector<std::string> names_, fields_;
   std::vector<ChosenColumn> chosen_;

@@ -51,11 +51,13 @@ absl::StatusOr<bool> SiteRun::TakeUpData() const {
 }
 
 absl::Status SiteRun::OpenRunLedger(const ledger::PrivacyLedger& ledger) {
-  TACET_ASSIGN_OR_RETURN(ledger_, RunLedger::Open(path() / run::kLedgerFile, manifest_, earlier_,
-                                                  ledger.header().population));
+  TACET_ASSIGN_OR_RETURN(
+      ledger_, RunLedger::Open(path() / run::kLedgerFile, manifest(), membership_.earlier(),
+                               ledger.header().population));
   std::set<uint32_t> before;
-  for (const agreement::EpochLink& epoch : earlier_) before.insert(epoch.agreed.training);
-  before.erase(manifest_.spec().training);
+  for (const agreement::EpochLink& epoch : membership_.earlier())
+    before.insert(epoch.agreed.training);
+  before.erase(manifest().spec().training);
   for (const uint32_t training : before) {
     TACET_RETURN_IF_ERROR(
         CheckHasChargesOf(RunFolderOf(path().parent_path(), training) / run::kLedgerFile, ledger));
@@ -76,7 +78,7 @@ absl::Status SiteRun::Begin(const member::MemberSession& session,
   TACET_RETURN_IF_ERROR(OpenRunLedger(ledger));
   TACET_RETURN_IF_ERROR(directory_->KeepDigestKey(session.epoch(), session.digest_key()));
   TACET_ASSIGN_OR_RETURN(last_, Evaluate(session));
-  TACET_RETURN_IF_ERROR(reporter_.Start(manifest_, session.next_round(), last_));
+  TACET_RETURN_IF_ERROR(reporter_.Start(manifest(), session.next_round(), last_));
   TACET_RETURN_IF_ERROR(KeepEarlierManifests());
   // A process may have ended between applying a round and writing it down.
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines,
@@ -112,13 +114,14 @@ absl::Status SiteRun::Undo(uint32_t round) {
 absl::Status SiteRun::ForgetAttestations(uint32_t rounds) {
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines,
                          directory_->ReadLines(run::kAttestationsFile));
+  const std::span<const agreement::EpochLink> earlier = membership_.earlier();
   size_t kept = lines.size();
   for (; kept > 0; --kept) {
     TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, base::FromHex(lines[kept - 1]));
     TACET_ASSIGN_OR_RETURN(const crypto::Digest hash, protocol::ManifestOfAttestation(bytes));
-    const auto epoch = std::ranges::find(earlier_, hash, &agreement::EpochLink::hash);
+    const auto epoch = std::ranges::find(earlier, hash, &agreement::EpochLink::hash);
     const auto& members =
-        epoch == earlier_.end() ? manifest_.spec().members : epoch->agreed.members;
+        epoch == earlier.end() ? manifest().spec().members : epoch->agreed.members;
     const absl::StatusOr<protocol::Attestation> attestation =
         protocol::ReadAttestation(bytes, hash, members);
     if (!attestation.ok() || attestation->round <= rounds) break;
@@ -144,7 +147,7 @@ absl::Status SiteRun::Progress(const member::MemberSession& session,
 absl::StatusOr<double> SiteRun::Epsilon() const {
   TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ChargedTerms> charged, ledger_->Terms());
   const std::vector<agreement::ChargedTerms> permitted =
-      charged.empty() ? agreement::PermittedTerms(manifest_) : agreement::PermittedTerms(charged);
+      charged.empty() ? agreement::PermittedTerms(manifest()) : agreement::PermittedTerms(charged);
   TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
                          agreement::GuaranteesOf(permitted, accounting::Extent::kHeadline));
   return guarantees.epsilon();
@@ -157,7 +160,7 @@ absl::StatusOr<double> SiteRun::ChargedEpsilon() const {
 
 // Of epochs in which this site was charged without having worked on the run.
 absl::Status SiteRun::KeepEarlierManifests() {
-  for (const agreement::EpochLink& epoch : earlier_) {
+  for (const agreement::EpochLink& epoch : membership_.earlier()) {
     const bool charged = std::ranges::any_of(
         ledger_->entries(),
         [&](const ledger::LedgerEntry& entry) { return entry.label.manifest_hash == epoch.hash; });
@@ -209,8 +212,8 @@ absl::Status SiteRun::Write(const member::MemberSession& session, uint32_t round
   if (round + 1 == session.next_round()) record.evaluation = last_;
   TACET_ASSIGN_OR_RETURN(record.charged_epsilon, ChargedEpsilon());
   record.seconds.total = since_round_.Restart();
-  record.upload_bytes = secagg::UploadBytes(manifest_.terms().aggregation());
-  record.sum_bytes = secagg::ClosedRoundBytes(manifest_.terms().aggregation(), record.cohort_size);
+  record.upload_bytes = secagg::UploadBytes(manifest().terms().aggregation());
+  record.sum_bytes = secagg::ClosedRoundBytes(manifest().terms().aggregation(), record.cohort_size);
   return reporter_.OnRound(record);
 }
 
@@ -220,10 +223,10 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
   TACET_RETURN_IF_ERROR(ledger_->Update(ledger));
   TACET_RETURN_IF_ERROR(directory_->WriteFile(run::kModelFile, base::FloatBytes(session.model())));
   if (!done) return absl::OkStatus();
-  if (training_.query.has_value() && session.next_round() == manifest_.spec().rounds) {
-    TACET_RETURN_IF_ERROR(
-        run::WriteAnswers(*training_.query, annex_, manifest_, session.model(), *directory_)
-            .status());
+  if (training_.query.has_value() && session.next_round() == manifest().spec().rounds) {
+    TACET_RETURN_IF_ERROR(run::WriteAnswers(*training_.query, membership_.manifest.annex(),
+                                            manifest(), session.model(), *directory_)
+                              .status());
   }
   TACET_RETURN_IF_ERROR(Attest(session));
   TACET_RETURN_IF_ERROR(KeepOthersAttestations(session));
@@ -233,16 +236,16 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
   TACET_ASSIGN_OR_RETURN(result.charged_epsilon, ChargedEpsilon());
   TACET_ASSIGN_OR_RETURN(result.ledger, ledger_->Epsilon());
   result.ledger_charges = ledger_->entries().size();
-  if (session.next_round() < manifest_.spec().rounds) {
+  if (session.next_round() < manifest().spec().rounds) {
     result.stopped = fmt::format("the server began no attempt after round {} of {}",
-                                 session.next_round(), manifest_.spec().rounds);
+                                 session.next_round(), manifest().spec().rounds);
   }
   TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ChargedTerms> terms, ledger_->Terms());
   const std::vector<std::string> no_labels;
   TACET_ASSIGN_OR_RETURN(
       const base::JsonValue summary,
       run::SummaryJson({.labels = no_labels,
-                        .manifest = manifest_,
+                        .manifest = manifest(),
                         .result = result,
                         .evaluation = last_,
                         .before = reporter_.before(),

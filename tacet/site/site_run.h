@@ -61,9 +61,7 @@ class SiteRun {
   SiteRun(const SiteTraining& training, const storage::file::Membership& membership,
           std::unique_ptr<storage::file::RunDirectory> directory, const base::TextSink& out)
       : training_(training),
-        manifest_(membership.manifest.manifest()),
-        annex_(membership.manifest.annex()),
-        earlier_(membership.earlier()),
+        membership_(membership),
         directory_(std::move(directory)),
         reporter_(*directory_, {},
                   {.kind = tacet::audit::RunKind::kMember,
@@ -83,13 +81,11 @@ class SiteRun {
   absl::Status Attest(const member::MemberSession& session);
   absl::Status KeepOthersAttestations(const member::MemberSession& session);
   absl::Status Write(const member::MemberSession& session, uint32_t round);
-
   absl::Status KeepEarlierManifests();
+  const agreement::Manifest& manifest() const { return membership_.manifest.manifest(); }
 
   const SiteTraining& training_;
-  const agreement::Manifest& manifest_;
-  const std::string& annex_;
-  std::span<const agreement::EpochLink> earlier_;
+  const storage::file::Membership& membership_;
   std::unique_ptr<storage::file::RunDirectory> directory_;
   run::RunReporter reporter_;
   std::unique_ptr<RunLedger> ledger_;

@@ -41,38 +41,38 @@ class SimulateCommand : public program::Command {
 
   void Register(program::Options& options) override {
     options.AddString("config", "TOML file with the settings (docs/formats/configuration.md)",
-                      &config_path_);
+                      &flags_.config_path);
     options.AddString("data",
                       "folder of IDX files, or a CSV file; when not given, the program generates "
                       "synthetic handwriting",
-                      &data_);
-    options.AddString("out", "run directory; when not given, a new one below runs/", &out_);
-    options.AddFlag("resume", "resume the run in the directory of --out", &resume_);
-    options.AddUint("rounds", "T, number of rounds to train", &rounds_);
+                      &flags_.data);
+    options.AddString("out", "run directory; when not given, a new one below runs/", &flags_.out);
+    options.AddFlag("resume", "resume the run in the directory of --out", &flags_.resume);
+    options.AddUint("rounds", "T, number of rounds to train", &flags_.rounds);
     options.AddUint(
         "threads",
         "worker threads of each process; when not given, its share of the machine's processors",
-        &threads_);
+        &flags_.threads);
     options.AddString("parameters", "encryption scheme: compact, paper or paper-secret-key",
-                      &parameters_);
+                      &flags_.parameters);
     options.AddUint(
         "seed", "seed of initialisation, split and batches; it never fixes cohorts, noise or keys",
-        &seed_);
+        &flags_.seed);
     options.AddUint(
         "insecure-seed",
         "seed that fixes cohorts, noise and keys too, for debugging: it protects nobody",
-        &insecure_seed_);
+        &flags_.insecure_seed);
     options.AddDouble("budget-epsilon",
                       "epsilon that may be spent at the configured delta; the run ends before the "
                       "round that would exceed it (0: no budget)",
-                      &budget_epsilon_);
-    options.AddFlag("no-encryption", "add updates in the clear (labelled)", &no_encryption_);
-    options.AddFlag("no-noise", "add no noise: no privacy guarantee (labelled)", &no_noise_);
+                      &flags_.budget_epsilon);
+    options.AddFlag("no-encryption", "add updates in the clear (labelled)", &flags_.no_encryption);
+    options.AddFlag("no-noise", "add no noise: no privacy guarantee (labelled)", &flags_.no_noise);
     options.AddFlag("no-clip", "do not clip norms, only coordinates: no guarantee (labelled)",
-                    &no_clip_);
+                    &flags_.no_clip);
     options.AddFlag("no-quantisation", "add real numbers; needs --no-encryption (labelled)",
-                    &no_quantisation_);
-    options.AddFlag("json", "print the summary as JSON, progress on standard error", &json_);
+                    &flags_.no_quantisation);
+    options.AddFlag("json", "print the summary as JSON, progress on standard error", &flags_.json);
   }
 
   absl::Status Run() override {
@@ -86,7 +86,7 @@ class SimulateCommand : public program::Command {
  private:
   // Rank 0 reads the command line's files and has the run directory; the others need neither.
   absl::Status Lead(Ranks& ranks) const {
-    const base::TextSink progress = program::Console(json_ ? stderr : stdout);
+    const base::TextSink progress = program::Console(flags_.json ? stderr : stdout);
     TACET_ASSIGN_OR_RETURN(const config::RunConfig config, ReadConfig());
     base::Bytes text;
     std::ranges::copy(config::RunConfigToml(config), std::back_inserter(text));
@@ -96,7 +96,7 @@ class SimulateCommand : public program::Command {
         TrainingRun::Create(WithThreads(config, ranks), progress, ranks.group()));
     TACET_ASSIGN_OR_RETURN(const std::unique_ptr<RunDirectory> directory, OpenDirectory(config));
     TACET_ASSIGN_OR_RETURN(const run::TrainingEnd end, run->Run(*directory));
-    if (json_) {
+    if (flags_.json) {
       fmt::print("{}\n", end.summary.Dump(2));
     } else {
       PrintEnd(run->manifest(), end, *directory);
@@ -121,58 +121,58 @@ class SimulateCommand : public program::Command {
   }
 
   absl::StatusOr<config::RunConfig> ReadConfig() const {
-    if (resume_) return ReadResumedConfig();
+    if (flags_.resume) return ReadResumedConfig();
     config::RunConfig config;
-    if (config_path_.has_value()) {
-      TACET_ASSIGN_OR_RETURN(config, config::LoadRunConfig(*config_path_));
+    if (flags_.config_path.has_value()) {
+      TACET_ASSIGN_OR_RETURN(config, config::LoadRunConfig(*flags_.config_path));
     }
     if (config.ledger != config::LedgerConfig()) {
       return base::InvalidArgument(
           "{}: section [ledger] is for a site of a live federation; a simulation keeps its ledger "
           "in its run directory",
-          *config_path_);
+          *flags_.config_path);
     }
     const auto set = [&config](std::string_view key, const auto& value) {
       return value.has_value() ? config::SetKey(config, key, base::JsonValue(*value))
                                : absl::OkStatus();
     };
-    TACET_RETURN_IF_ERROR(set("data.path", data_));
-    TACET_RETURN_IF_ERROR(set("federation.rounds", rounds_));
-    TACET_RETURN_IF_ERROR(set("run.threads", threads_));
-    TACET_RETURN_IF_ERROR(set("aggregation.parameters", parameters_));
-    TACET_RETURN_IF_ERROR(set("run.seed", seed_));
-    TACET_RETURN_IF_ERROR(set("privacy.budget_epsilon", budget_epsilon_));
-    TACET_RETURN_IF_ERROR(set("run.insecure_seed", insecure_seed_));
-    config.agreement.without_encryption |= no_encryption_;
-    config.agreement.mechanism.without_noise |= no_noise_;
-    config.agreement.mechanism.without_clipping |= no_clip_;
-    config.run.no_quantisation |= no_quantisation_;
+    TACET_RETURN_IF_ERROR(set("data.path", flags_.data));
+    TACET_RETURN_IF_ERROR(set("federation.rounds", flags_.rounds));
+    TACET_RETURN_IF_ERROR(set("run.threads", flags_.threads));
+    TACET_RETURN_IF_ERROR(set("aggregation.parameters", flags_.parameters));
+    TACET_RETURN_IF_ERROR(set("run.seed", flags_.seed));
+    TACET_RETURN_IF_ERROR(set("privacy.budget_epsilon", flags_.budget_epsilon));
+    TACET_RETURN_IF_ERROR(set("run.insecure_seed", flags_.insecure_seed));
+    config.agreement.without_encryption |= flags_.no_encryption;
+    config.agreement.mechanism.without_noise |= flags_.no_noise;
+    config.agreement.mechanism.without_clipping |= flags_.no_clip;
+    config.run.no_quantisation |= flags_.no_quantisation;
     return config;
   }
 
   absl::StatusOr<config::RunConfig> ReadResumedConfig() const {
-    if (!out_.has_value()) {
+    if (!flags_.out.has_value()) {
       return base::InvalidArgument("--resume needs --out with the directory of the run");
     }
-    const bool others = config_path_ || rounds_ || parameters_ || seed_ || insecure_seed_ ||
-                        budget_epsilon_ || no_encryption_ || no_noise_ || no_clip_ ||
-                        no_quantisation_;
+    const bool others = flags_.config_path || flags_.rounds || flags_.parameters || flags_.seed ||
+                        flags_.insecure_seed || flags_.budget_epsilon || flags_.no_encryption ||
+                        flags_.no_noise || flags_.no_clip || flags_.no_quantisation;
     if (others) {
       return base::InvalidArgument(
           "a resumed run keeps its settings: beside --out, only --data, --threads and --json can "
           "be given");
     }
-    TACET_ASSIGN_OR_RETURN(config::RunConfig config, run::ConfigOfRun(*out_));
-    if (data_.has_value()) config.data.path = *data_;
-    if (threads_.has_value()) config.run.threads = *threads_;
+    TACET_ASSIGN_OR_RETURN(config::RunConfig config, run::ConfigOfRun(*flags_.out));
+    if (flags_.data.has_value()) config.data.path = *flags_.data;
+    if (flags_.threads.has_value()) config.run.threads = *flags_.threads;
     return config;
   }
 
   absl::StatusOr<std::unique_ptr<RunDirectory>> OpenDirectory(
       const config::RunConfig& config) const {
-    if (resume_) return RunDirectory::Open(*out_);
-    const std::string path =
-        out_.value_or(fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr))));
+    if (flags_.resume) return RunDirectory::Open(*flags_.out);
+    const std::string path = flags_.out.value_or(
+        fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr))));
     return run::NewRunDirectory(path, config);
   }
 
@@ -227,15 +227,18 @@ class SimulateCommand : public program::Command {
     fmt::print("            {}\n", accounting::kWhyLedgersDiffer);
   }
 
-  std::optional<std::string> config_path_, data_, out_, parameters_;
-  std::optional<uint64_t> rounds_, threads_, seed_, insecure_seed_;
-  std::optional<double> budget_epsilon_;
-  bool resume_ = false;
-  bool no_encryption_ = false;
-  bool no_noise_ = false;
-  bool no_clip_ = false;
-  bool no_quantisation_ = false;
-  bool json_ = false;
+  struct Flags {
+    std::optional<std::string> config_path, data, out, parameters;
+    std::optional<uint64_t> rounds, threads, seed, insecure_seed;
+    std::optional<double> budget_epsilon;
+    bool resume = false;
+    bool no_encryption = false;
+    bool no_noise = false;
+    bool no_clip = false;
+    bool no_quantisation = false;
+    bool json = false;
+  };
+  Flags flags_;
 };
 
 }  // namespace

@@ -113,6 +113,14 @@ fs::path KeyOfEpoch(const fs::path& folder, uint32_t epoch) {
   return folder / kEpochs / fmt::format("{}{}", EpochName(epoch), kKeyExtension);
 }
 
+fs::path EpochFile(const fs::path& folder, uint32_t epoch, std::string_view extension) {
+  return folder / kEpochs / fmt::format("{}{}", EpochName(epoch), extension);
+}
+
+fs::path EnrolledPath(const fs::path& folder, std::string_view name) {
+  return folder / kSites / fmt::format("{}{}", name, kEnrolledExtension);
+}
+
 fs::path Beginning(const fs::path& folder) { return folder / fmt::format("{}.new", kName); }
 
 bool IsUnfinished(const fs::path& folder) {
@@ -214,6 +222,29 @@ absl::StatusOr<EnrolledSite> ReadEnrolled(const fs::path& path) {
                       .certificate = base::Bytes(certificate.begin(), certificate.end())};
 }
 
+// Nothing when none of that name is enrolled.
+absl::StatusOr<std::optional<agreement::EnrolmentRequest>> RequestOf(const fs::path& folder,
+                                                                     std::string_view name) {
+  absl::StatusOr<EnrolledSite> site = ReadEnrolled(EnrolledPath(folder, name));
+  if (site.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(site.status());
+  return std::move(site->request);
+}
+
+// Lines of a file; none where there is no file.
+absl::StatusOr<std::vector<std::string>> LinesOf(const fs::path& file) {
+  std::vector<std::string> lines;
+  std::error_code error;
+  if (!fs::exists(file, error)) return lines;
+  TACET_ASSIGN_OR_RETURN(const base::Bytes text, ReadFile(file));
+  for (std::string_view rest = base::AsText(text); !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    lines.emplace_back(line);
+  }
+  return lines;
+}
+
 }  // namespace
 
 absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(
@@ -299,7 +330,7 @@ absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
   TACET_ASSIGN_OR_RETURN(const agreement::EnrolmentRequest asked,
                          agreement::ReadEnrolmentRequest(request));
   TACET_ASSIGN_OR_RETURN(const std::optional<agreement::EnrolmentRequest> known,
-                         RequestOf(asked.name));
+                         RequestOf(path_, asked.name));
   if (known.has_value() && *known != asked) {
     if (!agreement::RenewsExchangeKey(*known, asked)) {
       return base::AlreadyExists(
@@ -309,25 +340,13 @@ absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
     }
     TACET_RETURN_IF_ERROR(CheckUnused(asked));
   }
-  return ReplaceFile(EnrolledPath(asked.name), WriteEnrolled(request, certificate), *disk_);
-}
-
-fs::path CoordinatorFolder::EnrolledPath(std::string_view name) const {
-  return path_ / kSites / fmt::format("{}{}", name, kEnrolledExtension);
-}
-
-absl::StatusOr<std::optional<agreement::EnrolmentRequest>> CoordinatorFolder::RequestOf(
-    std::string_view name) const {
-  absl::StatusOr<EnrolledSite> site = ReadEnrolled(EnrolledPath(name));
-  if (site.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
-  TACET_RETURN_IF_ERROR(site.status());
-  return std::move(site->request);
+  return ReplaceFile(EnrolledPath(path_, asked.name), WriteEnrolled(request, certificate), *disk_);
 }
 
 absl::StatusOr<bool> CoordinatorFolder::Recognises(
     const agreement::EnrolmentRequest& request) const {
   TACET_ASSIGN_OR_RETURN(const std::optional<agreement::EnrolmentRequest> known,
-                         RequestOf(request.name));
+                         RequestOf(path_, request.name));
   return known.has_value() && (*known == request || agreement::RenewsExchangeKey(*known, request));
 }
 
@@ -351,7 +370,7 @@ absl::Status CoordinatorFolder::CheckUnused(const agreement::EnrolmentRequest& r
 
 absl::Status CoordinatorFolder::Remove(std::string_view name) {
   TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
-  const fs::path path = EnrolledPath(name);
+  const fs::path path = EnrolledPath(path_, name);
   std::error_code error;
   if (!fs::exists(path, error)) return base::NotFound("no site called {} is enrolled", name);
   fs::rename(path, path_ / kRemoved / path.filename(), error);
@@ -378,19 +397,18 @@ absl::StatusOr<uint32_t> CoordinatorFolder::Epoch() const {
   return latest;
 }
 
-fs::path CoordinatorFolder::KeyPath(uint32_t epoch) const { return KeyOfEpoch(path_, epoch); }
-
 absl::Status CoordinatorFolder::BeginEpoch(uint32_t epoch, const crypto::SecretBytes& key,
                                            const crypto::Unlocker& unlocker,
                                            crypto::Entropy& entropy) {
   TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
                          crypto::LockSecret(key, EpochPurpose(epoch), unlocker, entropy));
-  return WriteSecretFile(KeyPath(epoch), locked);
+  return WriteSecretFile(KeyOfEpoch(path_, epoch), locked);
 }
 
 absl::StatusOr<crypto::SecretBytes> CoordinatorFolder::EpochKey(
     uint32_t epoch, const crypto::Unlocker& unlocker) const {
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(KeyPath(epoch)));
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked,
+                         ReadSecretFile(KeyOfEpoch(path_, epoch)));
   return crypto::UnlockSecret(locked.Expose(), EpochPurpose(epoch), unlocker);
 }
 
@@ -400,19 +418,19 @@ absl::Status CoordinatorFolder::ForgetEpochsBefore(uint32_t epoch) {
 }
 
 absl::StatusOr<base::Bytes> CoordinatorFolder::SignedManifest(uint32_t epoch) const {
-  return ReadFile(path_ / kEpochs / (EpochName(epoch) + ".manifest"));
+  return ReadFile(EpochFile(path_, epoch, ".manifest"));
 }
 
 absl::Status CoordinatorFolder::SaveSignedManifest(uint32_t epoch,
                                                    std::span<const uint8_t> manifest) {
-  return ReplaceFile(path_ / kEpochs / (EpochName(epoch) + ".manifest"), manifest);
+  return ReplaceFile(EpochFile(path_, epoch, ".manifest"), manifest);
 }
 
-absl::StatusOr<std::vector<base::Bytes>> CoordinatorFolder::ManifestBytesBefore(
+absl::StatusOr<std::vector<agreement::SignedManifest>> CoordinatorFolder::ManifestsBefore(
     uint32_t epoch) const {
-  std::vector<base::Bytes> manifests;
+  std::vector<agreement::SignedManifest> manifests;
   for (uint32_t earlier = 0; earlier < epoch; ++earlier) {
-    absl::StatusOr<base::Bytes> bytes = SignedManifest(earlier);
+    const absl::StatusOr<base::Bytes> bytes = SignedManifest(earlier);
     if (bytes.status().code() == absl::StatusCode::kNotFound) {
       return base::DataLoss(
           "the manifest of epoch {} is missing below {}: the chain of epochs is broken without it; "
@@ -420,25 +438,11 @@ absl::StatusOr<std::vector<base::Bytes>> CoordinatorFolder::ManifestBytesBefore(
           earlier, path_.string());
     }
     TACET_RETURN_IF_ERROR(bytes.status());
-    manifests.push_back(*std::move(bytes));
-  }
-  return manifests;
-}
-
-absl::StatusOr<std::vector<agreement::SignedManifest>> CoordinatorFolder::ManifestsBefore(
-    uint32_t epoch) const {
-  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> all, ManifestBytesBefore(epoch));
-  std::vector<agreement::SignedManifest> manifests;
-  for (const base::Bytes& bytes : all) {
     TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
-                           agreement::SignedManifest::Read(bytes));
+                           agreement::SignedManifest::Read(*bytes));
     manifests.push_back(std::move(manifest));
   }
   return manifests;
-}
-
-fs::path CoordinatorFolder::EpochFile(uint32_t epoch, std::string_view extension) const {
-  return path_ / kEpochs / fmt::format("{}{}", EpochName(epoch), extension);
 }
 
 absl::Status CoordinatorFolder::BeginNextEpoch(const agreement::SignedManifest& manifest,
@@ -451,18 +455,18 @@ absl::Status CoordinatorFolder::BeginNextEpoch(const agreement::SignedManifest& 
   // What a call that failed left of the same epoch is not part of this one.
   TACET_RETURN_IF_ERROR(FinishEpochs());
   std::error_code error;
-  if (fs::exists(KeyPath(epoch), error)) {
+  if (fs::exists(KeyOfEpoch(path_, epoch), error)) {
     return base::AlreadyExists("epoch {} has begun: its manifest stays", epoch);
   }
   TACET_RETURN_IF_ERROR(SaveSignedManifest(epoch, manifest.bytes()));
   std::string names;
   for (const std::string& name : removed) names += name + "\n";
   TACET_RETURN_IF_ERROR(
-      ReplaceFile(EpochFile(epoch, kRemovalExtension), base::AsBytes(names), *disk_));
+      ReplaceFile(EpochFile(path_, epoch, kRemovalExtension), base::AsBytes(names), *disk_));
   if (terms != nullptr) {
     TACET_RETURN_IF_ERROR(
-        ReplaceFile(EpochFile(epoch, kModelExtension), terms->initial_model, *disk_));
-    TACET_RETURN_IF_ERROR(ReplaceFile(EpochFile(epoch, kAgreementExtension),
+        ReplaceFile(EpochFile(path_, epoch, kModelExtension), terms->initial_model, *disk_));
+    TACET_RETURN_IF_ERROR(ReplaceFile(EpochFile(path_, epoch, kAgreementExtension),
                                       base::AsBytes(terms->agreement), *disk_));
   }
   // With its key the epoch has begun.
@@ -491,9 +495,9 @@ absl::Status CoordinatorFolder::FinishEpochs() {
 // Each step can be repeated, and its file is gone when it is done.
 absl::Status CoordinatorFolder::FinishEpoch(uint32_t epoch) {
   std::error_code error;
-  const bool has_begun = fs::exists(KeyPath(epoch), error);
+  const bool has_begun = fs::exists(KeyOfEpoch(path_, epoch), error);
   const auto move_up = [&](std::string_view extension, std::string_view name) -> absl::Status {
-    const fs::path from = EpochFile(epoch, extension);
+    const fs::path from = EpochFile(path_, epoch, extension);
     if (!has_begun || !fs::exists(from, error)) return absl::OkStatus();
     fs::rename(from, path_ / name, error);
     if (error) return base::Unavailable("cannot move {}: {}", from.string(), error.message());
@@ -501,29 +505,22 @@ absl::Status CoordinatorFolder::FinishEpoch(uint32_t epoch) {
   };
   TACET_RETURN_IF_ERROR(move_up(kModelExtension, kInitialModel));
   TACET_RETURN_IF_ERROR(move_up(kAgreementExtension, kAgreement));
-  if (has_begun) TACET_RETURN_IF_ERROR(RemoveNamed(EpochFile(epoch, kRemovalExtension)));
+  if (has_begun) {
+    TACET_ASSIGN_OR_RETURN(const std::vector<std::string> removed,
+                           LinesOf(EpochFile(path_, epoch, kRemovalExtension)));
+    for (const std::string& name : removed) {
+      const absl::Status gone = Remove(name);
+      if (gone.code() != absl::StatusCode::kNotFound) TACET_RETURN_IF_ERROR(gone);
+    }
+  }
   for (const std::string_view extension : kUnfinished) {
-    fs::remove(EpochFile(epoch, extension), error);
+    fs::remove(EpochFile(path_, epoch, extension), error);
     if (error) {
-      return base::Unavailable("cannot delete {}: {}", EpochFile(epoch, extension).string(),
+      return base::Unavailable("cannot delete {}: {}", EpochFile(path_, epoch, extension).string(),
                                error.message());
     }
   }
   return SyncDirectory(path_ / kEpochs, *disk_);
-}
-
-absl::Status CoordinatorFolder::RemoveNamed(const fs::path& list) {
-  std::error_code error;
-  if (!fs::exists(list, error)) return absl::OkStatus();
-  TACET_ASSIGN_OR_RETURN(const base::Bytes names, ReadFile(list));
-  std::string_view rest = base::AsText(names);
-  while (!rest.empty()) {
-    const std::string_view name = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-    const absl::Status gone = Remove(name);
-    if (gone.code() != absl::StatusCode::kNotFound) TACET_RETURN_IF_ERROR(gone);
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<fs::path> CoordinatorFolder::SaveInvitation(uint32_t epoch, std::string_view name,

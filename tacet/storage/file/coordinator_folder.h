@@ -108,7 +108,6 @@ class CoordinatorFolder {
   absl::StatusOr<base::Bytes> SignedManifest(uint32_t epoch) const;
   absl::Status SaveSignedManifest(uint32_t epoch, std::span<const uint8_t> manifest);
   // Signed manifests of the epochs before `epoch`, from epoch 0 on; DataLoss when one is missing.
-  absl::StatusOr<std::vector<base::Bytes>> ManifestBytesBefore(uint32_t epoch) const;
   absl::StatusOr<std::vector<agreement::SignedManifest>> ManifestsBefore(uint32_t epoch) const;
   // Returns the file that is to be handed to `name`.
   absl::StatusOr<std::filesystem::path> SaveInvitation(uint32_t epoch, std::string_view name,
@@ -118,16 +117,10 @@ class CoordinatorFolder {
   CoordinatorFolder(std::filesystem::path path, Parts parts, FileLock lock, DiskCalls& disk)
       : path_(std::move(path)), parts_(std::move(parts)), lock_(std::move(lock)), disk_(&disk) {}
 
-  std::filesystem::path KeyPath(uint32_t epoch) const;
-  std::filesystem::path EpochFile(uint32_t epoch, std::string_view extension) const;
-  std::filesystem::path EnrolledPath(std::string_view name) const;
   // Terms and removals of an epoch that has begun are carried out; those of one that has not are
   // dropped.
   absl::Status FinishEpochs();
   absl::Status FinishEpoch(uint32_t epoch);
-  absl::Status RemoveNamed(const std::filesystem::path& list);
-  // Nothing when none of that name is enrolled.
-  absl::StatusOr<std::optional<agreement::EnrolmentRequest>> RequestOf(std::string_view name) const;
   absl::Status CheckUnused(const agreement::EnrolmentRequest& request) const;
 
   std::filesystem::path path_;

@@ -81,10 +81,6 @@ absl::Status MemberStateFolder::Save(std::string_view name, std::span<const uint
   return ReplaceFile(path_ / name, content, disk_, kOwnerOnly);
 }
 
-absl::StatusOr<base::Bytes> MemberStateFolder::Load(std::string_view name) const {
-  return ReadFile(path_ / name);
-}
-
 absl::Status MemberStateFolder::SaveCheckpoint(base::Bytes checkpoint) {
   return ReplaceFileKeeping(path_ / kStateCheckpoint, path_ / kEarlier, checkpoint, disk_,
                             kOwnerOnly);
@@ -92,8 +88,9 @@ absl::Status MemberStateFolder::SaveCheckpoint(base::Bytes checkpoint) {
 
 // A process that ended within SaveCheckpoint may have left the last one where the earlier one is.
 absl::StatusOr<base::Bytes> MemberStateFolder::LoadCheckpoint() const {
-  absl::StatusOr<base::Bytes> last = Load(kStateCheckpoint);
-  return last.status().code() == absl::StatusCode::kNotFound ? Load(kEarlier) : std::move(last);
+  absl::StatusOr<base::Bytes> last = ReadFile(path_ / kStateCheckpoint);
+  return last.status().code() == absl::StatusCode::kNotFound ? ReadFile(path_ / kEarlier)
+                                                             : std::move(last);
 }
 
 absl::StatusOr<bool> MemberStateFolder::HasCheckpoint() const {
@@ -106,7 +103,7 @@ absl::StatusOr<bool> MemberStateFolder::HasCheckpoint() const {
 absl::StatusOr<base::Bytes> MemberStateFolder::LoadEarlierCheckpoint() const {
   TACET_ASSIGN_OR_RETURN(const bool has_last, HasCheckpoint());
   if (!has_last) return base::NotFound("{} holds one checkpoint only", path_.string());
-  return Load(kEarlier);
+  return ReadFile(path_ / kEarlier);
 }
 
 absl::Status MemberStateFolder::ForgetEarlierCheckpoint() {
@@ -132,14 +129,16 @@ absl::Status MemberStateFolder::SaveMemory(std::span<const uint8_t> memory) {
   return Save(kMemory, memory);
 }
 
-absl::StatusOr<base::Bytes> MemberStateFolder::LoadMemory() const { return Load(kMemory); }
+absl::StatusOr<base::Bytes> MemberStateFolder::LoadMemory() const {
+  return ReadFile(path_ / kMemory);
+}
 
 absl::Status MemberStateFolder::SaveOpeningVote(std::span<const uint8_t> vote) {
   return Save(kOpeningVote, vote);
 }
 
 absl::StatusOr<base::Bytes> MemberStateFolder::LoadOpeningVote() const {
-  return Load(kOpeningVote);
+  return ReadFile(path_ / kOpeningVote);
 }
 
 absl::Status MemberStateFolder::SaveEntry(const secagg::Attempt& attempt, std::string_view kind,
@@ -156,7 +155,7 @@ absl::Status MemberStateFolder::SaveEntry(const secagg::Attempt& attempt, std::s
 
 absl::StatusOr<base::Bytes> MemberStateFolder::LoadEntry(const secagg::Attempt& attempt,
                                                          std::string_view kind) const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, Load(EntryName(attempt, kind)));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(path_ / EntryName(attempt, kind)));
   return ReadEntry(bytes, attempt);
 }
 

@@ -51,7 +51,6 @@ class MemberStateFolder final : public member::MemberState {
   // Whether SaveCheckpoint came to its end, or was never called.
   absl::StatusOr<bool> HasCheckpoint() const;
   absl::Status Save(std::string_view name, std::span<const uint8_t> content);
-  absl::StatusOr<base::Bytes> Load(std::string_view name) const;
   // Of one attempt: what was said, with the attempt that it was said about.
   absl::Status SaveEntry(const secagg::Attempt& attempt, std::string_view kind,
                          std::span<const uint8_t> message);

@@ -82,6 +82,28 @@ absl::StatusOr<AttemptRecord> RecordOf(const Execution& row) {
 uint64_t CodeOf(ItemKind kind) { return static_cast<uint8_t>(kind); }
 uint64_t CodeOf(protocol::AttemptPhase phase) { return static_cast<uint8_t>(phase); }
 
+// Makes the tables in an empty file.
+absl::Status CheckSchema(Database& database, const std::filesystem::path& path) {
+  TACET_ASSIGN_OR_RETURN(const uint64_t application, database.Number("PRAGMA application_id"));
+  TACET_ASSIGN_OR_RETURN(const uint64_t version, database.Number("PRAGMA user_version"));
+  TACET_ASSIGN_OR_RETURN(const uint64_t objects,
+                         database.Number("SELECT count(*) FROM sqlite_schema"));
+  if (application == 0 && version == 0 && objects == 0) {
+    return database.Transact([&] {
+      return database.Run(fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                      kSchema, kApplication, kSchemaVersion));
+    });
+  }
+  if (application != kApplication) {
+    return base::FailedPrecondition("{} is a database of another program", path.string());
+  }
+  if (version != kSchemaVersion) {
+    return base::FailedPrecondition("{} has schema version {}, this program reads and writes {}",
+                                    path.string(), version, kSchemaVersion);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string_view SqliteStore::TextOf(Query query) {
@@ -130,40 +152,18 @@ std::string_view SqliteStore::TextOf(Query query) {
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::filesystem::path& path,
                                                                const SqliteStoreOptions& options) {
   TACET_ASSIGN_OR_RETURN(Database database, Database::Open(path));
+  TACET_RETURN_IF_ERROR(CheckSchema(database, path));
+  if (options.most_bytes > 0) {
+    TACET_ASSIGN_OR_RETURN(const uint64_t page, database.Number("PRAGMA page_size"));
+    TACET_RETURN_IF_ERROR(
+        database.Run(fmt::format("PRAGMA max_page_count = {}", options.most_bytes / page + 1)));
+  }
   std::unique_ptr<SqliteStore> store(new SqliteStore(std::move(database)));
   const base::MutexLock lock(store->mutex_);
-  TACET_RETURN_IF_ERROR(store->CheckSchema(path));
-  if (options.most_bytes > 0) {
-    TACET_ASSIGN_OR_RETURN(const uint64_t page, store->database_.Number("PRAGMA page_size"));
-    TACET_RETURN_IF_ERROR(store->database_.Run(
-        fmt::format("PRAGMA max_page_count = {}", options.most_bytes / page + 1)));
-  }
   // The process before may have been killed between forgetting something and cleaning.
   TACET_RETURN_IF_ERROR(store->Clean());
   TACET_RETURN_IF_ERROR(store->Prepare());
   return store;
-}
-
-absl::Status SqliteStore::CheckSchema(const std::filesystem::path& path) {
-  TACET_ASSIGN_OR_RETURN(const uint64_t application, database_.Number("PRAGMA application_id"));
-  TACET_ASSIGN_OR_RETURN(const uint64_t version, database_.Number("PRAGMA user_version"));
-  TACET_ASSIGN_OR_RETURN(const uint64_t objects,
-                         database_.Number("SELECT count(*) FROM sqlite_schema"));
-  if (application == 0 && version == 0 && objects == 0) {
-    return database_.Transact([&] {
-      mutex_.AssertHeld();
-      return database_.Run(fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = {}",
-                                       kSchema, kApplication, kSchemaVersion));
-    });
-  }
-  if (application != kApplication) {
-    return base::FailedPrecondition("{} is a database of another program", path.string());
-  }
-  if (version != kSchemaVersion) {
-    return base::FailedPrecondition("{} has schema version {}, this program reads and writes {}",
-                                    path.string(), version, kSchemaVersion);
-  }
-  return absl::OkStatus();
 }
 
 absl::Status SqliteStore::Prepare() {
@@ -225,10 +225,6 @@ absl::StatusOr<std::optional<AttemptRecord>> SqliteStore::Last() const {
   return RecordOf(rows);
 }
 
-absl::StatusOr<bool> SqliteStore::HasBegun(const AttemptNumber& number) const {
-  return Of(kHasAttempt).With(number.epoch, number.round, number.attempt).Next();
-}
-
 absl::Status SqliteStore::Set(const AttemptRecord& record) const {
   return Of(kSetAttempt)
       .Run(CodeOf(record.phase), record.begun, record.deadline, record.participants, record.failure,
@@ -239,7 +235,9 @@ absl::Status SqliteStore::Begin(const AttemptRecord& record, std::span<const uin
   return Change([&]() -> absl::Status {
     mutex_.AssertHeld();
     TACET_ASSIGN_OR_RETURN(const auto last, Last());
-    TACET_ASSIGN_OR_RETURN(const bool begun_before, HasBegun(record.attempt.number));
+    const AttemptNumber& number = record.attempt.number;
+    TACET_ASSIGN_OR_RETURN(const bool begun_before,
+                           Of(kHasAttempt).With(number.epoch, number.round, number.attempt).Next());
     TACET_RETURN_IF_ERROR(server::CheckBegin(record, last, begun_before));
     const secagg::Attempt& attempt = record.attempt;
     TACET_RETURN_IF_ERROR(Of(kAddAttempt)

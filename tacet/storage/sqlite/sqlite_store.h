@@ -77,15 +77,12 @@ class SqliteStore final : public server::ServerStore {
   absl::Status Forget(Act act) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // From here on under the lock.
-  absl::Status CheckSchema(const std::filesystem::path& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Prepare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const Statement& Of(Query query) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return statements_[query];
   }
   absl::Status Clean() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::optional<server::AttemptRecord>> Last() const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<bool> HasBegun(const secagg::AttemptNumber& number) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Set(const server::AttemptRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Put(const secagg::AttemptNumber& at, const server::Item& item) const

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
-#include "fmt/core.h"
 #include <sys/socket.h>
 
 #include "tacet/base/status.h"
@@ -23,8 +21,6 @@ constexpr size_t kWorkAtOnce = 256 << 10;
 constexpr size_t kStepBytes = 1 << 10;
 // Reads of a body before it is handed on: each may bring a byte.
 constexpr int kReadsAtOnce = 16;
-// A response's source is read in pieces of a TLS record.
-constexpr size_t kPieceBytes = 16 << 10;
 // How long, and for how many bytes, a connection that is over takes what was on its way.
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr size_t kLingerBytes = 4 << 20;
@@ -32,54 +28,6 @@ constexpr size_t kLingerBytes = 4 << 20;
 std::span<uint8_t> Scratch() {
   thread_local base::Bytes scratch(kScratchBytes);
   return scratch;
-}
-
-std::string_view ReasonOf(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 409:
-      return "Conflict";
-    case 411:
-      return "Length Required";
-    case 413:
-      return "Content Too Large";
-    case 416:
-      return "Range Not Satisfiable";
-    case 421:
-      return "Misdirected Request";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Other";
-  }
-}
-
-base::Bytes HeadOf(const Response& response, uint64_t length, bool keep_alive) {
-  std::string head =
-      fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", response.status,
-                  ReasonOf(response.status), response.content_type, length);
-  for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
-  head += keep_alive ? "\r\n" : "Connection: close\r\n\r\n";
-  return {head.begin(), head.end()};
 }
 
 Response RefusalOf(const absl::Status& status) {
@@ -91,92 +39,14 @@ Response RefusalOf(const absl::Status& status) {
   return response;
 }
 
-}  // namespace
-
-Connection::Connection(Owner& owner, std::shared_ptr<Waiter> waiter, std::string address)
-    : owner_(owner),
-      waiter_(std::move(waiter)),
-      peer_{.address = std::move(address), .certificate_name = std::nullopt} {
-  NoteActivity();
-}
-
-void Connection::Start() {
-  deadline_ = Clock::now() + owner_.limits().hello;
-  waiter_->Yield([self = shared_from_this()](Wake) {
-    // No memory for a stream before the other end has said something.
-    self->waiter_->Await(Direction::kRead, self->deadline_, [self](Wake wake) { self->Run(wake); });
-  });
-}
-
-void Connection::Look() { waiter_->Call(); }
-
-void Connection::Cut() {
-  cut_ = true;
-  waiter_->Call();
-}
-
-void Connection::NoteActivity() {
-  last_active_ = std::chrono::steady_clock::now().time_since_epoch().count();
-}
-
-// A byte of a body or a response has gone through.
-void Connection::NoteProgress() {
-  NoteActivity();
-  deadline_ = std::min(Clock::now() + owner_.limits().stall, transfer_end_);
-}
-
-void Connection::BeginTransfer(uint64_t bytes) {
-  const ConnectionLimits& limits = owner_.limits();
-  transfer_end_ =
-      Clock::now() + limits.transfer + std::chrono::seconds(bytes / limits.bytes_per_second);
-  NoteProgress();
-}
-
-void Connection::Enter(Phase phase) {
-  const Phase from = std::exchange(phase_, phase);
-  if (from != phase) owner_.OnPhase(*this, from, phase);
-}
-
-void Connection::End() {
-  exchange_.reset();
-  more_.reset();
-  if (stream_ != nullptr) stream_->Close();
-  owner_.OnEnded(*this, phase_);
-}
-
-void Connection::Run(Wake wake) {
-  if (cut_) return End();
-  Next next = Next::kGoOn;
-  if (wake == Wake::kLate) {
-    next = OnLate();
-  } else if (phase_ == Phase::kParked) {
-    next = wake == Wake::kReady ? OnParkedReadable() : Next::kGoOn;
-  }
-  for (worked_ = 0; next == Next::kGoOn && worked_ < kWorkAtOnce; worked_ += kStepBytes) {
-    next = Step();
-  }
-  const auto again = [self = shared_from_this()](Wake later) { self->Run(later); };
-  switch (next) {
-    case Next::kGoOn:
-      return waiter_->Yield(again);
-    case Next::kAwaitRead:
-      return waiter_->Await(Direction::kRead, deadline_, again);
-    case Next::kAwaitWrite:
-      return waiter_->Await(Direction::kWrite, deadline_, again);
-    case Next::kAwaitCall:
-      return waiter_->Await(Direction::kNone, deadline_, again);
-    case Next::kEnd:
-      return End();
-  }
-}
-
-Connection::Next Connection::NextOf(const IoResult& result) {
+// What follows a step that read or wrote; `worked` grows by its bytes.
+Next NextOf(const IoResult& result, size_t& worked) {
   switch (result.state) {
     case IoState::kDone:
-      worked_ += result.bytes;
+      worked += result.bytes;
       return Next::kGoOn;
     case IoState::kAgain:
-      worked_ = kWorkAtOnce;  // up to a buffer of small messages was worked on
+      worked = kWorkAtOnce;  // up to a buffer of small messages was worked on
       return Next::kGoOn;
     case IoState::kWantRead:
       return Next::kAwaitRead;
@@ -188,7 +58,82 @@ Connection::Next Connection::NextOf(const IoResult& result) {
   return Next::kEnd;
 }
 
-Connection::Next Connection::Step() {
+}  // namespace
+
+void TransferTimes::NoteActivity() { last_active_ = Clock::now().time_since_epoch().count(); }
+
+void TransferTimes::NoteProgress() {
+  NoteActivity();
+  deadline_ = std::min(Clock::now() + limits_.stall, transfer_end_);
+}
+
+void TransferTimes::BeginTransfer(uint64_t bytes) {
+  transfer_end_ =
+      Clock::now() + limits_.transfer + std::chrono::seconds(bytes / limits_.bytes_per_second);
+  NoteProgress();
+}
+
+Connection::Connection(Owner& owner, std::shared_ptr<Waiter> waiter, std::string address)
+    : owner_(owner),
+      waiter_(std::move(waiter)),
+      peer_{.address = std::move(address), .certificate_name = std::nullopt},
+      times_(owner.limits()) {}
+
+void Connection::Start() {
+  times_.Allow(owner_.limits().hello);
+  waiter_->Yield([self = shared_from_this()](Wake) {
+    // No memory for a stream before the other end has said something.
+    self->waiter_->Await(Direction::kRead, self->times_.deadline(),
+                         [self](Wake wake) { self->Run(wake); });
+  });
+}
+
+void Connection::Look() { waiter_->Call(); }
+
+void Connection::Cut() {
+  cut_ = true;
+  waiter_->Call();
+}
+
+void Connection::Enter(Phase phase) {
+  const Phase from = std::exchange(phase_, phase);
+  if (from != phase) owner_.OnPhase(*this, from, phase);
+}
+
+void Connection::End() {
+  exchange_.reset();
+  response_.Drop();
+  if (stream_ != nullptr) stream_->Close();
+  owner_.OnEnded(*this, phase_);
+}
+
+void Connection::Run(Wake wake) {
+  if (cut_) return End();
+  Next next = Next::kGoOn;
+  if (wake == Wake::kLate) {
+    next = phase_ == Phase::kParked ? Respond(exchange_->GiveUp()) : Next::kEnd;
+  } else if (phase_ == Phase::kParked) {
+    next = wake == Wake::kReady ? OnParkedReadable() : Next::kGoOn;
+  }
+  for (worked_ = 0; next == Next::kGoOn && worked_ < kWorkAtOnce; worked_ += kStepBytes) {
+    next = Step();
+  }
+  const auto again = [self = shared_from_this()](Wake later) { self->Run(later); };
+  switch (next) {
+    case Next::kGoOn:
+      return waiter_->Yield(again);
+    case Next::kAwaitRead:
+      return waiter_->Await(Direction::kRead, times_.deadline(), again);
+    case Next::kAwaitWrite:
+      return waiter_->Await(Direction::kWrite, times_.deadline(), again);
+    case Next::kAwaitCall:
+      return waiter_->Await(Direction::kNone, times_.deadline(), again);
+    case Next::kEnd:
+      return End();
+  }
+}
+
+Next Connection::Step() {
   switch (phase_) {
     case Phase::kHandshake:
       return Shake();
@@ -201,8 +146,8 @@ Connection::Next Connection::Step() {
           owner_.draining() ? exchange_->GiveUp() : exchange_->Look();
       if (response.has_value()) return Respond(*std::move(response));
       // As long as the other end may send more, that it went shows by reading.
-      return received_.size() < owner_.limits().max_head_bytes ? Next::kAwaitRead
-                                                               : Next::kAwaitCall;
+      return request_.received.size() < owner_.limits().max_head_bytes ? Next::kAwaitRead
+                                                                       : Next::kAwaitCall;
     }
     case Phase::kResponse:
       return WriteResponse();
@@ -212,84 +157,85 @@ Connection::Next Connection::Step() {
   return Next::kEnd;
 }
 
-Connection::Next Connection::OnLate() {
-  return phase_ == Phase::kParked ? Respond(exchange_->GiveUp()) : Next::kEnd;
-}
-
-Connection::Next Connection::Shake() {
+Next Connection::Shake() {
   if (owner_.draining()) return Next::kEnd;
   if (stream_ == nullptr) stream_ = owner_.NewStream(waiter_->descriptor());
   const IoResult result = stream_->Handshake();
   if (result.state == IoState::kEnded) return BeginLingering();  // so that its alert arrives
-  if (result.state != IoState::kDone) return NextOf(result);
+  if (result.state != IoState::kDone) return NextOf(result, worked_);
   peer_.certificate_name = stream_->certificate_name();
-  NoteActivity();
+  times_.NoteActivity();
   if (peer_.certificate_name.has_value()) owner_.OnAuthenticated(*this, *peer_.certificate_name);
   return BeginHead();
 }
 
-Connection::Next Connection::BeginHead() {
+Next Connection::BeginHead() {
   Enter(Phase::kHead);
-  parser_.emplace(owner_.limits().max_head_bytes);
-  looked_at_ = 0;
-  deadline_ = Clock::now() + (received_.empty() ? owner_.limits().idle : owner_.limits().head);
+  request_.parser.emplace(owner_.limits().max_head_bytes);
+  request_.looked_at = 0;
+  times_.Allow(request_.received.empty() ? owner_.limits().idle : owner_.limits().head);
   return Next::kGoOn;
 }
 
-Connection::Next Connection::ReadHead() {
-  if (looked_at_ < received_.size()) {
-    looked_at_ = received_.size();
-    absl::StatusOr<std::optional<RequestHead>> head = parser_->Parse(received_);
+Next Connection::ReadHead() {
+  if (request_.looked_at < request_.received.size()) {
+    request_.looked_at = request_.received.size();
+    absl::StatusOr<std::optional<RequestHead>> head = request_.parser->Parse(request_.received);
     if (!head.ok()) {
-      keep_alive_ = false;
-      wants_body_ = true;
+      request_.keep_alive = false;
+      request_.wants_body = true;
       return Respond(RefusalOf(head.status()));
     }
     if (head->has_value()) return BeginExchange(**std::move(head));
   }
-  if (owner_.draining() && received_.empty()) return Next::kEnd;
-  const size_t room = owner_.limits().max_head_bytes - received_.size();
+  if (owner_.draining() && request_.received.empty()) return Next::kEnd;
+  const size_t room = owner_.limits().max_head_bytes - request_.received.size();
   const std::span<uint8_t> scratch = Scratch().first(std::min(room, kScratchBytes));
   const IoResult result = stream_->Read(scratch);
-  if (result.state != IoState::kDone) return NextOf(result);
-  NoteActivity();
-  if (received_.empty()) deadline_ = Clock::now() + owner_.limits().head;
-  received_.insert(received_.end(), scratch.begin(),
-                   scratch.begin() + static_cast<ptrdiff_t>(result.bytes));
-  return NextOf(result);
+  if (result.state != IoState::kDone) return NextOf(result, worked_);
+  times_.NoteActivity();
+  if (request_.received.empty()) times_.Allow(owner_.limits().head);
+  request_.received.insert(request_.received.end(), scratch.begin(),
+                           scratch.begin() + static_cast<ptrdiff_t>(result.bytes));
+  return NextOf(result, worked_);
 }
 
-Connection::Next Connection::BeginExchange(RequestHead head) {
-  received_.erase(received_.begin(), received_.begin() + static_cast<ptrdiff_t>(head.bytes));
-  if (received_.empty()) received_ = {};  // an idle connection keeps no buffer
-  parser_.reset();
-  body_left_ = head.content_length;
-  wants_body_ = head.method != "HEAD";
-  keep_alive_ = owner_.limits().keep_alive && head.keep_alive;
+Next Connection::BeginExchange(RequestHead head) {
+  request_.received.erase(request_.received.begin(),
+                          request_.received.begin() + static_cast<ptrdiff_t>(head.bytes));
+  if (request_.received.empty()) request_.received = {};  // an idle connection keeps no buffer
+  request_.parser.reset();
+  request_.body_left = head.content_length;
+  request_.wants_body = head.method != "HEAD";
+  request_.keep_alive = owner_.limits().keep_alive && head.keep_alive;
   auto begun = owner_.service().Begin(head, peer_);
   if (auto* const response = std::get_if<Response>(&begun)) return Respond(std::move(*response));
   exchange_ = std::get<std::unique_ptr<Exchange>>(std::move(begun));
   Enter(Phase::kBody);
-  BeginTransfer(body_left_);
-  if (!head.expects_continue || body_left_ == 0 || !received_.empty()) return Next::kGoOn;
-  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-  out_.assign(kContinue.begin(), kContinue.end());
-  out_at_ = 0;
-  is_interim_ = true;
+  times_.BeginTransfer(request_.body_left);
+  if (!head.expects_continue || request_.body_left == 0 || !request_.received.empty())
+    return Next::kGoOn;
+  response_.SetInterim();
   Enter(Phase::kResponse);
   return Next::kGoOn;
 }
 
-Connection::Next Connection::ReadBody() {
-  if (body_left_ == 0) return FinishBody();
-  if (!received_.empty()) {
-    const base::Bytes first = std::move(received_);
-    const size_t size = static_cast<size_t>(std::min<uint64_t>(first.size(), body_left_));
-    received_.assign(first.begin() + static_cast<ptrdiff_t>(size), first.end());
+Next Connection::ReadBody() {
+  if (request_.body_left == 0) {
+    std::optional<Response> response = exchange_->Finish();
+    if (response.has_value()) return Respond(*std::move(response));
+    Enter(Phase::kParked);
+    times_.Allow(owner_.limits().long_poll);
+    return Next::kGoOn;  // looks once: there may be a response since
+  }
+  if (!request_.received.empty()) {
+    const base::Bytes first = std::move(request_.received);
+    const size_t size = static_cast<size_t>(std::min<uint64_t>(first.size(), request_.body_left));
+    request_.received.assign(first.begin() + static_cast<ptrdiff_t>(size), first.end());
     return Receive(std::span(first).first(size));
   }
   const std::span<uint8_t> scratch =
-      Scratch().first(static_cast<size_t>(std::min<uint64_t>(body_left_, kScratchBytes)));
+      Scratch().first(static_cast<size_t>(std::min<uint64_t>(request_.body_left, kScratchBytes)));
   size_t size = 0;
   IoResult result{.state = IoState::kDone};
   for (int reads = 0; reads < kReadsAtOnce && size < scratch.size(); ++reads) {
@@ -298,108 +244,70 @@ Connection::Next Connection::ReadBody() {
     size += result.bytes;
     worked_ += kStepBytes;
   }
-  if (size == 0) return NextOf(result);
+  if (size == 0) return NextOf(result, worked_);
   worked_ += size;
   // A read that ended otherwise is repeated by the next step.
   return Receive(scratch.first(size));
 }
 
-Connection::Next Connection::Receive(std::span<const uint8_t> bytes) {
-  NoteProgress();
-  body_left_ -= bytes.size();
+Next Connection::Receive(std::span<const uint8_t> bytes) {
+  times_.NoteProgress();
+  request_.body_left -= bytes.size();
   std::optional<Response> response = exchange_->Receive(bytes);
   return response.has_value() ? Respond(*std::move(response)) : Next::kGoOn;
 }
 
-Connection::Next Connection::FinishBody() {
-  std::optional<Response> response = exchange_->Finish();
-  if (response.has_value()) return Respond(*std::move(response));
-  Enter(Phase::kParked);
-  deadline_ = Clock::now() + owner_.limits().long_poll;
-  return Next::kGoOn;  // looks once: there may be a response since
-}
-
-Connection::Next Connection::OnParkedReadable() {
-  const size_t room = owner_.limits().max_head_bytes - received_.size();
+Next Connection::OnParkedReadable() {
+  const size_t room = owner_.limits().max_head_bytes - request_.received.size();
   const std::span<uint8_t> scratch = Scratch().first(std::min(room, kScratchBytes));
   const IoResult result = stream_->Read(scratch);
-  received_.insert(received_.end(), scratch.begin(),
-                   scratch.begin() + static_cast<ptrdiff_t>(result.bytes));
+  request_.received.insert(request_.received.end(), scratch.begin(),
+                           scratch.begin() + static_cast<ptrdiff_t>(result.bytes));
   return result.state == IoState::kEnded ? Next::kEnd : Next::kGoOn;
 }
 
-Connection::Next Connection::Respond(Response response) {
+Next Connection::Respond(Response response) {
   exchange_.reset();
-  if (body_left_ > 0 || owner_.draining()) keep_alive_ = false;
-  more_ = std::move(response.more);
-  more_left_ = more_ == nullptr ? 0 : more_->size();
-  const uint64_t length = response.body.size() + more_left_;
-  out_ = HeadOf(response, length, keep_alive_);
-  out_at_ = 0;
-  then_ = {};
-  if (!wants_body_) {
-    more_.reset();
-    more_left_ = 0;
-  } else if (response.body.size() <= kPieceBytes) {
-    out_.insert(out_.end(), response.body.begin(), response.body.end());
-  } else {
-    then_ = std::move(response.body);
-  }
-  is_interim_ = false;
+  if (request_.body_left > 0 || owner_.draining()) request_.keep_alive = false;
+  const uint64_t length =
+      response_.Set(std::move(response), request_.keep_alive, request_.wants_body);
   Enter(Phase::kResponse);
-  BeginTransfer(length);
+  times_.BeginTransfer(length);
   return Next::kGoOn;
 }
 
-Connection::Next Connection::WriteResponse() {
-  if (out_at_ < out_.size()) {
-    const IoResult result = stream_->Write(std::span(out_).subspan(out_at_));
-    if (result.state == IoState::kDone) {
-      out_at_ += result.bytes;
-      NoteProgress();
-    }
-    return NextOf(result);
-  }
-  out_at_ = 0;
-  if (!then_.empty()) {
-    out_ = std::exchange(then_, {});
-    return Next::kGoOn;
-  }
-  if (more_left_ > 0) {
-    out_.resize(static_cast<size_t>(std::min<uint64_t>(more_left_, kPieceBytes)));
-    more_left_ -= out_.size();
-    return more_->Read(out_).ok() ? Next::kGoOn : Next::kEnd;
-  }
-  out_ = {};
-  more_.reset();
-  return AfterResponse();
+Next Connection::WriteResponse() {
+  const std::optional<IoResult> result = response_.WriteTo(*stream_);
+  if (!result.has_value()) return AfterResponse();
+  if (result->state == IoState::kDone) times_.NoteProgress();
+  return NextOf(*result, worked_);
 }
 
-Connection::Next Connection::AfterResponse() {
-  if (std::exchange(is_interim_, false)) {
+Next Connection::AfterResponse() {
+  if (response_.TakeInterim()) {
     Enter(Phase::kBody);
-    BeginTransfer(body_left_);
+    times_.BeginTransfer(request_.body_left);
     return Next::kGoOn;
   }
-  if (keep_alive_) return BeginHead();
-  return body_left_ == 0 && received_.empty() ? Next::kEnd : BeginLingering();
+  if (request_.keep_alive) return BeginHead();
+  return request_.body_left == 0 && request_.received.empty() ? Next::kEnd : BeginLingering();
 }
 
 // To close at once would make the system throw away what was said, because bytes are on their way.
-Connection::Next Connection::BeginLingering() {
+Next Connection::BeginLingering() {
   Enter(Phase::kLingering);
   stream_->Close();
   stream_.reset();
   ::shutdown(waiter_->descriptor(), SHUT_WR);
-  deadline_ = Clock::now() + kLinger;
-  body_left_ = kLingerBytes;
+  times_.Allow(kLinger);
+  request_.body_left = kLingerBytes;
   return Next::kGoOn;
 }
 
-Connection::Next Connection::Linger() {
+Next Connection::Linger() {
   const IoResult result = Discard(waiter_->descriptor(), kScratchBytes);
-  body_left_ -= std::min<uint64_t>(body_left_, result.bytes);
-  return body_left_ == 0 ? Next::kEnd : NextOf(result);
+  request_.body_left -= std::min<uint64_t>(request_.body_left, result.bytes);
+  return request_.body_left == 0 ? Next::kEnd : NextOf(result, worked_);
 }
 
 }  // namespace tacet::transport::http

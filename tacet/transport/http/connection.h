@@ -14,6 +14,7 @@
 #include "tacet/transport/http/byte_stream.h"
 #include "tacet/transport/http/event_loop.h"
 #include "tacet/transport/http/exchange.h"
+#include "tacet/transport/http/outgoing_response.h"
 #include "tacet/transport/http/request_parser.h"
 
 namespace tacet::transport::http {
@@ -45,6 +46,34 @@ enum class Phase : uint8_t {
   kLingering,  // nothing more is said; what still comes is thrown away
 };
 
+// Until when a connection has to have got further.
+class TransferTimes {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `limits` must outlive it.
+  explicit TransferTimes(const ConnectionLimits& limits) : limits_(limits) { NoteActivity(); }
+
+  Clock::time_point deadline() const { return deadline_; }
+  // When the other end sent or took something last. Thread-safe.
+  int64_t last_active() const { return last_active_; }
+
+  void Allow(std::chrono::milliseconds most) { deadline_ = Clock::now() + most; }
+  void NoteActivity();
+  // A byte of a body or a response has gone through.
+  void NoteProgress();
+  void BeginTransfer(uint64_t bytes);
+
+ private:
+  const ConnectionLimits& limits_;
+  std::atomic<int64_t> last_active_ = 0;
+  Clock::time_point deadline_;
+  Clock::time_point transfer_end_;
+};
+
+// Continuation of a step.
+enum class Next : uint8_t { kGoOn, kAwaitRead, kAwaitWrite, kAwaitCall, kEnd };
+
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   // The server, as a connection sees it. Thread-safe; outlives all connections.
@@ -74,30 +103,20 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   const std::string& address() const { return peer_.address; }
   // When the other end sent or took something last, on the steady clock. Thread-safe.
-  int64_t last_active() const { return last_active_; }
+  int64_t last_active() const { return times_.last_active(); }
 
  private:
-  using Clock = Waiter::Clock;
-  // Continuation of a step.
-  enum class Next : uint8_t { kGoOn, kAwaitRead, kAwaitWrite, kAwaitCall, kEnd };
-
   void Run(Wake wake);
   void End();
   void Enter(Phase phase);
-  Next NextOf(const IoResult& result);
-  void NoteActivity();
-  void NoteProgress();
-  void BeginTransfer(uint64_t bytes);
 
   Next Step();
-  Next OnLate();
   Next Shake();
   Next BeginHead();
   Next ReadHead();
   Next BeginExchange(RequestHead head);
   Next ReadBody();
   Next Receive(std::span<const uint8_t> bytes);
-  Next FinishBody();
   Next OnParkedReadable();
   Next Respond(Response response);
   Next WriteResponse();
@@ -105,34 +124,27 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Next BeginLingering();
   Next Linger();
 
+  struct IncomingRequest {
+    std::optional<RequestParser> parser;
+    base::Bytes received;     // and not yet used
+    size_t looked_at = 0;     // of it, by the parser
+    bool wants_body = false;  // of its response, as all but HEAD
+    bool keep_alive = false;
+    uint64_t body_left = 0;
+  };
+
   // All of it is used in callbacks of the waiter only, unless it says otherwise.
   Owner& owner_;
   const std::shared_ptr<Waiter> waiter_;
   std::unique_ptr<ByteStream> stream_;  // once the first byte has come
   Peer peer_;
   std::atomic<bool> cut_ = false;
-  std::atomic<int64_t> last_active_;
+  TransferTimes times_;
   Phase phase_ = Phase::kHandshake;
-  Clock::time_point deadline_;
   size_t worked_ = 0;  // bytes, in this callback
-
-  // Of the request.
-  std::optional<RequestParser> parser_;
-  base::Bytes received_;     // and not yet used
-  size_t looked_at_ = 0;     // of it, by the parser
-  bool wants_body_ = false;  // of its response, as all but HEAD
-  bool keep_alive_ = false;
-  uint64_t body_left_ = 0;
+  IncomingRequest request_;
   std::unique_ptr<Exchange> exchange_;
-
-  // Of the response.
-  base::Bytes out_;
-  size_t out_at_ = 0;
-  base::Bytes then_;  // what follows `out_`, and `more_` that
-  std::unique_ptr<BodySource> more_;
-  uint64_t more_left_ = 0;
-  bool is_interim_ = false;  // "100 Continue": the body follows
-  Clock::time_point transfer_end_;
+  OutgoingResponse response_;
 };
 
 }  // namespace tacet::transport::http

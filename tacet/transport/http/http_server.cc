@@ -5,8 +5,6 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include "tacet/base/status.h"
 #include "tacet/transport/http/event_loop.h"
 #include "tacet/transport/http/listening_sockets.h"
+#include "tacet/transport/http/open_connections.h"
 
 namespace tacet::transport::http {
 namespace {
@@ -55,7 +54,7 @@ class HttpServer::Impl final : public Connection::Owner {
       : limits_(spec.limits),
         tls_(tls),
         service_(service),
-        places_(Bounded(spec.places)),
+        connections_(Bounded(spec.places)),
         loop_(Threads(spec.threads)) {}
   ~Impl() override { Drain(std::chrono::milliseconds(0)); }
 
@@ -77,39 +76,22 @@ class HttpServer::Impl final : public Connection::Owner {
 
   const base::HostPort& listen() const { return listen_; }
 
-  void Look() {
-    const base::MutexLock lock(mutex_);
-    for (Connection* const connection : parked_) connection->Look();
-  }
+  void Look() { connections_.LookAtParked(); }
+  HttpServerLoad Load() const { return connections_.Load(); }
 
   void Drain(std::chrono::milliseconds most) {
     std::call_once(drained_, [&] {
       draining_ = true;
       const auto end = Clock::now() + most;
-      std::vector<std::shared_ptr<Connection>> connections;
       {
         base::MutexLock lock(mutex_);
         for (const std::shared_ptr<Waiter>& listener : listeners_) listener->Call();
         while (accepting_ > 0) changed_.Wait(mutex_);
         listeners_.clear();
-        connections = All();
       }
-      for (const auto& connection : connections) connection->Look();
-      connections.clear();
-      base::MutexLock lock(mutex_);
-      while (!connections_.empty() && Clock::now() < end) changed_.WaitUntil(mutex_, end);
-      for (const auto& connection : All()) connection->Cut();
-      while (!connections_.empty()) changed_.Wait(mutex_);
+      connections_.LookAtAll();
+      connections_.Empty(end);
     });
-  }
-
-  HttpServerLoad Load() const {
-    const base::MutexLock lock(mutex_);
-    HttpServerLoad load = load_;
-    load.connections = connections_.size();
-    load.strangers = places_.strangers();
-    load.parked = parked_.size();
-    return load;
   }
 
   // Of the connections.
@@ -119,38 +101,15 @@ class HttpServer::Impl final : public Connection::Owner {
   std::unique_ptr<ByteStream> NewStream(int socket) override {
     return tls_ == nullptr ? NewPlainStream(socket) : tls_->NewStream(socket);
   }
-
   void OnAuthenticated(Connection& connection, const std::string& name) override {
-    const base::MutexLock lock(mutex_);
-    Cut(places_.ShowCertificate(IdOf(connection), name, [this](Places::Id id) {
-      mutex_.AssertHeld();
-      return connections_.at(id)->last_active();
-    }));
+    connections_.ShowCertificate(connection, name);
   }
-
   void OnPhase(Connection& connection, Phase from, Phase to) override {
-    const base::MutexLock lock(mutex_);
-    Leave(connection, from);
-    if (from == Phase::kHandshake && to == Phase::kLingering) ++load_.failed_handshakes;
-    if (to == Phase::kParked) parked_.insert(&connection);
-    if (Works(to)) ++load_.working;
+    connections_.ChangePhase(connection, from, to);
   }
-
-  void OnEnded(Connection& connection, Phase in) override {
-    const base::MutexLock lock(mutex_);
-    Leave(connection, in);
-    if (in == Phase::kHandshake) ++load_.failed_handshakes;
-    places_.Leave(IdOf(connection));
-    connections_.erase(IdOf(connection));
-    changed_.SignalAll();
-  }
+  void OnEnded(Connection& connection, Phase in) override { connections_.Leave(connection, in); }
 
  private:
-  // Unique as long as the connection exists.
-  static Places::Id IdOf(const Connection& connection) {
-    return reinterpret_cast<uintptr_t>(&connection);
-  }
-
   void AcceptFrom(const std::shared_ptr<Waiter>& listener) {
     auto again = Clock::time_point::max();
     for (int i = 0; i < kAcceptAtOnce && !draining_; ++i) {
@@ -175,35 +134,7 @@ class HttpServer::Impl final : public Connection::Owner {
     if (!waiter.ok()) return;  // the socket is closed
     const auto connection =
         std::make_shared<Connection>(*this, *std::move(waiter), std::move(accepted.address));
-    {
-      const base::MutexLock lock(mutex_);
-      const Places::Verdict verdict = places_.Enter(IdOf(*connection), connection->address());
-      if (!verdict.admitted) {
-        ++load_.replaced;
-        return;
-      }
-      Cut(verdict.replaced);
-      connections_.emplace(IdOf(*connection), connection);
-    }
-    connection->Start();
-  }
-
-  void Cut(std::optional<Places::Id> replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!replaced.has_value()) return;
-    ++load_.replaced;
-    connections_.at(*replaced)->Cut();
-  }
-
-  static bool Works(Phase phase) { return phase == Phase::kBody || phase == Phase::kResponse; }
-  void Leave(Connection& connection, Phase phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (phase == Phase::kParked) parked_.erase(&connection);
-    if (Works(phase)) --load_.working;
-  }
-
-  std::vector<std::shared_ptr<Connection>> All() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::vector<std::shared_ptr<Connection>> all;
-    for (const auto& [id, connection] : connections_) all.push_back(connection);
-    return all;
+    if (connections_.Enter(connection)) connection->Start();
   }
 
   const ConnectionLimits limits_;
@@ -212,15 +143,12 @@ class HttpServer::Impl final : public Connection::Owner {
   base::HostPort listen_;
   std::atomic<bool> draining_ = false;
   std::once_flag drained_;
+  OpenConnections connections_;
 
-  mutable base::Mutex mutex_;
+  base::Mutex mutex_;
   base::CondVar changed_;
-  Places places_ ABSL_GUARDED_BY(mutex_);
-  std::unordered_map<Places::Id, std::shared_ptr<Connection>> connections_ ABSL_GUARDED_BY(mutex_);
-  std::unordered_set<Connection*> parked_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Waiter>> listeners_ ABSL_GUARDED_BY(mutex_);
   size_t accepting_ ABSL_GUARDED_BY(mutex_) = 0;  // listeners in use
-  HttpServerLoad load_ ABSL_GUARDED_BY(mutex_);
 
   EventLoop loop_;  // its threads end first
 };
