@@ -77,9 +77,9 @@ void MemberTimes::TakesState(uint32_t next_round) {
   while (next_round_ < next_round) meter_.Applied(next_round_++);
 }
 
-absl::Status SyntheticUpdates::Update(const secagg::Attempt& attempt, std::span<const float>,
-                                      std::span<float> update) {
-  times_.Trains(attempt.number.round);
+absl::Status SyntheticUpdates::Update(const trainer::AttemptContext& context,
+                                      std::span<const float>, std::span<float> update) {
+  times_.Trains(context.round);
   std::ranges::fill(update, kUpdate);
   times_.BeginsSealing();
   return absl::OkStatus();

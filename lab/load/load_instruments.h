@@ -86,7 +86,7 @@ class SyntheticUpdates final : public trainer::UpdateSource {
  public:
   explicit SyntheticUpdates(MemberTimes& times) : times_(times) {}
 
-  absl::Status Update(const secagg::Attempt& attempt, std::span<const float> model,
+  absl::Status Update(const trainer::AttemptContext& context, std::span<const float> model,
                       std::span<float> update) override;
 
  private:

@@ -69,7 +69,7 @@ TEST_F(InstrumentsTest, UploadsAreSealedAndSent) {
   const secagg::Attempt attempt{.number = {.round = 0}};
   const std::vector<float> model(5);
   std::vector<float> update(5);
-  ASSERT_TRUE(updates.Update(attempt, model, update).ok());
+  ASSERT_TRUE(updates.Update({}, model, update).ok());
   for (const float value : update) EXPECT_NE(value, 0);
   ASSERT_TRUE(state.SaveUpload(attempt, base::Bytes(100, 1)).ok());
   std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "fmt/core.h"
+
 #include "tacet/agreement/pair_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/attempt_keys.h"
@@ -80,11 +82,17 @@ absl::StatusOr<Event> UploadActions::Do(const action::ChargeForSealing& action) 
 }
 
 absl::StatusOr<Event> UploadActions::Do(const action::Train& action) {
-  update_ = crypto::SecretVector<float>(parts_.manifest.manifest().spec().dimension);
+  const agreement::ManifestSpec& spec = parts_.manifest.manifest().spec();
+  update_ = crypto::SecretVector<float>(spec.dimension);
+  const trainer::AttemptContext context =
+      trainer::ContextOf(spec, action.attempt.number, parts_.updates.units(), parts_.entropy);
   const absl::Status trained =
-      parts_.updates.Update(action.attempt, model_.checkpoint().model, update_.Expose());
+      parts_.updates.Update(context, model_.checkpoint().model, update_.Expose());
   if (trained.ok()) return event::Trained{};
   if (trained.code() == absl::StatusCode::kCancelled) return trained;
+  if (training_failure_.ok()) {
+    training_failure_ = base::Annotate(trained, fmt::format("round {}", context.round));
+  }
   return event::Trained{base::Message(trained)};
 }
 

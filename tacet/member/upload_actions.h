@@ -31,6 +31,8 @@ class UploadActions {
   absl::StatusOr<Event> Do(const UploadAction& action);
   // The upload that was found, or sealed and saved, in this step; empty when there is none.
   const base::Bytes& upload() const { return upload_; }
+  // The first error of training but Cancelled, after which zeros were sealed; OK without one.
+  const absl::Status& training_failure() const { return training_failure_; }
   // Frees what is kept of a step.
   void Forget();
 
@@ -50,6 +52,7 @@ class UploadActions {
   const ledger::AttemptCost cost_;  // finding its worst observer takes milliseconds
   crypto::SecretBytes pair_keys_;   // with all seats; empty until something is sealed
   crypto::SecretVector<float> update_;
+  absl::Status training_failure_;
   base::Bytes upload_;
 };
 

@@ -55,7 +55,9 @@ absl::Status CohortTrainer::TrainSeat(const CohortShare& share, const secagg::At
     const std::unique_ptr<crypto::Entropy> entropy =
         terms_.entropy(fmt::format("units/{}/{}/{}/{}", attempt.number.epoch, attempt.number.round,
                                    attempt.number.attempt, client));
-    return trainer::SumDrawnUnits(spec, terms_.learner, client, *entropy, trainer, model, update);
+    const trainer::AttemptContext context =
+        trainer::ContextOf(spec, attempt.number, terms_.learner.units(client), *entropy);
+    return trainer::Train(trainer, client, context, model, update);
   }
   TACET_RETURN_IF_ERROR(trainer.Train(model, attempt.number.round, client, update));
   if (terms_.weigh_by_samples && share.mean_samples > 0) {

@@ -186,8 +186,8 @@ absl::StatusOr<std::unique_ptr<ExternalTraining>> ExternalTraining::Create(
   return std::unique_ptr<ExternalTraining>(new ExternalTraining(std::move(spec)));
 }
 
-absl::Status ExternalTraining::Update(const secagg::Attempt& attempt, std::span<const float> model,
-                                      std::span<float> update) {
+absl::Status ExternalTraining::Update(const trainer::AttemptContext& context,
+                                      std::span<const float> model, std::span<float> update) {
   std::error_code error;
   fs::create_directories(spec_.folder, error);
   if (!error) fs::permissions(spec_.folder, fs::perms::owner_all, error);
@@ -196,7 +196,7 @@ absl::Status ExternalTraining::Update(const secagg::Attempt& attempt, std::span<
   }
   const Exchange exchange(ModelFile(), ResultFile());
   TACET_RETURN_IF_ERROR(WriteModel(ModelFile(), model));
-  TACET_RETURN_IF_ERROR(Run(attempt.number.round));
+  TACET_RETURN_IF_ERROR(Run(context.round));
   TACET_ASSIGN_OR_RETURN(const std::vector<float> trained, ReadResult(ResultFile(), model.size()));
   for (size_t i = 0; i < update.size(); ++i) update[i] = trained[i] - model[i];
   return absl::OkStatus();

@@ -41,7 +41,7 @@ class ExternalTraining final : public trainer::UpdateSource {
   // Cancelled when it was stopped; DeadlineExceeded when it took too long; FailedPrecondition when
   // the program could not be run or ended with an error; DataLoss when what it left is not d finite
   // parameters.
-  absl::Status Update(const secagg::Attempt& attempt, std::span<const float> model,
+  absl::Status Update(const trainer::AttemptContext& context, std::span<const float> model,
                       std::span<float> update) override;
 
  private:

@@ -12,7 +12,6 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
-#include "tacet/site/kept_failure.h"
 
 namespace tacet::site {
 namespace {
@@ -51,7 +50,7 @@ class ExternalTrainingTest : public ::testing::Test {
                                                         .stop = std::move(stop)});
     EXPECT_TRUE(training.ok()) << training.status();
     update_.assign(model_.size(), 99);
-    return (*training)->Update({.number = {.round = 7}}, model_, update_);
+    return (*training)->Update({.round = 7}, model_, update_);
   }
 
   const base::TemporaryFolder temporary_;
@@ -123,28 +122,6 @@ TEST_F(ExternalTrainingTest, AProgramThatCannotBeRunIsRefusedBeforeAnyRound) {
   }
   EXPECT_TRUE(
       ExternalTraining::Create(Agreement(4), {.program = {"true"}, .folder = folder_}).ok());
-}
-
-TEST_F(ExternalTrainingTest, AFailureIsRememberedButAStopIsNone) {
-  auto training = *ExternalTraining::Create(
-      Agreement(4), {.program = {"/bin/sh", "-c", "test \"$3\" != 2 && cp \"$1\" \"$2\"", "sh"},
-                     .folder = folder_});
-  KeptFailure kept(*training);
-  std::vector<float> update(4);
-  ASSERT_TRUE(kept.Update({.number = {.round = 1}}, model_, update).ok());
-  EXPECT_TRUE(kept.failure().ok());
-  ASSERT_FALSE(kept.Update({.number = {.round = 2}}, model_, update).ok());
-  EXPECT_THAT(base::Message(kept.failure()), HasSubstr("round 2: "));
-  // It stays: zeros were sealed in round 2, whatever came later.
-  ASSERT_TRUE(kept.Update({.number = {.round = 3}}, model_, update).ok());
-  EXPECT_FALSE(kept.failure().ok());
-  auto stopped = *ExternalTraining::Create(
-      Agreement(4),
-      {.program = {"/bin/sh", "-c", "sleep 600"}, .folder = folder_, .stop = [] { return true; }});
-  KeptFailure kept_stop(*stopped);
-  EXPECT_EQ(kept_stop.Update({.number = {.round = 1}}, model_, update).code(),
-            absl::StatusCode::kCancelled);
-  EXPECT_TRUE(kept_stop.failure().ok());
 }
 
 TEST_F(ExternalTrainingTest, ItIsEndedWhenItTakesTooLongOrIsStopped) {

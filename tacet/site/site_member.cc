@@ -12,7 +12,6 @@
 #include "tacet/member/member_loop.h"
 #include "tacet/member/remote_server.h"
 #include "tacet/policy/permission.h"
-#include "tacet/site/kept_failure.h"
 #include "tacet/site/site_ledger.h"
 #include "tacet/site/site_policy.h"
 #include "tacet/site/site_rows.h"
@@ -180,7 +179,6 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
   member::RetryPolicy retry_policy({}, entropy, wait, hooks.on_trouble);
   const member::RemoteServer server(manifest, *membership_.member, keys_.signing, *wire,
                                     base::SystemUnixSeconds, std::ref(retry_policy));
-  KeptFailure updates(run.updates);
   TACET_ASSIGN_OR_RETURN(const auto session,
                          MemberSession::Create({.manifest = manifest,
                                                 .member = *membership_.member,
@@ -189,7 +187,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
                                                 .epoch_key = epoch_key_,
                                                 .server = server,
                                                 .state = *state,
-                                                .updates = updates,
+                                                .updates = run.updates,
                                                 .log = *log,
                                                 .ledger = ledger,
                                                 .permission = std::move(permission),
@@ -201,7 +199,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
   if (hooks.on_begin) hooks.on_begin();
   const WireStopper stopper(*wire, hooks.stop);
   TACET_RETURN_IF_ERROR(directory->Begin(*session, ledger));
-  const auto has_failed = [&] { return run.own_code && !updates.failure().ok(); };
+  const auto has_failed = [&] { return run.own_code && !session->training_failure().ok(); };
   const absl::Status ended =
       member::RunMember(*session, {}, entropy,
                         {.wait = [&](double seconds) { return !has_failed() && wait(seconds); },
@@ -218,7 +216,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
   TACET_RETURN_IF_ERROR(directory->End(*session, ledger, ended.ok()));
   TACET_ASSIGN_OR_RETURN(SiteMemberEnd end,
                          EndOf(*session, manifest.manifest(), ledger, *directory, ended.ok()));
-  if (has_failed()) end.failure = updates.failure();
+  if (has_failed()) end.failure = session->training_failure();
   return end;
 }
 

@@ -67,7 +67,9 @@ absl::Status SiteRun::OpenRunLedger(const ledger::PrivacyLedger& ledger) {
 
 absl::StatusOr<std::optional<trainer::Evaluation>> SiteRun::Evaluate(
     const member::MemberSession& session) const {
-  if (!training_.config.run.publish_evaluation.value_or(false)) return std::nullopt;
+  if (training_.learner == nullptr || !training_.config.run.publish_evaluation.value_or(false)) {
+    return std::nullopt;
+  }
   TACET_ASSIGN_OR_RETURN(const trainer::Evaluation evaluation,
                          training_.learner->Evaluate(session.model(), 1));
   return std::optional(run::Rounded(evaluation));

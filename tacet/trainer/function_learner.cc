@@ -30,7 +30,7 @@ class FunctionTrainer final : public Trainer {
   absl::Status Train(std::span<const float> model, uint32_t round, uint64_t client,
                      std::span<float> update) override {
     TACET_RETURN_IF_ERROR(spec_.train(model, round, client, update));
-    return CheckFinite(update, "the update", client);
+    return CheckUpdate(update, client);
   }
 
   absl::Status SumClippedGradients(std::span<const float> model, uint64_t client,
@@ -38,17 +38,7 @@ class FunctionTrainer final : public Trainer {
                                    std::span<float> sum) override {
     TACET_RETURN_IF_ERROR(
         spec_.sum_clipped(model, client, units, clip_norm * (1 - kRoundingRoom), sum));
-    TACET_RETURN_IF_ERROR(CheckFinite(sum, "the sum", client));
-    double squares = 0;
-    for (const float value : sum) squares += double{value} * double{value};
-    // 1 in 10^4 more, for sums in binary32.
-    const double most = 1.0001 * clip_norm * static_cast<double>(units.size());
-    if (std::sqrt(squares) <= most) return absl::OkStatus();
-    return base::InvalidArgument(
-        "the sum of client {} has norm {}, {} units clipped to {} have at most {}: clip each "
-        "unit's "
-        "part, and use the drawn units only",
-        client, std::sqrt(squares), units.size(), clip_norm, most);
+    return CheckSum(sum, client, units.size(), clip_norm);
   }
 
  private:
@@ -81,6 +71,24 @@ class FunctionLearner final : public Learner {
 };
 
 }  // namespace
+
+absl::Status CheckUpdate(std::span<const float> update, uint64_t client) {
+  return CheckFinite(update, "the update", client);
+}
+
+absl::Status CheckSum(std::span<const float> sum, uint64_t client, uint64_t units,
+                      double clip_norm) {
+  TACET_RETURN_IF_ERROR(CheckFinite(sum, "the sum", client));
+  double squares = 0;
+  for (const float value : sum) squares += double{value} * double{value};
+  // 1 in 10^4 more, for sums in binary32.
+  const double most = 1.0001 * clip_norm * static_cast<double>(units);
+  if (std::sqrt(squares) <= most) return absl::OkStatus();
+  return base::InvalidArgument(
+      "the sum of client {} has norm {}, {} units clipped to {} have at most {}: clip each unit's "
+      "part, and use the drawn units only",
+      client, std::sqrt(squares), units, clip_norm, most);
+}
 
 absl::StatusOr<std::unique_ptr<Learner>> NewFunctionLearner(FunctionLearnerSpec spec) {
   if (spec.clients == 0 || spec.clients > kMaxClients) {

@@ -45,9 +45,14 @@ struct FunctionLearnerSpec {
   std::function<absl::StatusOr<Evaluation>(std::span<const float> model)> evaluate = {};
 };
 
+// What a function of the caller wrote for `client`. InvalidArgument for a value that is not finite,
+// and for a sum whose norm is more than `units` drawn units can have after clipping.
+absl::Status CheckUpdate(std::span<const float> update, uint64_t client);
+absl::Status CheckSum(std::span<const float> sum, uint64_t client, uint64_t units,
+                      double clip_norm);
+
 // InvalidArgument for no clients, no parameters, initial values that are not finite, or a missing
-// function. Its trainers refuse an update or a sum that is not finite, and a sum whose norm is more
-// than the drawn units can have after clipping.
+// function. Its trainers return the errors of CheckUpdate and CheckSum.
 absl::StatusOr<std::unique_ptr<Learner>> NewFunctionLearner(FunctionLearnerSpec spec);
 
 }  // namespace tacet::trainer

@@ -5,43 +5,42 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/agreement/manifest.h"
-#include "tacet/crypto/random.h"
 #include "tacet/trainer/learner.h"
 #include "tacet/trainer/update_source.h"
 
 namespace tacet::trainer {
 
-// Unit record or person: draws the client's units by secret coins keyed by `coins`, again for every
-// attempt, and sums their clipped gradients.
-absl::Status SumDrawnUnits(const agreement::ManifestSpec& spec, const Learner& learner,
-                           uint64_t client, crypto::Entropy& coins, Trainer& trainer,
-                           std::span<const float> model, std::span<float> sum);
+// The update of one client of the trainer's learner.
+absl::Status Train(Trainer& trainer, uint64_t client, const AttemptContext& context,
+                   std::span<const float> model, std::span<float> update);
 
 class LearnerUpdates final : public UpdateSource {
  public:
-  // All must outlive it. `client` is the site's number in `learner`. InvalidArgument when the
-  // learner's dimension or unit is not the agreed one, or it has no such client.
+  // `learner` must outlive it; `client` is the site's number there. InvalidArgument when the
+  // learner's dimension or unit is not the agreed one, or it has no such client; errors of
+  // CheckExpectedUnits.
   static absl::StatusOr<std::unique_ptr<LearnerUpdates>> Create(const agreement::Manifest& manifest,
                                                                 const Learner& learner,
-                                                                uint64_t client,
-                                                                crypto::Entropy& coins);
+                                                                uint64_t client);
 
-  absl::Status Update(const secagg::Attempt& attempt, std::span<const float> model,
-                      std::span<float> update) override;
+  uint64_t units() const override { return learner_.units(client_); }
+  absl::Status Update(const AttemptContext& context, std::span<const float> model,
+                      std::span<float> update) override {
+    return Train(*trainer_, client_, context, model, update);
+  }
 
  private:
-  LearnerUpdates(const agreement::Manifest& manifest, const Learner& learner, uint64_t client,
-                 crypto::Entropy& coins, std::unique_ptr<Trainer> trainer);
+  LearnerUpdates(const Learner& learner, uint64_t client, std::unique_ptr<Trainer> trainer)
+      : learner_(learner), client_(client), trainer_(std::move(trainer)) {}
 
-  const agreement::Manifest& manifest_;
   const Learner& learner_;
   uint64_t client_;
-  crypto::Entropy& coins_;
   std::unique_ptr<Trainer> trainer_;
 };
 

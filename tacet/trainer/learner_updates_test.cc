@@ -5,7 +5,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/crypto/random.h"
 #include "tacet/trainer/function_learner.h"
 
 namespace tacet::trainer {
@@ -34,9 +33,8 @@ TEST(LearnerUpdatesTest, ASiteOfMoreUnitsThanExpectedIsRefusedBeforeItIsCharged)
   spec.mechanism.noise_stddev = 4;
   const auto manifest = agreement::Manifest::CreateWithoutMembers(spec);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
-  crypto::SystemEntropy coins;
-  EXPECT_TRUE(LearnerUpdates::Create(*manifest, *learner, 0, coins).ok());
-  const absl::Status refused = LearnerUpdates::Create(*manifest, *learner, 1, coins).status();
+  EXPECT_TRUE(LearnerUpdates::Create(*manifest, *learner, 0).ok());
+  const absl::Status refused = LearnerUpdates::Create(*manifest, *learner, 1).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("this site has 201 records and draws 20.1 a round on average, but the "

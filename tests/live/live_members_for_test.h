@@ -128,12 +128,12 @@ class FixedUpdates final : public trainer::UpdateSource {
     return 0.01F * static_cast<float>(member + 1) - 0.002F * static_cast<float>(round) +
            0.0005F * static_cast<float>(i % 3);
   }
-  absl::Status Update(const secagg::Attempt& attempt, std::span<const float>,
+  absl::Status Update(const trainer::AttemptContext& context, std::span<const float>,
                       std::span<float> update) override {
     ++asked;
     if (stopped) return absl::CancelledError("stopped");
     if (!fail.empty()) return base::Unavailable("{}", fail);
-    for (size_t i = 0; i < update.size(); ++i) update[i] = Value(member_, attempt.number.round, i);
+    for (size_t i = 0; i < update.size(); ++i) update[i] = Value(member_, context.round, i);
     if (not_finite) update[0] = NAN;
     return absl::OkStatus();
   }

@@ -20,7 +20,6 @@
 #include "tacet/base/unix_clock.h"
 #include "tacet/config/site_config.h"
 #include "tacet/crypto/certificates.h"
-#include "tacet/crypto/random.h"
 #include "tacet/member/member_session.h"
 #include "tacet/site/external_training.h"
 #include "tacet/site/site_ledger.h"
@@ -70,8 +69,7 @@ class ClientRunCommand : public program::Command {
             {.home = home_, .server = server_, .proxy = proxy_, .policy = policy_},
             [this] { return unlock_.Existing("site's identity"); }));
     TACET_ASSIGN_OR_RETURN(const site::SiteTraining training, Training(*member));
-    crypto::SystemEntropy coins;
-    TACET_ASSIGN_OR_RETURN(const auto updates, Updates(*member, training, coins));
+    TACET_ASSIGN_OR_RETURN(const auto updates, Updates(*member, training));
     std::optional<base::StopSignal> stop;
     TACET_ASSIGN_OR_RETURN(
         const site::SiteMemberEnd end,
@@ -126,11 +124,10 @@ class ClientRunCommand : public program::Command {
     return training;
   }
 
-  absl::StatusOr<std::unique_ptr<trainer::UpdateSource>> Updates(const site::SiteMember& member,
-                                                                 const site::SiteTraining& training,
-                                                                 crypto::Entropy& coins) const {
+  absl::StatusOr<std::unique_ptr<trainer::UpdateSource>> Updates(
+      const site::SiteMember& member, const site::SiteTraining& training) const {
     if (!external_.chosen()) {
-      return trainer::LearnerUpdates::Create(member.manifest(), *training.learner, 0, coins);
+      return trainer::LearnerUpdates::Create(member.manifest(), *training.learner, 0);
     }
     return site::ExternalTraining::Create(
         member.manifest(), external_.Spec(std::filesystem::path(home_) / "exchange",

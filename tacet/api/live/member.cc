@@ -10,13 +10,12 @@
 #include "tacet/base/status.h"
 #include "tacet/config/agreed_query.h"
 #include "tacet/config/site_config.h"
-#include "tacet/crypto/random.h"
 #include "tacet/ledger/ledger_format.h"
 #include "tacet/site/site_data.h"
 #include "tacet/site/site_member.h"
 #include "tacet/storage/file/unlock_source.h"
 #include "tacet/trainer/function_learner.h"
-#include "tacet/trainer/learner_updates.h"
+#include "tacet/trainer/update_source.h"
 
 namespace tacet {
 namespace api {
@@ -62,8 +61,9 @@ config::LedgerConfig LedgerOf(const SiteLedgerOptions& options) {
   return config;
 }
 
-// Units of this site, for the units record and person.
+// Units of this site, for the units record and person; else 0.
 absl::StatusOr<uint64_t> UnitsOf(accounting::Unit unit, const MemberOptions& options) {
+  if (unit == accounting::Unit::kClient) return 0;
   const bool record = unit == accounting::Unit::kRecord;
   const std::optional<uint64_t>& units = record ? options.records : options.persons;
   if (units.has_value() && *units > 0) return *units;
@@ -72,58 +72,29 @@ absl::StatusOr<uint64_t> UnitsOf(accounting::Unit unit, const MemberOptions& opt
                                accounting::UnitName(unit), name);
 }
 
-// Tells the attempt to the caller's function, which the learner's functions do not have.
-class Tasks final : public trainer::UpdateSource {
+// The caller's function, which writes into the memory that is sealed.
+class FunctionUpdates final : public trainer::UpdateSource {
  public:
-  Tasks(const MemberParts& parts, const MemberFunctions& functions)
-      : parts_(parts), functions_(functions) {}
+  FunctionUpdates(uint64_t units, const MemberFunctions& functions)
+      : units_(units), functions_(functions) {}
 
-  absl::StatusOr<std::unique_ptr<trainer::Learner>> NewLearner() {
-    TACET_ASSIGN_OR_RETURN(agreement::InitialModel initial, parts_.site().InitialModel());
-    trainer::FunctionLearnerSpec spec{
-        .initial = std::move(initial.parameters), .clients = 1, .unit = parts_.spec().privacy.unit};
-    if (spec.unit != accounting::Unit::kClient) {
-      TACET_ASSIGN_OR_RETURN(const uint64_t units, UnitsOf(spec.unit, parts_.options()));
-      spec.units = {units};
-    }
-    spec.train = [this](std::span<const float> model, uint32_t /*round*/, uint64_t /*client*/,
-                        std::span<float> update) {
-      return functions_.train(TaskOf(model), update);
-    };
-    spec.sum_clipped = [this](std::span<const float> model, uint64_t /*client*/,
-                              std::span<const uint32_t> units, double clip_norm,
-                              std::span<float> sum) {
-      MemberTask task = TaskOf(model);
-      task.units = units;
-      task.clip_norm = clip_norm;
-      return functions_.train(task, sum);
-    };
-    return trainer::NewFunctionLearner(std::move(spec));
-  }
-
-  // Before the first update; `learner` is of NewLearner.
-  absl::Status Use(const trainer::Learner& learner) {
-    TACET_ASSIGN_OR_RETURN(
-        updates_, trainer::LearnerUpdates::Create(parts_.site().manifest(), learner, 0, coins_));
-    return absl::OkStatus();
-  }
-
-  absl::Status Update(const secagg::Attempt& attempt, std::span<const float> model,
+  uint64_t units() const override { return units_; }
+  absl::Status Update(const trainer::AttemptContext& context, std::span<const float> model,
                       std::span<float> update) override {
-    number_ = attempt.number;
-    return updates_->Update(attempt, model, update);
+    MemberTask task{.round = context.round, .attempt = context.attempt, .model = model};
+    if (context.units.has_value()) {
+      task.units = *context.units;
+      task.clip_norm = context.clip_norm * (1 - trainer::kRoundingRoom);
+    }
+    TACET_RETURN_IF_ERROR(functions_.train(task, update));
+    return context.units.has_value()
+               ? trainer::CheckSum(update, 0, context.units->size(), context.clip_norm)
+               : trainer::CheckUpdate(update, 0);
   }
 
  private:
-  MemberTask TaskOf(std::span<const float> model) const {
-    return {.round = number_.round, .attempt = number_.attempt, .model = model};
-  }
-
-  const MemberParts& parts_;
+  const uint64_t units_;
   const MemberFunctions& functions_;
-  crypto::SystemEntropy coins_;
-  std::unique_ptr<trainer::LearnerUpdates> updates_;
-  secagg::AttemptNumber number_;
 };
 
 // What `tacet client run` loads, but for the learner, which is the caller's code.
@@ -165,14 +136,14 @@ site::SiteMemberHooks HooksOf(const MemberFunctions& functions, size_t& told_vio
 }
 
 absl::StatusOr<MemberEnd> RunOnce(const MemberParts& parts, const MemberFunctions& functions) {
-  TACET_ASSIGN_OR_RETURN(site::SiteTraining training, TrainingOf(parts));
-  Tasks tasks(parts, functions);
-  TACET_ASSIGN_OR_RETURN(training.learner, tasks.NewLearner());
-  TACET_RETURN_IF_ERROR(tasks.Use(*training.learner));
+  TACET_ASSIGN_OR_RETURN(const site::SiteTraining training, TrainingOf(parts));
+  TACET_ASSIGN_OR_RETURN(const uint64_t units, UnitsOf(parts.spec().privacy.unit, parts.options()));
+  TACET_RETURN_IF_ERROR(trainer::CheckExpectedUnits(parts.spec(), units));
+  FunctionUpdates updates(units, functions);
   size_t told_violations = 0;
   TACET_ASSIGN_OR_RETURN(
       const site::SiteMemberEnd end,
-      parts.site().Run({.training = training, .updates = tasks, .own_code = true},
+      parts.site().Run({.training = training, .updates = updates, .own_code = true},
                        HooksOf(functions, told_violations)));
   TACET_RETURN_IF_ERROR(end.failure);
   return MemberEnd{.rounds = end.rounds,
