@@ -1,4 +1,4 @@
-// What an update of one attempt is computed for.
+// Context of one attempt, for which an update is computed.
 #ifndef TACET_TRAINER_ATTEMPT_CONTEXT_H_
 #define TACET_TRAINER_ATTEMPT_CONTEXT_H_
 
@@ -23,7 +23,7 @@ struct AttemptContext {
 };
 
 // Unit record or person: draws out of `units`, the site's number of them, by secret coins keyed by
-// `coins`, anew for every attempt.
+// `coins`, again for every attempt.
 AttemptContext ContextOf(const agreement::ManifestSpec& spec, const secagg::AttemptNumber& number,
                          uint64_t units, crypto::Entropy& coins);
 
