@@ -7,18 +7,19 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "tacet/accounting/calibration.h"
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/manifest_bytes.h"
+#include "tacet/agreement/terms_table.h"
 #include "tacet/base/status.h"
 
 namespace tacet::agreement {
 namespace {
 
-constexpr uint32_t kMaxRounds = 1'000'000;
 constexpr uint64_t kMaxCount = std::numeric_limits<uint32_t>::max();  // that the bytes hold
 
 absl::Status CheckRange(uint64_t value, uint64_t low, uint64_t high, std::string_view key) {
@@ -118,7 +119,7 @@ absl::Status CheckHonestUploads(const ManifestSpec& spec) {
 }
 
 absl::Status CheckCounts(const ManifestSpec& spec) {
-  TACET_RETURN_IF_ERROR(CheckRange(spec.dimension, 1, uint64_t{1} << 40, "dimension"));
+  TACET_RETURN_IF_ERROR(CheckRange(spec.dimension, 1, kMaxDimension, "dimension"));
   if (spec.federated_part.empty() ? spec.whole_dimension != 0
                                   : spec.whole_dimension < spec.dimension) {
     return base::InvalidArgument(
@@ -133,14 +134,15 @@ absl::Status CheckCounts(const ManifestSpec& spec) {
         "cohort is {}, but the federation has {} clients: choose 1 to {} participants a round",
         spec.sampling.cohort, spec.sampling.clients, spec.sampling.clients);
   }
-  TACET_RETURN_IF_ERROR(
-      CheckRange(spec.sampling.min_participants, 0, kMaxCount, "min_participants"));
-  TACET_RETURN_IF_ERROR(
-      CheckRange(spec.sampling.max_participations, 0, kMaxCount, "max_participations"));
-  TACET_RETURN_IF_ERROR(CheckRange(spec.sampling.appearances, 0, kMaxCount, "appearances"));
-  TACET_RETURN_IF_ERROR(CheckRange(spec.privacy.colluders, 0, kMaxCount, "colluders"));
-  TACET_RETURN_IF_ERROR(CheckRange(spec.rounds, 1, kMaxRounds, "rounds"));
-  TACET_RETURN_IF_ERROR(CheckRange(spec.spare_attempts, 0, kMaxRounds, "spare_attempts"));
+  absl::Status in_range;
+  VisitSignedTerms(
+      [&](const Term& term, const auto& value) {
+        if constexpr (std::is_unsigned_v<std::remove_cvref_t<decltype(value)>>) {
+          in_range.Update(CheckRange(value, term.least, term.most, term.name()));
+        }
+      },
+      spec);
+  TACET_RETURN_IF_ERROR(in_range);
   if (spec.sampling.method == accounting::Sampling::kNone &&
       spec.sampling.cohort != spec.sampling.clients) {
     return base::InvalidArgument("sampling must be fixed-size or poisson when {} of {} take part",

@@ -1,8 +1,15 @@
 #include "tacet/agreement/manifest_bytes.h"
 
+#include <fstream>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/agreement/terms_table.h"
 #include "tacet/base/status.h"
 
 namespace tacet::agreement {
@@ -58,6 +65,57 @@ TEST(ManifestBytesTest, WhatIsWrittenIsRead) {
     EXPECT_EQ(manifest->hash(), crypto::Sha256(bytes));
     EXPECT_EQ(manifest->agreement(), crypto::Sha256(AgreementBytes(spec)));
   }
+}
+
+// Bytes that other programs hash, too: they change with a version number only.
+TEST(ManifestBytesTest, TheBytesOfAVersionStay) {
+  const auto digest = [](const ManifestSpec& spec) {
+    return base::ToHex(crypto::Sha256(ManifestBytes(spec))).substr(0, 16);
+  };
+  EXPECT_EQ(digest(VariedSpecs()[0]), "8d3fa2392576454d");
+  EXPECT_EQ(digest(VariedSpecs()[5]), "d824ff5bcd2a9bf6");
+  ManifestSpec records = Agreed();
+  records.sampling.cohort = 6;
+  records.privacy.unit = accounting::Unit::kRecord;
+  records.sampling.record_rate = 0.25;
+  records.sampling.expected_batch = 50;
+  records.optimizer.learning_rate = 0.5;
+  EXPECT_EQ(digest(Manifest::Create(records)->spec()), "ce45b1e34d276bd2");
+}
+
+// Rows of the first table of docs/formats/manifest.md, "BYTES KEY", after magic and version.
+std::vector<std::string> DocumentedTerms() {
+  std::ifstream page(TACET_SOURCE_DIR "/docs/formats/manifest.md");
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(page, line);) {
+    const size_t key = line.find("| `"), end = line.find('`', key + 3);
+    if (!line.starts_with("| ") || key == line.npos || line.find("| `TCTM`") == key) continue;
+    rows.push_back(line.substr(2, line.find(" |", 2) - 2) + " " +
+                   line.substr(key + 3, end - key - 3));
+  }
+  return rows;
+}
+
+TEST(ManifestBytesTest, ThePageHasTheTermsOfTheTableInTheirOrder) {
+  std::vector<std::string> terms;
+  const ManifestSpec spec = Agreed();
+  VisitSignedTerms(
+      [&]<typename T>(const Term& term, const T& value) {
+        std::string bytes = "blob";
+        if constexpr (std::is_same_v<T, std::vector<uint64_t>>) {
+          bytes = "8 n";
+        } else if constexpr (std::is_same_v<T, uint64_t>) {
+          bytes = term.most > 0xffffffff ? "8" : "4";
+        } else if constexpr (std::is_trivially_copyable_v<T> &&
+                             !std::is_same_v<T, std::optional<accounting::Sampling>> &&
+                             !std::is_same_v<T, accounting::Unit> &&
+                             !std::is_same_v<T, accounting::Neighbouring>) {
+          bytes = fmt::format("{}", sizeof(value));
+        }
+        terms.push_back(bytes + " " + std::string(term.key));
+      },
+      spec);
+  EXPECT_EQ(DocumentedTerms(), terms);
 }
 
 TEST(ManifestBytesTest, ColludersAreReadWithEveryUnit) {

@@ -3,16 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <type_traits>
 
 #include "fmt/core.h"
 #include "fmt/ranges.h"
 
 #include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest.h"
+#include "tacet/agreement/terms_table.h"
 #include "tacet/base/status.h"
-#include "tacet/he/aggregation.h"
 
 namespace tacet::agreement {
 namespace {
@@ -20,29 +22,10 @@ namespace {
 using agreement::ManifestSpec;
 using agreement::SignedManifest;
 
-// Which direction of a number protects less.
-enum class Weaker { kNever, kLess, kMore };
-
 class Comparison {
  public:
   explicit Comparison(std::vector<ManifestChange>& changes) : changes_(changes) {}
 
-  template <typename Number>
-  void Compare(std::string_view what, Number before, Number now, Weaker weaker) {
-    if (before == now) return;
-    const bool is_weaker =
-        (weaker == Weaker::kLess && now < before) || (weaker == Weaker::kMore && now > before);
-    Add(what, fmt::format("{}", before), fmt::format("{}", now), is_weaker);
-  }
-  // 0: without a limit.
-  template <typename Number>
-  void CompareLimit(std::string_view what, Number before, Number now) {
-    if (before == now) return;
-    const auto text = [](Number limit) {
-      return limit == 0 ? std::string("no limit") : fmt::format("{}", limit);
-    };
-    Add(what, text(before), text(now), before != 0 && (now == 0 || now > before));
-  }
   void CompareText(std::string_view what, std::string_view before, std::string_view now,
                    bool is_weaker = false) {
     if (before != now) Add(what, before, now, is_weaker);
@@ -106,68 +89,56 @@ int SizeOf(accounting::Unit unit) {
   return 3;
 }
 
-void ComparePrivacy(const ManifestSpec& was, const ManifestSpec& is, Comparison& changes) {
-  changes.CompareText("privacy.unit", accounting::UnitName(was.privacy.unit),
-                      accounting::UnitName(is.privacy.unit),
-                      SizeOf(is.privacy.unit) < SizeOf(was.privacy.unit));
-  changes.CompareText("privacy.neighbouring",
-                      accounting::NeighbouringName(was.privacy.neighbouring),
-                      accounting::NeighbouringName(is.privacy.neighbouring),
-                      is.privacy.neighbouring == accounting::Neighbouring::kZeroOut);
-  changes.Compare("privacy.noise_stddev", was.mechanism.noise_stddev, is.mechanism.noise_stddev,
-                  Weaker::kLess);
-  changes.Compare("privacy.clip_norm", was.mechanism.clip_norm, is.mechanism.clip_norm,
-                  Weaker::kMore);
-  changes.Compare("privacy.coordinate_bound", was.mechanism.coordinate_bound,
-                  is.mechanism.coordinate_bound, Weaker::kMore);
-  changes.Compare("privacy.scale", was.mechanism.scale, is.mechanism.scale, Weaker::kNever);
-  changes.Compare("privacy.delta", was.privacy.delta, is.privacy.delta, Weaker::kMore);
-  changes.CompareLimit("privacy.budget_epsilon", was.privacy.budget_epsilon,
-                       is.privacy.budget_epsilon);
-  changes.Compare("privacy.colluders", was.privacy.colluders, is.privacy.colluders, Weaker::kLess);
-  changes.Compare("privacy.record_rate", was.sampling.record_rate, is.sampling.record_rate,
-                  Weaker::kMore);
-  changes.Compare("privacy.expected_batch", was.sampling.expected_batch, is.sampling.expected_batch,
-                  Weaker::kNever);
-  changes.Compare("privacy.appearances", was.sampling.appearances, is.sampling.appearances,
-                  Weaker::kLess);
-  changes.Compare("run.no_noise", was.mechanism.without_noise, is.mechanism.without_noise,
-                  Weaker::kMore);
-  changes.Compare("run.no_clip", was.mechanism.without_clipping, is.mechanism.without_clipping,
-                  Weaker::kMore);
+bool IsWeaker(const Term&, accounting::Unit was, accounting::Unit is) {
+  return SizeOf(is) < SizeOf(was);
+}
+bool IsWeaker(const Term&, accounting::Neighbouring, accounting::Neighbouring is) {
+  return is == accounting::Neighbouring::kZeroOut;
+}
+template <typename Value>
+bool IsWeaker(const Term& term, const Value& was, const Value& is) {
+  switch (term.weaker) {
+    case Weaker::kLess:
+      return is < was;
+    case Weaker::kMore:
+      return is > was;
+    case Weaker::kMoreOrNone:
+      return was != Value{} && (is == Value{} || is > was);
+    case Weaker::kNever:
+    case Weaker::kByWord:
+    case Weaker::kNotCompared:
+      return false;
+  }
+  return false;
 }
 
-double RateOf(const ManifestSpec& spec) {
-  return static_cast<double>(spec.sampling.cohort) / static_cast<double>(spec.sampling.clients);
+template <typename Value>
+std::string TextOf(const Term& term, const Value& value) {
+  if constexpr (std::is_enum_v<Value>) {
+    return std::string(WordOf(value));
+  } else {
+    if (term.weaker == Weaker::kMoreOrNone && value == Value{}) return "no limit";
+    return fmt::format("{}", value);
+  }
+}
+std::string TextOf(const Term&, const crypto::Digest& value) { return base::ToHex(value); }
+std::string TextOf(const Term&, const std::vector<uint64_t>& values) {
+  return fmt::format("{}", fmt::join(values, ", "));
+}
+std::string TextOf(const Term&, std::optional<accounting::Sampling> value) {
+  return std::string(WordOf(*value));
 }
 
-void CompareRounds(const ManifestSpec& was, const ManifestSpec& is, Comparison& changes) {
-  changes.Compare("federation.cohort", was.sampling.cohort, is.sampling.cohort, Weaker::kNever);
-  changes.Compare("sampling rate", RateOf(was), RateOf(is), Weaker::kMore);
-  changes.Compare("federation.min_participants", was.sampling.min_participants,
-                  is.sampling.min_participants, Weaker::kLess);
-  changes.Compare("federation.rounds", was.rounds, is.rounds, Weaker::kMore);
-  changes.Compare("federation.spare_attempts", was.spare_attempts, is.spare_attempts,
-                  Weaker::kMore);
-  changes.CompareText("federation.sampling", accounting::SamplingName(*was.sampling.method),
-                      accounting::SamplingName(*is.sampling.method));
-  changes.Compare("federation.dummy_uploads", was.sampling.dummy_uploads, is.sampling.dummy_uploads,
-                  Weaker::kLess);
-  changes.CompareLimit("federation.max_participations", was.sampling.max_participations,
-                       is.sampling.max_participations);
-  changes.Compare("federation.committee_seats", was.committee.seats, is.committee.seats,
-                  Weaker::kNever);
-  changes.Compare("federation.committee_corrupt", was.committee.corrupt, is.committee.corrupt,
-                  Weaker::kLess);
-  changes.Compare("federation.committee_packing", was.committee.packing, is.committee.packing,
-                  Weaker::kNever);
-  changes.Compare("encryption.plaintext_bits", was.plaintext_bits, is.plaintext_bits,
-                  Weaker::kNever);
-  changes.Compare("server.learning_rate", was.optimizer.learning_rate, is.optimizer.learning_rate,
-                  Weaker::kNever);
-  changes.Compare("server.learning_rate_final", was.optimizer.learning_rate_final,
-                  is.optimizer.learning_rate_final, Weaker::kNever);
-  changes.Compare("server.momentum", was.optimizer.momentum, is.optimizer.momentum, Weaker::kNever);
+void CompareTerms(const ManifestSpec& was, const ManifestSpec& is, Comparison& changes) {
+  const auto rate = [](const ManifestSpec& spec) {
+    return static_cast<double>(spec.sampling.cohort) / static_cast<double>(spec.sampling.clients);
+  };
+  const auto compare = [&](const Term& term, const auto& before, const auto& now) {
+    if (term.weaker == Weaker::kNotCompared || before == now) return;
+    changes.Add(term.key, TextOf(term, before), TextOf(term, now), IsWeaker(term, before, now));
+  };
+  VisitSignedTerms(compare, was, is);
+  compare(Term{"sampling rate", Weaker::kMore}, rate(was), rate(is));
 }
 
 std::set<std::string> LinesOf(std::string_view text) {
@@ -225,8 +196,7 @@ absl::StatusOr<std::vector<ManifestChange>> ManifestChanges(const SignedManifest
                          base::ToHex(crypto::Sha256(now.authority())));
   const ManifestSpec& was = before.manifest().spec();
   const ManifestSpec& is = now.manifest().spec();
-  ComparePrivacy(was, is, comparison);
-  CompareRounds(was, is, comparison);
+  CompareTerms(was, is, comparison);
   CompareAnnex(before, now, comparison);
   TACET_ASSIGN_OR_RETURN(const double epsilon_before, EpsilonOf(before.manifest()));
   TACET_ASSIGN_OR_RETURN(const double epsilon, EpsilonOf(now.manifest()));

@@ -126,6 +126,33 @@ TEST(ManifestChangesTest, WeakerTermsAreMarked) {
   }
 }
 
+// A term that is left out of the comparison could be changed without a word to the members.
+TEST(ManifestChangesTest, EveryTermIsNamed) {
+  const struct {
+    const char* what;
+    void (*change)(agreement::ManifestSpec&);
+  } cases[] = {
+      {"model", [](auto& spec) { spec.model = "mlp"; }},
+      {"dimension", [](auto& spec) { spec.dimension = 61; }},
+      {"federated_part",
+       [](auto& spec) {
+         spec.federated_part = "dense2";
+         spec.whole_dimension = 100;
+       }},
+      {"privacy.sampler", [](auto& spec) { spec.mechanism.sampler = dp::GaussianSampler::kPolar; }},
+      {"aggregation.plaintext_bits", [](auto& spec) { spec.plaintext_bits = 30; }},
+      {"privacy.scale", [](auto& spec) { spec.mechanism.scale = 2e-2; }},
+      {"federation.max_participations", [](auto& spec) { spec.sampling.max_participations = 2; }},
+      {"privacy.budget_epsilon", [](auto& spec) { spec.privacy.budget_epsilon = 40; }},
+      {"server.momentum", [](auto& spec) { spec.optimizer.momentum = 0.5; }},
+  };
+  for (const auto& one : cases) {
+    const auto changes = ChangesBy([&](SignedManifestSpec& spec) { one.change(spec.agreement); });
+    EXPECT_NE(std::ranges::find(changes, one.what, &ManifestChange::what), changes.end())
+        << one.what;
+  }
+}
+
 TEST(ManifestChangesTest, TheAnnexIsComparedByLines) {
   const std::string text = ManifestChangesText(ChangesBy(
       [](SignedManifestSpec& spec) { spec.annex = "[train]\nbatch = 40\nlabel = \"x\"\n"; }));

@@ -468,7 +468,7 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
   facts = FactsForTest();
   facts.agreements.front().pop_back();
   EXPECT_THAT(Complaint(facts),
-              StartsWith("the agreement: manifest: field `max participations` is cut short"));
+              StartsWith("the agreement: manifest: field `max_participations` is cut short"));
   // Charged at a noise that was not agreed.
   facts = FactsForTest();
   WriteLedgerOf({*agreement::Manifest::Create(SmallAgreement())}, facts,

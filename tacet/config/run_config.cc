@@ -12,6 +12,7 @@
 
 #include "fmt/ranges.h"
 
+#include "tacet/agreement/terms_table.h"
 #include "tacet/base/json.h"
 #include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
@@ -86,48 +87,28 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("training.learning_rate", c.training.learning_rate);
   visit("training.learning_rate_final", c.training.learning_rate_final);
   visit("training.precision", c.training.precision);
-  visit("federation.rounds", c.agreement.rounds);
-  visit("federation.cohort", c.agreement.sampling.cohort);
-  visit("federation.min_participants", c.agreement.sampling.min_participants);
-  visit("federation.sampling", c.agreement.sampling.method);
-  DummyUploadsKey dummy_uploads{c.agreement.sampling};
-  visit("federation.dummy_uploads", dummy_uploads);
-  visit("federation.max_participations", c.agreement.sampling.max_participations);
+  agreement::VisitTerms(
+      [&](const agreement::Term& term, auto& value) {
+        if (term.key == "privacy.noise_stddev") {
+          NoiseKey multiplier{c.agreement.mechanism, NoiseUnit::kClipNorm};
+          visit("privacy.noise_multiplier", multiplier);
+          NoiseKey deviation{c.agreement.mechanism, NoiseUnit::kUpdate};
+          visit(term.key, deviation);
+        } else if (term.key == "federation.dummy_uploads") {
+          DummyUploadsKey dummy_uploads{c.agreement.sampling};
+          visit(term.key, dummy_uploads);
+        } else if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(value)>,
+                                             crypto::Digest>) {
+          if (term.key != term.name()) visit(term.key, value);
+        }
+      },
+      c.agreement);
   visit("federation.weights", c.federation.weights);
-  visit("federation.spare_attempts", c.agreement.spare_attempts);
-  visit("federation.committee_seats", c.agreement.committee.seats);
-  visit("federation.committee_corrupt", c.agreement.committee.corrupt);
-  visit("federation.committee_packing", c.agreement.committee.packing);
-  visit("privacy.clip_norm", c.agreement.mechanism.clip_norm);
-  visit("privacy.coordinate_bound", c.agreement.mechanism.coordinate_bound);
-  NoiseKey multiplier{c.agreement.mechanism, NoiseUnit::kClipNorm};
-  visit("privacy.noise_multiplier", multiplier);
-  NoiseKey deviation{c.agreement.mechanism, NoiseUnit::kUpdate};
-  visit("privacy.noise_stddev", deviation);
-  visit("privacy.scale", c.agreement.mechanism.scale);
-  visit("privacy.delta", c.agreement.privacy.delta);
-  visit("privacy.budget_epsilon", c.agreement.privacy.budget_epsilon);
-  visit("privacy.unit", c.agreement.privacy.unit);
-  visit("privacy.neighbouring", c.agreement.privacy.neighbouring);
-  visit("privacy.record_rate", c.agreement.sampling.record_rate);
-  visit("privacy.expected_batch", c.agreement.sampling.expected_batch);
-  visit("privacy.appearances", c.agreement.sampling.appearances);
-  visit("privacy.colluders", c.agreement.privacy.colluders);
-  visit("privacy.target_epsilon", c.agreement.privacy.target_epsilon);
-  visit("privacy.sampler", c.agreement.mechanism.sampler);
-  visit("aggregation.parameters", c.agreement.scheme);
-  visit("aggregation.plaintext_bits", c.agreement.plaintext_bits);
-  visit("server.learning_rate", c.agreement.optimizer.learning_rate);
-  visit("server.learning_rate_final", c.agreement.optimizer.learning_rate_final);
-  visit("server.momentum", c.agreement.optimizer.momentum);
   visit("run.seed", c.run.seed);
   visit("run.threads", c.run.threads);
   visit("run.evaluate_every", c.run.evaluate_every);
   visit("run.publish_evaluation", c.run.publish_evaluation);
   visit("run.insecure_seed", c.run.insecure_seed);
-  visit("run.no_encryption", c.agreement.without_encryption);
-  visit("run.no_noise", c.agreement.mechanism.without_noise);
-  visit("run.no_clip", c.agreement.mechanism.without_clipping);
   visit("run.no_quantisation", c.run.no_quantisation);
   visit("query.text", c.query.text);
   visit("ledger.folder", c.ledger.folder);
@@ -138,13 +119,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
 }
 
 // The word of a choice as the file has it.
-std::string_view WordOf(accounting::Sampling value) { return accounting::SamplingName(value); }
-std::string_view WordOf(accounting::Unit value) { return accounting::UnitName(value); }
-std::string_view WordOf(accounting::Neighbouring value) {
-  return accounting::NeighbouringName(value);
-}
-std::string_view WordOf(dp::GaussianSampler value) { return dp::GaussianSamplerName(value); }
-std::string_view WordOf(he::Scheme value) { return he::SchemeName(value); }
+using agreement::WordOf;
 std::string_view WordOf(accounting::Composition value) {
   return accounting::CompositionName(value);
 }
@@ -397,10 +372,15 @@ void FixDraw(RunConfig& config, uint64_t members) {
 }
 
 absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonValue& value) {
-  absl::Status status = base::InvalidArgument("unknown key `{}`", key);
+  size_t found = 0;
+  absl::Status status;
   VisitKeys(config, [&](std::string_view known, auto& target) {
-    if (known == key) status = base::Annotate(Assign(value, target), fmt::format("key `{}`", key));
+    if (known != key && known.substr(known.find('.') + 1) != key) return;
+    ++found;
+    status.Update(base::Annotate(Assign(value, target), fmt::format("key `{}`", known)));
   });
+  if (found == 0) return base::InvalidArgument("unknown key `{}`", key);
+  if (found > 1) return base::InvalidArgument("{} keys are called `{}`", found, key);
   return status;
 }
 
@@ -429,23 +409,32 @@ namespace {
 
 template <typename Wanted>
 std::string TomlOf(const RunConfig& config, Wanted wanted) {
-  std::string text;
-  std::string section;
+  std::vector<std::pair<std::string_view, std::string>> sections;
   VisitKeys(config, [&](std::string_view key, const auto& value) {
     if (!wanted(key)) return;
-    const size_t point = key.find('.');
-    if (key.substr(0, point) != section) {
-      section = key.substr(0, point);
-      text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", section);
-    }
+    const std::string_view name = key.substr(0, key.find('.'));
+    auto section =
+        std::ranges::find(sections, name, &std::pair<std::string_view, std::string>::first);
+    if (section == sections.end()) section = sections.emplace(section, name, "");
     if (const std::string written = ValueText(value); !written.empty()) {
-      text += fmt::format("{} = {}\n", key.substr(point + 1), written);
+      section->second += fmt::format("{} = {}\n", key.substr(name.size() + 1), written);
     }
   });
+  std::string text;
+  for (const auto& [name, lines] : sections) {
+    text += fmt::format("{}[{}]\n{}", text.empty() ? "" : "\n", name, lines);
+  }
   return text;
 }
 
 }  // namespace
+
+std::vector<std::string_view> ConfigurationKeys() {
+  const RunConfig config;
+  std::vector<std::string_view> keys;
+  VisitKeys(config, [&](std::string_view key, const auto&) { keys.push_back(key); });
+  return keys;
+}
 
 std::string RunConfigToml(const RunConfig& config) {
   return TomlOf(config, [](std::string_view) { return true; });

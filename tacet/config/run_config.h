@@ -105,7 +105,10 @@ absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
 // configuration that leaves it open: a training keeps it when members come and go.
 void FixDraw(RunConfig& config, uint64_t members);
 
-// Sets one key, as a line of the file would. `privacy.noise_multiplier` counts in the clip norm
+// Every key.
+std::vector<std::string_view> ConfigurationKeys();
+
+// Sets one key, or the only one of that name, as a line of the file would. `privacy.noise_multiplier` counts in the clip norm
 // that is set when it is called.
 absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonValue& value);
 

@@ -1,13 +1,19 @@
 #include "tacet/config/run_config.h"
 
+#include <algorithm>
 #include <fstream>
+#include <map>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tacet/base/status.h"
 #include "tacet/config/configured_data.h"
 #include "tacet/config/site_config.h"
+#include "tacet/config/toml.h"
 
 namespace tacet::config {
 namespace {
@@ -45,6 +51,51 @@ TEST(RunConfigTest, ThreadsAndThePlaceOfTheDataMakeNoOtherRun) {
               AllOf(HasSubstr("data.path (given, not drawn)"),
                     HasSubstr("privacy.noise_multiplier (0.0, not 2.5)"),
                     HasSubstr("run.insecure_seed"), Not(HasSubstr("threads"))));
+}
+
+// Keys with their defaults, as docs/formats/configuration.md has them. A row may have several.
+std::map<std::string, std::string> DocumentedKeys() {
+  std::ifstream page(TACET_SOURCE_DIR "/docs/formats/configuration.md");
+  std::map<std::string, std::string> keys;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| `")) continue;
+    const size_t end = line.find(" | "), next = line.find(" | ", end + 3);
+    const std::vector<std::string> names = absl::StrSplit(line.substr(2, end - 2), ", ");
+    std::vector<std::string> defaults = {line.substr(end + 3, next - end - 3)};
+    if (names.size() > 1) defaults = absl::StrSplit(defaults[0], ", ");
+    for (size_t i = 0; i < names.size(); ++i) {
+      const std::string name = names[i].substr(1, names[i].size() - 2);
+      EXPECT_TRUE(keys.emplace(name, defaults[std::min(i, defaults.size() - 1)]).second) << name;
+    }
+  }
+  return keys;
+}
+
+TEST(RunConfigTest, ThePageHasEveryKeyWithItsDefault) {
+  const std::map<std::string, std::string> page = DocumentedKeys();
+  const base::JsonValue written = *ParseToml(RunConfigToml(RunConfig()), "defaults");
+  EXPECT_EQ(page.size(), ConfigurationKeys().size());
+  for (const std::string_view key : ConfigurationKeys()) {
+    const auto row = page.find(std::string(key));
+    ASSERT_NE(row, page.end()) << key << " is not on the page";
+    const size_t point = key.find('.');
+    const base::JsonValue* section = written.Find(key.substr(0, point));
+    const base::JsonValue* value =
+        section == nullptr ? nullptr : section->Find(key.substr(point + 1));
+    // Deviation 0 is written as a multiplier. A file gives one of them.
+    if (value == nullptr || key == "privacy.noise_multiplier") {
+      EXPECT_TRUE(row->second == "none" || row->second == "\"any-events\"") << key;
+      continue;
+    }
+    const auto documented = ParseToml("value = " + row->second, "page");
+    ASSERT_TRUE(documented.ok()) << key << ": " << row->second;
+    const base::JsonValue& shown = *documented->Find("value");
+    if (shown.is_number()) {
+      EXPECT_EQ(shown.AsDouble(), value->AsDouble()) << key;
+    } else {
+      EXPECT_EQ(shown.Dump(), value->Dump()) << key;
+    }
+  }
 }
 
 // Nobody learns the cohorts, unless the file says how they are drawn.
