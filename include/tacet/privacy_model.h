@@ -40,6 +40,18 @@ enum class Observer {
   kPublishedParticipant,    // a client by the convention of the paper that tacet follows
 };
 
+// Every value of these, in the order of the enumerations.
+inline constexpr Unit kUnits[] = {Unit::kClient, Unit::kPerson, Unit::kRecord};
+inline constexpr Neighbouring kNeighbourings[] = {Neighbouring::kReplaceOne,
+                                                  Neighbouring::kZeroOut};
+inline constexpr Sampling kSamplings[] = {Sampling::kNone, Sampling::kFixedSize,
+                                          Sampling::kPoisson};
+inline constexpr Observer kObservers[] = {
+    Observer::kExternal,  Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
+    Observer::kColluders, Observer::kCohortAware,         Observer::kTrafficAware,
+    Observer::kCoalition, Observer::kServerWithKeyHolder, Observer::kPublishedParticipant,
+};
+
 // Method by which epsilon is computed.
 enum class Accountant {
   kMoments,         // moments accountant

@@ -181,27 +181,8 @@ void NoteHonestDraw(const FederationPrivacySpec& spec, std::vector<ObservedRound
 }  // namespace
 
 std::string_view ObserverName(Observer observer) {
-  switch (observer) {
-    case Observer::kExternal:
-      return "external";
-    case Observer::kParticipantInCohort:
-      return "participant-in-cohort";
-    case Observer::kParticipantOutOfCohort:
-      return "participant-out-of-cohort";
-    case Observer::kColluders:
-      return "colluders";
-    case Observer::kCohortAware:
-      return "cohort-aware";
-    case Observer::kTrafficAware:
-      return "traffic-aware";
-    case Observer::kCoalition:
-      return "coalition";
-    case Observer::kServerWithKeyHolder:
-      return "server-with-key-holder";
-    case Observer::kPublishedParticipant:
-      return "participant-published";
-  }
-  return "unknown";
+  const auto found = std::ranges::find(kObservers, observer, &NamedObserver::observer);
+  return found == std::end(kObservers) ? "unknown" : found->name;
 }
 
 std::string_view StandingName(Standing standing) {

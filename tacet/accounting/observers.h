@@ -27,6 +27,22 @@ enum class Observer {
   kPublishedParticipant,    // the paper's convention: noise (1 - chi) sigma, chi = max(1, c) / K
 };
 
+// The name of each in tables, JSON, flags and Python, in the order of the enumeration.
+struct NamedObserver {
+  Observer observer;
+  std::string_view name;
+};
+inline constexpr NamedObserver kObservers[] = {
+    {Observer::kExternal, "external"},
+    {Observer::kParticipantInCohort, "participant-in-cohort"},
+    {Observer::kParticipantOutOfCohort, "participant-out-of-cohort"},
+    {Observer::kColluders, "colluders"},
+    {Observer::kCohortAware, "cohort-aware"},
+    {Observer::kTrafficAware, "traffic-aware"},
+    {Observer::kCoalition, "coalition"},
+    {Observer::kServerWithKeyHolder, "server-with-key-holder"},
+    {Observer::kPublishedParticipant, "participant-published"},
+};
 std::string_view ObserverName(Observer observer);
 
 // Standing of a figure: guaranteed, a convention of the paper shown for comparison, or absent.

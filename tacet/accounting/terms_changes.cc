@@ -10,11 +10,6 @@
 namespace tacet::accounting {
 namespace {
 
-constexpr Observer kObservers[] = {
-    Observer::kExternal,  Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
-    Observer::kColluders, Observer::kCohortAware,         Observer::kTrafficAware,
-    Observer::kCoalition, Observer::kServerWithKeyHolder, Observer::kPublishedParticipant};
-
 using Observed = std::vector<ObservedRounds>;
 
 const ObservedRounds* Find(const Observed& all, Observer observer) {
@@ -107,7 +102,8 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveTraining(TermsInTurn terms) {
     TACET_ASSIGN_OR_RETURN(under.emplace_back(), ObserveFederation(all));
   }
   Observed composed;
-  for (const Observer observer : kObservers) {
+  for (const NamedObserver& named : kObservers) {
+    const Observer observer = named.observer;
     if (std::ranges::none_of(under, [&](const Observed& all) { return Find(all, observer); })) {
       continue;
     }
@@ -115,7 +111,7 @@ absl::StatusOr<std::vector<ObservedRounds>> ObserveTraining(TermsInTurn terms) {
     for (const Observed& all : under) parts.push_back(FindOrWorse(all, observer));
     if (std::ranges::find(parts, nullptr) != parts.end()) {
       return base::InvalidArgument("there is no {} under some of the terms, under others there is",
-                                   ObserverName(observer));
+                                   named.name);
     }
     composed.push_back(Compose(parts, terms, attempts));
     composed.back().observer = observer;

@@ -33,13 +33,13 @@ class CalibrateCommand : public program::Command {
     options.AddChoice("accountant",
                       "accountant that computes epsilon; best: the smallest valid bound",
                       {"best", "moments", "rdp", "pld", "fixed-size-tight"}, &accountant_);
+    std::vector<std::string> observers = {"worst"};
+    for (const auto& [observer, name] : accounting::kObservers) observers.emplace_back(name);
     options.AddChoice(
         "observer",
         "observer against whom --epsilon must hold; worst: the worst that has a guarantee, or "
         "external (the external observer) with --accountant",
-        {"worst", "external", "participant-in-cohort", "participant-out-of-cohort", "colluders",
-         "cohort-aware", "traffic-aware", "coalition"},
-        &observer_);
+        observers, &observer_);
     options.AddFlag("json", "print JSON", &json_);
     federation_.Register(options);
   }
@@ -91,12 +91,8 @@ class CalibrateCommand : public program::Command {
     for (const accounting::Accountant accountant : accounting::kAccountants) {
       if (accountant_ == accounting::AccountantName(accountant)) target.accountant = accountant;
     }
-    using accounting::Observer;
-    for (const Observer observer :
-         {Observer::kExternal, Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
-          Observer::kColluders, Observer::kCohortAware, Observer::kTrafficAware,
-          Observer::kCoalition}) {
-      if (observer_ == accounting::ObserverName(observer)) target.observer = observer;
+    for (const auto& [observer, name] : accounting::kObservers) {
+      if (observer_ == name) target.observer = observer;
     }
     return target;
   }

@@ -211,12 +211,12 @@ TEST(PrivacyModelTest, WordsAreThoseOfTheAccountants) {
 }
 
 TEST(PrivacyModelTest, ConversionsAreInverse) {
-  for (const auto observer :
-       {Observer::kExternal, Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
-        Observer::kColluders, Observer::kCohortAware, Observer::kTrafficAware, Observer::kCoalition,
-        Observer::kServerWithKeyHolder, Observer::kPublishedParticipant}) {
-    EXPECT_EQ(Public(Internal(observer)), observer);
+  for (size_t i = 0; i < std::size(kObservers); ++i) {
+    EXPECT_EQ(Internal(kObservers[i]), accounting::kObservers[i].observer);
+    EXPECT_EQ(Public(Internal(kObservers[i])), kObservers[i]);
   }
+  for (const Unit unit : kUnits) EXPECT_EQ(Public(Internal(unit)), unit);
+  for (const Sampling sampling : kSamplings) EXPECT_EQ(Public(Internal(sampling)), sampling);
   for (const auto accountant :
        {Accountant::kMoments, Accountant::kRdp, Accountant::kPld, Accountant::kFixedSizeTight,
         Accountant::kFixedOrderRdp, Accountant::kGaussianFilter, Accountant::kBudget}) {

@@ -1,87 +1,54 @@
 #include "tacet/api/core/privacy_model.h"
 
-#include <utility>
+#include <algorithm>
+#include <iterator>
 
 namespace tacet {
 namespace {
 
-// Enumerators of both enumerations in the same order, one pair each.
-template <typename Public, typename Internal, size_t kSize>
-using Pairs = std::pair<Public, Internal>[kSize];
-
-constexpr Pairs<Unit, accounting::Unit, 3> kUnits = {
-    {Unit::kClient, accounting::Unit::kClient},
-    {Unit::kPerson, accounting::Unit::kPerson},
-    {Unit::kRecord, accounting::Unit::kRecord},
-};
-constexpr Pairs<Neighbouring, accounting::Neighbouring, 2> kNeighbourings = {
-    {Neighbouring::kReplaceOne, accounting::Neighbouring::kReplaceOne},
-    {Neighbouring::kZeroOut, accounting::Neighbouring::kZeroOut},
-};
-constexpr Pairs<Sampling, accounting::Sampling, 3> kSamplings = {
-    {Sampling::kNone, accounting::Sampling::kNone},
-    {Sampling::kFixedSize, accounting::Sampling::kFixedSize},
-    {Sampling::kPoisson, accounting::Sampling::kPoisson},
-};
-constexpr Pairs<Observer, accounting::Observer, 9> kObservers = {
-    {Observer::kExternal, accounting::Observer::kExternal},
-    {Observer::kParticipantInCohort, accounting::Observer::kParticipantInCohort},
-    {Observer::kParticipantOutOfCohort, accounting::Observer::kParticipantOutOfCohort},
-    {Observer::kColluders, accounting::Observer::kColluders},
-    {Observer::kCohortAware, accounting::Observer::kCohortAware},
-    {Observer::kTrafficAware, accounting::Observer::kTrafficAware},
-    {Observer::kCoalition, accounting::Observer::kCoalition},
-    {Observer::kServerWithKeyHolder, accounting::Observer::kServerWithKeyHolder},
-    {Observer::kPublishedParticipant, accounting::Observer::kPublishedParticipant},
-};
-constexpr Pairs<Accountant, accounting::Accountant, 7> kAccountants = {
-    {Accountant::kMoments, accounting::Accountant::kMoments},
-    {Accountant::kRdp, accounting::Accountant::kRdp},
-    {Accountant::kPld, accounting::Accountant::kPld},
-    {Accountant::kFixedSizeTight, accounting::Accountant::kFixedSizeTight},
-    {Accountant::kFixedOrderRdp, accounting::Accountant::kFixedOrderRdp},
-    {Accountant::kGaussianFilter, accounting::Accountant::kGaussianFilter},
-    {Accountant::kBudget, accounting::Accountant::kBudget},
-};
-constexpr Pairs<Standing, accounting::Standing, 3> kStandings = {
-    {Standing::kGuarantee, accounting::Standing::kGuarantee},
-    {Standing::kConvention, accounting::Standing::kConvention},
-    {Standing::kNone, accounting::Standing::kNone},
-};
-
-// A value beside the enumerators, which only a cast can make, is the last one.
-template <typename Table, typename Public>
-constexpr auto ToInternal(const Table& table, Public value) {
-  auto found = std::begin(table);
-  while (found->first != value && found + 1 != std::end(table)) ++found;
-  return found->second;
+// Enumerators of both enumerations, up to `last`, are in the same order. A value beside them, which
+// only a cast can make, is the last one.
+template <typename To, typename From>
+constexpr To Convert(From value, To last) {
+  return std::min(static_cast<To>(value), last);
 }
-template <typename Table, typename Internal>
-constexpr auto ToPublic(const Table& table, Internal value) {
-  auto found = std::begin(table);
-  while (found->second != value && found + 1 != std::end(table)) ++found;
-  return found->first;
-}
+
+static_assert(std::size(kObservers) == std::size(accounting::kObservers));
 
 }  // namespace
 
 namespace api {
 
-accounting::Unit Internal(Unit unit) { return ToInternal(kUnits, unit); }
-accounting::Neighbouring Internal(Neighbouring neighbouring) {
-  return ToInternal(kNeighbourings, neighbouring);
+// The enumerations of units differ in their order.
+accounting::Unit Internal(Unit unit) {
+  if (unit == Unit::kClient) return accounting::Unit::kClient;
+  return unit == Unit::kPerson ? accounting::Unit::kPerson : accounting::Unit::kRecord;
 }
-accounting::Sampling Internal(Sampling sampling) { return ToInternal(kSamplings, sampling); }
-accounting::Observer Internal(Observer observer) { return ToInternal(kObservers, observer); }
+accounting::Neighbouring Internal(Neighbouring neighbouring) {
+  return Convert(neighbouring, accounting::Neighbouring::kZeroOut);
+}
+accounting::Sampling Internal(Sampling sampling) {
+  return Convert(sampling, accounting::Sampling::kPoisson);
+}
+accounting::Observer Internal(Observer observer) {
+  return Convert(observer, accounting::Observer::kPublishedParticipant);
+}
 accounting::Accountant Internal(Accountant accountant) {
-  return ToInternal(kAccountants, accountant);
+  return Convert(accountant, accounting::Accountant::kBudget);
 }
 
-Unit Public(accounting::Unit unit) { return ToPublic(kUnits, unit); }
-Observer Public(accounting::Observer observer) { return ToPublic(kObservers, observer); }
-Accountant Public(accounting::Accountant accountant) { return ToPublic(kAccountants, accountant); }
-Standing Public(accounting::Standing standing) { return ToPublic(kStandings, standing); }
-Sampling Public(accounting::Sampling sampling) { return ToPublic(kSamplings, sampling); }
+Unit Public(accounting::Unit unit) {
+  if (unit == accounting::Unit::kClient) return Unit::kClient;
+  return unit == accounting::Unit::kPerson ? Unit::kPerson : Unit::kRecord;
+}
+Observer Public(accounting::Observer observer) {
+  return Convert(observer, Observer::kPublishedParticipant);
+}
+Accountant Public(accounting::Accountant accountant) {
+  return Convert(accountant, Accountant::kBudget);
+}
+Standing Public(accounting::Standing standing) { return Convert(standing, Standing::kNone); }
+Sampling Public(accounting::Sampling sampling) { return Convert(sampling, Sampling::kPoisson); }
 
 }  // namespace api
 
@@ -99,7 +66,7 @@ std::string_view Name(Accountant accountant) {
   return accounting::AccountantName(api::Internal(accountant));
 }
 std::string_view Name(Standing standing) {
-  return accounting::StandingName(ToInternal(kStandings, standing));
+  return accounting::StandingName(Convert(standing, accounting::Standing::kNone));
 }
 
 }  // namespace tacet
