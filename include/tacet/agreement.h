@@ -23,7 +23,7 @@ struct CheckedAgreement;
 }  // namespace api
 
 struct AgreementOptions {
-  // `federation.clients` may be 0 here: the number of `members`.
+  // `federation.clients` may be left out here: it is the number of `members`.
   FederationOptions federation = {};
 
   // d >= 1: number of values of an update.

@@ -19,23 +19,24 @@ struct FederationOptions {
   // Participants
 
   // M: number of clients, 1 to 100,000,000. With unit kPerson or kRecord the number of sites.
-  uint64_t clients = 0;
+  // Required, but in an AgreementOptions, where it is the number of members.
+  std::optional<uint64_t> clients = std::nullopt;
 
   // K, 1 to M: clients that are drawn for a round. With kPoisson the expected number. A larger
   // cohort divides the same noise by more clients. A smaller one hides each client better from
   // observers who do not know the cohorts.
   //
-  // Default: 0, every client
-  uint64_t cohort = 0;
+  // Default: none, every client
+  std::optional<uint64_t> cohort = std::nullopt;
 
   // K_min, 1 to K (to M with dummy uploads): an aggregate of fewer uploads is never decrypted. Each
   // upload carries a K_min-th part of the noise variance. A smaller K_min tolerates more absent
   // clients, and adds more noise when all of them arrive. At least colluders + 2.
   //
-  // Default: 0. With U uploads a round, all clients under dummy uploads and else K:
+  // Default: none. With U uploads a round, all clients under dummy uploads and else K:
   // max(colluders + 2, U - 1), so that one client may be absent. With kPoisson and without dummy
   // uploads the number that is missed once in 1e9 rounds
-  uint64_t min_participants = 0;
+  std::optional<uint64_t> min_participants = std::nullopt;
 
   // Draw of the cohort. kFixedSize assumes that the party that draws is honest and keeps the
   // cohorts secret from the observers for whom sampling is counted (docs/security/privacy.md).
@@ -51,11 +52,12 @@ struct FederationOptions {
   // Default: none: true where `sampling` is chosen by default, else false
   std::optional<bool> dummy_uploads = std::nullopt;
 
-  // Number of attempts to which one client gives its data at most. When it is drawn again it
-  // uploads zeros and noise. Bounds epsilon for observers who know the cohorts. Unit kClient only.
+  // At least 1: number of attempts to which one client gives its data at most. When it is drawn
+  // again it uploads zeros and noise. Bounds epsilon for observers who know the cohorts. Unit
+  // kClient only.
   //
-  // Default: 0, no limit
-  uint64_t max_participations = 0;
+  // Default: none, no limit
+  std::optional<uint64_t> max_participations = std::nullopt;
 
   // T >= 1: number of rounds. ComputeGuarantee counts exactly T releases, so count every attempt.
   // An Agreement permits spare attempts beside them (AgreementOptions::spare_attempts).
@@ -80,9 +82,9 @@ struct FederationOptions {
   // b > 0: bound of the absolute value of one coordinate of a contribution. Smaller bounds make
   // smaller uploads. Values beyond it are clamped.
   //
-  // Default: 0, the clip norm; an Agreement with unit kPerson or kRecord needs a value, the largest
-  // coordinate of a site's sum
-  double coordinate_bound = 0;
+  // Default: none, the clip norm; an Agreement with unit kPerson or kRecord needs a value, the
+  // largest coordinate of a site's sum
+  std::optional<double> coordinate_bound = std::nullopt;
 
   // s > 0: step of the quantisation. Its rounding is random and unbiased, and adds about the
   // variance s (b + 10 sigma) per upload. A smaller step makes larger uploads.
@@ -112,33 +114,61 @@ struct FederationOptions {
   // Default: 1e-5
   double delta = 1e-5;
 
-  // The next three are for units kPerson and kRecord, else 0.
+  // The next three are for units kPerson and kRecord alone, which need the first two in an
+  // Agreement.
 
   // q in (0, 1]: probability of the secret coin by which a site draws each record (person).
-  double record_rate = 0;
+  std::optional<double> record_rate = std::nullopt;
 
   // B > 0, public: q times the number of all sites' records (persons). It divides the sum.
-  double expected_batch = 0;
+  std::optional<double> expected_batch = std::nullopt;
 
   // Most sites at which one record (person) appears, 1 to M.
   //
-  // Default: 0, one site
-  uint64_t appearances = 0;
+  // Default: none, one site
+  std::optional<uint64_t> appearances = std::nullopt;
 
   // -------------------
   // Committee: clients that vote for one sum a round, and release what decrypts it.
 
   // n, 2 to 20: number of seats. More seats tolerate more colluders and absences.
   //
-  // Default: 0: all clients up to 7, else 7, or more where colluders are to be tolerated
-  uint32_t committee_seats = 0;
+  // Default: none: all clients up to 7, else 7, or more where colluders are to be tolerated
+  std::optional<uint32_t> committee_seats = std::nullopt;
 
   // f, 0 to (n - 1): seats that may collude with the server without learning a single update. The
   // votes needed are floor((n + f) / 2) + 1.
   //
-  // Default: 0: a third of the other seats, or as many as `colluders` where the seats allow
-  uint32_t corrupt_seats = 0;
+  // Default: none: a third of the other seats, or as many as `colluders` where the seats allow
+  std::optional<uint32_t> corrupt_seats = std::nullopt;
 };
+
+// The options as a list: calls visit(name, option) for each, in the order above. `Options` is
+// FederationOptions or const FederationOptions. Bindings follow from it.
+template <typename Options, typename Visitor>
+void VisitOptions(Options& options, Visitor&& visit) {
+  visit("clients", options.clients);
+  visit("cohort", options.cohort);
+  visit("min_participants", options.min_participants);
+  visit("sampling", options.sampling);
+  visit("dummy_uploads", options.dummy_uploads);
+  visit("max_participations", options.max_participations);
+  visit("rounds", options.rounds);
+  visit("clip_norm", options.clip_norm);
+  visit("noise_multiplier", options.noise_multiplier);
+  visit("noise_stddev", options.noise_stddev);
+  visit("coordinate_bound", options.coordinate_bound);
+  visit("scale", options.scale);
+  visit("unit", options.unit);
+  visit("neighbouring", options.neighbouring);
+  visit("colluders", options.colluders);
+  visit("delta", options.delta);
+  visit("record_rate", options.record_rate);
+  visit("expected_batch", options.expected_batch);
+  visit("appearances", options.appearances);
+  visit("committee_seats", options.committee_seats);
+  visit("corrupt_seats", options.corrupt_seats);
+}
 
 }  // namespace tacet
 

@@ -15,13 +15,6 @@ namespace {
 
 namespace nb = nanobind;
 
-constexpr std::array kUnits = {Unit::kClient, Unit::kPerson, Unit::kRecord};
-constexpr std::array kNeighbourings = {Neighbouring::kReplaceOne, Neighbouring::kZeroOut};
-constexpr std::array kSamplings = {Sampling::kNone, Sampling::kFixedSize, Sampling::kPoisson};
-constexpr std::array kObservers = {
-    Observer::kExternal,  Observer::kParticipantInCohort, Observer::kParticipantOutOfCohort,
-    Observer::kColluders, Observer::kCohortAware,         Observer::kTrafficAware,
-    Observer::kCoalition, Observer::kServerWithKeyHolder, Observer::kPublishedParticipant};
 constexpr std::array kAccountants = {Accountant::kMoments, Accountant::kRdp, Accountant::kPld,
                                      Accountant::kFixedSizeTight, Accountant::kFixedOrderRdp};
 
@@ -38,32 +31,6 @@ std::span<const Neighbouring> Words() {
 template <>
 std::span<const Sampling> Words() {
   return kSamplings;
-}
-
-// Calls visit(name, member) for each option.
-template <typename Options, typename Visit>
-void ForEachOption(Options& options, const Visit& visit) {
-  visit("clients", options.clients);
-  visit("cohort", options.cohort);
-  visit("min_participants", options.min_participants);
-  visit("sampling", options.sampling);
-  visit("dummy_uploads", options.dummy_uploads);
-  visit("max_participations", options.max_participations);
-  visit("rounds", options.rounds);
-  visit("clip_norm", options.clip_norm);
-  visit("noise_multiplier", options.noise_multiplier);
-  visit("noise_stddev", options.noise_stddev);
-  visit("coordinate_bound", options.coordinate_bound);
-  visit("scale", options.scale);
-  visit("unit", options.unit);
-  visit("neighbouring", options.neighbouring);
-  visit("colluders", options.colluders);
-  visit("delta", options.delta);
-  visit("record_rate", options.record_rate);
-  visit("expected_batch", options.expected_batch);
-  visit("appearances", options.appearances);
-  visit("committee_seats", options.committee_seats);
-  visit("corrupt_seats", options.corrupt_seats);
 }
 
 template <typename T>
@@ -104,6 +71,19 @@ void Set(T& option, std::string_view name, nb::handle value) {
       fmt::format("{} = {}: wanted {}", name, nb::repr(value).c_str(), WantedType<T>()).c_str());
 }
 
+template <typename T>
+nb::object PythonOf(const T& option) {
+  if constexpr (std::is_enum_v<T>) {
+    return nb::cast(Name(option));
+  } else {
+    return nb::cast(option);
+  }
+}
+template <typename T>
+nb::object PythonOf(const std::optional<T>& option) {
+  return option.has_value() ? PythonOf(*option) : nb::none();
+}
+
 }  // namespace
 
 uint64_t WholeNumberOf(nb::handle value, std::string_view name, uint64_t max) {
@@ -125,14 +105,14 @@ Accountant AccountantOf(std::string_view name) {
 FederationOptions FederationOptionsOf(const nb::dict& keywords) {
   FederationOptions options;
   size_t known = 0;
-  ForEachOption(options, [&](const char* name, auto& option) {
+  VisitOptions(options, [&](const char* name, auto& option) {
     if (!keywords.contains(name)) return;
     Set(option, name, keywords[name]);
     ++known;
   });
   if (known == keywords.size()) return options;
   std::string names;
-  ForEachOption(options, [&](const char* name, const auto& /*option*/) {
+  VisitOptions(options, [&](const char* name, const auto& /*option*/) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
   });
   const nb::dict all = KeywordsOf(options);
@@ -147,15 +127,8 @@ FederationOptions FederationOptionsOf(const nb::dict& keywords) {
 
 nb::dict KeywordsOf(const FederationOptions& options) {
   nb::dict keywords;
-  ForEachOption(options, [&](const char* name, const auto& option) {
-    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(option)>>) {
-      keywords[name] = Name(option);
-    } else if constexpr (std::is_same_v<decltype(option), const std::optional<Sampling>&>) {
-      keywords[name] = option.has_value() ? nb::cast(Name(*option)) : nb::none();
-    } else {
-      keywords[name] = option;
-    }
-  });
+  VisitOptions(options,
+               [&](const char* name, const auto& option) { keywords[name] = PythonOf(option); });
   return keywords;
 }
 

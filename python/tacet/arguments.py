@@ -38,8 +38,8 @@ def number_of(name: str, value: Any) -> float:
     return float(value)
 
 
-def whole_number_of(name: str, value: Any) -> int:
-    """Return a whole number of 0 or more; TypeError for anything else.
+def whole_number_of(name: str, value: Any, *, least: int = 0) -> int:
+    """Return a whole number of ``least`` or more; TypeError for anything else.
 
     >>> whole_number_of("clients", 4)
     4
@@ -47,14 +47,14 @@ def whole_number_of(name: str, value: Any) -> int:
     Traceback (most recent call last):
     TypeError: clients = -1: wanted a whole number of 0 or more
     """
-    text = f"{name} = {value!r}: wanted a whole number of 0 or more"
+    text = f"{name} = {value!r}: wanted a whole number of {least} or more"
     if isinstance(value, bool):
         raise TypeError(text)
     try:
         number = operator.index(value)
     except TypeError as error:
         raise TypeError(text) from error
-    if number < 0:
+    if number < least:
         raise TypeError(text)
     return number
 

@@ -6,7 +6,7 @@ noise multiplier sigma / S.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _core
@@ -64,16 +64,16 @@ class FederationOptions(TypedDict, total=False):
 
     clients: int
     """M, number of clients (sites for the units person and record)."""
-    cohort: int
-    """K, clients that are drawn for a round. 0: all."""
-    min_participants: int
-    """K_min: an aggregate of fewer uploads is never decrypted. 0: all of a round but one."""
+    cohort: int | None
+    """K, clients that are drawn for a round. Default: all."""
+    min_participants: int | None
+    """K_min: an aggregate of fewer uploads is never decrypted. Default: all of a round but one."""
     sampling: Sampling | None
     """Draw of the cohort. Default: poisson with dummy uploads where K < M, else fixed-size."""
     dummy_uploads: bool | None
     """Clients that were not drawn upload zeros and noise."""
-    max_participations: int
-    """Attempts to which one client gives its data at most. 0: no limit."""
+    max_participations: int | None
+    """Attempts to which one client gives its data at most. Default: no limit."""
     rounds: int
     """T, number of rounds. Default: 1."""
     clip_norm: float
@@ -82,8 +82,8 @@ class FederationOptions(TypedDict, total=False):
     """sigma / S: standard deviation of the noise in the sum, over the clip norm."""
     noise_stddev: float
     """sigma itself, in units of an update, in place of ``noise_multiplier``."""
-    coordinate_bound: float
-    """b, bound of one coordinate's absolute value. 0: the clip norm."""
+    coordinate_bound: float | None
+    """b, bound of one coordinate's absolute value. Default: the clip norm."""
     scale: float
     """s, step of the quantisation. Default: 1e-4."""
     unit: Unit
@@ -94,30 +94,19 @@ class FederationOptions(TypedDict, total=False):
     """c, clients that may pool their knowledge."""
     delta: float
     """delta of the guarantee. Default: 1e-5."""
-    record_rate: float
+    record_rate: float | None
     """q, for the units person and record: probability that a site draws a record (person)."""
-    expected_batch: float
+    expected_batch: float | None
     """B, for the units person and record: divisor of the sum."""
-    appearances: int
-    """Most sites at which one record (person) appears. 0: one."""
-    committee_seats: int
-    """n, number of committee seats. 0: chosen by the number of clients."""
-    corrupt_seats: int
-    """f, seats that may collude with the server. 0: chosen by the number of seats."""
+    appearances: int | None
+    """Most sites at which one record (person) appears. Default: one."""
+    committee_seats: int | None
+    """n, number of committee seats. Default: chosen by the number of clients."""
+    corrupt_seats: int | None
+    """f, seats that may collude with the server. Default: chosen by the number of seats."""
 
 
 _NOISE = ("noise_multiplier", "noise_stddev", "target_epsilon")
-_NUMBERS = (
-    *_NOISE,
-    "clip_norm",
-    "delta",
-    "coordinate_bound",
-    "scale",
-    "record_rate",
-    "expected_batch",
-)
-_COUNTS = ("max_participations", "min_participants", "colluders", "appearances")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Privacy:
@@ -141,22 +130,24 @@ class Privacy:
     neighbouring: Neighbouring = "replace-one"
     sampling: Sampling | None = None
     dummy_uploads: bool | None = None
-    max_participations: int = 0
-    min_participants: int = 0
+    max_participations: int | None = None
+    min_participants: int | None = None
     colluders: int = 0
-    coordinate_bound: float = 0.0
+    coordinate_bound: float | None = None
     scale: float = 1e-4
-    record_rate: float = 0.0
-    expected_batch: float = 0.0
-    appearances: int = 0
+    record_rate: float | None = None
+    expected_batch: float | None = None
+    appearances: int | None = None
 
     def __post_init__(self) -> None:
         """Check the types, and that the noise is given in one way."""
-        for name in _NUMBERS:
-            if getattr(self, name) is not None:
-                number_of(name, getattr(self, name))
-        for name in _COUNTS:
-            object.__setattr__(self, name, whole_number_of(name, getattr(self, name)))
+        for field in fields(self):
+            value = getattr(self, field.name)
+            kind = str(field.type).removesuffix(" | None")
+            if kind == "float" and value is not None:
+                number_of(field.name, value)
+            elif kind == "int" and value is not None:
+                object.__setattr__(self, field.name, whole_number_of(field.name, value))
         given = [name for name in _NOISE if getattr(self, name) is not None]
         if len(given) != 1:
             text = (
@@ -168,12 +159,14 @@ class Privacy:
             text = "dummy_uploads is False: choose sampling, fixed-size or poisson, too"
             raise ValueError(text)
 
-    def options(self, *, clients: int, rounds: int, cohort: int = 0) -> FederationOptions:
+    def options(
+        self, *, clients: int, rounds: int, cohort: int | None = None
+    ) -> FederationOptions:
         """Options of a federation with this protection, with the noise that reaches the target."""
-        fields: dict[str, Any] = asdict(self)
-        target = fields.pop("target_epsilon")
+        given: dict[str, Any] = asdict(self)
+        target = given.pop("target_epsilon")
         options = FederationOptions(clients=clients, rounds=rounds, cohort=cohort)
-        options.update({key: value for key, value in fields.items() if value is not None})  # type: ignore[typeddict-item]
+        options.update({key: value for key, value in given.items() if value is not None})  # type: ignore[typeddict-item]
         if target is not None:
             options["noise_multiplier"] = calibrate(target_epsilon=target, **options)
         return options

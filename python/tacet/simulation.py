@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -161,46 +161,6 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     return Run(folder, model, json.loads(summary), [json.loads(line) for line in rounds])
 
 
-def _settings(
-    privacy: Privacy, federation: dict[str, int | float | None], run: dict[str, object]
-) -> dict[str, object]:
-    """Keys of docs/formats/configuration.md."""
-    if privacy.unit != "client" and not privacy.coordinate_bound:
-        text = (
-            f"coordinate_bound is missing: with unit {privacy.unit} it is the largest coordinate "
-            "of a site's sum"
-        )
-        raise ValueError(text)
-    settings: dict[str, object] = {
-        "privacy.clip_norm": privacy.clip_norm,
-        "privacy.coordinate_bound": privacy.coordinate_bound or privacy.clip_norm,
-        "privacy.scale": privacy.scale,
-        "privacy.delta": privacy.delta,
-        "privacy.unit": privacy.unit,
-        "privacy.neighbouring": privacy.neighbouring,
-        "privacy.colluders": privacy.colluders,
-        "privacy.record_rate": privacy.record_rate,
-        "privacy.expected_batch": privacy.expected_batch,
-        "federation.max_participations": privacy.max_participations,
-        "federation.min_participants": privacy.min_participants,
-    }
-    if privacy.sampling is not None:
-        settings["federation.sampling"] = privacy.sampling
-    if privacy.dummy_uploads is not None:
-        settings["federation.dummy_uploads"] = privacy.dummy_uploads
-    if privacy.appearances:
-        settings["privacy.appearances"] = privacy.appearances
-    if privacy.target_epsilon is not None:
-        settings["privacy.target_epsilon"] = privacy.target_epsilon
-    elif privacy.noise_stddev is not None:
-        settings["privacy.noise_stddev"] = privacy.noise_stddev
-    else:
-        settings["privacy.noise_multiplier"] = privacy.noise_multiplier
-    settings.update({key: value for key, value in federation.items() if value is not None})
-    settings.update({key: value for key, value in run.items() if value is not None})
-    return settings
-
-
 def simulate(
     train: TrainClient | TrainUnits,
     *,
@@ -208,14 +168,14 @@ def simulate(
     initial: NDArray[np.float32],
     privacy: Privacy,
     rounds: int,
-    cohort: int = 0,
+    cohort: int | None = None,
     units: Sequence[int] = (),
     evaluate: Callable[[NDArray[np.float32]], Evaluation] | None = None,
     evaluate_every: int = 1,
     learning_rate: float = 1.0,
     learning_rate_final: float | None = None,
     momentum: float = 0.0,
-    budget_epsilon: float = 0.0,
+    budget_epsilon: float | None = None,
     spare_attempts: int = 10,
     architecture: str = "",
     model: str = "external",
@@ -239,7 +199,7 @@ def simulate(
         initial: parameters before the first round, float32 of shape (d,).
         privacy: mechanism and guarantee.
         rounds: T.
-        cohort: K, clients of a round. 0: all.
+        cohort: K, clients of a round. None: all.
         units: for the units record and person: number of records (persons) of each client.
         evaluate: ``evaluate(model)`` returns an `Evaluation`. Its figures are outside of epsilon;
             use public data, or keep them to yourself. None: no figures.
@@ -247,8 +207,8 @@ def simulate(
         learning_rate: of the server, factor on the average update in the first round.
         learning_rate_final: the same in the last round. None: ``learning_rate``.
         momentum: of the server, in [0, 1).
-        budget_epsilon: epsilon at which the run ends early. 0: no budget. It covers this run: the
-            ledger is in its directory, and other runs on the same data add their own epsilon.
+        budget_epsilon: epsilon at which the run ends early. None: no budget. It covers this run:
+            the ledger is in its directory, and other runs on the same data add their own epsilon.
         spare_attempts: failed attempts that are permitted in all rounds together.
         architecture: a text that names the model's architecture, kept in the run's settings.
         model: name of the model in the agreement. With the name of one of the program's models,
@@ -298,26 +258,32 @@ def simulate(
     learning_rate = number_of("learning_rate", learning_rate)
     if learning_rate_final is None:
         learning_rate_final = learning_rate
-    federation: dict[str, int | float | None] = {
-        "federation.rounds": rounds,
-        "federation.cohort": whole_number_of("cohort", cohort) or clients,
-        "federation.spare_attempts": whole_number_of("spare_attempts", spare_attempts),
+    if privacy.unit != "client" and privacy.coordinate_bound is None:
+        text = (
+            f"coordinate_bound is missing: with unit {privacy.unit} it is the largest coordinate "
+            "of a site's sum"
+        )
+        raise ValueError(text)
+    settings: dict[str, object] = {  # by the names of docs/formats/configuration.md
+        "clip_norm": privacy.clip_norm,  # before the multiplier, which counts in it
+        "coordinate_bound": privacy.clip_norm,
+        **{name: value for name, value in asdict(privacy).items() if value is not None},
+        "rounds": rounds,
+        "cohort": clients if cohort is None else whole_number_of("cohort", cohort, least=1),
+        "spare_attempts": whole_number_of("spare_attempts", spare_attempts),
         "server.learning_rate": learning_rate,
         "server.learning_rate_final": number_of("learning_rate_final", learning_rate_final),
-        "server.momentum": number_of("momentum", momentum),
-    }
-    run: dict[str, object] = {
-        "privacy.budget_epsilon": number_of("budget_epsilon", budget_epsilon),
+        "momentum": number_of("momentum", momentum),
         "model.architecture": text_of("architecture", architecture),
         "model.name": text_of("model", model),
-        "run.seed": whole_number_of("seed", seed),
-        "run.insecure_seed": (
-            None if insecure_seed is None else whole_number_of("insecure_seed", insecure_seed)
-        ),
-        "run.threads": whole_number_of("threads", threads),
-        "run.evaluate_every": whole_number_of("evaluate_every", evaluate_every),
+        "seed": whole_number_of("seed", seed),
+        "threads": whole_number_of("threads", threads),
+        "evaluate_every": whole_number_of("evaluate_every", evaluate_every),
     }
-    settings = _settings(privacy, federation, run)
+    if budget_epsilon is not None:
+        settings["privacy.budget_epsilon"] = number_of("budget_epsilon", budget_epsilon)
+    if insecure_seed is not None:
+        settings["insecure_seed"] = whole_number_of("insecure_seed", insecure_seed)
     unit_counts = [whole_number_of("units", number) for number in units]
     name = text_of("data_name", data_name)
     with RoundBar(rounds, show=progress) as bar, run_folder(out, resume=resume) as path:

@@ -79,7 +79,7 @@ class FederatedClassifier:
         privacy: mechanism and guarantee of a simulation, unit client.
         classes: all classes that may occur, known to everybody. Not taken from the data.
         rounds: T of a simulation.
-        cohort: K of a simulation, clients of a round. 0: all.
+        cohort: K of a simulation, clients of a round. None: all.
         local_steps: gradient steps of a client in a round.
         learning_rate: of these steps.
         out: run directory of a simulation, which takes one fit. None: each fit makes a new one
@@ -103,7 +103,7 @@ class FederatedClassifier:
         privacy: Privacy | None = None,
         classes: ArrayLike | None = None,
         rounds: int = 20,
-        cohort: int = 0,
+        cohort: int | None = None,
         local_steps: int = 10,
         learning_rate: float = 0.1,
         out: str | os.PathLike[str] | None = None,

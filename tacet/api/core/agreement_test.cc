@@ -3,6 +3,8 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -120,6 +122,23 @@ TEST(AgreementTest, RefusalsNameTheOption) {
             "members 2 and 4 have the same public key: each member makes a key of its own");
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.members[3].exchange = o.members[3].signing; }),
             "member 3 has one key for signing and for exchange: each is a key of its own");
+  // What is left out has its default. A zero has none.
+  for (const auto& [change, name] : std::vector<std::pair<Change, std::string>>{
+           {[](auto& o) { o.federation.cohort = 0; }, "cohort"},
+           {[](auto& o) { o.federation.min_participants = 0; }, "min_participants"},
+           {[](auto& o) { o.federation.max_participations = 0; }, "max_participations"},
+           {[](auto& o) { o.federation.appearances = 0; }, "appearances"},
+           {[](auto& o) { o.federation.committee_seats = 0; }, "committee_seats"}}) {
+    EXPECT_EQ(Refusal(change), name + " is 0, expected 1 or more; leave it out for its default");
+  }
+  EXPECT_EQ(Refusal([](AgreementOptions& o) { o.federation.record_rate = 0; }),
+            "record_rate is 0, expected a finite number above 0");
+  EXPECT_EQ(Refusal([](AgreementOptions& o) { o.federation.corrupt_seats = 0; }),
+            "corrupt_seats is 0: give committee_seats, 2 or 3, too");
+  AgreementOptions three = SixMembers();
+  three.federation.committee_seats = 3;
+  three.federation.corrupt_seats = 0;
+  EXPECT_EQ(ValueOf(Agreement::Create(three)).votes_needed(), 2u);
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.federation.noise_multiplier = 0; }),
             "noise_multiplier is 0, expected a finite number above 0");
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.federation.clip_norm = -1; }),
@@ -140,7 +159,7 @@ TEST(AgreementTest, RefusalsNameTheOption) {
                 o.federation.record_rate = 0.1;
                 o.federation.expected_batch = 60;
               }),
-              HasSubstr("coordinate_bound is 0: with unit record"));
+              HasSubstr("coordinate_bound is missing: with unit record"));
 }
 
 TEST(AgreementTest, TheGuaranteeGrowsWithTheAttempts) {

@@ -174,7 +174,7 @@ TEST_F(LiveApiTest, WrongOptionsAreNamed) {
   EXPECT_THAT(refused(options, Functions()), HasSubstr("noise_multiplier and noise_stddev"));
   options = Options();
   options.federation.unit = Unit::kRecord;
-  EXPECT_THAT(refused(options, Functions()), HasSubstr("coordinate_bound is 0"));
+  EXPECT_THAT(refused(options, Functions()), HasSubstr("coordinate_bound is missing"));
   refused(Options(), {});
 
   SimulationFunctions functions = Functions();

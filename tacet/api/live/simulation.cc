@@ -61,7 +61,7 @@ absl::StatusOr<trainer::Evaluation> Checked(const Evaluation& evaluation) {
 trainer::FunctionLearnerSpec LearnerOf(const SimulationOptions& options,
                                        const SimulationFunctions& functions) {
   trainer::FunctionLearnerSpec spec{.initial = options.initial,
-                                    .clients = options.federation.clients,
+                                    .clients = options.federation.clients.value_or(0),
                                     .unit = api::Internal(options.federation.unit),
                                     .units = options.units};
   if (functions.train) {
