@@ -1,6 +1,7 @@
 # Tests of the package: each file of tests/, the types and the style.
 set(environment PYTHONPATH=${CMAKE_CURRENT_BINARY_DIR} PYTHONDONTWRITEBYTECODE=1
-    TACET_PROGRAM=$<TARGET_FILE:tacet>)
+    TACET_PROGRAM=$<TARGET_FILE:tacet>
+    TACET_ALLOCATION_COUNTER=$<TARGET_FILE:tacet_allocation_counter>)
 file(GLOB test_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/test_*.py)
 foreach(file IN LISTS test_files)
   cmake_path(GET file STEM name)

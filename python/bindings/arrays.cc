@@ -14,26 +14,23 @@ namespace {
 
 namespace nb = nanobind;
 
+// Below it, about 1 ms of copying, the hand-over of the lock costs more than it gives.
+constexpr size_t kLargeCopy = 1'000'000;
+
+template <typename Copy>
+auto Copied(size_t size, const Copy& copy) {
+  return size < kLargeCopy ? copy() : WithoutLock(copy);
+}
+
 template <typename T>
-std::vector<float> Copied(const nb::ndarray<nb::ro>& array, std::string_view name) {
-  if (reinterpret_cast<uintptr_t>(array.data()) % alignof(T) != 0) {
-    throw nb::value_error(
-        fmt::format("{} is not aligned in memory: copy it with .copy()", name).c_str());
-  }
+void Copy(const nb::ndarray<nb::ro>& array, std::span<float> values) {
   const T* const first = static_cast<const T*>(array.data());
   const int64_t stride = array.stride(0);
-  const size_t size = array.shape(0);
-  const auto copy = [&] {
-    // Not filled with zeros first.
-    if (stride == 1) return std::vector<float>(first, first + size);
-    std::vector<float> values(size);
-    for (size_t i = 0; i < size; ++i) {
+  Copied(values.size(), [&] {
+    for (size_t i = 0; i < values.size(); ++i) {
       values[i] = static_cast<float>(first[static_cast<int64_t>(i) * stride]);
     }
-    return values;
-  };
-  // About 1 ms; below it the hand-over costs more than it gives.
-  return size < 1'000'000 ? copy() : WithoutLock(copy);
+  });
 }
 
 template <typename T>
@@ -47,7 +44,7 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> Owned(std::vector<T> values) {
 
 }  // namespace
 
-std::vector<float> FloatsOf(nb::handle object, std::string_view name) {
+nb::ndarray<nb::ro> ArrayOfFloats(nb::handle object, std::string_view name) {
   if (nb::hasattr(object, "mask") && nb::hasattr(object, "filled")) {
     throw nb::type_error(
         fmt::format("{} is a masked array, and the values below its mask would be taken: fill them "
@@ -75,13 +72,36 @@ std::vector<float> FloatsOf(nb::handle object, std::string_view name) {
     throw nb::value_error(
         fmt::format("{} has {} dimensions: wanted one. Flatten it", name, array.ndim()).c_str());
   }
-  if (array.dtype() == nb::dtype<float>()) return Copied<float>(array, name);
-  if (array.dtype() == nb::dtype<double>()) return Copied<double>(array, name);
+  const bool is_double = array.dtype() == nb::dtype<double>();
+  const size_t alignment = is_double ? alignof(double) : alignof(float);
+  if (reinterpret_cast<uintptr_t>(array.data()) % alignment != 0) {
+    throw nb::value_error(
+        fmt::format("{} is not aligned in memory: copy it with .copy()", name).c_str());
+  }
+  if (is_double || array.dtype() == nb::dtype<float>()) return array;
   throw nb::type_error(
       fmt::format("{} holds values that are not float32 or float64: convert it with "
                   ".astype(\"float32\") if that is meant",
                   name)
           .c_str());
+}
+
+void CopyFloats(const nb::ndarray<nb::ro>& array, std::span<float> values) {
+  if (array.dtype() == nb::dtype<float>()) return Copy<float>(array, values);
+  Copy<double>(array, values);
+}
+
+std::vector<float> FloatsOf(nb::handle object, std::string_view name) {
+  const nb::ndarray<nb::ro> array = ArrayOfFloats(object, name);
+  const size_t size = array.shape(0);
+  if (array.dtype() == nb::dtype<float>() && array.stride(0) == 1) {
+    // Not filled with zeros first.
+    const float* const first = static_cast<const float*>(array.data());
+    return Copied(size, [&] { return std::vector<float>(first, first + size); });
+  }
+  std::vector<float> values(size);
+  CopyFloats(array, values);
+  return values;
 }
 
 nb::ndarray<nb::numpy, double, nb::ndim<1>> ArrayOf(std::vector<double> values) {

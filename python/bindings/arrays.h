@@ -15,10 +15,15 @@
 
 namespace tacet::python {
 
-// Copy of a one-dimensional array of float32 or float64 in the processor's memory: of NumPy, or of
-// anything that speaks DLPack. A copy, since another thread may write to the array while the
-// library reads it: a value that was clipped must be the value that is sealed. TypeError and
-// ValueError name `name`, and the type or shape that was found.
+// A one-dimensional array of float32 or float64 in the processor's memory: of NumPy, or of anything
+// that speaks DLPack. TypeError and ValueError name `name`, and the type or shape that was found.
+nanobind::ndarray<nanobind::ro> ArrayOfFloats(nanobind::handle array, std::string_view name);
+
+// Copies such an array of `values`' size, before anything is done with it: another thread may write
+// to the array while the library reads it, and a value that was clipped must be the one sealed.
+void CopyFloats(const nanobind::ndarray<nanobind::ro>& array, std::span<float> values);
+
+// Copy of such an array, with the errors of ArrayOfFloats.
 std::vector<float> FloatsOf(nanobind::handle array, std::string_view name);
 
 // A NumPy array that owns `values`, without a copy.

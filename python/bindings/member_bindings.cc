@@ -11,6 +11,7 @@
 
 #include "nanobind/nanobind.h"
 #include "nanobind/stl/optional.h"
+#include "nanobind/stl/shared_ptr.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/string_view.h"
 #include "nanobind/stl/unique_ptr.h"
@@ -30,6 +31,40 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
+// Where the update of one attempt is written, once: the only copy between Python's array and what
+// is sealed.
+class SealedMemory {
+ public:
+  explicit SealedMemory(std::span<float> values) : values_(values) {}
+
+  // While it lives, the memory may be written. Both it and Write need Python's lock.
+  class User {
+   public:
+    explicit User(SealedMemory& memory) : memory_(memory) {}
+    ~User() { memory_.values_ = {}; }
+    User(const User&) = delete;
+    User& operator=(const User&) = delete;
+
+   private:
+    SealedMemory& memory_;
+  };
+
+  // The caller keeps the attempt waiting meanwhile.
+  void Write(nb::handle update) {
+    CopyUpdate(update, "the update", values_);
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (std::isfinite(values_[i])) continue;
+      throw StatusError(base::InvalidArgument(
+          "the update: value {} is {}, not a finite number; correct the training, such as by a "
+          "lower learning rate, or return zeros",
+          i, values_[i]));
+    }
+  }
+
+ private:
+  std::span<float> values_;
+};
+
 // One home of a site, unlocked. One run at a time.
 class PythonMember {
  public:
@@ -44,8 +79,9 @@ class PythonMember {
   void Begin() { stop_ = false; }
   void Stop() { stop_ = true; }
 
-  // `train(model, round, units, clip_norm)` returns the update, or None when the run is to end.
-  // `tell(kind, text)` hears of warnings, troubles, protocol violations and progress.
+  // `train(model, round, units, clip_norm, memory)` writes the update into `memory`, a
+  // SealedMemory, and returns true; or false when the run is to end. `tell(kind, text)` hears of
+  // warnings, troubles, protocol violations and progress.
   nb::dict Run(const nb::object& train, const nb::object& tell) const {
     const PythonCalls calls;
     absl::StatusOr<MemberEnd> end;
@@ -85,11 +121,10 @@ class PythonMember {
     const absl::Status called = calls.Run([&] {
       std::optional<std::vector<uint32_t>> units;
       if (task.units.has_value()) units.emplace(task.units->begin(), task.units->end());
-      const nb::object returned =
-          CallFunction(train.get(), ModelArray(task.model), task.round, units, task.clip_norm);
-      if (returned.is_none()) return;
-      CopyUpdate(returned, "the update", update);
-      answered = true;
+      const auto memory = std::make_shared<SealedMemory>(update);
+      const SealedMemory::User user(*memory);
+      answered = nb::cast<bool>(CallFunction(train.get(), ModelArray(task.model), task.round, units,
+                                             task.clip_norm, nb::cast(memory)));
     });
     if (!called.ok() || answered) return called;
     return absl::CancelledError("the member was asked to stop");
@@ -135,20 +170,6 @@ SiteLedgerOptions LedgerOf(std::optional<std::string> folder, std::optional<std:
     options.composition = WordOf<Composition>(*composition, "ledger.composition", kCompositions);
   }
   return options;
-}
-
-// A copy of an update that Python may change afterwards, checked.
-nb::object CheckedUpdate(nb::handle update, uint64_t dimension) {
-  std::vector<float> values(dimension);
-  CopyUpdate(update, "the update", values);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) continue;
-    throw StatusError(base::InvalidArgument(
-        "the update: value {} is {}, not a finite number; correct the training, such as by a lower "
-        "learning rate, or return zeros",
-        i, values[i]));
-  }
-  return nb::cast(ArrayOf(std::move(values)));
 }
 
 }  // namespace
@@ -198,9 +219,8 @@ void BindMember(nb::module_& module) {
       .def_prop_ro("name", [](const PythonMember& m) { return m.member().name(); })
       .def_prop_ro("federation", [](const PythonMember& m) { return m.member().federation(); })
       .def_prop_ro("unit", [](const PythonMember& m) { return Name(m.member().unit()); });
-  module.def("checked_update", &CheckedUpdate, "update"_a, "dimension"_a,
-             nb::sig("def checked_update(update: object, dimension: int) -> "
-                     "numpy.typing.NDArray[numpy.float32]"));
+  nb::class_<SealedMemory>(module, "SealedMemory", "The memory that a member seals.")
+      .def("write", &SealedMemory::Write, "update"_a);
 }
 
 }  // namespace tacet::python

@@ -1,6 +1,5 @@
 #include "python/bindings/trained_values.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,15 +34,15 @@ nb::object ModelArray(std::span<const float> model) {
 }
 
 void CopyUpdate(nb::handle returned, std::string_view name, std::span<float> update) {
-  const std::vector<float> values = FloatsOf(returned, name);
-  if (values.size() != update.size()) {
+  const nb::ndarray<nb::ro> values = ArrayOfFloats(returned, name);
+  if (values.shape(0) != update.size()) {
     throw nb::value_error(
         fmt::format("{} has {} values, the model has {}: return new minus old parameters, one for "
                     "each of the model",
-                    name, values.size(), update.size())
+                    name, values.shape(0), update.size())
             .c_str());
   }
-  std::ranges::copy(values, update.begin());
+  CopyFloats(values, update);
 }
 
 }  // namespace tacet::python

@@ -62,17 +62,20 @@ class Task:
         round: int,
         units: list[int] | None,
         clip_norm: float | None,
+        memory: _core.SealedMemory,
     ) -> None:
         self.model = model
         self.round = round
         self.units = units
         self.clip_norm = clip_norm
+        self._memory = memory
+        self._lock = threading.RLock()  # the memory is not freed while it is written
         self._answered = threading.Event()
-        self._update: NDArray[np.float32] | None = None
+        self._written = False
         self._error: BaseException | None = None
 
     def submit(self, update: NDArray[np.floating[Any]]) -> None:
-        """Hand over the update; it is copied.
+        """Hand over the update; it is copied, once, into the memory that is sealed.
 
         Args:
             update: new minus old parameters, or the sum over the drawn units of their clipped
@@ -83,15 +86,17 @@ class Task:
             ValueError, TypeError: another shape or type, or a value that is not finite. Zeros are
                 sealed in the update's place, and the member ends.
         """
-        if self._answered.is_set():
-            text = f"the task of round {self.round} was answered already: wait for the next one"
-            raise FailedPreconditionError(text)
-        try:
-            self._update = _core.checked_update(update, self.model.size)
-        except Exception as error:
-            self.fail(error)
-            raise
-        self._answered.set()
+        with self._lock:
+            if self._answered.is_set():
+                text = f"the task of round {self.round} was answered already: wait for the next one"
+                raise FailedPreconditionError(text)
+            try:
+                self._memory.write(update)
+            except Exception as error:
+                self.fail(error)
+                raise
+            self._written = True
+            self._answered.set()
 
     def fail(self, error: BaseException) -> None:
         """State that training failed, unless the task was answered.
@@ -99,23 +104,26 @@ class Task:
         Zeros are sealed in the update's place, since whether something is sent must not depend on
         data. The member then ends, and the loop raises ``error``.
         """
-        if self._answered.is_set():
-            return
-        error.add_note(
-            f"Zeros were sealed in round {self.round} in place of the update. Repair the training "
-            "and run the member again."
-        )
-        self._error = error
-        self._answered.set()
+        with self._lock:
+            if self._answered.is_set():
+                return
+            error.add_note(
+                f"Zeros were sealed in round {self.round} in place of the update. Repair the "
+                "training and run the member again."
+            )
+            self._error = error
+            self._answered.set()
 
     def _stop(self) -> None:
-        self._answered.set()
+        with self._lock:
+            self._answered.set()
 
-    def _result(self) -> NDArray[np.float32] | None:
+    def _wait(self) -> bool:
+        """Return whether the update was written; False when the member is to end."""
         self._answered.wait()
         if self._error is not None:
             raise self._error
-        return self._update
+        return self._written
 
     def __repr__(self) -> str:
         return f"<Task of round {self.round}, {self.model.size} parameters>"
@@ -162,14 +170,15 @@ class _Session:
         round: int,
         units: list[int] | None,
         clip_norm: float | None,
-    ) -> NDArray[np.float32] | None:
-        task = Task(model, round, units, clip_norm)
+        memory: _core.SealedMemory,
+    ) -> bool:
+        task = Task(model, round, units, clip_norm, memory)
         with self._lock:
             if self._stopping:
-                return None
+                return False
             self._pending = task
         self.events.put(("task", task))
-        return task._result()
+        return task._wait()
 
     def _tell(self, kind: str, text: str) -> None:
         self.events.put((kind, text))

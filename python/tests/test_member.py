@@ -273,6 +273,41 @@ tacet.Member(**{options!r}).run(train)
     np.testing.assert_array_equal(other.result().model, run.model)
 
 
+@pytest.mark.skipif(
+    "TACET_ALLOCATION_COUNTER" not in os.environ, reason="needs tests/live/allocation_counter.cc"
+)
+def test_an_update_is_copied_once_into_what_is_sealed(
+    make: Callable[..., LiveFederation],
+) -> None:
+    size = 30_011  # no other memory is as long
+    federation = make(SITES[:2], rounds=2, initial=np.zeros(size, dtype=np.float32))
+    options = {key: str(value) for key, value in federation.options("north").items()}
+    script = f"""
+import ctypes
+import numpy as np
+import tacet
+counter = ctypes.CDLL(None)
+counter.tacet_counted_allocations.restype = ctypes.c_size_t
+def counted(call):
+    counter.tacet_count_allocations(ctypes.c_size_t(4 * {size}))
+    call()
+    counter.tacet_count_allocations(ctypes.c_size_t(0))
+    return counter.tacet_counted_allocations()
+for task in tacet.Member(**{options!r}):
+    update = np.full(task.model.size, 0.001, dtype=np.float64 if task.round else np.float32)
+    submitted = counted(lambda: task.submit(update))
+    print(submitted, counted(lambda: task.model.copy()))
+"""
+    other = Background(member(federation, "south").run, lambda m, *_: np.zeros_like(m))
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "LD_PRELOAD": os.environ["TACET_ALLOCATION_COUNTER"]},
+    )  # fmt: skip
+    # No memory is made for a copy, so the array goes straight to what is sealed.
+    assert (done.stdout, done.stderr) == ("0 1\n0 1\n", "")
+    other.result()
+
+
 def test_a_program_may_end_while_its_member_waits(make: Callable[..., LiveFederation]) -> None:
     federation = make(SITES[:2], rounds=2)
     options = {key: str(value) for key, value in federation.options("north").items()}

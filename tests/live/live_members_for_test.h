@@ -67,6 +67,7 @@ class FailingMemberState final : public member::MemoryMemberState {
   absl::Status SaveUpload(const secagg::Attempt& attempt,
                           std::span<const uint8_t> upload) override {
     ++writes;
+    if (on_upload) on_upload();
     if (!spoil_upload) return MemoryMemberState::SaveUpload(attempt, upload);
     base::Bytes spoiled(upload.begin(), upload.end());
     spoil_upload(spoiled);
@@ -82,6 +83,7 @@ class FailingMemberState final : public member::MemoryMemberState {
   int writes = 0;  // of memory, uploads, and of what is forgotten with an attempt
   std::function<bool(secagg::JournalStep step)> fail_record;
   std::function<void(base::Bytes& upload)> spoil_upload;
+  std::function<void()> on_upload;
 };
 
 // One member's way to the server. What it alters stands for a server, or a proxy, that lies.
@@ -135,6 +137,7 @@ class FixedUpdates final : public trainer::UpdateSource {
     if (!fail.empty()) return base::Unavailable("{}", fail);
     for (size_t i = 0; i < update.size(); ++i) update[i] = Value(member_, context.round, i);
     if (not_finite) update[0] = NAN;
+    if (on_update) on_update(update);
     return absl::OkStatus();
   }
 
@@ -142,6 +145,7 @@ class FixedUpdates final : public trainer::UpdateSource {
   bool stopped = false;
   std::string fail;
   bool not_finite = false;
+  std::function<void(std::span<const float> update)> on_update;
 
  private:
   uint64_t member_;
@@ -236,7 +240,7 @@ class LiveFederation {
          .rule = site.rule,
          .clock = [this] { return now; },
          .checkpoints = checkpoints},
-        protocol::testing::ZerosOf(protocol::testing::kSmallDimension));
+        protocol::testing::ZerosOf(members.manifest().manifest().spec().dimension));
     if (!session.ok()) return session.status();
     site.session = *std::move(session);
     return absl::OkStatus();

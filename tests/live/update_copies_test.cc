@@ -1,0 +1,55 @@
+// Copies of an update on its way from the user's function to the sealed upload.
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/live/allocation_counter_for_test.h"
+#include "tests/live/live_members_for_test.h"
+
+namespace tacet::live {
+namespace {
+
+using testing::ExactAgreement;
+using testing::LiveFederation;
+
+// Nothing else is as long.
+constexpr uint64_t kDimension = 30'011;
+constexpr size_t kUpdateBytes = kDimension * sizeof(float);
+
+TEST(UpdateCopiesTest, TheHookCountsACopy) {
+  const std::vector<float> update(kDimension, 1.0F);
+  tacet_count_allocations(kUpdateBytes);
+  const auto copy = std::make_unique<std::vector<float>>(update);
+  const crypto::SecretVector<float> secret = crypto::SecretVector<float>::CopyOf(update);
+  tacet_count_allocations(0);
+  EXPECT_EQ((*copy)[1], secret.Expose()[1]);
+  EXPECT_EQ(tacet_counted_allocations(), 2u);
+}
+
+// What the function writes is what is sealed: no further memory holds the update.
+TEST(UpdateCopiesTest, TheMemoryThatTheFunctionWritesIsSealed) {
+  agreement::ManifestSpec spec = ExactAgreement();
+  spec.dimension = kDimension;
+  spec.initial_model = protocol::testing::ZerosOf(kDimension).Digest();
+  LiveFederation live(spec);
+  int trained = 0, sealed = 0;
+  for (auto& site : live.sites) {
+    site->updates.on_update = [&](std::span<const float>) {
+      ++trained;
+      tacet_count_allocations(kUpdateBytes);
+    };
+    site->state.on_upload = [&] {
+      ++sealed;
+      tacet_count_allocations(0);
+      EXPECT_EQ(tacet_counted_allocations(), 0u);
+    };
+  }
+  live.Run();
+  EXPECT_EQ(trained, 9);
+  EXPECT_EQ(sealed, trained);
+  live.ExpectNoViolations();
+}
+
+}  // namespace
+}  // namespace tacet::live
