@@ -38,6 +38,13 @@ struct FederationOptions {
   // uploads the number that is missed once in 1e9 rounds
   std::optional<uint64_t> min_participants = std::nullopt;
 
+  // Uploads that may be missing from a round, for a K_min that follows the number of clients. A
+  // smaller K_min is never below colluders + 2. Not with kPoisson without dummy uploads, and not
+  // next to another min_participants.
+  //
+  // Default: none, 1 where min_participants is not given
+  std::optional<uint64_t> max_absent = std::nullopt;
+
   // Draw of the cohort. kFixedSize assumes that the party that draws is honest and keeps the
   // cohorts secret from the observers for whom sampling is counted (docs/security/privacy.md).
   // Ignored when K = M and with units kPerson and kRecord.
@@ -150,6 +157,7 @@ void VisitOptions(Options& options, Visitor&& visit) {
   visit("clients", options.clients);
   visit("cohort", options.cohort);
   visit("min_participants", options.min_participants);
+  visit("max_absent", options.max_absent);
   visit("sampling", options.sampling);
   visit("dummy_uploads", options.dummy_uploads);
   visit("max_participations", options.max_participations);

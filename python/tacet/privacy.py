@@ -68,6 +68,8 @@ class FederationOptions(TypedDict, total=False):
     """K, clients that are drawn for a round. Default: all."""
     min_participants: int | None
     """K_min: an aggregate of fewer uploads is never decrypted. Default: all of a round but one."""
+    max_absent: int | None
+    """Uploads that may be missing from a round, where ``min_participants`` is not given."""
     sampling: Sampling | None
     """Draw of the cohort. Default: poisson with dummy uploads where K < M, else fixed-size."""
     dummy_uploads: bool | None
@@ -132,6 +134,7 @@ class Privacy:
     dummy_uploads: bool | None = None
     max_participations: int | None = None
     min_participants: int | None = None
+    max_absent: int | None = None
     colluders: int = 0
     coordinate_bound: float | None = None
     scale: float = 1e-4

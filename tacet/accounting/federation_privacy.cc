@@ -16,17 +16,39 @@ constexpr double kMissedRound = 1e-9;
 
 bool IsClientUnit(const FederationPrivacySpec& spec) { return spec.privacy.unit == Unit::kClient; }
 
+// Whether only those upload whom secret coins choose.
+bool HasRandomUploads(const SamplingParams& sampling, const PrivacyTarget& privacy, uint64_t pool) {
+  return privacy.unit == Unit::kClient && sampling.method == Sampling::kPoisson &&
+         sampling.cohort < pool && sampling.cohort > 0 && !sampling.dummy_uploads;
+}
+
 uint64_t DefaultMinParticipants(const SamplingParams& sampling, const PrivacyTarget& privacy,
                                 uint64_t pool, Purpose purpose) {
-  const bool coins = privacy.unit == Unit::kClient && sampling.method == Sampling::kPoisson &&
-                     sampling.cohort < pool && sampling.cohort > 0;
-  if (coins && !sampling.dummy_uploads) {
+  if (HasRandomUploads(sampling, privacy, pool)) {
     return PoissonMinParticipants(
         pool, static_cast<double>(sampling.cohort) / static_cast<double>(pool), kMissedRound);
   }
   const uint64_t uploads = sampling.dummy_uploads ? pool : sampling.cohort;
-  if (purpose == Purpose::kQuery || uploads == 0) return uploads;
-  return std::min(uploads, std::max(privacy.colluders + 2, uploads - 1));
+  const uint64_t absent = sampling.max_absent.value_or(purpose == Purpose::kQuery ? 0 : 1);
+  const uint64_t present = uploads > absent ? uploads - absent : 0;
+  return std::min(uploads, std::max(privacy.colluders + 2, present));
+}
+
+// `spec` is resolved.
+absl::Status CheckAbsent(const FederationPrivacySpec& spec) {
+  const SamplingParams& sampling = spec.sampling;
+  if (HasRandomUploads(sampling, spec.privacy, spec.pool)) {
+    return base::InvalidArgument(
+        "max_absent is {}, but the members that were not drawn do not upload, so nobody knows how "
+        "many are absent: give min_participants, or dummy_uploads",
+        *sampling.max_absent);
+  }
+  const uint64_t follows =
+      DefaultMinParticipants(sampling, spec.privacy, spec.pool, Purpose::kTraining);
+  if (sampling.min_participants == follows) return absl::OkStatus();
+  return base::InvalidArgument(
+      "max_absent is {} and min_participants is {}: {} follows from the one, leave out the other",
+      *sampling.max_absent, sampling.min_participants, follows);
 }
 
 }  // namespace
@@ -57,6 +79,7 @@ absl::Status CheckFederation(const FederationPrivacySpec& given) {
   const FederationPrivacySpec spec = Resolved(given);
   const SamplingParams& sampling = spec.sampling;
   const uint64_t most = sampling.dummy_uploads ? spec.pool : sampling.cohort;
+  if (sampling.max_absent.has_value()) TACET_RETURN_IF_ERROR(CheckAbsent(spec));
   if (sampling.min_participants > most) {
     return base::InvalidArgument("min_participants is {}, more than the {} of {}",
                                  sampling.min_participants,

@@ -91,6 +91,7 @@ void VisitSignedTerms(Visitor&& visit, Specs&... specs) {
 // alone have.
 template <typename Visitor, typename... Specs>
 void VisitUnsignedTerms(Visitor&& visit, Specs&... specs) {
+  visit(Term{"federation.max_absent"}, specs.sampling.max_absent...);
   visit(Term{"privacy.target_epsilon"}, specs.privacy.target_epsilon...);
   visit(Term{"run.no_encryption"}, specs.without_encryption...);
 }

@@ -50,6 +50,35 @@ TEST(AgreementTest, DefaultsAreFilledIn) {
   EXPECT_GE(agreement.sum_stddev(6), 4);
 }
 
+// K_min follows the members; never fewer than two members outside the coalition are in a sum.
+TEST(AgreementTest, AbsencesAreToleratedAsAgreed) {
+  AgreementOptions options = SixMembers();
+  const auto least = [&](uint64_t absent) {
+    options.federation.max_absent = absent;
+    return ValueOf(Agreement::Create(options)).min_participants();
+  };
+  EXPECT_EQ(least(0), 6u);
+  EXPECT_EQ(least(2), 4u);
+  EXPECT_EQ(least(6), 2u);
+  options.federation.colluders = 1;
+  EXPECT_EQ(least(6), 3u);
+  // What an agreement says of itself makes the same one.
+  const Agreement first = ValueOf(Agreement::Create(options));
+  EXPECT_EQ(ValueOf(Agreement::Create(first.options())).digest(), first.digest());
+  EXPECT_THAT(Refusal([](AgreementOptions& o) {
+                o.federation.max_absent = 2;
+                o.federation.min_participants = 5;
+              }),
+              HasSubstr("max_absent is 2 and min_participants is 5: 4 follows from the one"));
+  const FederationOptions coins = {.clients = 40,
+                                   .cohort = 30,
+                                   .max_absent = 2,
+                                   .sampling = Sampling::kPoisson,
+                                   .noise_multiplier = 4};
+  EXPECT_THAT(std::string(ComputeGuarantee(coins).status().message()),
+              HasSubstr("give min_participants, or dummy_uploads"));
+}
+
 TEST(AgreementTest, TheDefaultsOfOneAgreementMakeTheSame) {
   const Agreement first = ValueOf(Agreement::Create(SixMembers()));
   EXPECT_EQ(ValueOf(Agreement::Create(first.options())).digest(), first.digest());
