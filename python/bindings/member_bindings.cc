@@ -152,11 +152,6 @@ class PythonMember {
   std::atomic<bool> stop_ = false;
 };
 
-// A number that Python leaves at 0 is not given.
-std::optional<uint64_t> Given(uint64_t number) {
-  return number > 0 ? std::optional(number) : std::nullopt;
-}
-
 SiteLedgerOptions LedgerOf(std::optional<std::string> folder, std::optional<std::string> anchor,
                            const std::optional<std::string>& rule,
                            const std::optional<std::string>& composition,
@@ -180,18 +175,19 @@ void BindMember(nb::module_& module) {
           "open",
           [](const std::string& home, const std::string& server, const std::string& proxy,
              std::optional<std::string> policy, std::optional<std::string> passphrase_file,
-             std::optional<std::string> key_file, const std::string& data, uint64_t records,
-             uint64_t persons, std::optional<std::string> ledger,
-             std::optional<std::string> ledger_anchor, std::optional<std::string> ledger_rule,
-             std::optional<std::string> ledger_composition, std::optional<double> budget_epsilon) {
+             std::optional<std::string> key_file, const std::string& data,
+             std::optional<uint64_t> records, std::optional<uint64_t> persons,
+             std::optional<std::string> ledger, std::optional<std::string> ledger_anchor,
+             std::optional<std::string> ledger_rule, std::optional<std::string> ledger_composition,
+             std::optional<double> budget_epsilon) {
             const MemberOptions options{
                 .home = home,
                 .server = server,
                 .key_file = std::move(key_file),
                 .passphrase_file = std::move(passphrase_file),
                 .data = data,
-                .records = Given(records),
-                .persons = Given(persons),
+                .records = records,
+                .persons = persons,
                 .policy = std::move(policy),
                 .proxy = proxy,
                 .ledger = LedgerOf(std::move(ledger), std::move(ledger_anchor), ledger_rule,
@@ -200,7 +196,7 @@ void BindMember(nb::module_& module) {
                 ValueOrThrow(WithoutLock([&] { return Member::Open(options); })));
           },
           "home"_a, "server"_a, "proxy"_a, "policy"_a.none(), "passphrase_file"_a.none(),
-          "key_file"_a.none(), "data"_a, "records"_a, "persons"_a, "ledger"_a.none(),
+          "key_file"_a.none(), "data"_a, "records"_a.none(), "persons"_a.none(), "ledger"_a.none(),
           "ledger_anchor"_a.none(), "ledger_rule"_a.none(), "ledger_composition"_a.none(),
           "budget_epsilon"_a.none())
       .def("begin", &PythonMember::Begin, "Forget an earlier stop().")

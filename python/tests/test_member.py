@@ -274,7 +274,7 @@ tacet.Member(**{options!r}).run(train)
 
 
 @pytest.mark.skipif(
-    "TACET_ALLOCATION_COUNTER" not in os.environ, reason="needs tests/live/allocation_counter.cc"
+    "TACET_ALLOCATION_COUNTER" not in os.environ, reason="needs tacet_allocation_counter"
 )
 def test_an_update_is_copied_once_into_what_is_sealed(
     make: Callable[..., LiveFederation],
@@ -499,7 +499,7 @@ def test_persons_are_drawn_and_their_parts_are_bounded(
     def too_long(model: Array, client: int, units: list[int], clip_norm: float) -> Array:
         return np.full_like(model, len(units) + 1.0)
 
-    with pytest.raises(tacet.InvalidArgumentError, match="persons is 0: with unit person"):
+    with pytest.raises(tacet.InvalidArgumentError, match="persons is missing: with unit person"):
         member(federation, "north").run(train)
     north = Background(member(federation, "north", persons=10).run, train)
     with pytest.raises(tacet.InvalidArgumentError, match="clip each unit's part"):

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import threading
 import time
+import typing
 
 import pytest
 
 import tacet
+from tacet import privacy
 
 SMALL = {"clients": 100, "cohort": 20, "rounds": 10, "delta": 1e-5}
 
@@ -85,6 +88,7 @@ def test_an_observer_and_an_accountant_can_be_chosen() -> None:
         ({"noise_multiplier": "6"}, TypeError, "noise_multiplier = '6': wanted a number"),
         ({"noise_multiplier": True}, TypeError, "noise_multiplier = True"),
         ({"noise_multiplier": 6, "cohort": 101}, ValueError, "101"),
+        ({"noise_multiplier": 6, "cohort": 0}, ValueError, "cohort is 0, expected 1 or more"),
         ({"noise_multiplier": 6, "cohort": -1}, TypeError, "cohort = -1: wanted a whole number"),
         ({"noise_multiplier": 6, "cohort": 2.5}, TypeError, "cohort = 2.5"),
         ({"noise_multiplier": 6, "rounds": 0}, ValueError, "rounds"),
@@ -108,6 +112,19 @@ def test_a_wrong_option_is_named(
 ) -> None:
     with pytest.raises(kind, match=re.escape(text)):
         tacet.guarantee(**{**SMALL, **options})  # type: ignore[arg-type]
+
+
+def test_types_name_what_the_library_names() -> None:
+    with pytest.raises(TypeError, match="there is no option 'nothing'") as unknown:
+        tacet.guarantee(clients=3, nothing=1)  # type: ignore[call-arg]
+    options = str(unknown.value).split("The options are ")[1].split(", ")
+    assert list(privacy.FederationOptions.__annotations__) == options
+    fields = {field.name for field in dataclasses.fields(tacet.Privacy)}
+    assert fields - set(options) == {"target_epsilon"}
+    with pytest.raises(tacet.InvalidArgumentError) as nobody:
+        tacet.calibrate(target_epsilon=4, observer="nobody", **SMALL)  # type: ignore[call-overload]
+    observers = re.findall(r'"([^"]+)"', str(nobody.value))[1:]
+    assert list(typing.get_args(privacy.Observer)) == observers
 
 
 def test_a_target_that_no_value_reaches_is_an_error() -> None:

@@ -68,8 +68,8 @@ absl::StatusOr<uint64_t> UnitsOf(accounting::Unit unit, const MemberOptions& opt
   const std::optional<uint64_t>& units = record ? options.records : options.persons;
   if (units.has_value() && *units > 0) return *units;
   const std::string_view name = record ? "records" : "persons";
-  return base::InvalidArgument("{} is 0: with unit {} it is the number of this site's {}", name,
-                               accounting::UnitName(unit), name);
+  return base::InvalidArgument("{} is missing: with unit {} it is the number of this site's {}",
+                               name, accounting::UnitName(unit), name);
 }
 
 // The caller's function, which writes into the memory that is sealed.
