@@ -202,18 +202,6 @@ absl::Status Assign(const base::JsonValue& value, bool& target) {
   TACET_ASSIGN_OR_RETURN(target, value.AsBool());
   return absl::OkStatus();
 }
-absl::Status Assign(const base::JsonValue& value, std::optional<bool>& target) {
-  TACET_ASSIGN_OR_RETURN(target, value.AsBool());
-  return absl::OkStatus();
-}
-absl::Status Assign(const base::JsonValue& value, std::optional<uint64_t>& target) {
-  TACET_ASSIGN_OR_RETURN(target, value.AsUint());
-  return absl::OkStatus();
-}
-absl::Status Assign(const base::JsonValue& value, std::optional<double>& target) {
-  TACET_ASSIGN_OR_RETURN(target, value.AsDouble());
-  return absl::OkStatus();
-}
 absl::Status Assign(const base::JsonValue& value, std::vector<std::string>& target) {
   if (!value.is_array()) return base::InvalidArgument("is not a list");
   target.clear();
@@ -248,8 +236,8 @@ absl::Status AssignWord(const base::JsonValue& value, absl::StatusOr<T> (*parse)
   TACET_ASSIGN_OR_RETURN(target, parse(word));
   return absl::OkStatus();
 }
-absl::Status Assign(const base::JsonValue& value, std::optional<accounting::Sampling>& target) {
-  return AssignWord(value, accounting::ParseSampling, target.emplace());
+absl::Status Assign(const base::JsonValue& value, accounting::Sampling& target) {
+  return AssignWord(value, accounting::ParseSampling, target);
 }
 absl::Status Assign(const base::JsonValue& value, accounting::Unit& target) {
   return AssignWord(value, accounting::ParseUnit, target);
@@ -263,12 +251,15 @@ absl::Status Assign(const base::JsonValue& value, dp::GaussianSampler& target) {
 absl::Status Assign(const base::JsonValue& value, he::Scheme& target) {
   return AssignWord(value, ParseScheme, target);
 }
-
-absl::Status Assign(const base::JsonValue& value, std::optional<accounting::Composition>& target) {
-  return AssignWord(value, accounting::ParseComposition, target.emplace());
+absl::Status Assign(const base::JsonValue& value, accounting::Composition& target) {
+  return AssignWord(value, accounting::ParseComposition, target);
 }
-absl::Status Assign(const base::JsonValue& value, std::optional<ledger::ChargingRule>& target) {
-  return AssignWord(value, ledger::ParseChargingRule, target.emplace());
+absl::Status Assign(const base::JsonValue& value, ledger::ChargingRule& target) {
+  return AssignWord(value, ledger::ParseChargingRule, target);
+}
+template <typename T>
+absl::Status Assign(const base::JsonValue& value, std::optional<T>& target) {
+  return Assign(value, target.emplace());
 }
 
 // "; `KEY` may be meant": the key of the same name in another section, else those that begin with

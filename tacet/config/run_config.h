@@ -108,8 +108,8 @@ void FixDraw(RunConfig& config, uint64_t members);
 // Every key.
 std::vector<std::string_view> ConfigurationKeys();
 
-// Sets one key, or the only one of that name, as a line of the file would. `privacy.noise_multiplier` counts in the clip norm
-// that is set when it is called.
+// Sets one key, or the only one of that name, as a line of the file would.
+// `privacy.noise_multiplier` counts in the clip norm that is set when it is called.
 absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonValue& value);
 
 // The file that gives this configuration again, every key written out.
