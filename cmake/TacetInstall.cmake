@@ -45,7 +45,7 @@ if(TACET_LEARNING AND TACET_WITH_NETWORK)
   set(live_objects)
   foreach(part IN ITEMS table ledger policy protocol trainer statistics server member simulation data config
                         report audit run site host storage_file storage_sqlite storage_postgres
-                        transport_http transport_https)
+                        transport_http transport_https transport_relay)
     list(APPEND live_objects $<TARGET_OBJECTS:tacet_${part}>)
   endforeach()
   add_library(tacet_live STATIC $<TARGET_OBJECTS:tacet_api_live> ${live_objects})

@@ -40,14 +40,15 @@ ARROWS = {
     "transport/http": ["crypto"],
     "transport/https": ["member", "server", "transport/http"],
     "transport/mpi": ["simulation"],
+    "transport/relay": ["protocol"],
     "storage/file": ["member", "server", "simulation"],
     "storage/sqlite": ["server"],
     "storage/postgres": ["server"],
     "config": ["policy", "statistics", "data"],
     "run": ["config", "simulation", "storage/file", "audit"],
-    "site": ["run", "member", "transport/https"],
+    "site": ["run", "member", "transport/https", "transport/relay"],
     "coordinator": ["config", "protocol", "storage/file"],
-    "host": ["server", "transport/https", "storage/file", "storage/sqlite", "storage/postgres", "report"],
+    "host": ["server", "transport/https", "transport/relay", "storage/file", "storage/sqlite", "storage/postgres", "report"],
     "api/live": ["api/core", "run", "site", "coordinator", "host"],
 }
 

@@ -1,17 +1,47 @@
-// Aggregation server of a live federation, as the program `tacet-server` runs it.
+// Aggregation server of a live federation, as the program `tacet-server` runs it, and inside of
+// another framework.
 #ifndef TACET_SERVER_H_
 #define TACET_SERVER_H_
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace tacet {
+
+namespace host {
+class RelayServer;
+}  // namespace host
+
+// Times and limits of a federation's rounds.
+struct RoundOptions {
+  // Seconds, above 0, that members have for their uploads to an attempt.
+  uint64_t collecting_seconds = 600;
+  // Seconds that an attempt waits for members that are not connected, once enough are. Longer waits
+  // lose fewer updates and slow the federation down.
+  uint64_t grace_seconds = 60;
+  // Pause after an attempt with too few uploads. It doubles from one to the next, up to an hour.
+  uint64_t retry_seconds = 60;
+  // Seconds, above 0, that the committee has to vote and unmask; extended by as many again as long
+  // as seats are offline, but not beyond `abandon_seconds` after the attempt's beginning.
+  uint64_t unmasking_seconds = 300;
+  uint64_t abandon_seconds = 7 * 24 * 3600;
+  // Number, above 0, of last rounds that late members can fetch.
+  uint32_t kept_rounds = 3;
+
+  // Limits of one member, on average, above 0.
+  double requests_a_second = 50;
+  double bytes_a_second = 64 << 20;
+};
 
 struct ServerOptions {
   // Folder of the server, which has joined the federation: its keys, its invitation, its state.
@@ -53,26 +83,11 @@ struct ServerOptions {
   // Default: true
   bool client_certificates = true;
 
-  // Seconds, above 0, that members have for their uploads to an attempt.
-  uint64_t collecting_seconds = 600;
-  // Seconds that an attempt waits for members that are not connected, once enough are. Longer waits
-  // lose fewer updates and slow the federation down.
-  uint64_t grace_seconds = 60;
-  // Pause after an attempt with too few uploads. It doubles from one to the next, up to an hour.
-  uint64_t retry_seconds = 60;
-  // Seconds, above 0, that the committee has to vote and unmask; extended by as many again as long
-  // as seats are offline, but not beyond `abandon_seconds` after the attempt's beginning.
-  uint64_t unmasking_seconds = 300;
-  uint64_t abandon_seconds = 7 * 24 * 3600;
-  // Number, above 0, of last rounds that late members can fetch.
-  uint32_t kept_rounds = 3;
   // Seconds that an open attempt may still take when the server is asked to end. After the next
   // start the attempt continues.
   uint64_t drain_seconds = 0;
 
-  // Limits of one member, on average, above 0.
-  double requests_a_second = 50;
-  double bytes_a_second = 64 << 20;
+  RoundOptions rounds = {};
 };
 
 struct ServerFunctions {
@@ -84,6 +99,40 @@ struct ServerFunctions {
   //
   // Default: none, events are dropped
   std::function<void(std::string_view line)> on_event = nullptr;
+};
+
+// Server of a federation inside of another framework, such as Flower, whose messages carry the
+// members' requests as bundles of bytes (docs/formats/frameworks.md). It adds encrypted updates
+// that it cannot read. Thread-safe; time passes for its rounds as long as it exists.
+class RelayServer {
+ public:
+  // By the framework's name of a node, any text. It says nothing about the member behind the node:
+  // members sign their requests.
+  using Bundles = std::map<std::string, std::vector<uint8_t>>;
+
+  // `home`, the folder of the server, which has joined the federation, holds the state unless
+  // `storage` says otherwise, as in ServerOptions. No key is needed. Of `functions` only `on_event`
+  // is used. NotFound and FailedPrecondition when the home has no identity, has not joined or is a
+  // site's; InvalidArgument for a wrong option; Unavailable when the storage cannot be used.
+  static absl::StatusOr<RelayServer> Open(const std::filesystem::path& home,
+                                          const std::optional<std::string>& storage,
+                                          const RoundOptions& options,
+                                          const ServerFunctions& functions);
+
+  // Takes bundles of requests and returns bundles of answers, as soon as one node has any, or after
+  // `wait_seconds` >= 0. A request that waits for news stays at the server until there are some, or
+  // half a minute has passed. A node that gave a bundle and for which nothing waits has an answer
+  // without calls. An empty bundle, or one that cannot be read, counts as one without requests.
+  absl::StatusOr<Bundles> Exchange(const Bundles& bundles, double wait_seconds) const;
+
+  bool done() const;        // nothing is open and no attempt will follow
+  uint32_t round() const;   // number of rounds whose result was published
+  uint32_t rounds() const;  // T, as agreed
+
+ private:
+  explicit RelayServer(std::shared_ptr<host::RelayServer> server);
+
+  std::shared_ptr<host::RelayServer> server_;
 };
 
 // Serves until `functions.stop` says so. The server adds encrypted updates that it cannot read. It

@@ -15,6 +15,7 @@ void BindAggregator(nanobind::module_& module);
 void BindRuns(nanobind::module_& module);
 void BindSimulation(nanobind::module_& module);
 void BindMember(nanobind::module_& module);
+void BindRelayServer(nanobind::module_& module);
 void BindStatistics(nanobind::module_& module);
 
 }  // namespace tacet::python

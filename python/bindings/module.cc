@@ -23,6 +23,7 @@ NB_MODULE(_core, module) {
   tacet::python::BindStatistics(module);
 #ifdef TACET_WITH_NETWORK
   tacet::python::BindMember(module);
+  tacet::python::BindRelayServer(module);
 #endif
   module.def("version", &tacet::Version);
 }

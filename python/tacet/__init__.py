@@ -31,6 +31,7 @@ from .privacy import (
     calibrate,
     guarantee,
 )
+from .relay_server import RelayServer
 from .simulation import Evaluation, Run, open_run, simulate
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "NotFoundError",
     "PermissionDeniedError",
     "Privacy",
+    "RelayServer",
     "Run",
     "TacetError",
     "Task",

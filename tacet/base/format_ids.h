@@ -46,6 +46,8 @@ inline constexpr FormatId kCheckpoint{"TCTX", 2};
 inline constexpr FormatId kSqliteStore{"TCTY"};
 inline constexpr FormatId kRankReport{"TCTZ"};
 inline constexpr FormatId kUnmaskShare{"TCT1"};
+inline constexpr FormatId kRelayedRequests{"TCT2"};
+inline constexpr FormatId kRelayedAnswers{"TCT3"};
 inline constexpr FormatId kCheckRow{"TCT6"};
 inline constexpr FormatId kPolicySignature{"TCT5"};
 inline constexpr FormatId kEnrolledSite{"TCT7"};
@@ -85,7 +87,9 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kPolicySignature,
                                           format::kEnrolledSite,
                                           format::kOpeningStatement,
-                                          format::kRowSketch};
+                                          format::kRowSketch,
+                                          format::kRelayedRequests,
+                                          format::kRelayedAnswers};
 
 inline constexpr size_t kPreambleBytes = 6;
 

@@ -79,6 +79,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("model.hidden", c.model.hidden);
   visit("model.last_layer_gain", c.model.last_layer_gain);
   visit("model.architecture", c.model.architecture);
+  visit("model.app", c.model.app);
   visit("model.start", c.model.start);
   visit("model.federated", c.model.federated);
   visit("training.batch", c.training.batch);

@@ -59,6 +59,7 @@ struct RunConfig {
     std::vector<uint64_t> hidden = {128};
     double last_layer_gain = 0.2;
     std::string architecture;            // of the model "external": a text for its users
+    std::string app;                     // of the model "external": a JSON object for its code
     std::string start;                   // file of all parameters; empty: drawn by run.seed
     std::vector<std::string> federated;  // layers that are trained and sent; empty: all
   } model;

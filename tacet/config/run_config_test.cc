@@ -183,14 +183,40 @@ TEST(RunConfigTest, LabelsAreDescribedInOneWay) {
 // The text comes from another site, and is shown before it is accepted.
 TEST(RunConfigTest, AnArchitectureDoesNotMoveTheTerminal) {
   const auto line = [](const std::string& architecture) {
-    return *ArchitectureLine("[model]\nname = \"external\"\narchitecture = \"" + architecture +
-                             "\"\n");
+    return *ExternalModelLines("[model]\nname = \"external\"\narchitecture = \"" + architecture +
+                               "\"\n");
   };
   EXPECT_EQ(line("Cox, 4 covariates"), "architecture Cox, 4 covariates\n");
   EXPECT_EQ(line("\\u001b[2J\\r\\nmember      mine"), "architecture ?[2J??member      mine\n");
   EXPECT_EQ(line("\\u009b2J"), "architecture ??2J\n");  // two bytes in UTF-8
   EXPECT_EQ(line(std::string(5000, 'x')).size(), 13 + kMaxArchitectureBytes + 1);
-  EXPECT_EQ(*ArchitectureLine("[model]\nname = \"mlp\"\narchitecture = \"x\"\n"), "");
+  EXPECT_EQ(*ExternalModelLines("[model]\nname = \"mlp\"\narchitecture = \"x\"\n"), "");
+  EXPECT_EQ(line("x\"\napp = \"{\\\"lr\\\": 1}"), "architecture x\napp         {\"lr\": 1}\n");
+}
+
+TEST(RunConfigTest, WhatAnAppIsToldIsAJsonObject) {
+  const auto told = [](const std::string& app) -> absl::StatusOr<std::string> {
+    RunConfig config;
+    config.model.name = "external";
+    config.model.architecture = "x";
+    config.model.app = app;
+    const absl::Status checked = CheckExternalModel(*ParseRunConfig(AgreedToml(config), "agreed"));
+    if (!checked.ok()) return checked;
+    return AppConfiguration(config);
+  };
+  EXPECT_EQ(*told(""), "{}");
+  const std::string agreed =
+      R"({ "lr": 0.1, "tensors": [{"name": "it's \\ \"w\"", "shape": [3]}] })";
+  EXPECT_EQ(*told(agreed), agreed) << "the very bytes that were agreed";
+  EXPECT_THAT(std::string(told("[1]").status().message()), HasSubstr("no JSON object"));
+  EXPECT_THAT(std::string(told("{").status().message()), HasSubstr("no JSON object"));
+  EXPECT_THAT(std::string(told("{\n}").status().message()), HasSubstr("one line"));
+  EXPECT_THAT(std::string(told("{}" + std::string(kMaxAppBytes, ' ')).status().message()),
+              HasSubstr("65538 bytes"));
+  RunConfig other;
+  other.model.app = "{}";
+  EXPECT_THAT(std::string(CheckExternalModel(other).message()),
+              HasSubstr("the model is femnist-cnn"));
 }
 
 }  // namespace

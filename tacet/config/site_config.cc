@@ -4,6 +4,7 @@
 
 #include "fmt/core.h"
 
+#include "tacet/base/json.h"
 #include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/trainer/function_learner.h"
@@ -49,31 +50,53 @@ absl::StatusOr<RunConfig> SiteConfigOf(std::string_view annex,
 
 bool IsExternal(const RunConfig& config) { return config.model.name == trainer::kExternalModel; }
 
-absl::Status CheckArchitecture(const RunConfig& config) {
+absl::Status CheckExternalModel(const RunConfig& config) {
   const std::string& text = config.model.architecture;
-  if (!IsExternal(config)) return absl::OkStatus();
+  if (!IsExternal(config)) {
+    if (config.model.app.empty()) return absl::OkStatus();
+    return base::InvalidArgument("model.app is for model.name = \"external\", the model is {}",
+                                 config.model.name);
+  }
   if (text.empty()) {
     return base::InvalidArgument(
         "model.architecture is missing: with model.name = \"external\" it names the model, so that "
         "every site trains the same one");
   }
-  if (text.size() <= kMaxArchitectureBytes && std::ranges::all_of(text, IsPrintable)) {
-    return absl::OkStatus();
+  if (text.size() > kMaxArchitectureBytes || !std::ranges::all_of(text, IsPrintable)) {
+    return base::InvalidArgument(
+        "model.architecture has {} bytes, it must be one line of at most {} printable ASCII "
+        "characters",
+        text.size(), kMaxArchitectureBytes);
   }
-  return base::InvalidArgument(
-      "model.architecture has {} bytes, it must be one line of at most {} printable ASCII "
-      "characters",
-      text.size(), kMaxArchitectureBytes);
+  return AppConfiguration(config).status();
+}
+
+absl::StatusOr<std::string> AppConfiguration(const RunConfig& config) {
+  const std::string& app = config.model.app;
+  if (app.empty()) return "{}";
+  if (app.size() > kMaxAppBytes || !std::ranges::all_of(app, IsPrintable)) {
+    return base::InvalidArgument(
+        "model.app has {} bytes, it must be one line of at most {} printable ASCII characters",
+        app.size(), kMaxAppBytes);
+  }
+  const absl::StatusOr<base::JsonValue> value = base::JsonValue::Parse(app);
+  if (value.ok() && value->is_object()) return app;
+  return base::InvalidArgument("model.app is no JSON object: {}",
+                               value.ok() ? "it is another value" : base::Message(value.status()));
 }
 
 std::string ArchitectureText(const RunConfig& agreed) {
   return base::PlainText(agreed.model.architecture, kMaxArchitectureBytes);
 }
 
-absl::StatusOr<std::string> ArchitectureLine(std::string_view annex) {
+absl::StatusOr<std::string> ExternalModelLines(std::string_view annex) {
   TACET_ASSIGN_OR_RETURN(const RunConfig agreed, ParseRunConfig(annex, "the agreement"));
   if (!IsExternal(agreed)) return "";
-  return fmt::format("architecture {}\n", ArchitectureText(agreed));
+  std::string lines = fmt::format("architecture {}\n", ArchitectureText(agreed));
+  if (!agreed.model.app.empty()) {
+    lines += fmt::format("app         {}\n", base::PlainText(agreed.model.app, kMaxAppBytes));
+  }
+  return lines;
 }
 
 }  // namespace tacet::config

@@ -22,15 +22,23 @@ absl::StatusOr<RunConfig> SiteConfigOf(std::string_view annex,
 bool IsExternal(const RunConfig& config);
 
 // InvalidArgument for an external model without a text that names it, or with one that is not a
-// line of at most kMaxArchitectureBytes printable ASCII characters.
+// line of at most kMaxArchitectureBytes printable ASCII characters; for an `app` of another model,
+// and errors of AppConfiguration.
 inline constexpr size_t kMaxArchitectureBytes = 1000;
-absl::Status CheckArchitecture(const RunConfig& config);
+absl::Status CheckExternalModel(const RunConfig& config);
+
+// What the code of an external model is told of the agreement: the agreed bytes of a JSON object,
+// "{}" where nothing was agreed. InvalidArgument unless it is an object, of at most kMaxAppBytes
+// printable ASCII characters.
+inline constexpr size_t kMaxAppBytes = size_t{64} << 10;
+absl::StatusOr<std::string> AppConfiguration(const RunConfig& config);
 
 // The agreed name of an external model for a terminal: others than printable ASCII characters are
 // ?.
 std::string ArchitectureText(const RunConfig& agreed);
-// "architecture TEXT" and a new line for an external model; else empty.
-absl::StatusOr<std::string> ArchitectureLine(std::string_view annex);
+// "architecture TEXT" and, where one was agreed, "app OBJECT", each a line, for an external model;
+// else empty.
+absl::StatusOr<std::string> ExternalModelLines(std::string_view annex);
 
 }  // namespace tacet::config
 

@@ -31,7 +31,7 @@ class UploadActions {
   absl::StatusOr<Event> Do(const UploadAction& action);
   // The upload that was found, or sealed and saved, in this step; empty when there is none.
   const base::Bytes& upload() const { return upload_; }
-  // The first error of training but Cancelled, after which zeros were sealed; OK without one.
+  // The first fault of training, any error but Cancelled and Aborted; OK without one.
   const absl::Status& training_failure() const { return training_failure_; }
   // Frees what is kept of a step.
   void Forget();

@@ -143,6 +143,16 @@ absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::Open(
                                                     std::move(epoch_key), std::move(exchange_key)));
 }
 
+absl::StatusOr<std::unique_ptr<protocol::Wire>> SiteMember::Connect() const {
+  const agreement::SignedManifest& manifest = membership_.manifest;
+  return transport::https::HttpsWire::Create({.server = spec_.server,
+                                              .proxy = spec_.proxy,
+                                              .server_key = manifest.server().tls_key,
+                                              .authority = manifest.authority(),
+                                              .certificate = membership_.certificate},
+                                             keys_.tls);
+}
+
 absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
                                               const SiteMemberHooks& hooks) const {
   const SiteTraining& training = run.training;
@@ -167,17 +177,10 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
   ledger::PrivacyLedger& ledger = *site.ledger;
   TACET_ASSIGN_OR_RETURN(const auto log,
                          storage::file::NodeLogFile::Open(spec_.home / "node-log.jsonl"));
-  TACET_ASSIGN_OR_RETURN(
-      const auto wire, transport::https::HttpsWire::Create({.server = spec_.server,
-                                                            .proxy = spec_.proxy,
-                                                            .server_key = manifest.server().tls_key,
-                                                            .authority = manifest.authority(),
-                                                            .certificate = membership_.certificate},
-                                                           keys_.tls));
   crypto::SystemEntropy entropy;
   const auto wait = [&](double seconds) { return Wait(seconds, hooks.stop); };
   member::RetryPolicy retry_policy({}, entropy, wait, hooks.on_trouble);
-  const member::RemoteServer server(manifest, *membership_.member, keys_.signing, *wire,
+  const member::RemoteServer server(manifest, *membership_.member, keys_.signing, run.wire,
                                     base::SystemUnixSeconds, std::ref(retry_policy));
   TACET_ASSIGN_OR_RETURN(const auto session,
                          MemberSession::Create({.manifest = manifest,
@@ -197,7 +200,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
                                                initial));
   TACET_RETURN_IF_ERROR(Warn(site, *directory, training, hooks));
   if (hooks.on_begin) hooks.on_begin();
-  const WireStopper stopper(*wire, hooks.stop);
+  const WireStopper stopper(run.wire, hooks.stop);
   TACET_RETURN_IF_ERROR(directory->Begin(*session, ledger));
   const auto has_failed = [&] { return run.own_code && !session->training_failure().ok(); };
   const absl::Status ended =

@@ -21,6 +21,7 @@
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/member/member_session.h"
+#include "tacet/protocol/wire.h"
 #include "tacet/site/site_run.h"
 #include "tacet/site/site_training.h"
 #include "tacet/storage/file/site_folder.h"
@@ -30,7 +31,7 @@ namespace tacet::site {
 
 struct SiteMemberSpec {
   std::filesystem::path home;
-  std::string server;                 // HOST:PORT
+  std::string server;                 // HOST:PORT, for Connect
   std::string proxy;                  // empty: as the environment says
   std::optional<std::string> policy;  // none: policy.toml in the home
 };
@@ -51,8 +52,10 @@ struct SiteMemberHooks {
 
 struct SiteMemberRun {
   const SiteTraining& training;
-  // Its first failure ends the run where `own_code` trains; zeros were sealed in its place.
+  // Where `own_code` trains, its first failure ends the run (MemberSession::training_failure); zeros
+  // were sealed in its place.
   trainer::UpdateSource& updates;
+  protocol::Wire& wire;  // to the server; stopped when the run is asked to end
   bool own_code = false;
   base::TextSink out = {};  // lines about rounds
 };
@@ -90,6 +93,9 @@ class SiteMember {
   std::filesystem::path run_folder() const {
     return RunFolderOf(spec_.home, membership_.manifest.training());
   }
+
+  // Connection to spec().server. InvalidArgument names the field of the spec that cannot be used.
+  absl::StatusOr<std::unique_ptr<protocol::Wire>> Connect() const;
 
   // Takes part until the federation is done, `hooks.stop` says so, or the site itself fails.
   // Failures that pass are retried. Errors: PermissionDenied names the limit of the policy that the

@@ -21,8 +21,9 @@ class EnrolmentTest : public ProgramTest {
   // query.
   void Init(const std::string& agreed, const std::string& kind = "--config") {
     const Outcome init =
-        Tacet({"federation", "init", "--name", "hospitals", kind, WriteConfig(agreed), "--members",
-               "3", "--key-file", "c.key", "--json"});
+        Tacet(With({"federation", "init", "--name", "hospitals", kind, WriteConfig(agreed),
+                    "--members", "3", "--key-file", "c.key", "--json"},
+                   init_flags_));
     ASSERT_EQ(init.exit_code, 0) << init.err;
     coordinator_ = *base::JsonValue::Parse(init.out)->Find("coordinator")->AsString();
   }
@@ -71,6 +72,7 @@ class EnrolmentTest : public ProgramTest {
              more));
   }
 
+  std::vector<std::string> init_flags_;  // further ones
   std::string coordinator_;
 
  private:

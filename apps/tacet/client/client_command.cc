@@ -107,9 +107,9 @@ class ClientRenewCommand : public program::Command {
 absl::Status PrintMembership(const Membership& membership) {
   TACET_ASSIGN_OR_RETURN(const std::string text,
                          agreement::SignedManifestText(membership.manifest));
-  TACET_ASSIGN_OR_RETURN(const std::string architecture,
-                         config::ArchitectureLine(membership.manifest.annex()));
-  fmt::print("{}{}", architecture, text);
+  TACET_ASSIGN_OR_RETURN(const std::string model,
+                         config::ExternalModelLines(membership.manifest.annex()));
+  fmt::print("{}{}", model, text);
   return absl::OkStatus();
 }
 
@@ -261,9 +261,16 @@ class ClientShowCommand : public program::Command {
                            agreement::GuaranteesOf(agreement::PermittedTerms(manifest)));
     TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
                            agreement::PrivacyWarnings(manifest.spec()));
-    base::JsonValue privacy = tacet::report::PrivacyJson(guarantees, warnings);
-    fmt::print("{}\n",
-               agreement::SignedManifestJson(membership.manifest, std::move(privacy)).Dump(2));
+    base::JsonValue shown = agreement::SignedManifestJson(
+        membership.manifest, tacet::report::PrivacyJson(guarantees, warnings));
+    TACET_ASSIGN_OR_RETURN(const config::RunConfig agreed,
+                           config::ParseRunConfig(membership.manifest.annex(), "the agreement"));
+    if (config::IsExternal(agreed)) {
+      TACET_ASSIGN_OR_RETURN(const std::string app, config::AppConfiguration(agreed));
+      TACET_ASSIGN_OR_RETURN(base::JsonValue told, base::JsonValue::Parse(app));
+      shown.Set("app", std::move(told));
+    }
+    fmt::print("{}\n", shown.Dump(2));
     return absl::OkStatus();
   }
 

@@ -21,6 +21,7 @@
 #include "tacet/config/site_config.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/member/member_session.h"
+#include "tacet/site/app_member.h"
 #include "tacet/site/external_training.h"
 #include "tacet/site/site_ledger.h"
 #include "tacet/site/site_member.h"
@@ -48,7 +49,17 @@ class ClientRunCommand : public program::Command {
                       "HTTP proxy to the server, http://[USER:PASSWORD@]HOST:PORT; when not given, "
                       "the proxy of the environment variables https_proxy, all_proxy and no_proxy",
                       &proxy_);
+    options.AddString(
+        "app",
+        "used instead of --server: Unix socket at which the app of another framework, "
+        "such as Flower, trains and carries this member's calls "
+        "(docs/guide/frameworks.md)",
+        &app_);
     data_.Register(options);
+    options.AddUint("persons",
+                    "with --app and unit person: number of persons in the data; with unit record "
+                    "--records is needed",
+                    &persons_);
     external_.Register(options);
     options.AddString("policy",
                       "the site's policy, signed by its officer in FILE.sig; when not given, "
@@ -58,40 +69,37 @@ class ClientRunCommand : public program::Command {
     options.AddFlag("json", "print one JSON object at the end, nothing else on standard output",
                     &json_);
     unlock_.Register(options);
-    options.Require("server");
   }
 
   absl::Status Run() override {
     TACET_RETURN_IF_ERROR(external_.Check());
+    TACET_RETURN_IF_ERROR(CheckPath());
     TACET_ASSIGN_OR_RETURN(
         const auto member,
         site::SiteMember::Open(
             {.home = home_, .server = server_, .proxy = proxy_, .policy = policy_},
             [this] { return unlock_.Existing("site's identity"); }));
     TACET_ASSIGN_OR_RETURN(const site::SiteTraining training, Training(*member));
-    TACET_ASSIGN_OR_RETURN(const auto updates, Updates(*member, training));
     std::optional<base::StopSignal> stop;
-    TACET_ASSIGN_OR_RETURN(
-        const site::SiteMemberEnd end,
-        member->Run(
-            {.training = training,
-             .updates = *updates,
-             .own_code = external_.chosen(),
-             .out = program::Console(json_ ? stderr : stdout)},
-            {.stop = base::StopSignal::Arrived,
-             .on_warning =
-                 [](const std::string& text) { fmt::print(stderr, "tacet: warning: {}\n", text); },
-             .on_begin =
-                 [&] {
-                   Introduce(member->membership(), training);
-                   stop.emplace("\ntacet: ending; once more to end at once\n");
-                 },
-             .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
-             .on_progress = [this](const MemberSession& now) { TellEvents(now); }}));
+    const site::SiteMemberHooks hooks{
+        .stop = base::StopSignal::Arrived,
+        .on_warning =
+            [](const std::string& text) { fmt::print(stderr, "tacet: warning: {}\n", text); },
+        .on_begin =
+            [&] {
+              Introduce(member->membership(), training);
+              stop.emplace("\ntacet: ending; once more to end at once\n");
+            },
+        .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
+        .on_progress = [this](const MemberSession& now) { TellEvents(now); }};
+    TACET_ASSIGN_OR_RETURN(const site::SiteMemberEnd end,
+                           app_.empty() ? RunForServer(*member, training, hooks)
+                                        : RunForApp(*member, training, hooks));
     if (!end.failure.ok()) {
       return base::Annotate(end.failure,
-                            "--train-with failed, and zeros were sealed in its place. Repair the "
-                            "program and run this again");
+                            fmt::format("{} failed, and zeros were sealed in its place. Repair "
+                                        "the program and run this again",
+                                        app_.empty() ? "--train-with" : "the app"));
     }
     complete_ = end.complete;
     Finish(*member, end);
@@ -100,6 +108,43 @@ class ClientRunCommand : public program::Command {
   int exit_code() const override { return complete_ ? 0 : program::kIncomplete; }
 
  private:
+  absl::Status CheckPath() const {
+    if (server_.empty() == app_.empty()) {
+      return base::InvalidArgument(
+          "give --server HOST:PORT, or --app SOCKET where another framework carries the calls");
+    }
+    if (!app_.empty() && (external_.chosen() || !proxy_.empty())) {
+      return base::InvalidArgument("--app excludes --train-with and --proxy");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<site::SiteMemberEnd> RunForServer(const site::SiteMember& member,
+                                                   const site::SiteTraining& training,
+                                                   const site::SiteMemberHooks& hooks) const {
+    TACET_ASSIGN_OR_RETURN(const auto updates, Updates(member, training));
+    TACET_ASSIGN_OR_RETURN(const auto wire, member.Connect());
+    return member.Run({.training = training,
+                       .updates = *updates,
+                       .wire = *wire,
+                       .own_code = external_.chosen(),
+                       .out = Out()},
+                      hooks);
+  }
+
+  absl::StatusOr<site::SiteMemberEnd> RunForApp(const site::SiteMember& member,
+                                                const site::SiteTraining& training,
+                                                const site::SiteMemberHooks& hooks) const {
+    const bool person = member.manifest().spec().privacy.unit == accounting::Unit::kPerson;
+    const uint64_t units = person ? persons_ : training.records;
+    return site::RunForApp(
+        member, training,
+        {.socket = app_, .units = units > 0 ? std::optional(units) : std::nullopt, .out = Out()},
+        hooks);
+  }
+
+  base::TextSink Out() const { return program::Console(json_ ? stderr : stdout); }
+
   absl::StatusOr<site::SiteTraining> Training(const site::SiteMember& member) const {
     TACET_ASSIGN_OR_RETURN(
         site::SiteTraining training,
@@ -110,7 +155,11 @@ class ClientRunCommand : public program::Command {
           "trained "
           "on would mislead. Set it to false, and evaluate in the program");
     }
-    if (training.learner == nullptr && !external_.chosen()) {
+    if (!app_.empty() && training.learner != nullptr) {
+      return base::InvalidArgument(
+          "tacet trains the agreed model itself: --app is for model.name = \"external\"");
+    }
+    if (training.learner == nullptr && !external_.chosen() && app_.empty()) {
       return base::InvalidArgument(
           "the agreed model is external ({}): give the program that trains it with --train-with, "
           "or run this member from Python with tacet.Member",
@@ -141,12 +190,17 @@ class ClientRunCommand : public program::Command {
         manifest.epoch(), manifest.members()[*membership.member].name, *membership.member,
         manifest.members().size());
     if (training.learner == nullptr) {
-      Say("data        {}, for the program of --train-with\n", training.data.name);
+      Say("data        {}, for {}\n", training.data.name,
+          app_.empty() ? "the program of --train-with" : "the framework's app");
     } else {
       Say("data        {}: {} samples to train on\n", training.data.name,
           training.learner->training_samples(0));
     }
-    Say("server      {}\n", server_);
+    if (app_.empty()) {
+      Say("server      {}\n", server_);
+    } else {
+      Say("app         connects at {}\n", app_);
+    }
     const absl::StatusOr<crypto::CertificateFacts> facts =
         crypto::ReadCertificate(membership.certificate);
     const uint64_t now = base::SystemUnixSeconds();
@@ -208,7 +262,8 @@ class ClientRunCommand : public program::Command {
   }
 
   std::string home_ = "tacet-site";
-  std::string server_, proxy_;
+  std::string server_, proxy_, app_;
+  uint64_t persons_ = 0;
   SiteDataFlags data_;
   ExternalTrainingFlags external_;
   std::optional<std::string> policy_;

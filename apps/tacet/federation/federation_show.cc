@@ -47,9 +47,8 @@ class FederationShowCommand : public program::Command {
       return absl::OkStatus();
     }
     TACET_ASSIGN_OR_RETURN(const std::string text, agreement::SignedManifestText(manifest));
-    TACET_ASSIGN_OR_RETURN(const std::string architecture,
-                           config::ArchitectureLine(manifest.annex()));
-    fmt::print("{}{}", architecture, text);
+    TACET_ASSIGN_OR_RETURN(const std::string model, config::ExternalModelLines(manifest.annex()));
+    fmt::print("{}{}", model, text);
     return absl::OkStatus();
   }
 

@@ -62,7 +62,7 @@ absl::StatusOr<PlannedTraining> TrainingTermsFlags::Load(uint64_t members) const
         "of a model, drawn by run.seed");
   }
   TACET_ASSIGN_OR_RETURN(std::vector<float> model, InitialModel(config));
-  TACET_RETURN_IF_ERROR(config::CheckArchitecture(config));
+  TACET_RETURN_IF_ERROR(config::CheckExternalModel(config));
   const std::vector<std::string_view> simulated = config::SimulationOnlyKeys(config);
   if (!simulated.empty()) {
     return base::InvalidArgument("{}: {} makes sense in simulations only", config_, simulated[0]);

@@ -140,10 +140,11 @@ absl::StatusOr<MemberEnd> RunOnce(const MemberParts& parts, const MemberFunction
   TACET_ASSIGN_OR_RETURN(const uint64_t units, UnitsOf(parts.spec().privacy.unit, parts.options()));
   TACET_RETURN_IF_ERROR(trainer::CheckExpectedUnits(parts.spec(), units));
   FunctionUpdates updates(units, functions);
+  TACET_ASSIGN_OR_RETURN(const auto wire, parts.site().Connect());
   size_t told_violations = 0;
   TACET_ASSIGN_OR_RETURN(
       const site::SiteMemberEnd end,
-      parts.site().Run({.training = training, .updates = updates, .own_code = true},
+      parts.site().Run({.training = training, .updates = updates, .wire = *wire, .own_code = true},
                        HooksOf(functions, told_violations)));
   TACET_RETURN_IF_ERROR(end.failure);
   return MemberEnd{.rounds = end.rounds,

@@ -31,8 +31,8 @@ TEST(ProcessesTest, AServerNamesAWrongOption) {
     return std::string(RunServer(options, never).message());
   };
   EXPECT_THAT(refused({.admin = "nowhere"}), HasSubstr("nowhere"));
-  EXPECT_THAT(refused({.requests_a_second = 0}), HasSubstr("requests_a_second is 0"));
-  EXPECT_THAT(refused({.bytes_a_second = -1}), HasSubstr("bytes_a_second is -1"));
+  EXPECT_THAT(refused({.rounds = {.requests_a_second = 0}}), HasSubstr("requests_a_second is 0"));
+  EXPECT_THAT(refused({.rounds = {.bytes_a_second = -1}}), HasSubstr("bytes_a_second is -1"));
   EXPECT_THAT(refused({.key_file = "none", .passphrase_file = "none"}), HasSubstr("exclude"));
   EXPECT_THAT(std::string(RunServer({}, {}).message()), HasSubstr("stop is missing"));
 }

@@ -5,6 +5,7 @@
 #include "tacet/base/host_port.h"
 #include "tacet/base/status.h"
 #include "tacet/base/text_sink.h"
+#include "tacet/host/relay_server.h"
 #include "tacet/host/server_process.h"
 #include "tacet/storage/file/unlock_source.h"
 #include "tacet/version.h"
@@ -17,10 +18,27 @@ absl::Status CheckAbove0(double value, std::string_view name) {
   return base::InvalidArgument("{} is {}, expected more than 0", name, value);
 }
 
+absl::Status CheckLimits(const RoundOptions& options) {
+  TACET_RETURN_IF_ERROR(CheckAbove0(options.requests_a_second, "requests_a_second"));
+  return CheckAbove0(options.bytes_a_second, "bytes_a_second");
+}
+
+server::RoundServerOptions RoundsOf(const RoundOptions& options) {
+  return {.collecting_seconds = options.collecting_seconds,
+          .unmasking_seconds = options.unmasking_seconds,
+          .abandon_seconds = options.abandon_seconds,
+          .kept_rounds = options.kept_rounds,
+          .grace_seconds = options.grace_seconds,
+          .retry_seconds = options.retry_seconds};
+}
+
+server::RequestLimitsSpec LimitsOf(const RoundOptions& options) {
+  return {.requests_a_second = options.requests_a_second, .bytes_a_second = options.bytes_a_second};
+}
+
 absl::StatusOr<host::ServerProcessSpec> SpecOf(const ServerOptions& options,
                                                const ServerFunctions& functions) {
-  TACET_RETURN_IF_ERROR(CheckAbove0(options.requests_a_second, "requests_a_second"));
-  TACET_RETURN_IF_ERROR(CheckAbove0(options.bytes_a_second, "bytes_a_second"));
+  TACET_RETURN_IF_ERROR(CheckLimits(options.rounds));
   host::ServerProcessSpec spec;
   spec.home = options.home;
   spec.listen = options.listen;
@@ -30,14 +48,8 @@ absl::StatusOr<host::ServerProcessSpec> SpecOf(const ServerOptions& options,
   spec.state = options.storage.value_or("");
   spec.client_certificates = options.client_certificates;
   spec.drain_seconds = options.drain_seconds;
-  spec.rounds = {.collecting_seconds = options.collecting_seconds,
-                 .unmasking_seconds = options.unmasking_seconds,
-                 .abandon_seconds = options.abandon_seconds,
-                 .kept_rounds = options.kept_rounds,
-                 .grace_seconds = options.grace_seconds,
-                 .retry_seconds = options.retry_seconds};
-  spec.limits.requests_a_second = options.requests_a_second;
-  spec.limits.bytes_a_second = options.bytes_a_second;
+  spec.rounds = RoundsOf(options.rounds);
+  spec.limits = LimitsOf(options.rounds);
   spec.out = base::TextSink(functions.on_event);
   spec.stop = functions.stop;
   return spec;
@@ -54,5 +66,32 @@ absl::Status RunServer(const ServerOptions& options, const ServerFunctions& func
   TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock.Existing("server's identity"));
   return host::RunServerProcess(spec, unlocker, Version());
 }
+
+absl::StatusOr<RelayServer> RelayServer::Open(const std::filesystem::path& home,
+                                              const std::optional<std::string>& storage,
+                                              const RoundOptions& options,
+                                              const ServerFunctions& functions) {
+  TACET_RETURN_IF_ERROR(CheckLimits(options));
+  TACET_ASSIGN_OR_RETURN(std::shared_ptr<host::RelayServer> server,
+                         host::RelayServer::Open({.rounds = {.home = home,
+                                                             .state = storage.value_or(""),
+                                                             .rounds = RoundsOf(options),
+                                                             .limits = LimitsOf(options)},
+                                                  .out = base::TextSink(functions.on_event)},
+                                                 Version()));
+  return RelayServer(std::move(server));
+}
+
+RelayServer::RelayServer(std::shared_ptr<host::RelayServer> server) : server_(std::move(server)) {}
+
+absl::StatusOr<RelayServer::Bundles> RelayServer::Exchange(const Bundles& bundles,
+                                                           double wait_seconds) const {
+  if (wait_seconds >= 0) return server_->Exchange(bundles, wait_seconds);
+  return base::InvalidArgument("wait_seconds is {}, expected 0 or more", wait_seconds);
+}
+
+bool RelayServer::done() const { return server_->done(); }
+uint32_t RelayServer::round() const { return server_->round(); }
+uint32_t RelayServer::rounds() const { return server_->rounds(); }
 
 }  // namespace tacet

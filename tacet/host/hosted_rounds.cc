@@ -1,0 +1,111 @@
+#include "tacet/host/hosted_rounds.h"
+
+#include <utility>
+
+#include "tacet/base/status.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/storage/file/blob_folder.h"
+
+namespace tacet::host {
+namespace {
+
+using base::JsonValue;
+using std::chrono::steady_clock;
+
+constexpr std::string_view kStateFile = "server.sqlite";
+constexpr std::string_view kBlobFolder = "blobs";
+constexpr std::chrono::seconds kBetweenProbes(5);  // of the store
+constexpr std::chrono::minutes kBetweenTroubles(1);
+
+double SteadySeconds() {
+  return std::chrono::duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+bool AtMostEvery::Now() {
+  const auto now = steady_clock::now();
+  if (last_.has_value() && now - *last_ < time_) return false;
+  last_ = now;
+  return true;
+}
+
+absl::StatusOr<storage::file::Membership> ServerMembership(const storage::file::SiteFolder& folder,
+                                                           const std::filesystem::path& home) {
+  TACET_ASSIGN_OR_RETURN(storage::file::Membership membership,
+                         storage::file::MembershipOf(folder, home));
+  if (membership.member.has_value()) {
+    return base::FailedPrecondition(
+        "{} is a site's folder: a server is enrolled with `tacet client request --server-host`",
+        home.string());
+  }
+  return membership;
+}
+
+HostedRounds::HostedRounds(HostedRoundsSpec spec, const agreement::SignedManifest& manifest,
+                           ServerLog& log)
+    : spec_(std::move(spec)),
+      manifest_(manifest),
+      log_(log),
+      watch_(manifest, log, metrics_),
+      requests_(log, metrics_),
+      limits_(spec_.limits, manifest.members().size(), SteadySeconds),
+      probe_(kBetweenProbes),
+      trouble_(kBetweenTroubles) {}
+
+absl::Status HostedRounds::Open(std::string_view version) {
+  const std::string where = spec_.state.empty()
+                                ? fmt::format("sqlite:{}", (spec_.home / kStateFile).string())
+                                : spec_.state;
+  TACET_ASSIGN_OR_RETURN(state_, OpenServerState(where, entropy_));
+  TACET_ASSIGN_OR_RETURN(blobs_, storage::file::BlobFolder::Open(spec_.home / kBlobFolder));
+  TACET_ASSIGN_OR_RETURN(
+      rounds_, tacet::server::RoundServer::Create(manifest_, spec_.rounds, *state_.store, *blobs_,
+                                                  base::SystemUnixSeconds, entropy_));
+  handler_.emplace(manifest_, *rounds_, limits_, requests_);
+  LogStart(version);
+  Look();
+  return absl::OkStatus();
+}
+
+void HostedRounds::LogStart(std::string_view version) {
+  const tacet::server::ServerStatus status = rounds_->Status();
+  log_.Write(LogLevel::kInfo, "server-started",
+             JsonValue::MakeObject()
+                 .Set("version", version)
+                 .Set("federation", manifest_.federation())
+                 .Set("epoch", manifest_.epoch())
+                 .Set("training", manifest_.training())
+                 .Set("manifest", base::ToHex(manifest_.manifest().hash()))
+                 .Set("members", manifest_.members().size())
+                 .Set("state", state_.kind)
+                 .Set("finished_rounds", status.finished)
+                 .Set("attempts_so_far", status.attempts));
+}
+
+absl::Status HostedRounds::TickAndProbe() {
+  TACET_RETURN_IF_ERROR(rounds_->Tick());
+  // Most ticks need nothing of the store: whether it is still there shows by asking.
+  if (!store_failed_ && !probe_.Now()) return absl::OkStatus();
+  return state_.store->Cohort().status();
+}
+
+absl::Status HostedRounds::Tick() {
+  const absl::Status done = TickAndProbe();
+  Look();
+  requests_.Flush();
+  if (done.ok()) {
+    if (std::exchange(store_failed_, false)) log_.Write(LogLevel::kInfo, "store-works-again");
+    trouble_.Forget();
+    return done;
+  }
+  store_failed_ = true;
+  metrics_.CountStoreError();
+  if (trouble_.Now()) {
+    log_.Write(LogLevel::kError, "store-failed",
+               JsonValue::MakeObject().Set("message", base::Message(done)));
+  }
+  return done;
+}
+
+}  // namespace tacet::host

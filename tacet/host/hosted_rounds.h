@@ -1,0 +1,98 @@
+// Rounds of a federation as a process hosts them: storage, limits, log and metrics around the
+// server of the rounds. Members' requests come to its handler over any transport.
+#ifndef TACET_HOST_HOSTED_ROUNDS_H_
+#define TACET_HOST_HOSTED_ROUNDS_H_
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/crypto/random.h"
+#include "tacet/host/request_watch.h"
+#include "tacet/host/server_log.h"
+#include "tacet/host/server_metrics.h"
+#include "tacet/host/server_state.h"
+#include "tacet/host/server_watch.h"
+#include "tacet/server/blob_store.h"
+#include "tacet/server/request_handler.h"
+#include "tacet/server/request_limits.h"
+#include "tacet/server/round_server.h"
+#include "tacet/storage/file/membership.h"
+#include "tacet/storage/file/site_folder.h"
+
+namespace tacet::host {
+
+// By which a phase may end late.
+inline constexpr std::chrono::milliseconds kBetweenTicks(200);
+
+// True for the first call, and then at most once in `time`.
+class AtMostEvery {
+ public:
+  explicit AtMostEvery(std::chrono::steady_clock::duration time) : time_(time) {}
+
+  bool Now();
+  void Forget() { last_.reset(); }
+
+ private:
+  std::chrono::steady_clock::duration time_;
+  std::optional<std::chrono::steady_clock::time_point> last_;
+};
+
+// Of a server's folder. FailedPrecondition when it is a site's; NotFound before it has joined.
+absl::StatusOr<storage::file::Membership> ServerMembership(const storage::file::SiteFolder& folder,
+                                                           const std::filesystem::path& home);
+
+struct HostedRoundsSpec {
+  std::filesystem::path home;  // of the server
+  std::string state = {};      // server_state.h; empty: SQLite in the home folder
+  tacet::server::RoundServerOptions rounds = {};
+  tacet::server::RequestLimitsSpec limits = {};
+};
+
+class HostedRounds {
+ public:
+  // `manifest` and `log` must outlive it.
+  HostedRounds(HostedRoundsSpec spec, const agreement::SignedManifest& manifest, ServerLog& log);
+  // Once, before everything else. Errors of OpenServerState and RoundServer::Create.
+  absl::Status Open(std::string_view version);
+
+  tacet::server::RoundServer& rounds() { return *rounds_; }
+  tacet::server::RequestHandler& handler() { return *handler_; }
+  ServerMetrics& metrics() { return metrics_; }
+
+  // Lets time pass, and logs and counts what changed; to be called every kBetweenTicks. An error
+  // is the store's: it is logged, and the next call tries again.
+  absl::Status Tick();
+  // Logs and counts what changed.
+  void Look() { watch_.Look(*rounds_); }
+
+ private:
+  void LogStart(std::string_view version);
+  absl::Status TickAndProbe();
+
+  HostedRoundsSpec spec_;
+  const agreement::SignedManifest& manifest_;
+  ServerLog& log_;
+  ServerMetrics metrics_;
+  ServerWatch watch_;
+  RequestWatch requests_;
+  tacet::server::RequestLimits limits_;
+  crypto::SystemEntropy entropy_;
+  ServerState state_;
+  std::unique_ptr<tacet::server::BlobStore> blobs_;
+  std::unique_ptr<tacet::server::RoundServer> rounds_;
+  std::optional<tacet::server::RequestHandler> handler_;
+  bool store_failed_ = false;
+  AtMostEvery probe_, trouble_;
+};
+
+}  // namespace tacet::host
+
+#endif  // TACET_HOST_HOSTED_ROUNDS_H_

@@ -1,0 +1,72 @@
+#include "tacet/transport/relay/relay_wire.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "tacet/base/status.h"
+#include "tacet/transport/relay/bundle.h"
+
+namespace tacet::transport::relay {
+
+absl::StatusOr<base::Bytes> RelayWire::Call(std::span<const uint8_t> request,
+                                            uint32_t most_seconds) {
+  std::list<Waiting>::iterator call;
+  {
+    const base::MutexLock lock(mutex_);
+    call = calls_.insert(calls_.end(), {.request = {request.begin(), request.end()},
+                                        .digest = crypto::Sha256(request)});
+  }
+  if (on_call_) on_call_();
+  return AwaitAnswer(call, most_seconds);
+}
+
+absl::StatusOr<base::Bytes> RelayWire::AwaitAnswer(std::list<Waiting>::iterator call,
+                                                   uint32_t most_seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(most_seconds);
+  const base::MutexLock lock(mutex_);
+  while (!stopped_ && !call->answer.has_value() && std::chrono::steady_clock::now() < end) {
+    changed_.WaitUntil(mutex_, end);
+  }
+  std::optional<absl::StatusOr<base::Bytes>> answer = std::move(call->answer);
+  calls_.erase(call);
+  if (answer.has_value()) return *std::move(answer);
+  if (stopped_) return absl::CancelledError("the member is ending");
+  return absl::DeadlineExceededError(
+      fmt::format("no answer came through the framework within {} s: its client at this site, or "
+                  "its server, may not be running",
+                  most_seconds));
+}
+
+void RelayWire::Stop() {
+  const base::MutexLock lock(mutex_);
+  stopped_ = true;
+  changed_.SignalAll();
+}
+
+void RelayWire::Deliver(std::span<const uint8_t> bundle) {
+  const absl::StatusOr<std::vector<RelayedAnswer>> answers = ReadAnswers(bundle);
+  const base::MutexLock lock(mutex_);
+  for (Waiting& call : calls_) {
+    call.taken = false;
+    if (call.answer.has_value() || !answers.ok()) continue;
+    const auto found = std::ranges::find(*answers, call.digest, &RelayedAnswer::request);
+    if (found != answers->end()) call.answer = found->answer;
+  }
+  changed_.SignalAll();
+}
+
+std::optional<base::Bytes> RelayWire::Take() {
+  std::vector<base::Bytes> requests;
+  const base::MutexLock lock(mutex_);
+  for (Waiting& call : calls_) {
+    if (call.taken || call.answer.has_value() || requests.size() == kMaxCalls) continue;
+    call.taken = true;
+    requests.push_back(call.request);
+  }
+  if (requests.empty()) return std::nullopt;
+  return WriteRequests(requests);
+}
+
+}  // namespace tacet::transport::relay

@@ -1,0 +1,237 @@
+// A federation inside of another framework: ordinary homes whose members train by the framework's
+// apps, the ordinary server, and messages of bytes between them.
+#include <fstream>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "tacet/base/float_bytes.h"
+#include "tacet/host/relay_server.h"
+#include "tacet/site/app_for_test.h"
+#include "tests/integration/live_federation_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr std::array<float, 3> kInitial = {1, -2, 3};
+constexpr std::array<float, 3> kUpdate = {0.25, 0.125, -0.25};
+
+class RelayFederationTest : public LiveFederationTest {
+ protected:
+  using Message = std::optional<base::Bytes>;
+
+  RelayFederationTest() : LiveFederationTest(3) {
+    agreed_ = R"(
+[model]
+name = "external"
+architecture = "three numbers"
+[federation]
+min_participants = 2
+spare_attempts = 20
+rounds = {}
+[privacy]
+clip_norm = 0.5
+coordinate_bound = 0.1
+noise_multiplier = 12
+scale = 1e-3
+)";
+    init_flags_ = {"--initial-model", "initial.f32"};
+  }
+
+  void SetUp() override {
+    const auto bytes = base::FloatBytes(kInitial);
+    std::ofstream(path_ / "initial.f32", std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    SetUpFolders();
+    for (const std::string& site : sites_) {
+      std::filesystem::create_directory(path_ / (site + "-app"));
+      ASSERT_EQ(::chmod((path_ / (site + "-app")).c_str(), 0750), 0);
+      std::ofstream(path_ / (site + ".csv")) << "rows that the app reads\n";
+      StartMember(site);
+      messages_[site] = base::Bytes();
+    }
+    OpenServer();
+  }
+
+  std::filesystem::path SocketOf(const std::string& site) const {
+    return path_ / (site + "-app") / "app.sock";
+  }
+  void StartMember(const std::string& site) {
+    running_[site] = StartAs(site,
+                             {"client", "run", "--home", site, "--key-file", site + ".key", "--app",
+                              SocketOf(site), "--data", site + ".csv", "--json"},
+                             site + "-");
+    Await([&] { return site::AppForTest(SocketOf(site)).connected(); });
+  }
+  void OpenServer() {
+    auto opened = host::RelayServer::Open(
+        {.rounds = {.home = path_ / "hub",
+                    .rounds = {.collecting_seconds = 20, .grace_seconds = 1, .retry_seconds = 1}},
+         .log = (path_ / "server.log").string()},
+        "test");
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    server_ = *std::move(opened);
+  }
+
+  // The framework's client: what comes back, or nothing when the message is lost.
+  Message AppOf(const std::string& site, const base::Bytes& message) {
+    site::AppForTest app(SocketOf(site));
+    if (!app.connected()) return std::nullopt;
+    std::optional<site::MemberFrame> frame = app.Ask(site::AppFrame::kExchange, message);
+    while (frame.has_value() && frame->kind == site::AppFrame::kTrain) {
+      const site::TaskForTest task = site::TaskIn(*frame);
+      trained_[site].push_back(task);
+      if (dies_ && dies_(site, task)) return std::nullopt;
+      frame = app.Trained(task, kUpdate);
+    }
+    if (!frame.has_value()) return std::nullopt;
+    if (frame->kind == site::AppFrame::kRequests) return frame->payload;
+    ended_[site] = frame->text();
+    return std::nullopt;
+  }
+  // One message to each node for which there is something, and its way back.
+  void Turn() {
+    std::map<std::string, std::future<Message>> replies;
+    for (auto& [site, message] : std::exchange(messages_, {})) {
+      ++sent_[site];
+      replies[site] = std::async(
+          std::launch::async, [this, site = site, bytes = message] { return AppOf(site, bytes); });
+    }
+    host::NodeBundles bundles;
+    for (auto& [site, reply] : replies) {
+      if (Message requests = reply.get(); requests.has_value()) {
+        bundles[site] = *std::move(requests);
+      } else if (!ended_.contains(site)) {
+        messages_[site] = base::Bytes();  // once more, from the beginning
+      }
+    }
+    for (auto& [site, answers] : server_->Exchange(bundles, messages_.empty() ? 1 : 0.05)) {
+      messages_[site] = std::move(answers);
+    }
+    if (lie_) lie_();
+  }
+  void RunUntilAllEnded() {
+    for (const std::string& site : sites_) {  // also those maps need no lock from here on
+      trained_[site];
+      ended_.erase(site);
+    }
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(90);
+    while (ended_.size() < sites_.size()) {
+      Turn();
+      if (each_turn_) each_turn_();
+      ASSERT_LT(std::chrono::steady_clock::now(), until) << Read("server.log");
+    }
+  }
+
+  std::unique_ptr<host::RelayServer> server_;
+  std::map<std::string, base::Bytes> messages_;  // to be sent
+  std::map<std::string, int> sent_;
+  std::map<std::string, std::vector<site::TaskForTest>> trained_;
+  std::map<std::string, std::string> ended_;  // what the member told
+  std::function<bool(const std::string&, const site::TaskForTest&)> dies_;
+  std::function<void()> lie_, each_turn_;
+};
+
+TEST_F(RelayFederationTest, OrdinaryHomesTrain) {
+  RunUntilAllEnded();
+  EXPECT_TRUE(server_->done());
+  EXPECT_EQ(server_->round(), 3);
+  AwaitAllDone();
+  ExpectNoViolations();
+  ExpectOneModelAndNothingSaidTwice();
+  for (const std::string& site : sites_) {
+    EXPECT_EQ(Number(*base::JsonValue::Parse(ended_[site]), "rounds"), 3);
+    EXPECT_THAT(trained_[site], SizeIs(3));
+    EXPECT_EQ(trained_[site][0].model, std::vector<float>(kInitial.begin(), kInitial.end()));
+    RecordProperty("messages_of_" + site, sent_[site]);
+    fmt::print("{}: {} messages for 3 rounds\n", site, sent_[site]);
+  }
+}
+
+// Apps, members and the server are killed in the middle. Nothing is charged or trained twice.
+TEST_F(RelayFederationTest, FaultsOfEveryPartEndNothing) {
+  bool died = false;
+  dies_ = [&](const std::string& site, const site::TaskForTest& task) {
+    return site == "south" && task.round == 0 && !std::exchange(died, true);
+  };
+  bool killed = false;
+  each_turn_ = [&] {
+    if (server_->round() < 1 || std::exchange(killed, true)) return;
+    server_.reset();
+    OpenServer();
+    KillSite("north");
+    StartMember("north");
+    messages_ = {{"north", {}}, {"south", {}}, {"west", {}}};
+  };
+  RunUntilAllEnded();
+  EXPECT_TRUE(died && killed);
+  AwaitAllDone();
+  ExpectNoViolations();
+  ExpectOneModelAndNothingSaidTwice();
+  EXPECT_TRUE(Noted("south", "refused", "training") || !NodeLog("south").empty());
+  // Nobody was ever asked to train twice for an attempt, but for a member that was killed itself.
+  for (const std::string site : {"south", "west"}) {
+    std::set<std::pair<uint32_t, uint32_t>> attempts;
+    for (const site::TaskForTest& task : trained_[site]) {
+      EXPECT_TRUE(attempts.insert({task.round, task.attempt}).second)
+          << site << ", round " << task.round << ", attempt " << task.attempt;
+    }
+  }
+}
+
+// The framework loses, repeats, cuts and exchanges bundles.
+TEST_F(RelayFederationTest, AMessengerThatMixesMessagesUpEndsNothing) {
+  std::mt19937 random(7);
+  std::vector<base::Bytes> old;
+  lie_ = [&] {
+    for (auto& [site, message] : messages_) {
+      old.push_back(message);
+      switch (random() % 8) {
+        case 0:
+          message.clear();  // lost; the next one begins again
+          break;
+        case 1:
+          message.resize(message.size() / 2);
+          break;
+        case 2:
+          message = old[random() % old.size()];
+          break;
+        default:
+          break;
+      }
+    }
+  };
+  RunUntilAllEnded();
+  AwaitAllDone();
+  ExpectNoViolations();
+  ExpectOneModelAndNothingSaidTwice();
+}
+
+TEST_F(RelayFederationTest, WhatIsWrongIsSaid) {
+  const auto refusal = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"client",     "run",       "--home", "north",
+                                          "--key-file", "north.key", "--data", "north.csv"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Tacet(std::move(arguments)).err;
+  };
+  EXPECT_THAT(refusal({}), HasSubstr("give --server HOST:PORT, or --app SOCKET"));
+  EXPECT_THAT(refusal({"--app", "a", "--server", "b:1"}), HasSubstr("or --app SOCKET"));
+  EXPECT_THAT(refusal({"--app", "a", "--train-with", "b"}), HasSubstr("--app excludes"));
+  EXPECT_THAT(refusal({"--app", SocketOf("south")}), HasSubstr("another member serves at"));
+  const auto site = host::RelayServer::Open({.rounds = {.home = path_ / "south"}}, "test");
+  EXPECT_THAT(std::string(site.status().message()), HasSubstr("is a site's folder"));
+}
+
+}  // namespace
+}  // namespace tacet::app
