@@ -22,10 +22,6 @@ MOST_MEMBERS = 12
 # Classes that are larger for a reason that stays.
 EXEMPT = {"JsonValue"}
 
-# Classes that still are larger, one a line: name, functions, data members. Neither may grow, and a
-# class that has become small enough is to be removed from the list.
-TOO_LARGE = "tools/large_classes.txt"
-
 SOURCE_FOLDERS = ["tacet", "apps", "lab", "include", "python", "examples"]
 
 COMMENT_OR_TEXT = re.compile(
@@ -183,11 +179,6 @@ def is_test(path):
 def check(root):
     """All violations below `root`, sorted."""
     found = []
-    needed = set()
-    allowed = {}
-    for line in (root / TOO_LARGE).read_text(encoding="utf-8").splitlines():
-        name, functions, members = line.split()
-        allowed[name] = (int(functions), int(members))
     for top in SOURCE_FOLDERS:
         for path in sorted((root / top).rglob("*")):
             relative = path.relative_to(root)
@@ -196,19 +187,14 @@ def check(root):
             counter = ClassCounter(plain_text(path.read_text(encoding="utf-8")))
             counter.read_scope(0, len(counter.text), [])
             for name, functions, members, line in counter.found:
-                if name in EXEMPT or functions <= MOST_FUNCTIONS and members <= MOST_MEMBERS:
+                if name in EXEMPT:
                     continue
-                needed.add(name)
-                most = allowed.get(name, (0, 0))
-                most = (max(most[0], MOST_FUNCTIONS), max(most[1], MOST_MEMBERS))
-                if functions > most[0]:
+                if functions > MOST_FUNCTIONS:
                     found.append(f"{relative}:{line}: {name} has {functions} functions, the most "
-                                 f"are {most[0]}")
-                if members > most[1]:
+                                 f"are {MOST_FUNCTIONS}")
+                if members > MOST_MEMBERS:
                     found.append(f"{relative}:{line}: {name} has {members} data members, the most "
-                                 f"are {most[1]}")
-    found += [f"{TOO_LARGE}: {name} is small enough or gone: remove it"
-              for name in allowed.keys() - needed]
+                                 f"are {MOST_MEMBERS}")
     return sorted(found)
 
 

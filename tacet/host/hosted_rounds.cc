@@ -50,18 +50,17 @@ HostedRounds::HostedRounds(HostedRoundsSpec spec, const agreement::SignedManifes
       watch_(manifest, log, metrics_),
       requests_(log, metrics_),
       limits_(spec_.limits, manifest.members().size(), SteadySeconds),
-      probe_(kBetweenProbes),
-      trouble_(kBetweenTroubles) {}
+      pulse_{.probe = AtMostEvery(kBetweenProbes), .trouble = AtMostEvery(kBetweenTroubles)} {}
 
 absl::Status HostedRounds::Open(std::string_view version) {
   const std::string where = spec_.state.empty()
                                 ? fmt::format("sqlite:{}", (spec_.home / kStateFile).string())
                                 : spec_.state;
-  TACET_ASSIGN_OR_RETURN(state_, OpenServerState(where, entropy_));
-  TACET_ASSIGN_OR_RETURN(blobs_, storage::file::BlobFolder::Open(spec_.home / kBlobFolder));
-  TACET_ASSIGN_OR_RETURN(
-      rounds_, tacet::server::RoundServer::Create(manifest_, spec_.rounds, *state_.store, *blobs_,
-                                                  base::SystemUnixSeconds, entropy_));
+  TACET_ASSIGN_OR_RETURN(storage_.state, OpenServerState(where, entropy_));
+  TACET_ASSIGN_OR_RETURN(storage_.blobs, storage::file::BlobFolder::Open(spec_.home / kBlobFolder));
+  TACET_ASSIGN_OR_RETURN(rounds_, tacet::server::RoundServer::Create(
+                                      manifest_, spec_.rounds, *storage_.state.store,
+                                      *storage_.blobs, base::SystemUnixSeconds, entropy_));
   handler_.emplace(manifest_, *rounds_, limits_, requests_);
   LogStart(version);
   Look();
@@ -78,7 +77,7 @@ void HostedRounds::LogStart(std::string_view version) {
                  .Set("training", manifest_.training())
                  .Set("manifest", base::ToHex(manifest_.manifest().hash()))
                  .Set("members", manifest_.members().size())
-                 .Set("state", state_.kind)
+                 .Set("state", storage_.state.kind)
                  .Set("finished_rounds", status.finished)
                  .Set("attempts_so_far", status.attempts));
 }
@@ -86,8 +85,8 @@ void HostedRounds::LogStart(std::string_view version) {
 absl::Status HostedRounds::TickAndProbe() {
   TACET_RETURN_IF_ERROR(rounds_->Tick());
   // Most ticks need nothing of the store: whether it is still there shows by asking.
-  if (!store_failed_ && !probe_.Now()) return absl::OkStatus();
-  return state_.store->Cohort().status();
+  if (!pulse_.failed && !pulse_.probe.Now()) return absl::OkStatus();
+  return storage_.state.store->Cohort().status();
 }
 
 absl::Status HostedRounds::Tick() {
@@ -95,13 +94,13 @@ absl::Status HostedRounds::Tick() {
   Look();
   requests_.Flush();
   if (done.ok()) {
-    if (std::exchange(store_failed_, false)) log_.Write(LogLevel::kInfo, "store-works-again");
-    trouble_.Forget();
+    if (std::exchange(pulse_.failed, false)) log_.Write(LogLevel::kInfo, "store-works-again");
+    pulse_.trouble.Forget();
     return done;
   }
-  store_failed_ = true;
+  pulse_.failed = true;
   metrics_.CountStoreError();
-  if (trouble_.Now()) {
+  if (pulse_.trouble.Now()) {
     log_.Write(LogLevel::kError, "store-failed",
                JsonValue::MakeObject().Set("message", base::Message(done)));
   }

@@ -74,6 +74,16 @@ class HostedRounds {
   void Look() { watch_.Look(*rounds_); }
 
  private:
+  struct Storage {
+    ServerState state;
+    std::unique_ptr<tacet::server::BlobStore> blobs;
+  };
+  // Whether the store works, and when that is looked at and logged again.
+  struct StorePulse {
+    AtMostEvery probe, trouble;
+    bool failed = false;
+  };
+
   void LogStart(std::string_view version);
   absl::Status TickAndProbe();
 
@@ -85,12 +95,10 @@ class HostedRounds {
   RequestWatch requests_;
   tacet::server::RequestLimits limits_;
   crypto::SystemEntropy entropy_;
-  ServerState state_;
-  std::unique_ptr<tacet::server::BlobStore> blobs_;
+  Storage storage_;
   std::unique_ptr<tacet::server::RoundServer> rounds_;
   std::optional<tacet::server::RequestHandler> handler_;
-  bool store_failed_ = false;
-  AtMostEvery probe_, trouble_;
+  StorePulse pulse_;
 };
 
 }  // namespace tacet::host

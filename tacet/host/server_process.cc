@@ -66,7 +66,13 @@ class ServerProcess {
  private:
   const agreement::SignedManifest& manifest() const { return membership_.manifest; }
 
-  absl::StatusOr<std::unique_ptr<PageToken>> OpenToken();
+  // Of the operators.
+  struct Admin {
+    std::optional<AdminSite> site;
+    std::unique_ptr<PageServer> pages;
+  };
+
+  absl::StatusOr<std::unique_ptr<PageToken>> OpenToken() const;
   absl::Status StartAdmin();
   absl::Status StartListening();
 
@@ -82,44 +88,44 @@ class ServerProcess {
   HostedRounds hosted_;
   Readiness readiness_;
   GuaranteeWorker guarantees_;
-  crypto::SystemEntropy entropy_;
   std::optional<CertificateWatch> certificate_;
-  std::optional<AdminSite> site_;
-  std::unique_ptr<PageServer> admin_;
+  Admin admin_;
   std::unique_ptr<HttpsServer> listener_;
 
   AtMostEvery certificate_check_{kEveryMinute};
 };
 
-absl::StatusOr<std::unique_ptr<PageToken>> ServerProcess::OpenToken() {
+absl::StatusOr<std::unique_ptr<PageToken>> ServerProcess::OpenToken() const {
   if (!spec_.page) return nullptr;
+  crypto::SystemEntropy entropy;
   absl::StatusOr<PageToken> token = spec_.page_token_file.has_value()
                                         ? PageToken::Read(*spec_.page_token_file)
-                                        : PageToken::Make(spec_.home / kTokenFile, entropy_);
+                                        : PageToken::Make(spec_.home / kTokenFile, entropy);
   TACET_RETURN_IF_ERROR(token.status());
   return std::make_unique<PageToken>(*std::move(token));
 }
 
 absl::Status ServerProcess::StartAdmin() {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<PageToken> token, OpenToken());
-  site_.emplace(ServerParts{.manifest = manifest(),
-                            .rounds = hosted_.rounds(),
-                            .log = *log_,
-                            .metrics = hosted_.metrics(),
-                            .readiness = readiness_,
-                            .guarantees = guarantees_,
-                            .clock = base::SystemUnixSeconds,
-                            .version = version_,
-                            .started_at = base::SystemUnixSeconds()},
-                std::move(token));
-  TACET_ASSIGN_OR_RETURN(
-      admin_, PageServer::Start({.listen = spec_.admin},
-                                [this](const auto& request) { return site_->Handle(request); }));
-  JsonValue fields = JsonValue::MakeObject().Set("address", admin_->listen().text());
+  admin_.site.emplace(ServerParts{.manifest = manifest(),
+                                  .rounds = hosted_.rounds(),
+                                  .log = *log_,
+                                  .metrics = hosted_.metrics(),
+                                  .readiness = readiness_,
+                                  .guarantees = guarantees_,
+                                  .clock = base::SystemUnixSeconds,
+                                  .version = version_,
+                                  .started_at = base::SystemUnixSeconds()},
+                      std::move(token));
+  TACET_ASSIGN_OR_RETURN(admin_.pages,
+                         PageServer::Start({.listen = spec_.admin}, [this](const auto& request) {
+                           return admin_.site->Handle(request);
+                         }));
+  JsonValue fields = JsonValue::MakeObject().Set("address", admin_.pages->listen().text());
   if (spec_.page) {
     const std::filesystem::path token_file =
         spec_.page_token_file.value_or(spec_.home / kTokenFile);
-    fields.Set("page", fmt::format("http://{}/", admin_->listen().text()))
+    fields.Set("page", fmt::format("http://{}/", admin_.pages->listen().text()))
         .Set("token_file", token_file.string());
   }
   log_->Write(LogLevel::kInfo, "admin-listening", std::move(fields));

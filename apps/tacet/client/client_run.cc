@@ -43,42 +43,45 @@ class ClientRunCommand : public program::Command {
   }
 
   void Register(program::Options& options) override {
-    options.AddString("home", "folder of the site: its keys, its invitation, its state", &home_);
-    options.AddString("server", "HOST:PORT of the federation's server", &server_);
+    options.AddString("home", "folder of the site: its keys, its invitation, its state",
+                      &flags_.home);
+    options.AddString("server", "HOST:PORT of the federation's server", &flags_.server);
     options.AddString("proxy",
                       "HTTP proxy to the server, http://[USER:PASSWORD@]HOST:PORT; when not given, "
                       "the proxy of the environment variables https_proxy, all_proxy and no_proxy",
-                      &proxy_);
+                      &flags_.proxy);
     options.AddString(
         "app",
         "used instead of --server: Unix socket at which the app of another framework, "
         "such as Flower, trains and carries this member's calls "
         "(docs/guide/frameworks.md)",
-        &app_);
-    data_.Register(options);
+        &flags_.app);
+    flags_.data.Register(options);
     options.AddUint("persons",
                     "with --app and unit person: number of persons in the data; with unit record "
                     "--records is needed",
-                    &persons_);
-    external_.Register(options);
+                    &flags_.persons);
+    flags_.external.Register(options);
     options.AddString("policy",
                       "the site's policy, signed by its officer in FILE.sig; when not given, "
                       "policy.toml in the site's folder",
-                      &policy_);
-    ledger_flags_.Register(options);
+                      &flags_.policy);
+    flags_.ledger.Register(options);
     options.AddFlag("json", "print one JSON object at the end, nothing else on standard output",
-                    &json_);
-    unlock_.Register(options);
+                    &flags_.json);
+    flags_.unlock.Register(options);
   }
 
   absl::Status Run() override {
-    TACET_RETURN_IF_ERROR(external_.Check());
+    TACET_RETURN_IF_ERROR(flags_.external.Check());
     TACET_RETURN_IF_ERROR(CheckPath());
     TACET_ASSIGN_OR_RETURN(
         const auto member,
-        site::SiteMember::Open(
-            {.home = home_, .server = server_, .proxy = proxy_, .policy = policy_},
-            [this] { return unlock_.Existing("site's identity"); }));
+        site::SiteMember::Open({.home = flags_.home,
+                                .server = flags_.server,
+                                .proxy = flags_.proxy,
+                                .policy = flags_.policy},
+                               [this] { return flags_.unlock.Existing("site's identity"); }));
     TACET_ASSIGN_OR_RETURN(const site::SiteTraining training, Training(*member));
     std::optional<base::StopSignal> stop;
     const site::SiteMemberHooks hooks{
@@ -93,13 +96,13 @@ class ClientRunCommand : public program::Command {
         .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
         .on_progress = [this](const MemberSession& now) { TellEvents(now); }};
     TACET_ASSIGN_OR_RETURN(const site::SiteMemberEnd end,
-                           app_.empty() ? RunForServer(*member, training, hooks)
-                                        : RunForApp(*member, training, hooks));
+                           flags_.app.empty() ? RunForServer(*member, training, hooks)
+                                              : RunForApp(*member, training, hooks));
     if (!end.failure.ok()) {
       return base::Annotate(end.failure,
                             fmt::format("{} failed, and zeros were sealed in its place. Repair "
                                         "the program and run this again",
-                                        app_.empty() ? "--train-with" : "the app"));
+                                        flags_.app.empty() ? "--train-with" : "the app"));
     }
     complete_ = end.complete;
     Finish(*member, end);
@@ -109,11 +112,11 @@ class ClientRunCommand : public program::Command {
 
  private:
   absl::Status CheckPath() const {
-    if (server_.empty() == app_.empty()) {
+    if (flags_.server.empty() == flags_.app.empty()) {
       return base::InvalidArgument(
           "give --server HOST:PORT, or --app SOCKET where another framework carries the calls");
     }
-    if (!app_.empty() && (external_.chosen() || !proxy_.empty())) {
+    if (!flags_.app.empty() && (flags_.external.chosen() || !flags_.proxy.empty())) {
       return base::InvalidArgument("--app excludes --train-with and --proxy");
     }
     return absl::OkStatus();
@@ -127,7 +130,7 @@ class ClientRunCommand : public program::Command {
     return member.Run({.training = training,
                        .updates = *updates,
                        .wire = *wire,
-                       .own_code = external_.chosen(),
+                       .own_code = flags_.external.chosen(),
                        .out = Out()},
                       hooks);
   }
@@ -136,51 +139,52 @@ class ClientRunCommand : public program::Command {
                                                 const site::SiteTraining& training,
                                                 const site::SiteMemberHooks& hooks) const {
     const bool person = member.manifest().spec().privacy.unit == accounting::Unit::kPerson;
-    const uint64_t units = person ? persons_ : training.records;
-    return site::RunForApp(
-        member, training,
-        {.socket = app_, .units = units > 0 ? std::optional(units) : std::nullopt, .out = Out()},
-        hooks);
+    const uint64_t units = person ? flags_.persons : training.records;
+    return site::RunForApp(member, training,
+                           {.socket = flags_.app,
+                            .units = units > 0 ? std::optional(units) : std::nullopt,
+                            .out = Out()},
+                           hooks);
   }
 
-  base::TextSink Out() const { return program::Console(json_ ? stderr : stdout); }
+  base::TextSink Out() const { return program::Console(flags_.json ? stderr : stdout); }
 
   absl::StatusOr<site::SiteTraining> Training(const site::SiteMember& member) const {
     TACET_ASSIGN_OR_RETURN(
         site::SiteTraining training,
-        LoadSiteTraining(data_, member.membership().manifest, *member.membership().member));
-    if (external_.chosen() && training.config.run.publish_evaluation.value_or(false)) {
+        LoadSiteTraining(flags_.data, member.membership().manifest, *member.membership().member));
+    if (flags_.external.chosen() && training.config.run.publish_evaluation.value_or(false)) {
       return base::InvalidArgument(
           "run.publish_evaluation = true with --train-with: figures on rows that the program "
           "trained "
           "on would mislead. Set it to false, and evaluate in the program");
     }
-    if (!app_.empty() && training.learner != nullptr) {
+    if (!flags_.app.empty() && training.learner != nullptr) {
       return base::InvalidArgument(
           "tacet trains the agreed model itself: --app is for model.name = \"external\"");
     }
-    if (training.learner == nullptr && !external_.chosen() && app_.empty()) {
+    if (training.learner == nullptr && !flags_.external.chosen() && flags_.app.empty()) {
       return base::InvalidArgument(
           "the agreed model is external ({}): give the program that trains it with --train-with, "
           "or run this member from Python with tacet.Member",
           config::ArchitectureText(training.config));
     }
-    if (training.query.has_value() && external_.chosen()) {
+    if (training.query.has_value() && flags_.external.chosen()) {
       return base::InvalidArgument(
           "the agreement is about a query: tacet answers it itself, remove --train-with");
     }
-    TACET_ASSIGN_OR_RETURN(training.ledger, ledger_flags_.Over(training.ledger));
+    TACET_ASSIGN_OR_RETURN(training.ledger, flags_.ledger.Over(training.ledger));
     return training;
   }
 
   absl::StatusOr<std::unique_ptr<trainer::UpdateSource>> Updates(
       const site::SiteMember& member, const site::SiteTraining& training) const {
-    if (!external_.chosen()) {
+    if (!flags_.external.chosen()) {
       return trainer::LearnerUpdates::Create(member.manifest(), *training.learner, 0);
     }
     return site::ExternalTraining::Create(
-        member.manifest(), external_.Spec(std::filesystem::path(home_) / "exchange",
-                                          [] { return base::StopSignal::Arrived(); }));
+        member.manifest(), flags_.external.Spec(std::filesystem::path(flags_.home) / "exchange",
+                                                [] { return base::StopSignal::Arrived(); }));
   }
 
   void Introduce(const storage::file::Membership& membership,
@@ -191,15 +195,15 @@ class ClientRunCommand : public program::Command {
         manifest.members().size());
     if (training.learner == nullptr) {
       Say("data        {}, for {}\n", training.data.name,
-          app_.empty() ? "the program of --train-with" : "the framework's app");
+          flags_.app.empty() ? "the program of --train-with" : "the framework's app");
     } else {
       Say("data        {}: {} samples to train on\n", training.data.name,
           training.learner->training_samples(0));
     }
-    if (app_.empty()) {
-      Say("server      {}\n", server_);
+    if (flags_.app.empty()) {
+      Say("server      {}\n", flags_.server);
     } else {
-      Say("app         connects at {}\n", app_);
+      Say("app         connects at {}\n", flags_.app);
     }
     const absl::StatusOr<crypto::CertificateFacts> facts =
         crypto::ReadCertificate(membership.certificate);
@@ -216,7 +220,7 @@ class ClientRunCommand : public program::Command {
 
   template <typename... Args>
   void Say(fmt::format_string<Args...> format, Args&&... args) const {
-    if (json_) return;
+    if (flags_.json) return;
     fmt::print(format, std::forward<Args>(args)...);
     std::fflush(stdout);
   }
@@ -258,18 +262,21 @@ class ClientRunCommand : public program::Command {
         text(end.epsilon), member.manifest().attempt_budget(), text(end.charged_epsilon),
         text(end.ledger_epsilon));
     Say("{}\n", accounting::kWhyLedgersDiffer);
-    if (json_) fmt::print("{}\n", site::SiteMemberEndJson(member.membership(), end).Dump(2));
+    if (flags_.json) fmt::print("{}\n", site::SiteMemberEndJson(member.membership(), end).Dump(2));
   }
 
-  std::string home_ = "tacet-site";
-  std::string server_, proxy_, app_;
-  uint64_t persons_ = 0;
-  SiteDataFlags data_;
-  ExternalTrainingFlags external_;
-  std::optional<std::string> policy_;
-  LedgerFlags ledger_flags_;
-  bool json_ = false;
-  program::UnlockFlags unlock_;
+  struct Flags {
+    std::string home = "tacet-site";
+    std::string server, proxy, app;
+    uint64_t persons = 0;
+    SiteDataFlags data;
+    ExternalTrainingFlags external;
+    std::optional<std::string> policy;
+    LedgerFlags ledger;
+    bool json = false;
+    program::UnlockFlags unlock;
+  };
+  Flags flags_;
 
   bool complete_ = false;
   size_t told_violations_ = 0;
