@@ -137,8 +137,8 @@ struct MemberFunctions {
   std::function<void(const absl::Status& trouble)> on_trouble = nullptr;
   // An act of the server or of another member that an honest one does not do.
   std::function<void(std::string_view text)> on_violation = nullptr;
-  // After a step: number of rounds that were applied so far.
-  std::function<void(uint32_t rounds)> on_progress = nullptr;
+  // Figures of a round that was applied: one JSON object and a new line (docs/formats/metrics.md).
+  std::function<void(std::string_view figures)> on_round = nullptr;
 };
 
 struct MemberEnd {

@@ -111,7 +111,7 @@ class PythonMember {
       tell("trouble", base::Message(trouble));
     };
     functions.on_violation = [tell](std::string_view text) { tell("violation", text); };
-    functions.on_progress = [tell](uint32_t rounds) { tell("progress", std::to_string(rounds)); };
+    functions.on_round = [tell](std::string_view figures) { tell("round", figures); };
     return functions;
   }
 

@@ -21,7 +21,6 @@ import json
 import logging
 import queue
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
@@ -182,25 +181,6 @@ class _Session:
 
     def _tell(self, kind: str, text: str) -> None:
         self.events.put((kind, text))
-
-
-class _Metrics:
-    """Lines of a run's metrics that were not there before."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._told = len(self._lines())
-
-    def _lines(self) -> list[str]:
-        if not self._path.exists():
-            return []
-        text = self._path.read_text(encoding="utf-8")
-        return text[: text.rfind("\n") + 1].splitlines()  # the last one may not be whole yet
-
-    def new(self) -> list[dict[str, Any]]:
-        lines = self._lines()[self._told :]
-        self._told += len(lines)
-        return [json.loads(line) for line in lines]
 
 
 class Member:
@@ -408,7 +388,6 @@ class Member:
 
     def _tasks(self, on_round: Callable[[dict[str, Any]], object]) -> Generator[Task, None, None]:
         self._end_left_loop()
-        metrics = _Metrics(Path(self._core.run_folder) / "metrics.jsonl")
         session = self._session = _Session(self._core)
         atexit.register(session.stop)
         trouble = ""
@@ -429,13 +408,12 @@ class Member:
                     _LOG.error("PROTOCOL VIOLATION %s", value)
                 elif kind == "error":
                     raise value
-                elif kind in ("progress", "end"):  # the last round may be written at the end
+                elif kind == "round":
                     trouble = ""
-                    for line in metrics.new():
-                        on_round(line)
-                    if kind == "end":
-                        self.outcome = value
-                        return
+                    on_round(json.loads(value))
+                elif kind == "end":
+                    self.outcome = value
+                    return
         finally:
             session.stop()
             session.join()

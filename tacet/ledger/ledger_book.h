@@ -1,4 +1,4 @@
-// What the records of a ledger say, and what of it forbids a charge.
+// Records of a ledger as one book, and what of them forbids a charge.
 #ifndef TACET_LEDGER_LEDGER_BOOK_H_
 #define TACET_LEDGER_LEDGER_BOOK_H_
 

@@ -263,7 +263,9 @@ absl::Status RunReporter::OnRound(const simulation::RoundRecord& ran) {
   simulation::RoundRecord record = ran;
   const bool held_out = record.evaluation.has_value() && record.evaluation->samples > 0;
   if (!part_.publish_evaluation || !held_out) record.evaluation.reset();
-  TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, RoundJson(record, labels_).Dump()));
+  const std::string figures = RoundJson(record, labels_).Dump();
+  TACET_RETURN_IF_ERROR(directory_.AppendLine(kMetricsFile, figures));
+  figures_.Print("{}\n", figures);
   out_.Print("{}\n", RoundLine(record, rounds_, labels_));
   return absl::OkStatus();
 }

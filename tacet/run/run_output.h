@@ -84,10 +84,16 @@ trainer::Evaluation Rounded(trainer::Evaluation evaluation);
 // Prints progress and writes metrics as the run goes.
 class RunReporter final : public simulation::SimulationObserver {
  public:
-  // `directory` must outlive the reporter; text goes to `out`.
+  // `directory` must outlive the reporter; text goes to `out`, and each round's line of the metrics
+  // to `figures`.
   RunReporter(storage::file::RunDirectory& directory, std::vector<std::string> labels,
-              const RunPart& part, const base::TextSink& out)
-      : directory_(directory), labels_(std::move(labels)), part_(part), out_(out) {}
+              const RunPart& part, const base::TextSink& out,
+              const base::TextSink& figures = base::TextSink())
+      : directory_(directory),
+        labels_(std::move(labels)),
+        part_(part),
+        out_(out),
+        figures_(figures) {}
 
   absl::Status OnStart(const agreement::Manifest& manifest, uint32_t next_round,
                        const trainer::Evaluation& evaluation) override;
@@ -108,7 +114,7 @@ class RunReporter final : public simulation::SimulationObserver {
   storage::file::RunDirectory& directory_;
   std::vector<std::string> labels_;
   RunPart part_;
-  base::TextSink out_;
+  base::TextSink out_, figures_;
   absl::Status BeginOrResume(uint32_t next_round,
                              const std::optional<trainer::Evaluation>& evaluation);
   absl::Status WriteStart() const;

@@ -163,7 +163,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
                          AskPolicy(policy, keys_, membership_, training));
   TACET_ASSIGN_OR_RETURN(const agreement::InitialModel initial, InitialModel());
   TACET_ASSIGN_OR_RETURN(const auto directory,
-                         SiteRun::Open(spec_.home, training, membership_, run.out));
+                         SiteRun::Open(spec_.home, training, membership_, run.out, run.figures));
   TACET_ASSIGN_OR_RETURN(const auto state, storage::file::MemberStateFolder::Open(
                                                spec_.home / storage::file::kMemberState));
   TACET_ASSIGN_OR_RETURN(const SiteLedger site,

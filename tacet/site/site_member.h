@@ -52,12 +52,13 @@ struct SiteMemberHooks {
 
 struct SiteMemberRun {
   const SiteTraining& training;
-  // Where `own_code` trains, its first failure ends the run (MemberSession::training_failure); zeros
-  // were sealed in its place.
+  // Where `own_code` trains, its first failure ends the run (MemberSession::training_failure);
+  // zeros were sealed in its place.
   trainer::UpdateSource& updates;
   protocol::Wire& wire;  // to the server; stopped when the run is asked to end
   bool own_code = false;
-  base::TextSink out = {};  // lines about rounds
+  base::TextSink out = {};      // lines about rounds
+  base::TextSink figures = {};  // of each round, as a line of metrics.jsonl
 };
 
 struct SiteMemberEnd {

@@ -29,11 +29,13 @@ std::filesystem::path RunFolderOf(const std::filesystem::path& home, uint32_t tr
 absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const storage::file::Membership& membership,
-                                                       const base::TextSink& out) {
+                                                       const base::TextSink& out,
+                                                       const base::TextSink& figures) {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<storage::file::RunDirectory> directory,
                          run::NewOrBegunRunDirectory(
                              RunFolderOf(home, membership.manifest.training()), training.config));
-  return std::unique_ptr<SiteRun>(new SiteRun(training, membership, std::move(directory), out));
+  return std::unique_ptr<SiteRun>(
+      new SiteRun(training, membership, std::move(directory), out, figures));
 }
 
 // The key is in the site's home, not in the run's directory, which others may be given.

@@ -31,12 +31,14 @@ std::filesystem::path RunFolderOf(const std::filesystem::path& home, uint32_t tr
 // they are neither computed nor told unless run.publish_evaluation asks for it, and then rounded.
 class SiteRun {
  public:
-  // The run in the training's folder; all must outlive it; text goes to `out`. FailedPrecondition
-  // when it is a run with other settings, or another process uses it.
+  // The run in the training's folder; all must outlive it; text goes to `out`, each round's line of
+  // the metrics to `figures`. FailedPrecondition when it is a run with other settings, or another
+  // process uses it.
   static absl::StatusOr<std::unique_ptr<SiteRun>> Open(const std::filesystem::path& home,
                                                        const SiteTraining& training,
                                                        const storage::file::Membership& membership,
-                                                       const base::TextSink& out);
+                                                       const base::TextSink& out,
+                                                       const base::TextSink& figures);
 
   // `ledger`: of the site's population. DataLoss when it lacks attempts of this training, or of an
   // earlier one, that the training's run has.
@@ -59,7 +61,8 @@ class SiteRun {
 
  private:
   SiteRun(const SiteTraining& training, const storage::file::Membership& membership,
-          std::unique_ptr<storage::file::RunDirectory> directory, const base::TextSink& out)
+          std::unique_ptr<storage::file::RunDirectory> directory, const base::TextSink& out,
+          const base::TextSink& figures)
       : training_(training),
         membership_(membership),
         directory_(std::move(directory)),
@@ -67,7 +70,7 @@ class SiteRun {
                   {.kind = tacet::audit::RunKind::kMember,
                    .member = *membership.member,
                    .publish_evaluation = training.config.run.publish_evaluation.value_or(false)},
-                  out) {}
+                  out, figures) {}
   // Rounded; nothing when it is not to be published.
   absl::StatusOr<std::optional<trainer::Evaluation>> Evaluate(
       const member::MemberSession& session) const;

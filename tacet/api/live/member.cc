@@ -130,7 +130,6 @@ site::SiteMemberHooks HooksOf(const MemberFunctions& functions, size_t& told_vio
       if (!functions.on_violation) continue;
       functions.on_violation(fmt::format("{}: {}", violation.what, violation.text));
     }
-    if (functions.on_progress) functions.on_progress(session.next_round());
   };
   return hooks;
 }
@@ -142,10 +141,13 @@ absl::StatusOr<MemberEnd> RunOnce(const MemberParts& parts, const MemberFunction
   FunctionUpdates updates(units, functions);
   TACET_ASSIGN_OR_RETURN(const auto wire, parts.site().Connect());
   size_t told_violations = 0;
-  TACET_ASSIGN_OR_RETURN(
-      const site::SiteMemberEnd end,
-      parts.site().Run({.training = training, .updates = updates, .wire = *wire, .own_code = true},
-                       HooksOf(functions, told_violations)));
+  TACET_ASSIGN_OR_RETURN(const site::SiteMemberEnd end,
+                         parts.site().Run({.training = training,
+                                           .updates = updates,
+                                           .wire = *wire,
+                                           .own_code = true,
+                                           .figures = base::TextSink(functions.on_round)},
+                                          HooksOf(functions, told_violations)));
   TACET_RETURN_IF_ERROR(end.failure);
   return MemberEnd{.rounds = end.rounds,
                    .done = end.done,
