@@ -26,12 +26,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const auto answers = relay::ReadAnswers(bytes);
   if (answers.ok()) {
-    if (answers->size() > relay::kMaxCalls) std::abort();
+    if (answers->answers.size() > relay::kMaxCalls) std::abort();
+    if (answers->pushed.size() > relay::kMaxCalls) std::abort();
     // An error's text and code become harmless, and stay so.
-    const base::Bytes again = relay::WriteAnswers(*answers);
+    const base::Bytes again = relay::WriteAnswers(answers->answers, answers->pushed);
     const auto twice = relay::ReadAnswers(again);
-    if (!twice.ok() || relay::WriteAnswers(*twice) != again) std::abort();
-    for (const relay::RelayedAnswer& answer : *answers) {
+    if (!twice.ok() || relay::WriteAnswers(twice->answers, twice->pushed) != again) std::abort();
+    for (const relay::RelayedAnswer& answer : answers->answers) {
       if (answer.answer.status().code() == absl::StatusCode::kUnauthenticated) std::abort();
     }
   }

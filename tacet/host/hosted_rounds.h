@@ -65,6 +65,7 @@ class HostedRounds {
 
   tacet::server::RoundServer& rounds() { return *rounds_; }
   tacet::server::RequestHandler& handler() { return *handler_; }
+  RequestWatch& requests() { return requests_; }
   ServerMetrics& metrics() { return metrics_; }
 
   // Lets time pass, and logs and counts what changed; to be called every kBetweenTicks. An error

@@ -5,6 +5,8 @@
 #include <variant>
 
 #include "tacet/base/status.h"
+#include "tacet/base/unix_clock.h"
+#include "tacet/protocol/member_request.h"
 
 namespace tacet::host {
 namespace {
@@ -75,8 +77,7 @@ void RelayServer::Take(Node& node, std::span<const uint8_t> bundle) {
     if (requests.ok()) {
       for (const std::span<const uint8_t> request : *requests) Handle(node, request);
     } else {
-      log_->Write(LogLevel::kWarning, "bundle-unreadable",
-                  base::JsonValue::MakeObject().Set("message", base::Message(requests.status())));
+      hosted_.requests().OnRequest("unreadable", requests.status(), bundle.size(), 0);
     }
   }
   node.idle = node.parked.empty();
@@ -84,27 +85,69 @@ void RelayServer::Take(Node& node, std::span<const uint8_t> bundle) {
 
 void RelayServer::Handle(Node& node, std::span<const uint8_t> request) {
   const crypto::Digest digest = crypto::Sha256(request);
-  // The framework may deliver a request twice.
+  // The framework may deliver a request twice, and lose what it was answered.
   if (node.parked.contains(digest)) return;
+  if (node.next.has_value() && node.told.contains(digest)) node.next->Forget();
   absl::StatusOr<std::variant<base::Bytes, tacet::server::Waiting>> handled =
       hosted_.handler().Handle(request, std::nullopt);
+  node.hold.reset();
   if (!handled.ok()) {
     node.answers.push_back({digest, handled.status()});
   } else if (auto* answer = std::get_if<base::Bytes>(&*handled)) {
+    if (NoteRequest(node, request, *answer)) node.hold = steady_clock::now() + kParked;
     node.answers.push_back({digest, std::move(*answer)});
   } else if (node.parked.size() < kMaxCalls) {
+    NoteRequest(node, request, {});
     node.parked.emplace(digest, Parked{.waiting = std::get<tacet::server::Waiting>(*handled),
                                        .until = steady_clock::now() + kParked});
   }
 }
 
+bool RelayServer::NoteRequest(Node& node, std::span<const uint8_t> request,
+                              const base::Bytes& answer) {
+  // Once more, since only the handler has read it.
+  const auto head =
+      protocol::ReadRequestHead(request, membership_.manifest, base::SystemUnixSeconds());
+  if (!head.ok()) return false;
+  const protocol::RequestBody& body = head->request.body;
+  if (!node.next.has_value() || node.next->member() != head->request.member) {
+    node.next.emplace(membership_.manifest, hosted_.handler(), hosted_.rounds(),
+                      head->request.member);
+  }
+  if (const auto* await = std::get_if<protocol::AwaitRequest>(&body); await != nullptr) {
+    node.next->NoteAwait(*await);
+    node.next->NoteAnnouncement(answer);
+    return false;
+  }
+  if (const auto* vote = std::get_if<protocol::PutVoteRequest>(&body); vote != nullptr) {
+    return node.next->WaitsIn(vote->attempt, protocol::AttemptPhase::kUnmasking);
+  }
+  if (const auto* verdict = std::get_if<protocol::PutVerdictRequest>(&body); verdict != nullptr) {
+    return node.next->WaitsIn(verdict->attempt, protocol::AttemptPhase::kUnmasking);
+  }
+  const auto* const put = std::get_if<protocol::PutPartRequest>(&body);
+  if (put == nullptr || put->name.kind == protocol::BulkKind::kCheckpoint) return false;
+  const auto arrived = protocol::ReadArrived(answer);
+  const auto phase = put->name.kind == protocol::BulkKind::kUpload
+                         ? protocol::AttemptPhase::kCollecting
+                         : protocol::AttemptPhase::kUnmasking;
+  return head->content_bytes > 0 && arrived.ok() && *arrived == put->total &&
+         node.next->WaitsIn(put->name.attempt, phase);
+}
+
 void RelayServer::LookAtParked() {
   const auto now = steady_clock::now();
   for (auto& [name, node] : nodes_) {
-    std::erase_if(node.parked, [&, &answers = node.answers](const auto& entry) {
+    const auto is_due = [&, &next = node.next](const Parked& parked) {
+      if (now >= parked.until) return true;
+      return hosted_.handler().IsNews(parked.waiting) && (!next.has_value() || next->HasNews());
+    };
+    std::erase_if(node.parked, [&, &answers = node.answers, &next = node.next](const auto& entry) {
       const auto& [digest, parked] = entry;
-      if (now < parked.until && !hosted_.handler().IsNews(parked.waiting)) return false;
-      answers.push_back({digest, hosted_.handler().Answer(parked.waiting)});
+      if (!is_due(parked)) return false;
+      absl::StatusOr<base::Bytes> answer = hosted_.handler().Answer(parked.waiting);
+      if (answer.ok() && next.has_value()) next->NoteAnnouncement(*answer);
+      answers.push_back({digest, std::move(answer)});
       return true;
     });
   }
@@ -112,10 +155,17 @@ void RelayServer::LookAtParked() {
 
 NodeBundles RelayServer::Ready() {
   NodeBundles ready;
+  const auto now = steady_clock::now();
   for (auto& [name, node] : nodes_) {
     if (node.answers.empty() && !node.idle) continue;
+    if (node.hold.has_value() && now < *node.hold && !node.next->HasNews()) continue;
+    node.hold.reset();
     const size_t calls = std::min(node.answers.size(), kMaxCalls);
-    ready[name] = transport::relay::WriteAnswers(std::span(node.answers).first(calls));
+    std::vector<transport::relay::PushedAnswer> pushed;
+    if (node.next.has_value()) pushed = node.next->Answers();
+    node.told.clear();
+    for (size_t i = 0; i < calls; ++i) node.told.insert(node.answers[i].request);
+    ready[name] = transport::relay::WriteAnswers(std::span(node.answers).first(calls), pushed);
     node.answers.erase(node.answers.begin(), node.answers.begin() + static_cast<ptrdiff_t>(calls));
     node.idle = false;
   }

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,6 +23,7 @@
 #include "tacet/base/text_sink.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/host/hosted_rounds.h"
+#include "tacet/host/next_questions.h"
 #include "tacet/host/server_log.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/storage/file/membership.h"
@@ -51,8 +55,8 @@ class RelayServer {
   // Takes bundles of requests and returns bundles of answers, as soon as one node has any, or after
   // `wait_seconds`. A request that waits for news stays here until there are some, or half a minute
   // has passed. A node that gave a bundle and for which nothing waits has an answer without calls:
-  // its member may have a request by now. A bundle that cannot be read is logged, and counts as one
-  // without requests.
+  // its member may have a request by now. A bundle that cannot be read is logged as a
+  // request, and counts as a bundle without any.
   NodeBundles Exchange(const NodeBundles& bundles, double wait_seconds);
 
   // Whether nothing is open and no attempt will follow.
@@ -70,7 +74,11 @@ class RelayServer {
   struct Node {
     std::map<crypto::Digest, Parked> parked;
     std::vector<transport::relay::RelayedAnswer> answers;
-    bool idle = false;  // gave a bundle, and nothing waits for it
+    std::set<crypto::Digest> told;  // requests that the last bundle answered
+    // The answers are that something was taken: until then they wait for what is next.
+    std::optional<std::chrono::steady_clock::time_point> hold;
+    bool idle = false;                  // gave a bundle, and nothing waits for it
+    std::optional<NextQuestions> next;  // of the member that signed its last request
   };
 
   RelayServer(const RelayServerSpec& spec, storage::file::Membership membership,
@@ -78,6 +86,9 @@ class RelayServer {
 
   void Take(Node& node, std::span<const uint8_t> bundle) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Handle(Node& node, std::span<const uint8_t> request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes who signed a request that was accepted; whether the member's next step needs news.
+  bool NoteRequest(Node& node, std::span<const uint8_t> request, const base::Bytes& answer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Answers what has waited for enough.
   void LookAtParked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   NodeBundles Ready() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -71,9 +71,12 @@ absl::Status RemoteServer::Put(const protocol::BulkName& name,
 absl::Status RemoteServer::Put(const protocol::BulkName& name, std::span<const uint8_t> bytes,
                                const crypto::Digest& digest) const {
   protocol::PutPartRequest request = AskingWhatArrived(name, bytes.size(), digest);
+  // An object of one part arrives wholly or not at all. Of a longer one an empty part asks first
+  // where to begin.
   std::span<const uint8_t> part;
+  if (bytes.size() <= protocol::kMaxPartBytes) part = bytes;
   int lost = 0;
-  while (true) {  // first an empty part, which asks where to begin
+  while (true) {
     const absl::StatusOr<base::Bytes> answer = Call(request, part);
     if (answer.status().code() == absl::StatusCode::kOutOfRange && ++lost <= kMaxLost) {
       request.offset = 0;  // what had arrived is gone: asks again

@@ -217,6 +217,25 @@ std::string_view RequestKindIn(std::span<const uint8_t> request) {
   return kind >= 1 && kind <= kRequestKinds ? kNames[kind - 1] : "unreadable";
 }
 
+crypto::Digest QuestionOf(const RequestBody& body) {
+  base::ByteWriter writer;
+  writer.U8(static_cast<uint8_t>(body.index() + 1));
+  std::visit(BodyWriter{writer}, body);
+  return crypto::Sha256(writer.bytes());
+}
+
+std::optional<crypto::Digest> QuestionIn(std::span<const uint8_t> request) {
+  // Preamble, kind; manifest hash, epoch, member, time; body; signature.
+  constexpr size_t kKindAt = base::kPreambleBytes, kBodyAt = kKindAt + 1 + 32 + 4 + 8 + 8;
+  constexpr uint8_t kPutPart = 2;
+  if (request.size() < kBodyAt + sizeof(crypto::Signature)) return std::nullopt;
+  if (request[kKindAt] == kPutPart) return std::nullopt;
+  crypto::Sha256Hasher hasher;
+  hasher.Update(request.subspan(kKindAt, 1));
+  hasher.Update(request.subspan(kBodyAt, request.size() - kBodyAt - sizeof(crypto::Signature)));
+  return hasher.Finish();
+}
+
 base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8_t> content,
                              const agreement::SignedManifest& manifest,
                              const crypto::SigningKey& key) {

@@ -4,6 +4,7 @@
 #define TACET_PROTOCOL_MEMBER_REQUEST_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -91,6 +92,11 @@ std::string_view RequestKindName(size_t index);
 // Kind of a request as its first bytes say it; "unreadable" where they say none. Nothing else of
 // the request is checked: for measurements.
 std::string_view RequestKindIn(std::span<const uint8_t> request);
+
+// Hash of what a request asks, without sender and time: SHA-256 of its kind and body as the format
+// has them. A request with content asks nothing.
+crypto::Digest QuestionOf(const RequestBody& body);
+std::optional<crypto::Digest> QuestionIn(std::span<const uint8_t> request);
 
 struct MemberRequest {
   uint64_t member = 0;

@@ -171,6 +171,22 @@ void RequestHandler::Account(const protocol::MemberRequest& request, size_t requ
   if (answer.ok()) limits_.Charge(request.member, answer_bytes);
 }
 
+absl::StatusOr<base::Bytes> RequestHandler::AnswerUnasked(uint64_t member,
+                                                          const protocol::RequestBody& body) {
+  if (std::holds_alternative<protocol::PutPartRequest>(body) ||
+      std::visit(
+          [](const auto& kind) { return std::is_constructible_v<Statement, decltype(kind)>; },
+          body)) {
+    return base::InvalidArgument("{}: nobody asked for it",
+                                 protocol::RequestKindName(body.index()));
+  }
+  const protocol::MemberRequest request{.member = member, .body = body};
+  absl::StatusOr<RequestAnswer> answer = Dispatch(request);
+  TACET_RETURN_IF_ERROR(answer.status());
+  limits_.Charge(member, answer->size());
+  return Whole(*std::move(answer));
+}
+
 bool RequestHandler::IsNews(const Waiting& waiting) const {
   return server_.IsNews(waiting.request);
 }

@@ -106,6 +106,9 @@ class RequestHandler {
   // with a notification or not.
   bool IsNews(const Waiting& waiting) const;
   absl::StatusOr<base::Bytes> Answer(const Waiting& waiting);
+  // What this member would be answered if it asked `body`, which has no content and changes
+  // nothing: an await or a fetch. InvalidArgument for another one.
+  absl::StatusOr<base::Bytes> AnswerUnasked(uint64_t member, const protocol::RequestBody& body);
 
  private:
   friend class IncomingRequest;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,6 +21,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/ledger/memory_ledger_for_test.h"
 #include "tacet/member/member_session.h"
 #include "tacet/member/memory_member_state.h"
@@ -30,6 +32,8 @@
 #include "tacet/server/request_handler.h"
 #include "tacet/server/round_server.h"
 #include "tacet/server/whole_parts_for_test.h"
+#include "tacet/transport/relay/bundle.h"
+#include "tacet/transport/relay/relay_wire.h"
 
 namespace tacet::live::testing {
 
@@ -86,23 +90,20 @@ class FailingMemberState final : public member::MemoryMemberState {
   std::function<void()> on_upload;
 };
 
-// One member's way to the server. What it alters stands for a server, or a proxy, that lies.
+// Whether members call the server in bundles, as inside another framework: every test of this
+// folder holds there, too (CMakeLists.txt).
+inline bool CallsAreRelayed() { return std::getenv("TACET_RELAYED_CALLS") != nullptr; }
+
+// One member's way to the server. What it alters stands for a server, a proxy, or a framework, that
+// lies.
 class TestWire final : public protocol::Wire {
  public:
   using Handle = std::function<absl::StatusOr<base::Bytes>(std::span<const uint8_t>)>;
   TestWire(const agreement::SignedManifest& manifest, base::UnixClock clock, Handle handle)
       : manifest_(manifest), clock_(std::move(clock)), handle_(std::move(handle)) {}
 
-  absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request, uint32_t) override {
-    const protocol::RequestBody body =
-        protocol::testing::ValueOf(protocol::ReadMemberRequest(request, manifest_, clock_())).body;
-    const int call = calls++;
-    if (cut || call == lose_request) return base::Unavailable("the wire is cut");
-    if (watch) watch(body);
-    absl::StatusOr<base::Bytes> answer = handle_(request);
-    if (call == lose_answer) return base::Unavailable("the wire is cut");
-    if (lie) answer = lie(body, std::move(answer));
-    return answer;
+  absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request, uint32_t seconds) override {
+    return CallsAreRelayed() ? relay_.Call(request, seconds) : Answer(request);
   }
   void Stop() override { cut = true; }
 
@@ -111,14 +112,41 @@ class TestWire final : public protocol::Wire {
   int lose_request = -1;  // counted from 0
   int lose_answer = -1;
   std::function<void(const protocol::RequestBody&)> watch;
+  // Requests that never reach the server; `lie` answers them.
+  std::function<bool(const protocol::RequestBody&)> swallows;
   std::function<absl::StatusOr<base::Bytes>(const protocol::RequestBody&,
                                             absl::StatusOr<base::Bytes>)>
       lie;
 
  private:
+  // One message of the framework, and the next one.
+  void Carry() {
+    const std::optional<base::Bytes> bundle = relay_.Take();
+    const auto requests = transport::relay::ReadRequests(bundle.value());
+    std::vector<transport::relay::RelayedAnswer> answers;
+    for (const std::span<const uint8_t> request : requests.value()) {
+      answers.push_back({crypto::Sha256(request), Answer(request)});
+    }
+    relay_.Deliver(transport::relay::WriteAnswers(answers));
+  }
+
+  absl::StatusOr<base::Bytes> Answer(std::span<const uint8_t> request) {
+    const protocol::RequestBody body =
+        protocol::testing::ValueOf(protocol::ReadMemberRequest(request, manifest_, clock_())).body;
+    const int call = calls++;
+    if (cut || call == lose_request) return base::Unavailable("the wire is cut");
+    if (watch) watch(body);
+    absl::StatusOr<base::Bytes> answer = base::Unavailable("nobody is asked");
+    if (!swallows || !swallows(body)) answer = handle_(request);
+    if (call == lose_answer) return base::Unavailable("the wire is cut");
+    if (lie) answer = lie(body, std::move(answer));
+    return answer;
+  }
+
   const agreement::SignedManifest& manifest_;
   base::UnixClock clock_;
   Handle handle_;
+  transport::relay::RelayWire relay_{[this] { Carry(); }};
 };
 
 // The same contribution whenever it is asked for.

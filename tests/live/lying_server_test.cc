@@ -410,14 +410,16 @@ TEST_F(LyingServerTest, ADroppedUploadIsNamedByItsSender) {
   const uint64_t dropped_member = Participant();
   Site& site = live_.site(dropped_member);
   const secagg::Attempt dropped = live_.Current();
-  // Acknowledged, and thrown away.
-  site.wire.lie = [](const protocol::RequestBody& body, Answered answer) -> Answered {
+  // Acknowledged, and thrown away: the server closes at its deadline with the others.
+  const auto is_upload = [](const protocol::RequestBody& body) {
     const auto* put = std::get_if<protocol::PutPartRequest>(&body);
-    if (put == nullptr || put->name.kind != protocol::BulkKind::kUpload) return answer;
-    return protocol::WriteArrived(put->total);
+    return put != nullptr && put->name.kind == protocol::BulkKind::kUpload;
   };
-  // The empty part that asks comes first, so no byte of it ever reaches the server, which closes at
-  // its deadline with the others.
+  site.wire.swallows = is_upload;
+  site.wire.lie = [=](const protocol::RequestBody& body, Answered answer) -> Answered {
+    if (!is_upload(body)) return answer;
+    return protocol::WriteArrived(std::get<protocol::PutPartRequest>(body).total);
+  };
   live_.Turn();
   live_.now += live_.options.collecting_seconds;
   live_.RunUntil([&] { return !ViolationsOf(site).empty(); }, 1);

@@ -72,6 +72,9 @@ TEST(MemberRequestTest, EveryKindIsReadAsItWasWritten) {
     EXPECT_EQ(read->member, 2u);
     EXPECT_EQ(read->time, kNow);
     EXPECT_EQ(protocol::RequestKindIn(bytes), protocol::RequestKindName(kind));
+    const std::optional<crypto::Digest> question = protocol::QuestionIn(bytes);
+    ASSERT_EQ(question.has_value(), protocol::RequestKindName(kind) != "put-part");
+    EXPECT_EQ(question.value_or(protocol::QuestionOf(body)), protocol::QuestionOf(body));
     EXPECT_EQ(read->body.index(), kind++);
     EXPECT_EQ(protocol::WriteMemberRequest(*read, Members().manifest(), Members().site(2).signing),
               bytes);
@@ -274,6 +277,28 @@ TEST_F(RequestHandlerTest, AVerdictIsTheSendersOwn) {
     EXPECT_THAT(base::Message(verdict.status()), HasSubstr("is still collecting"));
     EXPECT_EQ(seen_.back(), (Seen{"put-verdict", absl::StatusCode::kFailedPrecondition}));
   }
+}
+
+// Of what is pushed to a member nothing is an act in its name, or more than it may fetch itself.
+TEST_F(RequestHandlerTest, WhatIsAnsweredUnaskedChangesNothing) {
+  ASSERT_TRUE(server_->Tick().ok());
+  const auto code = [&](uint64_t member, const protocol::RequestBody& body) {
+    return handler_.AnswerUnasked(member, body).status().code();
+  };
+  EXPECT_EQ(code(2, protocol::AwaitRequest{}), absl::StatusCode::kOk);
+  EXPECT_EQ(code(2, protocol::FetchAttestationsRequest{}), absl::StatusCode::kOk);
+  for (const protocol::RequestBody& act : {protocol::RequestBody(protocol::PutPartRequest{}),
+                                           {protocol::PutVoteRequest{}},
+                                           {protocol::PutVerdictRequest{}},
+                                           {protocol::PutAttestationRequest{}},
+                                           {protocol::PutOpeningRequest{}}}) {
+    EXPECT_EQ(code(2, act), absl::StatusCode::kInvalidArgument) << act.index();
+  }
+  const secagg::Attempt attempt = ValueOf(server_->AnnouncementFor(2, 0, false)).current->attempt;
+  EXPECT_NE(code(2, protocol::FetchPartRequest{.name = {.kind = protocol::BulkKind::kRoster,
+                                                        .attempt = attempt}}),
+            absl::StatusCode::kOk);
+  EXPECT_THAT(seen_, ::testing::IsEmpty());
 }
 
 // A request to put an upload whole, and its pieces.

@@ -2,6 +2,7 @@
 // in a federation.
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -35,6 +36,17 @@ TEST(ProcessesTest, AServerNamesAWrongOption) {
   EXPECT_THAT(refused({.rounds = {.bytes_a_second = -1}}), HasSubstr("bytes_a_second is -1"));
   EXPECT_THAT(refused({.key_file = "none", .passphrase_file = "none"}), HasSubstr("exclude"));
   EXPECT_THAT(std::string(RunServer({}, {}).message()), HasSubstr("stop is missing"));
+}
+
+TEST(ProcessesTest, ARelayServerNeedsAHomeAndLimits) {
+  const auto home = std::filesystem::path(testing::TempDir()) / "no-relay";
+  std::filesystem::create_directories(home);
+  const auto missing = RelayServer::Open(home, std::nullopt, {}, {});
+  EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(missing.status().message()), HasSubstr("no-relay"));
+  const auto refused = RelayServer::Open(home, std::nullopt, {.bytes_a_second = 0}, {});
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("bytes_a_second is 0"));
+  std::filesystem::remove_all(home);
 }
 
 TEST(ProcessesTest, WordsOfTheLedger) {

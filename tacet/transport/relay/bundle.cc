@@ -62,7 +62,8 @@ absl::StatusOr<std::vector<std::span<const uint8_t>>> ReadRequests(
   return requests;
 }
 
-base::Bytes WriteAnswers(std::span<const RelayedAnswer> answers) {
+base::Bytes WriteAnswers(std::span<const RelayedAnswer> answers,
+                         std::span<const PushedAnswer> pushed) {
   base::ByteWriter writer;
   base::WritePreamble(base::format::kRelayedAnswers, writer);
   writer.U32(static_cast<uint32_t>(answers.size()));
@@ -75,19 +76,31 @@ base::Bytes WriteAnswers(std::span<const RelayedAnswer> answers) {
       writer.Blob(base::Message(answer.answer.status()).substr(0, kMaxErrorBytes));
     }
   }
+  writer.U32(static_cast<uint32_t>(pushed.size()));
+  for (const PushedAnswer& answer : pushed) {
+    writer.Raw(answer.question);
+    writer.Blob(answer.answer);
+  }
   return writer.Take();
 }
 
-absl::StatusOr<std::vector<RelayedAnswer>> ReadAnswers(std::span<const uint8_t> bundle) {
+absl::StatusOr<AnswerBundle> ReadAnswers(std::span<const uint8_t> bundle) {
   base::ByteReader reader(bundle, "bundle of answers");
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kRelayedAnswers, reader));
   TACET_ASSIGN_OR_RETURN(const uint32_t number, ReadNumber(reader));
-  std::vector<RelayedAnswer> answers;
+  AnswerBundle read;
   for (uint32_t i = 0; i < number; ++i) {
-    TACET_RETURN_IF_ERROR(ReadAnswer(reader, answers.emplace_back()));
+    TACET_RETURN_IF_ERROR(ReadAnswer(reader, read.answers.emplace_back()));
+  }
+  TACET_ASSIGN_OR_RETURN(const uint32_t more, ReadNumber(reader));
+  for (uint32_t i = 0; i < more; ++i) {
+    PushedAnswer& pushed = read.pushed.emplace_back();
+    TACET_ASSIGN_OR_RETURN(pushed.question, secagg::ReadArray<32>(reader, "question"));
+    TACET_ASSIGN_OR_RETURN(const auto answer, reader.ReadBlob(kMaxAnswerBytes, "pushed answer"));
+    pushed.answer.assign(answer.begin(), answer.end());
   }
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  return answers;
+  return read;
 }
 
 }  // namespace tacet::transport::relay

@@ -30,16 +30,29 @@ struct RelayedAnswer {
   absl::StatusOr<base::Bytes> answer;
 };
 
+// An answer to what the member asks next, as far as the server can tell. It names the question
+// (protocol::QuestionOf), since there is no request yet.
+struct PushedAnswer {
+  crypto::Digest question{};
+  base::Bytes answer;
+};
+
+struct AnswerBundle {
+  std::vector<RelayedAnswer> answers;
+  std::vector<PushedAnswer> pushed;
+};
+
 // Whole signed requests, at most kMaxCalls.
 base::Bytes WriteRequests(std::span<const base::Bytes> requests);
 // DataLoss for anything that WriteRequests does not write. The spans point into `bundle`.
 absl::StatusOr<std::vector<std::span<const uint8_t>>> ReadRequests(std::span<const uint8_t> bundle);
 
-// At most kMaxCalls. Texts of errors are cut to kMaxErrorBytes.
-base::Bytes WriteAnswers(std::span<const RelayedAnswer> answers);
+// At most kMaxCalls of both. Texts of errors are cut to kMaxErrorBytes.
+base::Bytes WriteAnswers(std::span<const RelayedAnswer> answers,
+                         std::span<const PushedAnswer> pushed = {});
 // DataLoss for anything that WriteAnswers does not write. An error's code is the server's;
 // UNAUTHENTICATED, which only a wire makes, is read as PermissionDenied.
-absl::StatusOr<std::vector<RelayedAnswer>> ReadAnswers(std::span<const uint8_t> bundle);
+absl::StatusOr<AnswerBundle> ReadAnswers(std::span<const uint8_t> bundle);
 
 }  // namespace tacet::transport::relay
 

@@ -26,14 +26,18 @@ TEST(BundleTest, CarriesRequestsAndAnswers) {
       {crypto::Sha256(requests[0]), Text("yes")},
       {crypto::Sha256(requests[1]), absl::AbortedError("clocks")},
       {crypto::Sha256(requests[1]), absl::UnauthenticatedError("a\nline")}};
-  const auto again = ReadAnswers(WriteAnswers(answers));
+  const std::vector<PushedAnswer> pushed = {{crypto::Sha256(Text("what?")), Text("that")}};
+  const auto again = ReadAnswers(WriteAnswers(answers, pushed));
   ASSERT_TRUE(again.ok()) << again.status();
-  ASSERT_EQ(again->size(), 3);
-  EXPECT_EQ((*again)[0].request, crypto::Sha256(requests[0]));
-  EXPECT_EQ(*(*again)[0].answer, Text("yes"));
-  EXPECT_EQ((*again)[1].answer.status(), absl::AbortedError("clocks"));
+  ASSERT_EQ(again->answers.size(), 3);
+  EXPECT_EQ(again->answers[0].request, crypto::Sha256(requests[0]));
+  EXPECT_EQ(*again->answers[0].answer, Text("yes"));
+  EXPECT_EQ(again->answers[1].answer.status(), absl::AbortedError("clocks"));
   // A server does not speak for a member's own wire, nor write into its terminal.
-  EXPECT_EQ((*again)[2].answer.status(), absl::PermissionDeniedError("a?line"));
+  EXPECT_EQ(again->answers[2].answer.status(), absl::PermissionDeniedError("a?line"));
+  ASSERT_EQ(again->pushed.size(), 1);
+  EXPECT_EQ(again->pushed[0].question, crypto::Sha256(Text("what?")));
+  EXPECT_EQ(again->pushed[0].answer, Text("that"));
 }
 
 // The example of docs/formats/frameworks.md.
@@ -52,7 +56,8 @@ TEST(BundleTest, HasTheDocumentedBytes) {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
             "05"
             "02000000"
-            "6e6f");
+            "6e6f"
+            "00000000");
 }
 
 template <typename Read>
@@ -69,7 +74,9 @@ TEST(BundleTest, RefusesWhatNobodyWrites) {
   ExpectEachCutIsRefused(WriteRequests(std::vector<base::Bytes>{Text("one"), Text("two")}),
                          ReadRequests);
   const RelayedAnswer answer{crypto::Digest{}, Text("yes")};
-  ExpectEachCutIsRefused(WriteAnswers(std::vector{answer, answer}), ReadAnswers);
+  const PushedAnswer pushed{crypto::Digest{}, Text("that")};
+  ExpectEachCutIsRefused(WriteAnswers(std::vector{answer, answer}, std::vector{pushed}),
+                         ReadAnswers);
 
   const auto message = [](const auto& read) { return std::string(read.status().message()); };
   base::ByteWriter many;

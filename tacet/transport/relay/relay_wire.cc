@@ -6,15 +6,22 @@
 #include <vector>
 
 #include "tacet/base/status.h"
+#include "tacet/protocol/member_request.h"
 #include "tacet/transport/relay/bundle.h"
 
 namespace tacet::transport::relay {
 
 absl::StatusOr<base::Bytes> RelayWire::Call(std::span<const uint8_t> request,
                                             uint32_t most_seconds) {
+  const std::optional<crypto::Digest> question = protocol::QuestionIn(request);
   std::list<Waiting>::iterator call;
   {
     const base::MutexLock lock(mutex_);
+    if (question.has_value() && !stopped_) {
+      if (auto pushed = pushed_.extract(*question); !pushed.empty()) {
+        return std::move(pushed.mapped());
+      }
+    }
     call = calls_.insert(calls_.end(), {.request = {request.begin(), request.end()},
                                         .digest = crypto::Sha256(request)});
   }
@@ -46,13 +53,19 @@ void RelayWire::Stop() {
 }
 
 void RelayWire::Deliver(std::span<const uint8_t> bundle) {
-  const absl::StatusOr<std::vector<RelayedAnswer>> answers = ReadAnswers(bundle);
+  absl::StatusOr<AnswerBundle> read = ReadAnswers(bundle);
   const base::MutexLock lock(mutex_);
   for (Waiting& call : calls_) {
     call.taken = false;
-    if (call.answer.has_value() || !answers.ok()) continue;
-    const auto found = std::ranges::find(*answers, call.digest, &RelayedAnswer::request);
-    if (found != answers->end()) call.answer = found->answer;
+    if (call.answer.has_value() || !read.ok()) continue;
+    const auto found = std::ranges::find(read->answers, call.digest, &RelayedAnswer::request);
+    if (found != read->answers.end()) call.answer = found->answer;
+  }
+  if (read.ok()) {
+    pushed_.clear();
+    for (PushedAnswer& pushed : read->pushed) {
+      pushed_.emplace(pushed.question, std::move(pushed.answer));
+    }
   }
   changed_.SignalAll();
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -31,7 +32,8 @@ class RelayWire final : public protocol::Wire {
   void Stop() override;
 
   // Answers for calls in progress; others are dropped. Empty, or no bundle at all: there are none.
-  // Requests that are not answered by then may be lost: they can be taken again.
+  // Requests that are not answered by then may be lost: they can be taken again. Answers that were
+  // pushed serve one call each, until the next bundle.
   void Deliver(std::span<const uint8_t> bundle);
   // The requests that were not taken since the last delivery, as a bundle; nothing without any.
   std::optional<base::Bytes> Take();
@@ -50,7 +52,8 @@ class RelayWire final : public protocol::Wire {
   base::Mutex mutex_;
   base::CondVar changed_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  std::list<Waiting> calls_ ABSL_GUARDED_BY(mutex_);  // in progress
+  std::list<Waiting> calls_ ABSL_GUARDED_BY(mutex_);                      // in progress
+  std::map<crypto::Digest, base::Bytes> pushed_ ABSL_GUARDED_BY(mutex_);  // by question
 };
 
 }  // namespace tacet::transport::relay

@@ -9,6 +9,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/protocol/small_federation_for_test.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 #include "tacet/transport/relay/bundle.h"
 
 namespace tacet::transport::relay {
@@ -77,6 +79,34 @@ TEST_F(RelayWireTest, OnlyTheFirstAnswerToTheSameBytesCounts) {
   const RelayedAnswer second{crypto::Sha256(Text("question")), Text("second")};
   wire_.Deliver(WriteAnswers(std::vector{first, second}));
   EXPECT_EQ(*call.get(), Text("first"));
+}
+
+// What a member asks next needs no message of its own; each pushed answer serves once.
+TEST_F(RelayWireTest, APushedAnswerServesOneCall) {
+  const protocol::testing::SmallFederation members;
+  const auto signed_at = [&](uint64_t time, const protocol::RequestBody& body) {
+    return protocol::WriteMemberRequest({.member = 1, .time = time, .body = body},
+                                        members.manifest(), members.site(1).signing);
+  };
+  const protocol::RequestBody votes = protocol::FetchVotesRequest{};
+  const protocol::RequestBody await = protocol::AwaitRequest{.known_revision = 3};
+  const protocol::RequestBody part = protocol::PutPartRequest{};
+  const std::vector<PushedAnswer> pushed = {{protocol::QuestionOf(votes), Text("votes")},
+                                            {protocol::QuestionOf(await), Text("news")},
+                                            {protocol::QuestionOf(part), Text("nobody's")}};
+  wire_.Deliver(WriteAnswers({}, pushed));
+  EXPECT_EQ(*wire_.Call(signed_at(7, votes), kLong), Text("votes"));
+  EXPECT_EQ(wire_.Call(signed_at(8, votes), 0).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  const protocol::RequestBody another = protocol::AwaitRequest{.known_revision = 4};
+  EXPECT_FALSE(wire_.Call(signed_at(9, another), 0).ok());
+  EXPECT_FALSE(wire_.Call(signed_at(9, part), 0).ok()) << "content is never swallowed";
+  EXPECT_EQ(*wire_.Call(signed_at(9, await), kLong), Text("news"));
+
+  // Only until the next bundle, so that nothing old is believed for long.
+  wire_.Deliver(WriteAnswers({}, pushed));
+  wire_.Deliver(WriteAnswers({}));
+  EXPECT_FALSE(wire_.Call(signed_at(9, await), 0).ok());
 }
 
 TEST_F(RelayWireTest, WhatWasLostIsTakenAgain) {
