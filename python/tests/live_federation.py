@@ -17,6 +17,7 @@ AGREED = """
 [model]
 name = "external"
 architecture = "{dimension} numbers"
+{model}
 [federation]
 rounds = {rounds}
 {federation}
@@ -39,6 +40,7 @@ class LiveFederation:
         federation: str = "",
         privacy: str = CLIENTS,
         query: str = "",
+        model: str = "",
     ) -> None:
         self.path = path
         self.sites = sites
@@ -52,7 +54,11 @@ class LiveFederation:
         else:
             terms.write_text(
                 AGREED.format(
-                    dimension=initial.size, rounds=rounds, federation=federation, privacy=privacy
+                    dimension=initial.size,
+                    rounds=rounds,
+                    federation=federation,
+                    privacy=privacy,
+                    model=model,
                 )
             )
             what = ["--config", terms, "--initial-model", path / "initial.f32"]

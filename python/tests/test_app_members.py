@@ -1,0 +1,173 @@
+"""Members whose app is Python and whose server is Python: a federation without a framework."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from app_federation import AppFederation
+
+from tacet import RelayServer
+from tacet.dispatch import Dispatch
+from tacet.errors import UnavailableError
+from tacet.ferry import Ferry
+
+SITES = ["site-0", "site-1", "site-2"]
+MODEL = {"w": np.zeros((3, 2)), "b": np.full(5, 0.25)}
+CONFIG = {"lr": 0.5}
+OPTIONS = {"collecting_seconds": 20, "grace_seconds": 1, "retry_seconds": 1}
+
+
+class Node:
+    """A node of a framework that runs a process for each message."""
+
+    def __init__(self, federation, name, train):
+        self.federation = federation
+        self.name = name
+        self.train = train
+        self.carried = []
+
+    def answer(self, bundle):
+        self.carried.append(bundle)
+        with Ferry(self.federation.socket(self.name)) as ferry:
+            reply = ferry.carry(bundle, self.train)
+        self.carried.append(reply.bundle)
+        return reply
+
+
+def serve(federation, nodes, *, stop=None):
+    """Carry bundles until the training is done; returns its rounds."""
+    with (
+        RelayServer(federation.path / "hub", **OPTIONS) as server,
+        ThreadPoolExecutor(len(nodes)) as pool,
+    ):
+        dispatch = Dispatch(server, retry_seconds=0.2, linger_seconds=10)
+        flying = {}
+        while not dispatch.over and not (stop and stop.is_set()):
+            for name in [name for name, future in flying.items() if future.done()]:
+                try:
+                    dispatch.replied(name, flying.pop(name).result())
+                except UnavailableError:
+                    dispatch.lost(name)
+            for name, bundle in dispatch.due(nodes, 0.1).items():
+                flying[name] = pool.submit(nodes[name].answer, bundle)
+        return server.round
+
+
+@pytest.fixture
+def federation(tmp_path):
+    made = AppFederation(tmp_path / "sites", SITES, MODEL, CONFIG, rounds=2)
+    yield made
+    made.close()
+
+
+def step_of(number):
+    return np.float32(0.25 - 0.01 * number)
+
+
+def trained(number, seen):
+    def train(task):
+        assert task.config == CONFIG
+        arrays = {name: array + step_of(number) for name, array in task.arrays().items()}
+        update = task.update(arrays)
+        seen.append((task.round, task.attempt, update.tobytes()))
+        return update
+
+    return train
+
+
+def test_a_training_over_bundles(federation):
+    seen = {name: [] for name in SITES}
+    nodes = {
+        name: Node(federation, name, trained(number, seen[name]))
+        for number, name in enumerate(SITES)
+    }
+    federation.start_members()
+    assert serve(federation, nodes) == 2
+    federation.wait_for_members()
+    models = federation.models()
+    for model in models:
+        np.testing.assert_array_equal(model, models[0])
+    assert np.abs(models[0] - federation.initial).max() > 0
+    carried = b"".join(bundle for node in nodes.values() for bundle in node.carried)
+    for attempts in seen.values():
+        assert len({attempt[:2] for attempt in attempts}) == len(attempts)  # each trains once
+        assert not any(update in carried for *_, update in attempts)
+    assert models[0].tobytes() not in carried
+    messages = max(len(node.carried) // 2 for node in nodes.values())
+    print(f"{messages} messages a node for two rounds")
+
+
+def test_an_app_that_raises_is_sealed_as_zeros(federation):
+    """Its member ends, with the attempt charged; the reason reaches its own log only."""
+    stop = threading.Event()
+
+    def raising(task):
+        raise ValueError("patient 17 has HIV")
+
+    seen = []
+    nodes = {name: Node(federation, name, trained(n, seen)) for n, name in enumerate(SITES)}
+    nodes["site-1"].train = raising
+    federation.start_members()
+    server = threading.Thread(target=serve, args=(federation, nodes), kwargs={"stop": stop})
+    server.start()
+    try:
+        assert federation.members.pop("site-1").wait(120) != 0
+        assert federation.charges("site-1") == 1
+        # Repaired, it goes on with the next attempt.
+        nodes["site-1"].train = trained(1, seen)
+        federation.start_member("site-1")
+        federation.wait_for_members()
+    finally:
+        stop.set()
+        server.join()
+    models = federation.models()
+    for model in models:
+        np.testing.assert_array_equal(model, models[0])
+    assert b"HIV" not in b"".join(bundle for node in nodes.values() for bundle in node.carried)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_the_apps_user_cannot_read_a_key(federation):
+    """It can use the socket, by the group of its folder."""
+    for parent in [federation.path, *federation.path.parents[:3]]:
+        parent.chmod(parent.stat().st_mode | 0o055)
+    group = user = 65534
+    folder = federation.socket("site-0").parent
+    folder.mkdir()
+    os.chown(folder, -1, group)
+    folder.chmod(0o2750)
+    federation.start_member("site-0")
+    program = (
+        "import pathlib, socket, sys\n"
+        "opened = []\n"
+        "for path in map(pathlib.Path, sys.argv[2:]):\n"
+        "    try:\n"
+        "        path.read_bytes()\n"
+        "        opened.append(path.name)\n"
+        "    except PermissionError:\n"
+        "        pass\n"
+        "assert set(opened) <= {'site-0.request', 'lock', 'config.toml'}, opened\n"
+        "connection = socket.socket(socket.AF_UNIX)\n"
+        "connection.settimeout(20)\n"
+        "connection.connect(sys.argv[1])\n"
+        "connection.sendall(b'\\x01\\0\\0\\0\\x01')\n"
+        "print(len(connection.recv(5)))\n"
+    )
+    with Ferry(federation.socket("site-0")):
+        pass  # the member listens
+    home = federation.path / "site-0"
+    # All but the invitation, which the coordinator made. Request and options are public.
+    secrets = [path for path in home.rglob("*") if path.is_file() and path.name != "invitation"]
+    secrets += [federation.path / "site-0.key", federation.path / "site-0-ledger" / "main.ledger"]
+    names = {path.name for path in secrets}
+    assert {"identity.key", "exchange.key", "site-0.key", "main.ledger"} < names
+    done = subprocess.run(
+        ["/usr/bin/python3", "-c", program, federation.socket("site-0"), *secrets],
+        user=user, group=group, extra_groups=[], capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "5\n"), done.stderr
