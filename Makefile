@@ -112,7 +112,7 @@ python-frameworks: ## test the package inside Flower and NVFLARE (downloads them
 	@tools/quiet.sh "frameworks environment" tools/python_environment.sh $(FRAMEWORKS_ENVIRONMENT) python/requirements/frameworks.txt
 	$(call configure,ci,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
 	$(call build,ci,--target tacet_python_package)
-	$(call run_tests,ci,--tests-regex 'python.(flower|nvflare|site)|notebook')
+	$(call run_tests,ci,--tests-regex 'python.(flower|nvflare|ferry)')
 
 .PHONY: docs
 docs: ## make pages of the Python package from its docstrings in build/docs

@@ -14,7 +14,6 @@ add_test(NAME python.doctests
          COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider --doctest-modules
                  --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/torch.py
                  --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/flower.py
-                 --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/flower_threads.py
                  --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/nvflare.py
                  ${CMAKE_CURRENT_BINARY_DIR}/tacet)
 add_test(NAME python.types
@@ -62,40 +61,23 @@ foreach(framework flower=flwr nvflare=nvflare)
                          WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
   endif()
 endforeach()
-if(TEST python.flower)  # a minute
-  add_test(NAME python.flower_deployment
-           COMMAND ${TACET_FRAMEWORKS_PYTHON} -m pytest -q -p no:cacheprovider
-                   ${CMAKE_CURRENT_SOURCE_DIR}/tests/flower_deployment_test.py)
-  set_tests_properties(python.flower_deployment PROPERTIES LABELS long TIMEOUT 900
-                       WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
+if(TEST python.flower AND TEST python.nvflare)
+  # The example apps, and jobs on real servers: minutes.
+  foreach(test flower_apps nvflare_apps flower_deployment nvflare_deployment)
+    add_test(NAME python.${test}
+             COMMAND ${TACET_FRAMEWORKS_PYTHON} -m pytest -q -p no:cacheprovider
+                     ${CMAKE_CURRENT_SOURCE_DIR}/tests/${test}_test.py)
+    set_tests_properties(python.${test} PROPERTIES LABELS long TIMEOUT 1800
+                         WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
+  endforeach()
 endif()
-# Notebooks. That of PyTorch and Flower takes PyTorch and its NumPy from Debian, all else from the
-# index.
+# Notebooks.
 foreach(notebook first-steps hospitals)
   add_test(NAME notebook.${notebook}
            COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tests/run_notebook.py
                    ${PROJECT_SOURCE_DIR}/examples/notebooks/${notebook}.ipynb)
   set_tests_properties(notebook.${notebook} PROPERTIES LABELS integration TIMEOUT 600 ENVIRONMENT "${environment}")
 endforeach()
-if(TEST python.torch AND TEST python.flower)
-  set(debian_numpy ${CMAKE_CURRENT_BINARY_DIR}/debian)
-  execute_process(COMMAND ${TACET_DEBIAN_PYTHON} -c "import numpy; print(numpy.__path__[0])"
-                  OUTPUT_VARIABLE numpy_folder OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  file(MAKE_DIRECTORY ${debian_numpy})
-  file(CREATE_LINK ${numpy_folder} ${debian_numpy}/numpy SYMBOLIC)
-  set(paths ${debian_numpy} ${CMAKE_CURRENT_BINARY_DIR})
-  foreach(python ${TACET_FRAMEWORKS_PYTHON} ${Python_EXECUTABLE})
-    execute_process(COMMAND ${python} -c "import sysconfig; print(sysconfig.get_path('purelib'))"
-                    OUTPUT_VARIABLE packages OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    list(APPEND paths ${packages})
-  endforeach()
-  list(JOIN paths ":" paths)
-  add_test(NAME notebook.pytorch-and-flower
-           COMMAND ${TACET_DEBIAN_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/run_notebook.py
-                   ${PROJECT_SOURCE_DIR}/examples/notebooks/pytorch-and-flower.ipynb)
-  set_tests_properties(notebook.pytorch-and-flower PROPERTIES LABELS integration TIMEOUT 600
-                       ENVIRONMENT "PYTHONPATH=${paths};PYTHONDONTWRITEBYTECODE=1")
-endif()
 # The guides run with the package that this build made.
 cmake_path(GET Python_EXECUTABLE PARENT_PATH python_folder)
 foreach(guide python frameworks)

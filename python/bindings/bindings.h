@@ -8,7 +8,6 @@ namespace tacet::python {
 
 void BindGuarantees(nanobind::module_& module);
 void BindKeys(nanobind::module_& module);
-void BindLockedSecrets(nanobind::module_& module);
 void BindAgreement(nanobind::module_& module);
 void BindClient(nanobind::module_& module);
 void BindAggregator(nanobind::module_& module);

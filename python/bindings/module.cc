@@ -14,7 +14,6 @@ NB_MODULE(_core, module) {
   tacet::python::BindErrors(module);
   tacet::python::BindGuarantees(module);
   tacet::python::BindKeys(module);
-  tacet::python::BindLockedSecrets(module);
   tacet::python::BindAgreement(module);
   tacet::python::BindClient(module);
   tacet::python::BindAggregator(module);

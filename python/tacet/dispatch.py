@@ -53,8 +53,8 @@ class Dispatch:
         rounds: rounds that the framework's app names; None: the agreed ones.
         retry_seconds: pause before a node is asked again whose answer was lost.
         silence_seconds: after that time without an answer for it, a node is asked again.
-        linger_seconds: how long nodes are served after the last round, before those that have not
-            ended are left.
+        linger_seconds: how long the server waits after the last round for a reply of nodes that
+            have not ended, before it leaves them.
 
     Raises:
         InvalidArgumentError: the app names another number of rounds than the members have agreed.
@@ -87,10 +87,11 @@ class Dispatch:
         self._next: dict[str, float] = {}  # when a node is asked without an answer for it
         self._ended: set[str] = set()
         self._nodes: set[str] = set()
-        self._done_since: float | None = None
+        self._last_reply = clock()
 
     def replied(self, node: str, reply: Reply) -> None:
         """Take a node's reply."""
+        self._last_reply = self._clock()
         self._on_way.discard(node)
         if reply.ended:
             self._ended.add(node)
@@ -118,12 +119,11 @@ class Dispatch:
         for node, bundle in self._server.exchange(requests, wait_seconds).items():
             self._answers.setdefault(node, []).append(bundle)
         now = self._clock()
-        if self._server.done and self._done_since is None:
-            self._done_since = now
+        done = self._server.done
         sent = {}
         for node in sorted(self._nodes - self._on_way):
             waiting = self._answers.get(node)
-            if node in self._ended and self._done_since is not None:
+            if node in self._ended and done:
                 continue
             if waiting:
                 sent[node] = waiting.pop(0)
@@ -135,8 +135,9 @@ class Dispatch:
 
     @property
     def over(self) -> bool:
-        """The last round is done, and its nodes have ended or had the time to."""
-        if self._done_since is None:
+        """The last round is done, and the nodes have ended or do not reply any more."""
+        if not self._server.done:
             return False
-        waited = self._clock() - self._done_since
-        return not self._nodes - self._ended or waited >= self._linger_seconds
+        quiet = self._clock() - self._last_reply
+        all_ended = bool(self._nodes) and self._nodes <= self._ended
+        return all_ended or quiet >= self._linger_seconds

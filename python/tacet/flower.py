@@ -1,335 +1,320 @@
 """Flower apps whose server sees no update, no sum and no model.
 
-Import it by name: ``import tacet.flower``. Needs flwr, which the package does not install.
+Import it by name: ``import tacet.flower``. Needs flwr, which the package does not install. An app
+of Flower's Message API changes two imports::
 
-An app that uses SecAgg+ replaces its mod and its workflow::
+    from tacet.flower import ClientApp  # in place of flwr.clientapp
+    from tacet.flower import FedAvg     # in place of flwr.serverapp.strategy
 
-    app = ClientApp(client_fn=client_fn, mods=[tacet_mod()])       # in place of secaggplus_mod
-    fit_workflow = TacetWorkflow("terms.json")                     # in place of SecAggPlusWorkflow
-
-Each client's `tacet.site.Site` holds its keys and its copy of the model. The workflow relays sealed
-bytes; Flower's ``Parameters`` become a text that no `ClientApp` can train on.
+A site is an ordinary member of a federation: ``tacet client run --app SOCKET`` holds its keys, its
+model and its ledger. `ClientApp` carries that process's bytes, and calls ``@app.train`` when that
+process asks for an update. `FedAvg` hosts the ordinary server.
 """
 
 from __future__ import annotations
 
+import os
+import time
 import traceback
+from collections import OrderedDict
+from dataclasses import dataclass
 from logging import ERROR, INFO, WARNING
 from typing import TYPE_CHECKING, Any
 
-from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
+import flwr.clientapp
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, Metadata, RecordDict
 from flwr.app.message_type import MessageType
-from flwr.common import (
-    Code,
-    EvaluateIns,
-    FitIns,
-    Parameters,
-    ndarrays_to_parameters,
-    parameters_to_ndarrays,
-)
-from flwr.compat.common import recorddict_compat as compat
-from flwr.server.compat.legacy_context import LegacyContext
-from flwr.server.strategy import FedAvg
-from flwr.server.workflow import DefaultWorkflow
-from flwr.server.workflow.constant import MAIN_CONFIGS_RECORD, MAIN_PARAMS_RECORD
-from flwr.server.workflow.constant import Key as WorkflowKey
+from flwr.serverapp.strategy import Result
 from flwr.supercore import log
 
-from .errors import FailedPreconditionError, InvalidArgumentError, UnavailableError
-from .relay import Relay
-from .requests import SEAL, answer, receive, reply_fields
-from .site import Site
-from .terms import Terms
+from . import RelayServer
+from .arguments import path_of
+from .dispatch import Dispatch, server_home
+from .errors import FailedPreconditionError, InvalidArgumentError
+from .ferry import Ferry, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flwr.clientapp.typing import ClientAppCallable, Mod
     from flwr.serverapp import Grid
+    from numpy.typing import NDArray
 
-    from .key_files import StrPath
+    from .ferry import Task
 
-# Flower's, so that one import replaces that of SecAggPlusWorkflow.
-__all__ = ["DefaultWorkflow", "TacetWorkflow", "opaque_parameters", "tacet_mod"]
+__all__ = ["ClientApp", "FedAvg", "FedAvgResult", "SiteError"]
 
-_RECORD, _CONFIG = "tacet", "tacet.config"
-_TENSOR_TYPE = "tacet"
-_REFUSED = "tacet: refused by this site; the reason is in its own log"
-
-
-class SiteRefusedError(Exception):
-    """A site's refusal as the server sees it: without a reason, which could tell of its data."""
+_RECORD = "tacet"
+_TRAIN_SECONDS = 24 * 3600.0  # life of the message that the app's function gets
+_REFUSED = "tacet: this site did not answer; the reason is in its own log"
 
 
-def opaque_parameters() -> Parameters:
-    """Return the ``Parameters`` that the server holds in place of a model."""
-    text = b"tacet: the members hold the model; the server and a ClientApp without the mod do not"
-    return Parameters(tensors=[text], tensor_type=_TENSOR_TYPE)
+class SiteError(Exception):
+    """A site's failure as the server sees it: without a reason, which could tell of its data."""
 
 
 # --------------------
 # Client
 
 
-def tacet_mod(home: str | None = None, *, key_file: str | None = None) -> Mod:
-    """Return the client mod that seals every update; it replaces ``secaggplus_mod``.
+class ClientApp(flwr.clientapp.ClientApp):  # type: ignore[misc]
+    """Flower's ``ClientApp``, of which nothing leaves the site but the bytes of its member.
 
-    It answers training and evaluation only. The `ClientApp` gets this site's model as its
-    parameters, and its result leaves the site sealed, or not at all. Metrics of ``fit`` stay at the
-    site. Results of ``evaluate`` go to the server only from a site that has joined with
-    ``publish_evaluation``.
+    ``@app.train`` gets the site's model as ``arrays``, and the agreed configuration as ``config``
+    and as ``context.run_config``. Its reply needs an ``ArrayRecord`` with the trained model.
+    Metrics, errors and texts stay at the site, and so do ``@app.evaluate`` and ``@app.query``.
 
     Args:
-        home: the site's folder. None: ``tacet-home`` of the node's configuration. ``{KEY}`` is
-            replaced by that configuration's value, such as ``sites/site-{partition-id}`` in a
-            simulation.
-        key_file: the key file that unlocks it, likewise ``tacet-key-file``.
+        mods: as of Flower's.
+        socket: of the site's member process. None: ``tacet-socket`` of the node's configuration,
+            or the environment's ``TACET_SOCKET``. ``{KEY}`` is replaced by that configuration's
+            value, such as ``sites/{partition-id}/app.sock`` in a simulation.
     """
 
-    def mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+    def __init__(
+        self,
+        mods: list[flwr.clientapp.typing.Mod] | None = None,
+        *,
+        socket: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if callable(mods):
+            text = "ClientApp(client_fn) is Flower's older API: write a function with @app.train()"
+            raise TypeError(text)
+        super().__init__(mods=mods)
+        self._socket = None if socket is None else str(path_of("socket", socket))
+
+    def __call__(self, message: Message, context: Context) -> Message:
+        """Answer the server with bytes of the site's member."""
         try:
-            site = Site(
-                _setting(context, home, "tacet-home"),
-                key_file=_setting(context, key_file, "tacet-key-file"),
+            reply = self._carry(message, context)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # also sys.exit() of the app; a text would travel to the server
+            log(ERROR, "tacet: no answer\n%s", traceback.format_exc())
+            raise SiteError(_REFUSED) from None
+        fields = ConfigRecord({"bundle": reply.bundle, "ended": reply.ended})
+        return Message(RecordDict({_RECORD: fields}), reply_to=message)
+
+    def _carry(self, message: Message, context: Context) -> Reply:
+        kind = message.metadata.message_type
+        record = message.content.config_records.get(_RECORD)
+        if kind != MessageType.TRAIN or record is None:
+            text = (
+                f"a message of type {kind!r} without bytes of tacet: its answer would leave this "
+                "site unprotected. Use tacet.flower.FedAvg as the server's strategy"
             )
-            kind = message.metadata.message_type
-            if kind == MessageType.TRAIN:
-                content = _answer(site, message, context, call_next)
-            elif kind == MessageType.EVALUATE:
-                content = _evaluation(site, message, context, call_next)
-            else:
-                text = (
-                    f"a message of type {kind!r} would leave this site unprotected: send messages "
-                    "of training and evaluation only"
-                )
-                raise FailedPreconditionError(text)
-        except Exception:
-            # An exception's text would travel to the server.
-            log(ERROR, "tacet: refused\n%s", traceback.format_exc())
-            raise SiteRefusedError(_REFUSED) from None
-        return Message(content, reply_to=message)
-
-    return mod
-
-
-def _setting(context: Context, value: str | None, key: str) -> str:
-    """Value of a setting, from the mod's argument or the node's configuration."""
-    if value is None:
-        found = context.node_config.get(key)
-        if found is None:
-            text = f'the node has no "{key}": start it with --node-config \'{key}="PATH"\''
+            raise FailedPreconditionError(text)
+        answers = record["bundle"]
+        if not isinstance(answers, bytes):
+            text = f"the server sent a bundle of type {type(answers).__name__}, wanted bytes"
             raise InvalidArgumentError(text)
-        return str(found)
-    for name, found in context.node_config.items():
-        value = value.replace("{" + name + "}", str(found))
-    return value
+        with Ferry(self._socket_of(context)) as ferry:
+            return ferry.carry(answers, lambda task: self._train(task, context))
 
+    def _socket_of(self, context: Context) -> str:
+        path = self._socket or context.node_config.get("tacet-socket")
+        path = path or os.environ.get("TACET_SOCKET")
+        if not path:
+            text = (
+                "the node does not name its member's socket: start it with "
+                "--node-config 'tacet-socket=\"PATH\"'"
+            )
+            raise InvalidArgumentError(text)
+        path = str(path)
+        for name, value in context.node_config.items():
+            path = path.replace("{" + name + "}", str(value))
+        return path
 
-def _answer(
-    site: Site, message: Message, context: Context, call_next: ClientAppCallable
-) -> RecordDict:
-    """Answer a request of `TacetWorkflow`."""
-    fields = message.content.config_records.get(_RECORD)
-    if fields is None:
-        text = (
-            "the server does not run TacetWorkflow: an update would leave this site unprotected. "
-            "Use it as the fit_workflow of the server's DefaultWorkflow"
+    def _train(self, task: Task, context: Context) -> NDArray[Any]:
+        """Call the app's function with nothing that the server chose; returns the update."""
+        arrays = OrderedDict((name, Array(array)) for name, array in task.arrays().items())
+        content = RecordDict(
+            {
+                "arrays": ArrayRecord(arrays),
+                "config": ConfigRecord(task.config | {"server-round": task.round + 1}),
+            }
         )
-        raise FailedPreconditionError(text)
-    request = receive(site, fields)
-    if request.refusal is not None:
-        log(ERROR, "tacet: refused\n%s", request.refusal)
-    if request.stage == SEAL:
-        upload = _sealed(site, request.attempt, message, context, call_next)
-        return RecordDict({_RECORD: ConfigRecord(reply_fields(site, upload=upload))})
-    return RecordDict({_RECORD: ConfigRecord(answer(site, request, fields))})
-
-
-def _sealed(
-    site: Site, attempt: int, message: Message, context: Context, call_next: ClientAppCallable
-) -> bytes:
-    """Train with the site's model and seal the update; an attempt has one upload."""
-    stored = site.upload_of(attempt)
-    if stored is not None:
-        return stored
-    site.check_attempt(attempt)
-    base = site.model_digest
-    config: Any = dict(message.content.config_records.get(_CONFIG) or {})
-    inner = FitIns(ndarrays_to_parameters(site.model), config)
-    trained = call_next(
-        _with(message, compat.fitins_to_recorddict(inner, keep_input=True)), context
-    )
-    if trained.has_error():
-        text = f"the ClientApp failed, correct its fit: {trained.error.reason}"
-        raise FailedPreconditionError(text)
-    result = compat.recorddict_to_fitres(trained.content, keep_input=True)
-    if result.status.code != Code.OK:
-        text = f"the ClientApp failed, correct its fit: {result.status.message}"
-        raise FailedPreconditionError(text)
-    if result.num_examples != 1:
-        text = (
-            f"fit returned num_examples = {result.num_examples}. The members' mean has equal "
-            "weights, since a weight would tell the size of a site's data: return 1"
+        metadata = Metadata(
+            run_id=context.run_id,
+            message_id="",
+            src_node_id=context.node_id,
+            dst_node_id=context.node_id,
+            reply_to_message_id="",
+            group_id="",
+            created_at=time.time(),
+            ttl=_TRAIN_SECONDS,
+            message_type=MessageType.TRAIN,
         )
-        raise InvalidArgumentError(text)
-    sealed = site.seal(attempt, base, parameters_to_ndarrays(result.parameters))
-    if not sealed.finite:
-        log(
-            ERROR,
-            "tacet: fit returned a NaN or an infinity. Zeros were sealed in its place, and the "
-            "attempt is charged: correct the training of this site",
+        own = Context(
+            context.run_id, context.node_id, context.node_config, context.state, task.config
         )
-    return sealed.upload
-
-
-def _evaluation(
-    site: Site, message: Message, context: Context, call_next: ClientAppCallable
-) -> RecordDict:
-    """Evaluate the site's model, if this site publishes loss and metrics of its data."""
-    if not site.publish_evaluation:
-        text = (
-            "loss and metrics of this site's data would reach the server outside of epsilon: set "
-            "fraction_evaluate=0, or join with publish_evaluation=True"
-        )
-        raise FailedPreconditionError(text)
-    wanted = compat.recorddict_to_evaluateins(message.content, keep_input=True)
-    inner = EvaluateIns(ndarrays_to_parameters(site.model), wanted.config)
-    evaluated = call_next(
-        _with(message, compat.evaluateins_to_recorddict(inner, keep_input=True)), context
-    )
-    if evaluated.has_error():
-        text = f"the ClientApp failed, correct its evaluate: {evaluated.error.reason}"
-        raise FailedPreconditionError(text)
-    return compat.evaluateres_to_recorddict(compat.recorddict_to_evaluateres(evaluated.content))
-
-
-def _with(message: Message, content: RecordDict) -> Message:
-    """Return the message with other content, for the ClientApp."""
-    message.content = content
-    return message
+        trained = super().__call__(Message(content, metadata=metadata), own)
+        if trained.has_error():
+            text = f"the app failed: {trained.error.reason}"
+            raise FailedPreconditionError(text)
+        records = list(trained.content.array_records.values())
+        if len(records) != 1:
+            text = f"the app's reply has {len(records)} ArrayRecords, wanted one: the trained model"
+            raise InvalidArgumentError(text)
+        return task.update({name: array.numpy() for name, array in records[0].items()})
 
 
 # --------------------
 # Server
 
 
-class TacetWorkflow:
-    """Fit workflow that replaces ``SecAggPlusWorkflow``; it holds no key.
-
-    A round asks the clients for sealed updates, the committee for votes and unmask shares, and
-    sends the outcome to every client, which decrypts and applies it. A round that fails is tried
-    again in the next round of Flower, as long as the terms have spare attempts. An outcome whose
-    answers are lost is sent again in the next round of Flower.
-
-    Args:
-        terms: the file of `tacet.terms.Terms`.
-        state: folder in which outcomes outlive the server's process. None: they do not, and a
-            server that restarts cannot go on.
-        timeout: seconds to wait for the replies of each stage; None waits for all of them.
+@dataclass
+class FedAvgResult(Result):  # type: ignore[misc]
+    """Result of a training whose model only the sites have.
 
     Attributes:
-        relay: the `tacet.relay.Relay`.
+        rounds: rounds that were completed.
+    """
+
+    rounds: int = 0
+
+    def __repr__(self) -> str:
+        return f"<FedAvgResult, {self.rounds} rounds; the sites hold the model>"
+
+
+class FedAvg:
+    """Strategy in place of Flower's ``FedAvg``: hosts the federation's server, and holds no key.
+
+    Rounds, cohorts, noise and configuration are those that the members have signed. Arguments of
+    Flower's ``FedAvg`` that choose nodes, weights, evaluation or metrics are accepted and have no
+    effect; the log names them.
+
+    Args:
+        home: the server's folder (``tacet client join``). None: the environment's
+            ``TACET_SERVER_HOME``.
+        server_options: further arguments of `tacet.RelayServer`, such as ``collecting_seconds``.
+        **flower: arguments of Flower's ``FedAvg``.
     """
 
     def __init__(
         self,
-        terms: StrPath,
         *,
-        state: StrPath | None = None,
-        timeout: float | None = None,
+        home: str | os.PathLike[str] | None = None,
+        server_options: Mapping[str, Any] | None = None,
+        **flower: object,
     ) -> None:
-        self.relay = Relay(Terms.load(terms), folder=state)
-        self.timeout = timeout
-        self._grid: Grid | None = None
-
-    @property
-    def failures(self) -> list[str]:
-        """Texts about clients that failed in the latest round."""
-        return self.relay.failures
-
-    def __call__(self, grid: Grid, context: Context) -> None:
-        """Run one round."""
-        if not isinstance(context, LegacyContext):
-            text = (
-                f"a LegacyContext is needed, this is a {type(context).__name__}: make one in the "
-                "ServerApp's main function, LegacyContext(context, config=..., strategy=...)"
-            )
+        self._home = server_home(home)
+        self._options = dict(server_options or {})
+        unknown = set(flower) - _FLOWERS
+        if unknown:
+            text = f"FedAvg has no arguments {sorted(unknown)}"
             raise TypeError(text)
-        _check_strategy(context.strategy)
-        if self._grid is not grid:
-            self._grid = grid
-            self.relay.forget_clients()
-        context.state.array_records[MAIN_PARAMS_RECORD] = _opaque_record()
-        current = context.state.config_records[MAIN_CONFIGS_RECORD][WorkflowKey.CURRENT_ROUND]
-        instructions = context.strategy.configure_fit(
-            int(current), opaque_parameters(), context.client_manager
-        )
-        configs = {proxy.node_id: dict(fitins.config) for proxy, fitins in instructions}
-        send = _Sender(grid, str(current), configs, self.timeout)
-        self.relay.begin(send, list(grid.get_node_ids()))
-        try:
-            uploads = self.relay.collect(send, configs)
-            log(INFO, "tacet: %s clients sent sealed updates", len(uploads))
-            self.relay.complete(send, uploads, list(grid.get_node_ids()))
-            log(INFO, "tacet: round %s has an outcome", self.relay.round)
-        except UnavailableError as error:
-            self.relay.fail()
-            log(ERROR, "tacet: round %s has no outcome: %s", self.relay.round, error)
-        for failure in self.failures:
-            log(WARNING, "tacet: %s", failure)
+        if flower:
+            log(WARNING, "tacet: %s have no effect: the members have agreed", sorted(flower))
+
+    def start(
+        self,
+        grid: Grid,
+        initial_arrays: ArrayRecord | None = None,
+        *,
+        num_rounds: int | None = None,
+        timeout: float = 3600,
+        train_config: ConfigRecord | None = None,
+        evaluate_config: ConfigRecord | None = None,
+        evaluate_fn: object = None,
+    ) -> FedAvgResult:
+        """Serve the federation until its last round.
+
+        Args:
+            grid: Flower's.
+            initial_arrays: not sent, since the members have agreed on the initial model.
+            num_rounds: None, or the agreed number of rounds.
+            timeout: seconds for a message's answer, after which the node is asked again.
+            train_config: not sent, since the members have agreed on ``model.app``.
+            evaluate_config: not sent: no node is asked to evaluate.
+            evaluate_fn: None: the server has no model to evaluate.
+
+        Returns:
+            The result; its ``arrays`` are empty, since the model stays at the sites.
+
+        Raises:
+            InvalidArgumentError: another number of rounds, or an ``evaluate_fn``.
+        """
+        if evaluate_fn is not None:
+            text = "the server has no model, so evaluate_fn has nothing to evaluate: leave it out"
+            raise InvalidArgumentError(text)
+        if train_config or evaluate_config:
+            log(WARNING, "tacet: the members have agreed on model.app; no other one is sent")
+        with RelayServer(self._home, **self._options) as server:
+            dispatch = Dispatch(server, rounds=num_rounds)
+            nodes = _Nodes(grid, timeout)
+            while not dispatch.over:
+                for node, reply in nodes.replies():
+                    if reply is None:
+                        log(WARNING, "tacet: node %s did not answer, and is asked again", node)
+                        dispatch.lost(node)
+                    else:
+                        dispatch.replied(node, reply)
+                nodes.send(dispatch.due(nodes.connected(), _WAIT_SECONDS))
+            log(INFO, "tacet: the last round is done; %s rounds", server.round)
+            return FedAvgResult(rounds=server.round)
 
 
-class _Sender:
-    """Carries a relay's requests as Flower's messages of one round."""
+_WAIT_SECONDS = 0.5
+_FLOWERS = {
+    "fraction_train",
+    "fraction_evaluate",
+    "min_train_nodes",
+    "min_evaluate_nodes",
+    "min_available_nodes",
+    "weighted_by_key",
+    "arrayrecord_key",
+    "configrecord_key",
+    "train_metrics_aggr_fn",
+    "evaluate_metrics_aggr_fn",
+}
 
-    def __init__(
-        self, grid: Grid, group: str, configs: dict[int, dict[str, Any]], timeout: float | None
-    ) -> None:
+
+class _Nodes:
+    """Messages to the nodes of a grid, and their replies."""
+
+    def __init__(self, grid: Grid, timeout: float) -> None:
         self._grid = grid
-        self._group = group
-        self._configs = configs
         self._timeout = timeout
+        self._sent: dict[str, tuple[str, float]] = {}  # by message: node, when it is late
 
-    def __call__(self, requests: dict[Any, dict[str, Any]]) -> dict[Any, Mapping[str, Any] | str]:
-        """Return the fields of each answer, or why there is none."""
-        messages = []
-        for node, fields in requests.items():
-            content = RecordDict({_RECORD: ConfigRecord(fields)})
-            if fields["stage"] == SEAL:
-                content.config_records[_CONFIG] = ConfigRecord(self._configs[node])
-            messages.append(
-                Message(
-                    content=content,
-                    dst_node_id=node,
-                    message_type=MessageType.TRAIN,
-                    group_id=self._group,
-                )
+    def connected(self) -> list[str]:
+        """Return the names of the nodes that are there."""
+        return [str(node) for node in self._grid.get_node_ids()]
+
+    def send(self, bundles: dict[str, bytes]) -> None:
+        """Send each bundle to its node."""
+        messages = [
+            Message(
+                RecordDict({_RECORD: ConfigRecord({"bundle": bundle})}),
+                dst_node_id=int(node),
+                message_type=MessageType.TRAIN,
             )
-        answers: dict[Any, Mapping[str, Any] | str] = {}
-        for reply in self._grid.send_and_receive(messages, timeout=self._timeout):
-            node = reply.metadata.src_node_id
-            if reply.has_error():
-                answers[node] = str(reply.error.reason)
-            elif reply.content.array_records or reply.content.metric_records:
-                answers[node] = {}  # an update in the clear, which is not read
-            else:
-                record = reply.content.config_records.get(_RECORD)
-                answers[node] = {} if record is None else dict(record)
-        return answers
+            for node, bundle in bundles.items()
+        ]
+        late = time.monotonic() + self._timeout
+        identities = self._grid.push_messages(messages)
+        for identity, node in zip(identities, bundles, strict=True):
+            self._sent[identity] = (node, late)
+
+    def replies(self) -> list[tuple[str, Reply | None]]:
+        """Return the replies that are there, with None for one that failed or is late."""
+        answered: list[tuple[str, Reply | None]] = []
+        for message in self._grid.pull_messages(list(self._sent)) if self._sent else []:
+            node, _ = self._sent.pop(message.metadata.reply_to_message_id, (None, 0.0))
+            if node is not None:
+                answered.append((node, _reply_of(message)))
+        now = time.monotonic()
+        for identity in [i for i, (_, late) in self._sent.items() if late < now]:
+            answered.append((self._sent.pop(identity)[0], None))
+        return answered
 
 
-def _opaque_record() -> ArrayRecord:
-    return compat.parameters_to_arrayrecord(opaque_parameters(), keep_input=True)
-
-
-def _check_strategy(strategy: Any) -> None:
-    """Refuse a strategy that computes with a model at the server, which has none."""
-    if getattr(type(strategy), "aggregate_fit", None) is not FedAvg.aggregate_fit:
-        text = (
-            f"{type(strategy).__name__} computes the next model at the server, which has none "
-            "here: use FedAvg, and server_learning_rate of the terms"
-        )
-        raise TypeError(text)
-    if getattr(strategy, "evaluate_fn", None) is not None:
-        text = "evaluate_fn needs the model at the server, which has none here: evaluate at a site"
-        raise TypeError(text)
+def _reply_of(message: Message) -> Reply | None:
+    """Read a node's reply; None if it has none of tacet. Other records are not looked at."""
+    if message.has_error():
+        return None
+    record = message.content.config_records.get(_RECORD)
+    bundle = None if record is None else record.get("bundle")
+    if not isinstance(bundle, bytes):
+        return None
+    return Reply(bundle, ended=record.get("ended") is True)

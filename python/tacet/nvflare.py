@@ -1,347 +1,383 @@
 """NVFLARE jobs whose server sees no update, no sum and no model.
 
-Import it by name: ``import tacet.nvflare``. Needs nvflare, which the package does not install.
+Import it by name: ``import tacet.nvflare``. Needs nvflare, which the package does not install. A
+job changes one import, its script none::
 
-The shape is that of NVFLARE's recipe for homomorphic encryption. The controller
-``ScatterAndGather``, the executor and ``FullModelShareableGenerator`` stay::
+    from tacet.nvflare import NumpyFedAvgRecipe  # in place of NVFLARE's
 
-    job.to_server(TacetAggregator("terms.json"), id="aggregator")
-    job.to_clients(TacetModelFilter(home, key_file), filter_type=FilterType.TASK_DATA)
-    job.to_clients(TacetSealFilter(home, key_file), filter_type=FilterType.TASK_RESULT)
-
-Each client's `tacet.site.Site` holds its keys and its copy of the model.
+A site is an ordinary member of a federation: ``tacet client run --app SOCKET`` holds its keys, its
+model and its ledger. `MemberExecutor` carries that process's bytes, and gives the script a model to
+train when that process asks for an update. `RelayController` hosts the ordinary server.
 """
 
 from __future__ import annotations
 
-import time
+import os
+import queue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from nvflare.apis.dxo import DXO, DataKind, MetaKey, from_shareable
+from nvflare.apis.app_validation import AppValidator
+from nvflare.apis.controller_spec import Task as FlareTask
+from nvflare.apis.controller_spec import TaskCompletionStatus
+from nvflare.apis.dxo import DXO, DataKind, from_shareable
 from nvflare.apis.event_type import EventType
-from nvflare.apis.filter import ContentBlockedException, Filter
 from nvflare.apis.fl_constant import FLContextKey, ReturnCode
+from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable, make_reply
-from nvflare.app_common.abstract.aggregator import Aggregator
+from nvflare.app_common.abstract.fl_model import FLModel, ParamsType
 from nvflare.app_common.app_constant import AppConstants
-from nvflare.app_common.app_event_type import AppEventType
+from nvflare.app_common.executors.client_api_executor import ClientAPIExecutor, ExecutionMode
+from nvflare.app_common.logging.constants import is_log_streaming_allowed
+from nvflare.app_common.utils.fl_model_utils import FLModelUtils
+from nvflare.client.config import ExchangeFormat
+from nvflare.job_config.api import FedJob
+from nvflare.recipe.spec import Recipe
 
-from .errors import FailedPreconditionError, InvalidArgumentError, TacetError, UnavailableError
-from .relay import Relay, Send
-from .requests import SEAL, answer, receive, reply_fields
-from .site import Site
-from .terms import Terms
+from . import RelayServer
+from .app_code import app_digest
+from .dispatch import Dispatch, server_home
+from .errors import FailedPreconditionError, InvalidArgumentError
+from .ferry import Ferry, Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
+    from nvflare.apis.client import Client
     from nvflare.apis.fl_context import FLContext
+    from nvflare.apis.signal import Signal
 
-__all__ = ["TacetAggregator", "TacetModelFilter", "TacetSealFilter"]
+    from .ferry import Task
 
-_TOPIC, _FIELDS, _BASE = "tacet", "tacet.fields", "tacet.base"
-_REFUSED = "tacet: refused by this site; the reason is in its own log"
+__all__ = [
+    "FedAvgRecipe",
+    "MemberExecutor",
+    "NumpyFedAvgRecipe",
+    "PinnedApp",
+    "RelayController",
+    "SklearnFedAvgRecipe",
+    "app_digest",
+]
 
-
-def _open(home: str, key_file: str, fl_ctx: FLContext) -> Site:
-    """Open the site; ``{name}`` in a path is the client's name in the federation of NVFLARE."""
-    name = fl_ctx.get_identity_name()
-    return Site(home.replace("{name}", name), key_file=key_file.replace("{name}", name))
-
-
-class TacetModelFilter(Filter):  # type: ignore[misc]
-    """Filter of the task's data: gives the executor this site's model.
-
-    Args:
-        home: the site's folder; ``{name}`` is replaced by the client's name.
-        key_file: the key file that unlocks it, likewise.
-    """
-
-    def __init__(self, home: str, key_file: str) -> None:
-        super().__init__()
-        self.home = home
-        self.key_file = key_file
-
-    def process(self, shareable: Shareable, fl_ctx: FLContext) -> Shareable:
-        """Check the server's request, apply what it brings, and fill in the model."""
-        try:
-            site = _open(self.home, self.key_file, fl_ctx)
-            fields = _fields_of(shareable)
-            if fields is None:
-                text = "the server does not run TacetAggregator: make it the job's aggregator"
-                raise FailedPreconditionError(text)
-            request = receive(site, fields)
-            if request.stage != SEAL:
-                text = (
-                    f"a task brings the stage {request.stage!r}, wanted {SEAL!r}: use one release "
-                    "of tacet at the server and the clients"
-                )
-                raise FailedPreconditionError(text)
-            if site.upload_of(request.attempt) is None:
-                site.check_attempt(request.attempt)
-            fl_ctx.set_prop(_BASE, (request.attempt, site.model_digest), private=True, sticky=False)
-            names = _names_of(site.terms)
-            model = dict(zip(names, site.model, strict=True))
-        except Exception as error:
-            self.log_exception(fl_ctx, "tacet: refused")
-            raise ContentBlockedException(_REFUSED) from error
-        return DXO(DataKind.WEIGHTS, data=model).update_shareable(shareable)
+_TASK, _BUNDLE, _ENDED = "tacet", "bundle", "ended"
+_LOGS = (
+    "NVFLARE would send this site's logs to the server, and with them the texts of the script: "
+    'set "allow_log_streaming": false in the site\'s local/resources.json'
+)
+_WAIT_SECONDS = 0.5
+_TASK_SECONDS = 3600
 
 
-class TacetSealFilter(Filter):  # type: ignore[misc]
-    """Filter of the task's result: seals the update, and takes the site's committee seat.
+# --------------------
+# Client
 
-    Weights and weight differences are sealed; everything else of the result stays at the site.
+
+class MemberExecutor(ClientAPIExecutor):  # type: ignore[misc]
+    """Executor of the task ``tacet``: carries the bytes of the site's member.
+
+    The script of NVFLARE's Client API gets the site's model from ``flare.receive()``, with the
+    agreed configuration as its ``meta``. Of what it sends, only the parameters are used. Metrics,
+    meta, errors and logged values stay at the site.
 
     Args:
-        home: the site's folder; ``{name}`` is replaced by the client's name.
-        key_file: the key file that unlocks it, likewise.
+        task_script_path: the script; it runs in the client's process.
+        task_script_args: its arguments.
+        params_exchange_format: the script's form of parameters: ``numpy``, ``pytorch`` or ``raw``.
+        socket: of the site's member process. Empty: the environment's ``TACET_SOCKET``.
+            ``{name}`` is replaced by the client's name in NVFLARE.
     """
 
-    def __init__(self, home: str, key_file: str) -> None:
-        super().__init__()
-        self.home = home
-        self.key_file = key_file
+    def __init__(
+        self,
+        task_script_path: str,
+        task_script_args: str = "",
+        params_exchange_format: str = ExchangeFormat.NUMPY,
+        socket: str = "",
+    ) -> None:
+        super().__init__(
+            execution_mode=ExecutionMode.IN_PROCESS,
+            task_script_path=task_script_path,
+            task_script_args=task_script_args,
+            params_exchange_format=ExchangeFormat(params_exchange_format),
+            server_expected_format=(
+                ExchangeFormat.RAW
+                if params_exchange_format == ExchangeFormat.RAW
+                else ExchangeFormat.NUMPY
+            ),
+        )
+        self._socket = socket
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
-        """Answer the committee's requests during the run."""
-        if event_type == EventType.START_RUN:
-            fl_ctx.get_engine().register_aux_message_handler(_TOPIC, self._answer)
+        """Start the script with the job, unless its texts would reach the server."""
+        if event_type == EventType.START_RUN and _sends_logs(fl_ctx):
+            self.logger.error("tacet: %s", _LOGS)
+            return
+        super().handle_event(event_type, fl_ctx)
 
-    def _answer(self, topic: str, request: Shareable, fl_ctx: FLContext) -> Shareable:
-        """Answer a vote, an unmask or an apply."""
+    def execute(
+        self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal
+    ) -> Shareable:
+        """Answer the server with bytes of the site's member."""
         try:
-            site = _open(self.home, self.key_file, fl_ctx)
-            fields = _fields_of(request) or {}
-            received = receive(site, fields)
-            if received.refusal is not None:
-                self.log_error(fl_ctx, f"tacet: refused: {received.refusal}", fire_event=False)
-            reply = make_reply(ReturnCode.OK)
-            reply[_FIELDS] = answer(site, received, fields)
-            return reply
-        except Exception:
-            self.log_exception(fl_ctx, "tacet: refused")
+            reply = self._carry(task_name, shareable, fl_ctx, abort_signal)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # also sys.exit() of the script; a text would travel to the server
+            self.logger.exception("tacet: no answer")
             return make_reply(ReturnCode.EXECUTION_EXCEPTION)
+        fields = {_BUNDLE: reply.bundle, _ENDED: reply.ended}
+        return DXO(DataKind.APP_DEFINED, data=fields).to_shareable()
 
-    def process(self, shareable: Shareable, fl_ctx: FLContext) -> Shareable:
-        """Return the sealed update in place of the result."""
-        try:
-            code = shareable.get_return_code()
-            if code != ReturnCode.OK:
-                text = f"the executor failed, correct it: {code}"
-                raise FailedPreconditionError(text)
-            site = _open(self.home, self.key_file, fl_ctx)
-            fields = self._sealed(site, shareable, fl_ctx)
-        except Exception as error:
-            self.log_exception(fl_ctx, "tacet: refused")
-            raise ContentBlockedException(_REFUSED) from error
-        sealed = DXO(DataKind.APP_DEFINED, data={_FIELDS: fields}).to_shareable()
-        sealed.set_return_code(ReturnCode.OK)
-        return sealed
-
-    def _sealed(self, site: Site, shareable: Shareable, fl_ctx: FLContext) -> dict[str, Any]:
-        noted = fl_ctx.get_prop(_BASE)
-        if noted is None:
-            text = "TacetModelFilter has not seen the task: add it to the task's data filters"
+    def _carry(
+        self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal
+    ) -> Reply:
+        if task_name != _TASK:
+            text = f"the server sent a task {task_name!r}; this site answers {_TASK!r} only"
             raise FailedPreconditionError(text)
-        attempt, base = noted
-        stored = site.upload_of(attempt)
-        if stored is not None:
-            return reply_fields(site, upload=stored)
-        result = from_shareable(shareable)
-        steps = result.get_meta_prop(MetaKey.NUM_STEPS_CURRENT_ROUND, 1)
-        if steps != 1:
-            text = (
-                f"the result has {MetaKey.NUM_STEPS_CURRENT_ROUND} = {steps}. The members' mean "
-                "has equal weights, since a weight would tell the size of a site's data: return 1"
-            )
+        if _sends_logs(fl_ctx):
+            raise FailedPreconditionError(_LOGS)
+        answers = from_shareable(shareable).data[_BUNDLE]
+        if not isinstance(answers, bytes):
+            text = f"the server sent a bundle of type {type(answers).__name__}, wanted bytes"
             raise InvalidArgumentError(text)
-        if result.data_kind not in (DataKind.WEIGHTS, DataKind.WEIGHT_DIFF):
-            text = (
-                f"the result is of the kind {result.data_kind}: weights are sealed, and no other. "
-                "Return DataKind.WEIGHTS or DataKind.WEIGHT_DIFF"
-            )
+        path = self._socket or os.environ.get("TACET_SOCKET", "")
+        if not path:
+            text = "the member's socket is not named: set TACET_SOCKET"
             raise InvalidArgumentError(text)
-        tensors = _tensors_of(site.terms, result.data)
-        if result.data_kind == DataKind.WEIGHT_DIFF:
-            site.terms.vector_of(tensors)  # checks shapes, which the addition would change
-            tensors = [model + change for model, change in zip(site.model, tensors, strict=True)]
-        sealed = site.seal(attempt, base, tensors)
-        if not sealed.finite:
-            self.log_error(
-                fl_ctx,
-                "tacet: the result has a NaN or an infinity. Zeros were sealed in its place, and "
-                "the attempt is charged: correct the training of this site",
-                fire_event=False,
-            )
-        return reply_fields(site, upload=sealed.upload)
+        with Ferry(path.replace("{name}", fl_ctx.get_identity_name())) as ferry:
+            return ferry.carry(answers, lambda task: self._train(task, fl_ctx, abort_signal))
+
+    def _train(self, task: Task, fl_ctx: FLContext, abort_signal: Signal) -> NDArray[np.float32]:
+        """Give the script the model; returns the update."""
+        model = FLModel(
+            params_type=ParamsType.FULL,
+            params=task.arrays(),
+            current_round=task.round,
+            meta=task.config,
+        )
+        given = FLModelUtils.to_shareable(model)
+        result = super().execute(AppConstants.TASK_TRAIN, given, fl_ctx, abort_signal)
+        if result.get_return_code(default=ReturnCode.OK) != ReturnCode.OK:
+            text = f"the script failed: {result.get_return_code()}"
+            raise FailedPreconditionError(text)
+        trained = FLModelUtils.from_shareable(result)
+        if trained.params is None:
+            text = "the script sent no parameters: send FLModel(params=...)"
+            raise InvalidArgumentError(text)
+        arrays = {name: np.asarray(value) for name, value in trained.params.items()}
+        if trained.params_type == ParamsType.DIFF:
+            return task.vector(arrays)
+        return task.update(arrays)
+
+    def fire_log_analytics(self, fl_ctx: FLContext, dxo: DXO) -> None:
+        """Keep the values that the script logs: they are outside of epsilon."""
 
 
-def _fields_of(shareable: Shareable) -> Mapping[str, Any] | None:
-    fields = shareable.get(_FIELDS)
-    return fields if isinstance(fields, dict) else None
+def _sends_logs(fl_ctx: FLContext) -> bool:
+    """Whether NVFLARE sends this site's logs to the server, as it does by default."""
+    return not fl_ctx.get_prop(FLContextKey.SIMULATE_MODE, False) and is_log_streaming_allowed(
+        fl_ctx
+    )
 
 
-def _peer_of(fl_ctx: FLContext) -> str:
-    """Return the name of the client with which the server talks."""
-    return str(fl_ctx.get_peer_context().get_identity_name(default="?"))
+# --------------------
+# Pinned code
 
 
-def _clients(fl_ctx: FLContext) -> list[str]:
-    return [client.name for client in fl_ctx.get_engine().get_clients()]
+class PinnedApp(AppValidator):  # type: ignore[misc]
+    """Component ``app_validator`` of a site's resources: refuses every app but one.
 
-
-def _names_of(terms: Terms) -> tuple[str, ...]:
-    if not terms.names:
-        text = "the terms have no names of tensors, which NVFLARE needs: Terms.for_model(names=...)"
-        raise InvalidArgumentError(text)
-    return terms.names
-
-
-def _tensors_of(terms: Terms, data: Any) -> Sequence[NDArray[Any]]:
-    """Tensors in the agreed order."""
-    names = _names_of(terms)
-    if not isinstance(data, dict) or set(data) != set(names):
-        found = sorted(data) if isinstance(data, dict) else type(data).__name__
-        text = f"the result has the tensors {found}: return those that were agreed, {list(names)}"
-        raise InvalidArgumentError(text)
-    return [data[name] for name in names]
-
-
-class TacetAggregator(Aggregator):  # type: ignore[misc]
-    """Aggregator that relays sealed bytes; it holds no key.
-
-    After the clients' results it asks the committee for votes and unmask shares, and sends the
-    outcome to every client. A round that fails is tried again in the controller's next round. An
-    outcome whose answers are lost is sent again in the controller's next round.
+    NVFLARE asks it before a job's code is run.
 
     Args:
-        terms: the file of `tacet.terms.Terms`.
-        state: folder in which outcomes outlive the server's process. None: they do not.
-        timeout: seconds to wait for the answers to each request.
+        digest: `app_digest` of the app, as agreed.
     """
 
-    def __init__(self, terms: str, state: str | None = None, timeout: float = 60.0) -> None:
+    def __init__(self, digest: str) -> None:
         super().__init__()
-        self.terms = terms
-        self.state = state
-        self.timeout = timeout
-        self._relay: Relay | None = None
-        self._uploads: dict[str, Mapping[str, Any]] = {}
+        self.digest = digest
 
-    @property
-    def relay(self) -> Relay:
-        """The `tacet.relay.Relay`."""
-        if self._relay is None:
-            self._relay = Relay(Terms.load(self.terms), folder=self.state)
-        return self._relay
+    def validate(self, app_folder: str) -> tuple[str, dict[str, Any]]:
+        """Return an error for another app, else an empty text and no properties."""
+        try:
+            found = app_digest(app_folder)
+        except (InvalidArgumentError, OSError) as error:
+            return f"the job's app cannot be read: {error}", {}
+        if found != self.digest.strip().lower():
+            return f"the job's app has the digest {found}, this site permits {self.digest}", {}
+        return "", {}
 
-    def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
-        """Put a request in place of the model in each task that the controller sends."""
-        if event_type == AppEventType.ROUND_STARTED:
-            self._uploads = {}
-            try:
-                self._begin(fl_ctx)
-            except TacetError as error:
-                self.system_panic(str(error), fl_ctx)
-            self._log_failures(fl_ctx, 0)
-        elif event_type == AppEventType.BEFORE_TRAIN_TASK:
-            task = fl_ctx.get_prop(AppConstants.TRAIN_SHAREABLE)
-            _opaque_dxo().update_shareable(task)
-            task[_FIELDS] = {}
-        elif event_type == EventType.BEFORE_TASK_DATA_FILTER:
-            # The controller's task is the same for all clients; this is the copy for one of them.
-            task = fl_ctx.get_prop(FLContextKey.TASK_DATA)
-            if _fields_of(task) is not None:
-                task[_FIELDS] = self.relay.request(_peer_of(fl_ctx), SEAL)
 
-    def _begin(self, fl_ctx: FLContext) -> None:
-        """Begin an attempt. The clients of a job that has just started may not answer yet."""
-        end = time.monotonic() + self.timeout
+# --------------------
+# Server
+
+
+class RelayController(Controller):  # type: ignore[misc]
+    """Workflow that hosts the federation's server, and holds no key.
+
+    Args:
+        num_rounds: the agreed number of rounds; 0: whatever was agreed.
+        home: the server's folder (``tacet client join``). Empty: the environment's
+            ``TACET_SERVER_HOME``.
+        server_options: further arguments of `tacet.RelayServer`, such as ``collecting_seconds``.
+    """
+
+    def __init__(
+        self,
+        num_rounds: int = 0,
+        home: str = "",
+        server_options: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self._server_options = server_options or {}
+        self._num_rounds = num_rounds
+        self._home = home
+        self._replies: queue.SimpleQueue[tuple[str, Reply | None]] = queue.SimpleQueue()
+
+    def start_controller(self, fl_ctx: FLContext) -> None:
+        """Nothing to start."""
+
+    def stop_controller(self, fl_ctx: FLContext) -> None:
+        """Nothing to stop."""
+
+    def process_result_of_unknown_task(
+        self,
+        client: Client,
+        task_name: str,
+        client_task_id: str,
+        result: Shareable,
+        fl_ctx: FLContext,
+    ) -> None:
+        """Drop what no task asked for."""
+
+    def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
+        """Serve the federation until its last round."""
+        with RelayServer(server_home(self._home or None), **self._server_options) as server:
+            dispatch = Dispatch(server, rounds=self._num_rounds or None)
+            while not dispatch.over and not abort_signal.triggered:
+                self._take(dispatch)
+                nodes = [client.name for client in self._engine.get_clients()]
+                for node, bundle in dispatch.due(nodes, _WAIT_SECONDS).items():
+                    self._send(node, bundle, fl_ctx)
+            self.log_info(fl_ctx, f"tacet: the last round is done; {server.round} rounds")
+
+    def _take(self, dispatch: Dispatch) -> None:
         while True:
             try:
-                return self.relay.begin(self._send(fl_ctx), _clients(fl_ctx))
-            except UnavailableError:
-                if time.monotonic() > end:
-                    raise
-            time.sleep(1)
+                node, reply = self._replies.get_nowait()
+            except queue.Empty:
+                return
+            if reply is None:
+                self.logger.warning("tacet: %s did not answer, and is asked again", node)
+                dispatch.lost(node)
+            else:
+                dispatch.replied(node, reply)
 
-    def accept(self, shareable: Shareable, fl_ctx: FLContext) -> bool:
-        """Take a client's sealed update; False for any other result."""
-        client = _peer_of(fl_ctx)
-        try:
-            if shareable.get_return_code() != ReturnCode.OK:
-                text = f"return code {shareable.get_return_code()}"
-                raise FailedPreconditionError(text)
-            result = from_shareable(shareable)
-            fields = result.data.get(_FIELDS) if isinstance(result.data, dict) else None
-            if result.data_kind != DataKind.APP_DEFINED or not isinstance(fields, dict):
-                fields = {}
-            self.relay.read(client, SEAL, fields)
-        except (TacetError, ValueError) as error:
-            self.relay.failures.append(f"client {client} is left out: {error}")
-            self.log_warning(fl_ctx, f"tacet: client {client} is left out: {error}")
-            return False
-        self._uploads[client] = fields
-        return True
+    def _send(self, node: str, bundle: bytes, fl_ctx: FLContext) -> None:
+        replies: list[Reply] = []
 
-    def aggregate(self, fl_ctx: FLContext) -> Shareable:
-        """Bring the round to its outcome at the clients; returns the digest that names it."""
-        seen = len(self.relay.failures)
-        try:
-            self.relay.complete(self._send(fl_ctx), self._uploads, _clients(fl_ctx))
-            self.log_info(fl_ctx, f"tacet: round {self.relay.round} has an outcome")
-        except UnavailableError as error:
-            self.relay.fail()
-            self.log_error(fl_ctx, f"tacet: round {self.relay.round} has no outcome: {error}")
-        self._log_failures(fl_ctx, seen)
-        return _opaque_dxo().to_shareable()
+        def received(client_task: Any, fl_ctx: FLContext) -> None:
+            reply = _reply_of(client_task.result)
+            client_task.result = None
+            if reply is not None:
+                replies.append(reply)
 
-    def _log_failures(self, fl_ctx: FLContext, seen: int) -> None:
-        for failure in self.relay.failures[seen:]:
-            self.log_warning(fl_ctx, f"tacet: {failure}")
+        def done(task: FlareTask, fl_ctx: FLContext) -> None:
+            answered = task.completion_status == TaskCompletionStatus.OK and replies
+            self._replies.put((node, replies[0] if answered else None))
 
-    def _send(self, fl_ctx: FLContext) -> Send:
-        """Return the function that sends a relay's requests as auxiliary messages."""
-
-        def send(requests: dict[Any, dict[str, Any]]) -> dict[Any, Mapping[str, Any] | str]:
-            groups: list[tuple[dict[str, Any], list[str]]] = []
-            for client, fields in requests.items():
-                same = next((group for known, group in groups if known == fields), None)
-                if same is None:
-                    groups.append((fields, [client]))
-                else:
-                    same.append(client)
-            replies: dict[str, Shareable] = {}
-            for fields, group in groups:
-                message = Shareable()
-                message[_FIELDS] = fields
-                sent = fl_ctx.get_engine().send_aux_request(
-                    group, _TOPIC, message, self.timeout, fl_ctx
-                )
-                replies.update(sent or {})
-            answers: dict[Any, Mapping[str, Any] | str] = {}
-            for client in requests:
-                reply = replies.get(client)
-                code = ReturnCode.COMMUNICATION_ERROR if reply is None else reply.get_return_code()
-                if code == ReturnCode.OK:
-                    answers[client] = _fields_of(reply) or {}
-                else:
-                    answers[client] = f"return code {code}"
-            return answers
-
-        return send
-
-    def reset(self, fl_ctx: FLContext) -> None:
-        """Forget the round's uploads."""
-        self._uploads = {}
+        data = DXO(DataKind.APP_DEFINED, data={_BUNDLE: bundle}).to_shareable()
+        task = FlareTask(
+            _TASK, data, timeout=_TASK_SECONDS, result_received_cb=received, task_done_cb=done
+        )
+        self.send(task, fl_ctx, targets=[node])
 
 
-def _opaque_dxo() -> DXO:
-    """Return weights that no executor can train on."""
-    text = (
-        b"tacet: the members hold the model; the server and an executor without the filter do not"
-    )
-    return DXO(DataKind.WEIGHTS, data={"tacet": np.frombuffer(text, dtype=np.uint8)})
+def _reply_of(result: Shareable) -> Reply | None:
+    """Read a node's reply; None if it has none of tacet. Nothing else of it is looked at."""
+    if result.get_return_code(default=ReturnCode.OK) != ReturnCode.OK:
+        return None
+    try:
+        data = from_shareable(result).data
+    except ValueError:
+        return None
+    bundle = data.get(_BUNDLE) if isinstance(data, dict) else None
+    if not isinstance(bundle, bytes):
+        return None
+    return Reply(bundle, ended=data.get(_ENDED) is True)
+
+
+# --------------------
+# Job
+
+
+class FedAvgRecipe(Recipe):  # type: ignore[misc]
+    """Recipe in place of NVFLARE's ``FedAvgRecipe``: PyTorch scripts of the Client API.
+
+    Rounds, cohorts, noise and the initial model are those that the members have signed. Arguments
+    of NVFLARE's recipe about the model, weights, metrics or transfer are accepted and have no
+    effect.
+
+    Args:
+        name: of the job.
+        min_clients: clients that the job needs to begin.
+        num_rounds: the agreed number; 0: whatever was agreed.
+        train_script: the script of the Client API. It runs in the client's process.
+        train_args: its arguments.
+        socket: as of `MemberExecutor`.
+        home, server_options: as of `RelayController`.
+        **flare: further arguments of NVFLARE's recipe.
+    """
+
+    _format = ExchangeFormat.PYTORCH
+
+    def __init__(
+        self,
+        *,
+        name: str = "fedavg",
+        min_clients: int,
+        num_rounds: int = 0,
+        train_script: str,
+        train_args: str = "",
+        socket: str = "",
+        home: str = "",
+        server_options: dict[str, Any] | None = None,
+        **flare: object,
+    ) -> None:
+        unknown = set(flare) - _WITHOUT_EFFECT
+        if unknown:
+            text = f"{type(self).__name__} has no arguments {sorted(unknown)}"
+            raise TypeError(text)
+        job = FedJob(name=name, min_clients=min_clients)
+        job.set_app_packages(["tacet"])  # each site has its own copy of the package
+        job.to_server(RelayController(num_rounds, home, server_options))
+        executor = MemberExecutor(train_script, train_args, self._format, socket)
+        job.to_clients(executor, tasks=[_TASK])
+        job.to_clients(train_script)
+        super().__init__(job)
+
+
+class NumpyFedAvgRecipe(FedAvgRecipe):
+    """`FedAvgRecipe` for scripts whose parameters are NumPy arrays."""
+
+    _format = ExchangeFormat.NUMPY
+
+
+class SklearnFedAvgRecipe(FedAvgRecipe):
+    """`FedAvgRecipe` for scripts of scikit-learn, whose parameters are arrays by name."""
+
+    _format = ExchangeFormat.RAW
+
+
+_WITHOUT_EFFECT = {
+    "aggregation_weights",
+    "best_model_filename",
+    "initial_ckpt",
+    "initial_model",
+    "key_metric",
+    "key_metric_mode",
+    "model",
+    "model_params",
+    "model_path",
+    "params_transfer_type",
+    "server_expected_format",
+}

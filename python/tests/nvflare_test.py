@@ -1,409 +1,286 @@
-"""An NVFLARE job with tacet in place of homomorphic encryption, in NVFLARE's own simulator."""
+"""NVFLARE's executor and pin with tacet: what a site answers, whatever its script and server do."""
 
-import logging
-import os
-import pathlib
+from __future__ import annotations
+
+import json
 import pickle
-from types import SimpleNamespace
+import struct
 
 import numpy as np
 import pytest
+from fake_member import ENDED, EXCHANGE, REQUESTS, FakeMember, frame, train_frame
+from nvflare.apis.dxo import DXO, DataKind, from_shareable
 from nvflare.apis.event_type import EventType
-from nvflare.apis.filter import ContentBlockedException
-from nvflare.apis.fl_constant import FLContextKey, ReservedKey, ReturnCode
+from nvflare.apis.fl_constant import ReservedKey, ReturnCode
 from nvflare.apis.fl_context import FLContext
-from nvflare.apis.shareable import Shareable, make_copy, make_reply
+from nvflare.apis.shareable import Shareable, make_reply
 from nvflare.apis.signal import Signal
-from nvflare.app_common.app_constant import AppConstants
-from nvflare.app_common.app_event_type import AppEventType
-from nvflare.app_common.shareablegenerators.full_model_shareable_generator import (
-    FullModelShareableGenerator,
+from nvflare.app_common.abstract.fl_model import FLModel
+from nvflare.app_common.executors.client_api_executor import ClientAPIExecutor
+from nvflare.app_common.utils.fl_model_utils import FLModelUtils
+
+import tacet
+from tacet.nvflare import (
+    FedAvgRecipe,
+    MemberExecutor,
+    NumpyFedAvgRecipe,
+    PinnedApp,
+    SklearnFedAvgRecipe,
+    app_digest,
 )
-from nvflare.app_common.workflows.scatter_and_gather import ScatterAndGather
-from nvflare.job_config.api import FedJob
-from nvflare.job_config.defs import FilterType
-from nvflare_parts import INITIAL, NoModel, RecordingAggregator, Steps, trained_by
 
-from tacet.nvflare import TacetAggregator, TacetModelFilter, TacetSealFilter
-from tacet.relay import Relay
-from tacet.requests import APPLY, SEAL
-from tacet.site import Site, enrol
-
-# Faults of the sites by their place; the others are honest.
-FAULTS = {4: "differences", 5: "nan", 6: "weights", 7: "no seal", 8: "no model"}
-HONEST = (1, 2, 3, 4, 5)
-ROUNDS = 2
+MODEL = np.linspace(0, 1, 8, dtype=np.float32)
+AGREED = {
+    "tensors": [{"name": "w", "shape": [3, 2]}, {"name": "b", "shape": [2]}],
+    "config": {"lr": 0.5},
+}
+STEP = np.float32(0.125)
+SECRET = "patient 17 has HIV"
 
 
-def enrol_all(folder, sites, **options):
-    """Sites whose folders have NVFLARE's names, which count from 1."""
-    names = sorted(INITIAL)
-    terms = enrol(
-        folder,
-        [INITIAL[name] for name in names],
-        names=names,
-        sites=sites,
-        neighbouring="zero-out",
-        spare_attempts=2,
-        committee_seats=3,
-        **({"rounds": ROUNDS} | options),
+def request(bundle=b"answers"):
+    return DXO(DataKind.APP_DEFINED, data={"bundle": bundle}).to_shareable()
+
+
+def moved(params):
+    return {name: value + STEP for name, value in params.items()}
+
+
+class Script:
+    """What NVFLARE's executor gets from a script of the Client API."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.seen = []
+
+    def __call__(self, executor, task_name, shareable, fl_ctx, abort_signal):
+        self.seen.append((task_name, FLModelUtils.from_shareable(shareable)))
+        result = self.answer(self.seen[-1][1])
+        return FLModelUtils.to_shareable(result) if isinstance(result, FLModel) else result
+
+
+def ask(tmp_path, monkeypatch, answer, *, script=None, shareable=None, task="tacet", logs=False):
+    """One task for a site whose member asks for a training; returns reply, member and script."""
+    frames = (
+        [train_frame(MODEL, number=4, agreed=AGREED), frame(REQUESTS, b"sealed")]
+        if script is None
+        else script
     )
-    for number in reversed(range(sites)):
-        (folder / f"site-{number}").rename(folder / f"site-{number + 1}")
-    return terms
+    ran = Script(answer)
 
+    def execute(self, *arguments):
+        return ran(self, *arguments)
 
-@pytest.fixture(scope="module")
-def environment():
-    """The environment is restored after the module."""
-    with pytest.MonkeyPatch.context() as patch:
-        yield patch
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory, environment):
-    """Run a job with every fault at a site of its own."""
-    folder = tmp_path_factory.mktemp("nvflare")
-    here = str(pathlib.Path(__file__).parent)  # the simulator's processes import nvflare_parts
-    paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment.setenv("PYTHONPATH", os.pathsep.join(paths))
-    terms = enrol_all(folder / "sites", len(FAULTS) + 3, noise_multiplier=0.5, min_participants=5)
-    job = FedJob("tacet")
-    job.to_server(
-        ScatterAndGather(
-            min_clients=len(HONEST),
-            num_rounds=ROUNDS,
-            wait_time_after_min_received=5,
-            shareable_generator_id="generator",
-            aggregator_id="aggregator",
-            allow_empty_global_weights=True,
-        )
-    )
-    job.to_server(FullModelShareableGenerator(), id="generator")
-    record = folder / "record"
-    job.to_server(
-        RecordingAggregator(str(folder / "sites" / "terms.json"), str(record)), id="aggregator"
-    )
-    paths = (str(folder / "sites" / "{name}"), str(folder / "sites" / "unlock.key"))
-    for number in range(1, len(FAULTS) + 4):
-        fault = FAULTS.get(number, "")
-        name = f"site-{number}"
-        job.to(Steps(fault), name, tasks=["train"])
-        first = NoModel() if fault in ("no seal", "no model") else TacetModelFilter(*paths)
-        job.to(first, name, filter_type=FilterType.TASK_DATA, tasks=["train"])
-        if fault != "no seal":
-            job.to(
-                TacetSealFilter(*paths), name, filter_type=FilterType.TASK_RESULT, tasks=["train"]
-            )
-    job.simulator_run(str(folder / "workspace"), threads=len(FAULTS) + 3)
-
-    def site(number):
-        return Site(folder / "sites" / f"site-{number}", key_file=folder / "sites" / "unlock.key")
-
-    return terms, site, record.read_bytes(), record.with_suffix(".log").read_text()
-
-
-def test_the_sites_have_one_model(run):
-    terms, site, _, log = run
-    assert "round 1\n" in log
-    assert "round 2\n" in log
-    models = [site(number).model for number in HONEST]
-    for model in models[1:]:
-        for tensor, first in zip(model, models[0], strict=True):
-            np.testing.assert_array_equal(tensor, first)
-    moved = np.concatenate(
-        [(t - INITIAL[n]).ravel() for t, n in zip(models[0], sorted(INITIAL), strict=True)]
-    )
-    # Sites 1 to 4, and zeros of site 5; false alarm below 1e-9.
-    mean = ROUNDS * sum(trained_by(s)[0] - INITIAL["layer.bias"][0] for s in HONEST[:4]) / 5
-    stddev = terms.agreement.sum_stddev(5) / 5 * np.sqrt(ROUNDS / len(moved))
-    assert abs(moved.mean() - mean) < 6.1 * stddev
-    assert [site(number).charged_attempts for number in HONEST] == [ROUNDS] * 5
-
-
-def test_the_server_sees_no_update_and_no_model(run):
-    _, site, seen, _ = run
-    # Site 7 has no filter: the search finds its plain result. The others' are not there.
-    assert trained_by(7).tobytes() in seen
-    for number in (1, 2, 3, 4, 5, 6, 8):
-        assert trained_by(number).tobytes() not in seen
-        assert np.full(5, 0.3 - 0.01 * number, np.float32).tobytes() not in seen
-    for tensor in site(1).model:
-        assert tensor.tobytes() not in seen
-    # Nor are metrics, but for site 7's.
-    assert seen.count(b"loss") == seen.count(trained_by(7).tobytes()) > 0
-
-
-def test_sites_that_differ_are_left_out(run):
-    terms, site, _, log = run
-    assert log.count("client site-7 is left out: its answer is not a sealed one") >= ROUNDS
-    for number in (6, 7, 8):
-        assert site(number).charged_attempts == 0
-    # Site 6 refused its result only, so it follows the others' model.
-    assert site(6).round == ROUNDS
-    assert terms.agreement.min_participants == len(HONEST)
-
-
-def test_a_task_brings_what_its_client_lacks(run):
-    _, _, _, log = run
-    for number in HONEST:
-        assert f"task of site-{number}: round 0, 0 outcomes" in log
-        assert f"task of site-{number}: round 1, 0 outcomes" in log
-
-
-class Engine:
-    """NVFLARE's engine at the server, which carries messages to filters in this process."""
-
-    def __init__(self, sites, answer_of):
-        self.answer_of = answer_of
-        self.names = [f"site-{number + 1}" for number in range(sites)]
-        self.unanswered = 0  # messages before the clients have started
-        self.panic = False
-        self.deaf = False  # no outcome reaches a client
-        self.away = set()
-        self.lost = set()  # clients whose answers to an outcome are lost
-        self.sent = []  # stage and bytes of each message
-
-    def fire_event(self, event_type, fl_ctx):
-        self.panic |= event_type == EventType.FATAL_SYSTEM_ERROR
-
-    def get_clients(self):
-        return [SimpleNamespace(name=name) for name in self.names]
-
-    def send_aux_request(self, targets, topic, request, timeout, fl_ctx):
-        content = pickle.dumps(request)
-        stage = request["tacet.fields"]["stage"]
-        replies = {}
-        for name in targets:
-            self.sent.append((stage, len(content)))
-            if self.unanswered or name in self.away or (self.deaf and stage == APPLY):
-                continue
-            reply = self.answer_of(name, topic, pickle.loads(content))
-            lost = stage == APPLY and name in self.lost
-            replies[name] = make_reply(ReturnCode.COMMUNICATION_ERROR) if lost else reply
-        self.unanswered = max(0, self.unanswered - 1)
-        return replies
-
-
-class Job:
-    """A job in this process, as the controller and the runners play it."""
-
-    def __init__(self, folder, *, sites, **options):
-        self.folder = folder / "sites"
-        self.terms = enrol_all(self.folder, sites, noise_multiplier=2, **options)
-        self.paths = (str(self.folder / "{name}"), str(self.folder / "unlock.key"))
-        self.engine = Engine(sites, self.answer)
-        self.restart()
-
-    def restart(self):
-        self.aggregator = TacetAggregator(
-            str(self.folder / "terms.json"), state=str(self.folder / "relay")
-        )
-
-    def site(self, name):
-        return Site(self.folder / name, key_file=self.folder / "unlock.key")
-
-    def answer(self, name, topic, request):
-        return TacetSealFilter(*self.paths)._answer(topic, request, context_of(name))
-
-    def server_context(self, peer=None):
-        context = FLContext()
-        context.set_prop(ReservedKey.ENGINE, self.engine, private=True, sticky=False)
-        if peer:
-            context.set_peer_context(context_of(peer))
-        return context
-
-    def run_round(self):
-        """Run a round; returns the bytes of each client's task."""
-        context = self.server_context()
-        self.aggregator.handle_event(AppEventType.ROUND_STARTED, context)
-        if self.engine.panic:
-            return {}
-        task = Shareable()
-        sizes = {}
-        for name in self.engine.names:
-            if name in self.engine.away:
-                continue
-            peer = self.server_context(name)
-            peer.set_prop(AppConstants.TRAIN_SHAREABLE, task, private=True, sticky=False)
-            self.aggregator.handle_event(AppEventType.BEFORE_TRAIN_TASK, peer)
-            own = make_copy(task)
-            peer.set_prop(FLContextKey.TASK_DATA, own, private=True, sticky=False)
-            self.aggregator.handle_event(EventType.BEFORE_TASK_DATA_FILTER, peer)
-            content = pickle.dumps(own)
-            sizes[name] = len(content)
-            client = context_of(name)
-            try:
-                given = TacetModelFilter(*self.paths).process(pickle.loads(content), client)
-                result = Steps().execute("train", given, client, Signal())
-                sealed = TacetSealFilter(*self.paths).process(result, client)
-            except ContentBlockedException:
-                sealed = make_reply(ReturnCode.TASK_DATA_FILTER_ERROR)
-            self.aggregator.accept(sealed, peer)
-        self.aggregator.aggregate(context)
-        return sizes
-
-    def assert_trained(self, rounds, names):
-        sites = [self.site(name) for name in names]
-        assert [site.round for site in sites] == [rounds] * len(names)
-        assert len({site.model_digest for site in sites}) == 1
-        assert self.aggregator.relay.round == rounds
-
-
-def context_of(name):
-    context = FLContext()
-    context.set_prop(ReservedKey.IDENTITY_NAME, name, private=False, sticky=True)
-    return context
-
-
-@pytest.mark.parametrize("lost", [3, 2])
-@pytest.mark.parametrize("restarted", [False, True])
-def test_timeouts_of_an_outcome_stop_no_round(tmp_path, lost, restarted):
-    job = Job(tmp_path, sites=3, rounds=4, min_participants=3)
-    for number in range(4):
-        job.engine.lost = set(job.engine.names[:lost]) if number in (1, 2) else set()
-        job.run_round()
-        if restarted and number == 1:
-            job.restart()
-    assert job.aggregator.relay.failures == []
-    job.assert_trained(4, job.engine.names)
-    assert [job.site(name).charged_attempts for name in job.engine.names] == [4] * 3
-
-
-def test_a_task_does_not_grow_with_the_rounds(tmp_path):
-    job = Job(tmp_path, sites=4, rounds=8, min_participants=3)
-    first = job.run_round()
-    outcome = len(job.aggregator.relay.outcomes[0])
-    for _ in range(2):
-        sizes = job.run_round()
-        assert all(abs(sizes[name] - first[name]) < 100 for name in sizes)
-    job.engine.away = {"site-4"}
-    for _ in range(3):
-        job.run_round()
-    # A server that restarts does not know who has what.
-    job.restart()
-    job.engine.away = set()
-    job.engine.sent.clear()
-    sizes = job.run_round()
-    assert all(abs(sizes[name] - first[name]) < 100 for name in sizes)
-    # One client lacked three outcomes: it got them by itself.
-    sent = sorted(length // outcome for stage, length in job.engine.sent if stage == APPLY)
-    assert sent == [1] * 8 + [3]
-    job.run_round()
-    job.assert_trained(8, job.engine.names)
-    assert [job.site(name).charged_attempts for name in job.engine.names] == [8, 8, 8, 5]
-
-
-def test_a_client_that_lacks_more_than_a_task_brings_catches_up(tmp_path):
-    """The restarted server's first round begins before the clients answer."""
-    job = Job(tmp_path, sites=4, rounds=6, min_participants=3)
-    job.engine.away = {"site-4"}
-    for _ in range(4):
-        job.run_round()
-    job.restart()
-    job.engine.away = set()
-    job.engine.unanswered = 1
-    sizes = job.run_round()
-    # Site 4 refused this task, which brings one outcome, and has caught up with the round's own.
-    assert max(sizes.values()) < 2 * len(job.aggregator.relay.outcomes[0])
-    job.assert_trained(5, job.engine.names)
-    job.run_round()
-    job.assert_trained(6, job.engine.names)
-    assert [job.site(name).charged_attempts for name in job.engine.names] == [6, 6, 6, 1]
-
-
-def test_a_restarted_server_delivers_the_last_outcome(tmp_path):
-    """Also when its first round begins before the clients answer."""
-    job = Job(tmp_path, sites=3, rounds=2, min_participants=3)
-    job.run_round()
-    job.engine.deaf = True
-    job.run_round()
-    assert [job.site(name).round for name in job.engine.names] == [1] * 3
-    job.engine.deaf = False
-    job.restart()
-    job.engine.unanswered = 1
-    job.run_round()
-    assert job.engine.panic  # all rounds are done
-    job.assert_trained(2, job.engine.names)
-    assert [job.site(name).charged_attempts for name in job.engine.names] == [2] * 3
-
-
-@pytest.fixture
-def one(tmp_path):
-    """A site with its filters, outside of a job."""
-    folder = tmp_path / "sites"
-    terms = enrol_all(folder, 3, noise_multiplier=2, min_participants=2)
-    paths = (str(folder / "{name}"), str(folder / "unlock.key"))
+    monkeypatch.setattr(ClientAPIExecutor, "execute", execute)
+    monkeypatch.setattr("tacet.ferry.Ferry.__init__.__kwdefaults__", {"wait_seconds": 0.0})
+    monkeypatch.setattr("tacet.nvflare.is_log_streaming_allowed", lambda fl_ctx: logs)
     context = FLContext()
     context.set_prop(ReservedKey.IDENTITY_NAME, "site-1", private=False, sticky=True)
-    return terms, Site(folder / "site-1", key_file=folder / "unlock.key"), paths, context
+    with FakeMember(tmp_path / "site-1.sock", frames) as member:
+        executor = MemberExecutor("client.py", socket=str(tmp_path / "{name}.sock"))
+        reply = executor.execute(task, shareable or request(), context, Signal())
+    return reply, member, ran
 
 
-def task_of(terms):
-    task = Shareable()
-    task["tacet.fields"] = Relay(terms).request(None, SEAL)
-    return task
+def assert_only_bundle(reply):
+    dxo = from_shareable(reply)
+    assert dxo.data_kind == DataKind.APP_DEFINED
+    assert dxo.data == {"bundle": b"sealed", "ended": False}
+    assert dxo.meta == {}
+    assert SECRET.encode() not in pickle.dumps(dict(reply))
 
 
-REFUSED = {
-    "weights": "NUM_STEPS_CURRENT_ROUND = 137",
-    "integers": "int64",
-    "shapes": "shapes",
-    "names": "'secret'",
-    "metrics": "METRICS",
+def test_a_training_leaves_as_the_members_bytes(tmp_path, monkeypatch):
+    def train(model):
+        return FLModel(
+            params=moved(model.params),
+            metrics={"accuracy": 0.5},
+            meta={"NUM_STEPS_CURRENT_ROUND": 137, "note": SECRET},
+        )
+
+    reply, member, script = ask(tmp_path, monkeypatch, train)
+    assert_only_bundle(reply)
+    np.testing.assert_allclose(member.updates()[0], STEP, atol=1e-6)
+    assert member.got[0] == (EXCHANGE, b"answers")
+    ((task, model),) = script.seen
+    assert task == "train"
+    assert model.current_round == 4
+    assert model.meta["lr"] == 0.5
+    np.testing.assert_array_equal(model.params["b"], MODEL[6:])
+
+
+def test_differences_are_updates(tmp_path, monkeypatch):
+    def train(model):
+        steps = {name: np.full_like(value, STEP) for name, value in model.params.items()}
+        return FLModel(params=steps, params_type="DIFF")
+
+    reply, member, _ = ask(tmp_path, monkeypatch, train)
+    assert_only_bundle(reply)
+    np.testing.assert_array_equal(member.updates()[0], np.full(8, STEP))
+
+
+def raising(error):
+    def train(model):
+        raise error
+
+    return train
+
+
+FAILING = {
+    "an exception": raising(ValueError(SECRET)),
+    "sys.exit": raising(SystemExit(SECRET)),
+    "a failed script": lambda model: make_reply(ReturnCode.EXECUTION_EXCEPTION, {"why": SECRET}),
+    "metrics only": lambda model: FLModel(metrics={"accuracy": 0.5}),
+    "other names": lambda model: FLModel(params={"w": model.params["w"], SECRET: MODEL[6:]}),
+    "integers": lambda model: FLModel(
+        params={name: value.astype(np.int64) for name, value in model.params.items()}
+    ),
+    "other shapes": lambda model: FLModel(
+        params={name: value.T.copy() for name, value in model.params.items()}
+    ),
+    "no result": lambda model: Shareable(),
 }
 
 
-@pytest.mark.parametrize("fault", REFUSED)
-def test_a_refused_result_leaves_nothing(one, caplog, fault):
-    terms, site, paths, context = one
-    task = TacetModelFilter(*paths).process(task_of(terms), context)
-    result = Steps(fault).execute("train", task, context, Signal())
-    with pytest.raises(ContentBlockedException) as refusal:
-        TacetSealFilter(*paths).process(result, context)
-    assert str(refusal.value) == "tacet: refused by this site; the reason is in its own log"
-    assert REFUSED[fault].lower() in caplog.text.lower()
-    assert site.charged_attempts == 0
+@pytest.mark.parametrize("name", FAILING)
+def test_a_failure_looks_like_a_training(tmp_path, monkeypatch, name):
+    """The member seals zeros: no answer of a site depends on how its script ended."""
+    reply, member, _ = ask(tmp_path, monkeypatch, FAILING[name])
+    assert_only_bundle(reply)
+    assert member.failures() == [struct.pack("<II", 4, 0)]
+    assert member.updates() == []
 
 
-def test_a_nan_is_sealed_as_zeros_and_logged(one, caplog):
-    terms, site, paths, context = one
-    caplog.set_level(logging.ERROR)
-    task = TacetModelFilter(*paths).process(task_of(terms), context)
-    sealed = TacetSealFilter(*paths).process(
-        Steps("nan").execute("train", task, context, Signal()), context
+def test_a_nan_goes_to_the_member_only(tmp_path, monkeypatch):
+    def train(model):
+        return FLModel(params={name: value * np.nan for name, value in model.params.items()})
+
+    reply, member, _ = ask(tmp_path, monkeypatch, train)
+    assert_only_bundle(reply)
+    assert np.isnan(member.updates()[0]).all()
+
+
+NOT_OURS = {
+    "NVFLARE's task": ("train", FLModelUtils.to_shareable(FLModel(params={"w": MODEL}))),
+    "a validation": ("validate", request()),
+    "a model as bundle": ("tacet", FLModelUtils.to_shareable(FLModel(params={"w": MODEL}))),
+    "a text as bundle": ("tacet", request("text")),
+    "nothing": ("tacet", Shareable()),
+}
+
+
+@pytest.mark.parametrize("name", NOT_OURS)
+def test_other_tasks_reach_no_script(tmp_path, monkeypatch, name):
+    task, shareable = NOT_OURS[name]
+    reply, member, script = ask(
+        tmp_path, monkeypatch, lambda model: model, shareable=shareable, task=task
     )
-    assert len(site.upload_of(0)) == terms.agreement.upload_bytes
-    assert sealed.get_return_code() == ReturnCode.OK
-    assert "NaN or an infinity" in caplog.text
+    assert reply.get_return_code() == ReturnCode.EXECUTION_EXCEPTION
+    assert script.seen == []
+    assert member.got == []
 
 
-def test_filters_refuse_what_is_not_theirs(one):
-    terms, site, paths, context = one
-    # A server without TacetAggregator, another server's terms, and a later stage in a task.
-    other = task_of(terms)
-    other["tacet.fields"] = dict(other["tacet.fields"], terms="00" * 32)
-    late = Shareable()
-    late["tacet.fields"] = Relay(terms).request(None, "apply")
-    for task in (Shareable(), other, late):
-        with pytest.raises(ContentBlockedException):
-            TacetModelFilter(*paths).process(task, context)
-    # A result without the model filter, and one of an executor that failed.
-    task = NoModel().process(Shareable(), context)
-    result = Steps().execute("train", task, context, Signal())
-    for shareable in (result, make_reply(ReturnCode.EXECUTION_EXCEPTION)):
-        with pytest.raises(ContentBlockedException):
-            TacetSealFilter(*paths).process(shareable, context)
-    assert site.charged_attempts == 0
+def test_a_site_that_sends_its_logs_runs_no_script(tmp_path, monkeypatch):
+    """NVFLARE sends logs by default, and an exception of the script is in them."""
+    reply, member, script = ask(tmp_path, monkeypatch, lambda model: model, logs=True)
+    assert reply.get_return_code() == ReturnCode.EXECUTION_EXCEPTION
+    assert script.seen == []
+    assert member.got == []
+    started = []
+    monkeypatch.setattr(
+        ClientAPIExecutor, "handle_event", lambda self, kind, fl_ctx: started.append(kind)
+    )
+    MemberExecutor("client.py").handle_event(EventType.START_RUN, FLContext())
+    assert started == []
+    MemberExecutor("client.py").handle_event(EventType.END_RUN, FLContext())
+    assert started == [EventType.END_RUN]
 
 
-def test_the_same_task_again_gives_the_same_upload(one):
-    terms, site, paths, context = one
-    uploads = []
-    for _ in range(2):
-        task = TacetModelFilter(*paths).process(task_of(terms), context)
-        result = Steps().execute("train", task, context, Signal())
-        sealed = TacetSealFilter(*paths).process(result, context)
-        uploads.append(sealed["DXO"]["data"]["tacet.fields"]["upload"])
-    assert uploads[0] == uploads[1]
-    assert site.charged_attempts == 1
+def test_an_error_of_the_member_stays_at_the_site(tmp_path, monkeypatch):
+    error = [frame(ENDED, json.dumps({"error": SECRET}).encode())]
+    reply, _, _ = ask(tmp_path, monkeypatch, lambda model: model, script=error)
+    assert reply.get_return_code() == ReturnCode.EXECUTION_EXCEPTION
+    assert SECRET not in repr(dict(reply))
+
+
+def test_logged_values_stay_at_the_site(monkeypatch):
+    """`flare.log` and NVFLARE's SummaryWriter reach the executor here."""
+    sent = []
+    monkeypatch.setattr(
+        "nvflare.app_common.executors.client_api_executor.send_analytic_dxo",
+        lambda *arguments, **more: sent.append(more),
+    )
+    dxo = DXO(DataKind.ANALYTIC, data={"loss": 0.25})
+    ClientAPIExecutor("in_process", task_script_path="client.py").fire_log_analytics(
+        FLContext(), dxo
+    )
+    assert len(sent) == 1  # NVFLARE's own executor sends them
+    MemberExecutor("client.py").fire_log_analytics(FLContext(), dxo)
+    assert len(sent) == 1
+
+
+@pytest.fixture
+def job(tmp_path):
+    """An exported job."""
+    script = tmp_path / "client.py"
+    script.write_text("import nvflare.client as flare\n")
+    recipe = NumpyFedAvgRecipe(
+        name="job", min_clients=2, num_rounds=3, train_script=str(script), train_args="--lr 0.5"
+    )
+    recipe.export(str(tmp_path / "jobs"))
+    return next(path.parent.parent for path in tmp_path.rglob("config_fed_client.json"))
+
+
+def test_an_exported_job_has_the_script_and_nothing_of_the_package(job):
+    client = json.loads((job / "config/config_fed_client.json").read_text())
+    (executor,) = client["executors"]
+    assert executor["tasks"] == ["tacet"]
+    assert executor["executor"]["path"] == "tacet.nvflare.MemberExecutor"
+    assert executor["executor"]["args"]["task_script_args"] == "--lr 0.5"
+    assert client["components"] == []
+    assert [path.name for path in (job / "custom").rglob("*") if path.is_file()] == ["client.py"]
+
+
+CHANGES = {
+    "one byte of the script": lambda app: (app / "custom/client.py").write_text(
+        "import nvflare.client as flarf\n"
+    ),
+    "the script's arguments": lambda app: (app / "config/config_fed_client.json").write_text(
+        (app / "config/config_fed_client.json").read_text().replace("--lr 0.5", "--lr 0.6")
+    ),
+    "one file more": lambda app: (app / "custom/more.py").write_text(""),
+    "one file less": lambda app: (app / "custom/client.py").unlink(),
+    "another name": lambda app: (app / "custom/client.py").rename(app / "custom/clients.py"),
+    "a link": lambda app: (app / "custom/link.py").symlink_to(app / "custom/client.py"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_pinned_site_takes_one_app_only(job, name):
+    pin = PinnedApp(app_digest(job))
+    assert pin.validate(str(job)) == ("", {})
+    for made_anew in (".__nvfl_sig.json", ".__nvfl_submitter.crt"):  # by each submission
+        (job / made_anew).write_text("{}")
+    assert pin.validate(str(job)) == ("", {})
+    CHANGES[name](job)
+    error, _ = pin.validate(str(job))
+    assert error.startswith("the job's app")
+
+
+def test_names_and_contents_cannot_be_moved_into_each_other(tmp_path):
+    for folder, name, text in (("a", "xy", "z"), ("b", "x", "yz")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(text)
+    assert app_digest(tmp_path / "a") != app_digest(tmp_path / "b")
+    (tmp_path / "c").mkdir()
+    with pytest.raises(tacet.InvalidArgumentError, match="has no file"):
+        app_digest(tmp_path / "c")
+
+
+@pytest.mark.parametrize("recipe", [FedAvgRecipe, NumpyFedAvgRecipe, SklearnFedAvgRecipe])
+def test_recipes_take_nvflares_arguments_and_no_others(tmp_path, recipe):
+    script = tmp_path / "client.py"
+    script.write_text("")
+    recipe(min_clients=2, train_script=str(script), model=None, key_metric="loss")
+    with pytest.raises(TypeError, match="models"):
+        recipe(min_clients=2, train_script=str(script), models=None)

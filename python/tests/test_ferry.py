@@ -299,12 +299,28 @@ def test_a_member_that_is_started_again_is_asked_again(dispatch):
     assert hub.due(["a"], 0) == {"a": b""}
 
 
-def test_a_node_that_never_ends_is_left(dispatch):
+def test_a_node_that_does_not_reply_is_left(dispatch):
     server, clock, hub = dispatch
     server.done = True
     hub.due(["a"], 0)
-    assert not hub.over
+    for _ in range(10):  # slow, as long as it replies
+        clock.now += 50
+        hub.replied("a", Reply(b"request"))
+        assert not hub.over
+    hub.lost("a")
     clock.now += 61
+    assert hub.over
+
+
+def test_a_server_that_was_done_waits_for_nodes(dispatch):
+    """A job that is submitted again brings a late site the rounds that it lacks."""
+    server, _, hub = dispatch
+    server.done = True
+    assert not hub.over
+    hub.due([], 0)
+    assert not hub.over
+    assert hub.due(["a"], 0) == {"a": b""}
+    hub.replied("a", Reply(b"", ended=True))
     assert hub.over
 
 

@@ -24,7 +24,7 @@ def test_every_module_has_a_page_with_signatures_shapes_and_units(tmp_path: Path
     )
     assert done.returncode == 0, done.stdout + done.stderr
     pages = {path.stem for path in (tmp_path / "tacet").glob("*.html")}
-    assert {"secagg", "simulation", "site", "flower", "nvflare", "torch", "sklearn"} <= pages
+    assert {"secagg", "simulation", "ferry", "flower", "nvflare", "torch", "sklearn"} <= pages
     secagg = text_of(tmp_path / "tacet" / "secagg.html")
     assert "seal(self, attempt: AttemptId, update: object) -> SealedUpdate" in secagg
     assert "`update`" not in secagg

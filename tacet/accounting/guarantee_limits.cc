@@ -53,10 +53,6 @@ constexpr GuaranteeLimit kLimits[] = {
     {"The committee sees who took part in each attempt, unless there are dummy uploads. Other "
      "members do not.",
      ShowsCohortsToSeats},
-    {"Inside Flower or NVFLARE there is no signed manifest, no ledger of a population and no "
-     "attestation of models. Members compare the digest of their terms, and each site counts its "
-     "own attempts. docs/security/threat-model.md#frameworks.",
-     OfTheProduct},
     {"Integrity. The server together with a member can forge MACs and so make a false sum within "
      "the bounds. It learns nothing by it. A wrong upload makes an attempt fail. Only wrong "
      "shares show whose it is.",

@@ -51,7 +51,6 @@ inline constexpr FormatId kRelayedAnswers{"TCT3"};
 inline constexpr FormatId kCheckRow{"TCT6"};
 inline constexpr FormatId kPolicySignature{"TCT5"};
 inline constexpr FormatId kEnrolledSite{"TCT7"};
-// TCT8 is an outcome of a framework's training: python/tacet/outcome.py.
 inline constexpr FormatId kOpeningStatement{"TCT9", 2};
 inline constexpr FormatId kRowSketch{"TCT0"};
 }  // namespace format

@@ -56,7 +56,7 @@ TEST(EpochKeyTest, NamesAnInitialModelUnderItself) {
   EXPECT_NE(key.InitialModelDigest(model), key.InitialModelDigest(std::vector<float>{1, 2}));
   EXPECT_NE(key.InitialModelDigest(model), EpochKey::Generate().InitialModelDigest(model));
   const std::vector<uint8_t> zeros(EpochKey::kSecretBytes);
-  // Computed by Python's hmac and hashlib from docs/formats/frameworks.md.
+  // Computed by Python's hmac and hashlib from docs/formats/messages.md.
   EXPECT_EQ(base::ToHex(ValueOf(EpochKey::FromSecret(zeros)).InitialModelDigest(model)),
             "d4179eab93e9597f75090f3a8ce9108b6e4e52ead54e7f34391e70973abc41ab");
 }

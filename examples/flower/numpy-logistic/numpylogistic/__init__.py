@@ -1,0 +1,1 @@
+"""Logistic regression with NumPy."""

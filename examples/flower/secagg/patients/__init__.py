@@ -1,1 +1,0 @@
-"""Logistic regression on invented patients."""

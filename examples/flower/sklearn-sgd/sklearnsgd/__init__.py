@@ -1,0 +1,1 @@
+"""Linear regression by SGD with scikit-learn."""
