@@ -54,7 +54,8 @@ class Dispatch:
         retry_seconds: pause before a node is asked again whose answer was lost.
         silence_seconds: after that time without an answer for it, a node is asked again.
         linger_seconds: how long the server waits after the last round for a reply of nodes that
-            have not ended, before it leaves them.
+            have not ended, before it leaves them. It is more than ``silence_seconds``, so that a
+            node whose last answer was lost is asked once more.
 
     Raises:
         InvalidArgumentError: the app names another number of rounds than the members have agreed.
@@ -67,7 +68,7 @@ class Dispatch:
         rounds: int | None = None,
         retry_seconds: float = 2.0,
         silence_seconds: float = 60.0,
-        linger_seconds: float = 60.0,
+        linger_seconds: float = 180.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if rounds is not None and rounds != server.rounds:

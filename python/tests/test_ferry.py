@@ -309,6 +309,9 @@ def test_a_node_that_does_not_reply_is_left(dispatch):
         assert not hub.over
     hub.lost("a")
     clock.now += 61
+    assert not hub.over
+    assert "a" in hub.due(["a"], 0)  # asked once more
+    clock.now += 120
     assert hub.over
 
 
