@@ -127,7 +127,7 @@ TEST_F(CheckRowTest, CopiesAndMultiplesOfAVictimsUploadShowTheLiar) {
 
 TEST_F(CheckRowTest, AWordOfAShareShowsTheParticipant) {
   std::vector<base::Bytes> uploads = round_.Uploads();
-  uploads[1][uploads[1].size() - 16 - 20] ^= 1;
+  AlterShareWord(&uploads[1][uploads[1].size() - 16 - 20]);
   FixChecksum(uploads[1]);
   EXPECT_THAT(Disputed(uploads), ElementsAre(1));
 }
@@ -142,7 +142,7 @@ TEST_F(CheckRowTest, AWrongPayloadShowsNobody) {
 
 TEST_F(CheckRowTest, RowsThatCannotBeReadOrAreOfAnotherRoundDoNotCount) {
   std::vector<base::Bytes> uploads = round_.Uploads();
-  uploads[1][uploads[1].size() - 16 - 20] ^= 1;
+  AlterShareWord(&uploads[1][uploads[1].size() - 16 - 20]);
   FixChecksum(uploads[1]);
   const Aggregator::Closed closed = round_.Close(uploads);
   const std::vector<base::Bytes> rows = RowsOf(closed, uploads);
@@ -188,7 +188,9 @@ TEST_F(UnpackedCheckRowTest, ALyingSeatDisputesNobody) {
   }
   const size_t share_bytes = round_.params().share_bytes();
   const size_t shares = uploads[1].size() - 16 - share_bytes;
-  for (size_t seat = 0; seat < 3; ++seat) uploads[1][shares + seat * share_bytes / 3] ^= 1;
+  for (size_t seat = 0; seat < 3; ++seat) {
+    AlterShareWord(&uploads[1][shares + seat * share_bytes / 3]);
+  }
   FixChecksum(uploads[1]);
   closed = round_.Close(uploads);
   rows = RowsOf(closed, uploads);

@@ -408,7 +408,7 @@ TEST(BadClientTest, IsRefusedByEveryMember) {
     const size_t at = place == 0   ? bad.size() - 16 - 2 * he::kCheckWords - 2  // the last share
                       : place == 1 ? UploadTagByte(round.params())              // the MAC
                                    : kUploadCiphertext + 5;                     // the payload
-    bad[at] ^= 0x20;
+    place == 0 ? AlterShareWord(&bad[at]) : void(bad[at] ^= 0x20);
     FixChecksum(bad);
     const Aggregator::Closed closed = round.Close(uploads);
     EXPECT_EQ(round.Decrypt(closed.closed_round, round.AnswersOf(closed, uploads)).status().code(),
@@ -417,7 +417,7 @@ TEST(BadClientTest, IsRefusedByEveryMember) {
   }
   SmallRound round(SmallTerms(300, kAttackedParticipants));
   std::vector<base::Bytes> uploads = round.Uploads();
-  uploads[2][uploads[2].size() - 16 - 2] ^= 0x20;
+  AlterShareWord(&uploads[2][uploads[2].size() - 16 - 2]);
   FixChecksum(uploads[2]);
   const Aggregator::Closed closed = round.Close(uploads);
   EXPECT_EQ(

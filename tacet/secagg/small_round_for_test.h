@@ -262,6 +262,13 @@ inline void FixChecksum(base::Bytes& upload) {
   base::StoreU64(checksum[1], upload.data() + body.size() + 8);
 }
 
+// Makes another canonical word (u16) of the word of a share at `word`. Where each seat's word is
+// altered, the words do not differ by one number, which would be as good as one lying seat.
+inline void AlterShareWord(uint8_t* word) {
+  word[0] = word[0] == 0 && word[1] == 0 ? 1 : 0;
+  word[1] = 0;
+}
+
 }  // namespace tacet::secagg::testing
 
 #endif  // TACET_SECAGG_SMALL_ROUND_FOR_TEST_H_

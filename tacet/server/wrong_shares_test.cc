@@ -52,14 +52,12 @@ class WrongSharesTest : public testing::RoundServerFixture {
       base::Bytes upload = members_.Upload(member, Current());
       if (member == kBad) {
         const size_t words = params.sharing().mask_words();
-        // One changed word a seat would be +1 for all or -1 for all in one case of eight, and that
-        // is as good as one lying seat. With 64 words that has probability 8^-64.
-        for (size_t word = 0; word < words * params.sharing().shared_seats(); ++word) {
-          if (word % words < 64) upload[secagg::SharesOffset(params) + 2 * word] ^= 1;
+        for (size_t seat = 0; seat < params.sharing().shared_seats(); ++seat) {
+          secagg::testing::AlterShareWord(&upload[secagg::SharesOffset(params) + 2 * words * seat]);
         }
         secagg::testing::FixChecksum(upload);
       }
-      ASSERT_TRUE(Give(member, BulkKind::kUpload, upload).ok());
+      ASSERT_EQ(Give(member, BulkKind::kUpload, upload), absl::OkStatus());
     }
     Tick();
     ASSERT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
