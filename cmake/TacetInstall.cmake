@@ -53,7 +53,7 @@ if(TACET_LEARNING AND TACET_WITH_NETWORK)
   # tacetConfig.cmake looks for the same.
   target_link_libraries(tacet_live PUBLIC tacet_archive
                         PRIVATE absl::flat_hash_map absl::flat_hash_set absl::hash CURL::libcurl OpenSSL::SSL PkgConfig::PQXX prometheus-cpp::core
-                                SQLite::SQLite3 ZLIB::ZLIB $<BUILD_INTERFACE:tacet_flags>)
+                                SQLite::SQLite3 PkgConfig::UTF8PROC ZLIB::ZLIB $<BUILD_INTERFACE:tacet_flags>)
   set_target_properties(tacet_live PROPERTIES EXPORT_NAME live LINKER_LANGUAGE CXX
                         ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 endif()

@@ -57,7 +57,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
     "pkg-config, libabsl-dev, libfmt-dev, libhwy-dev, libssl-dev, libsodium-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS
-    "libcurl4-openssl-dev, libpq-dev, libpqxx-dev, libsqlite3-dev, prometheus-cpp-dev, zlib1g-dev")
+    "libcurl4-openssl-dev, libpq-dev, libpqxx-dev, libsqlite3-dev, libutf8proc-dev, prometheus-cpp-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
     "libraries and headers of tacet
  For C++ programs that seal, add and decrypt updates, plan a guarantee, ask queries, or run a member

@@ -8,7 +8,7 @@ function(tacet_write_software output)
                         "Abseil=${absl_VERSION}" "fmt=${fmt_VERSION}" "OpenSSL=${OPENSSL_VERSION}"
                         "libsodium=${SODIUM_VERSION}" "Highway=${HWY_VERSION}"
                         "Boost=${Boost_VERSION_STRING}" "oneDNN=${dnnl_VERSION}"
-                        "zlib=${ZLIB_VERSION_STRING}" "CLI11=${CLI11_VERSION}"
+                        "zlib=${ZLIB_VERSION_STRING}" "utf8proc=${UTF8PROC_VERSION}" "CLI11=${CLI11_VERSION}"
                         "toml++=${TOMLPLUSPLUS_VERSION}" "JSON for Modern C++=${nlohmann_json_VERSION}")
     string(REGEX MATCH "^([^=]+)=(.*)$" matched "${pair}")
     set(version "${CMAKE_MATCH_2}")

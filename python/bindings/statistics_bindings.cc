@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -24,6 +25,7 @@
 #include "tacet/run/query_run.h"
 #include "tacet/run/site_tables.h"
 #include "tacet/statistics/site_table.h"
+#include "tacet/table/person_text.h"
 
 namespace tacet::python {
 namespace {
@@ -122,6 +124,13 @@ void BindStatistics(nb::module_& module) {
                           "plain: collections.abc.Callable[[typing.Any], float | str | None], "
                           "missing: collections.abc.Sequence[str]) -> Column"),
                   "Values one by one.");
+  module.def(
+      "person_key",
+      [](const nb::bytes& text) {
+        const std::string key = table::PersonKey(std::string_view(text.c_str(), text.size()));
+        return nb::bytes(key.data(), key.size());
+      },
+      "text"_a, "The spelling for which an identifier of a person stands.");
   module.def(
       "ask",
       [](std::string text, std::optional<std::vector<Table>> tables, std::string data,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from . import _core
 from .arguments import is_missing
 from .errors import InvalidArgumentError
 
@@ -15,12 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = ["owner_numbers"]
 
+# Python refuses to read longer numbers (sys.get_int_max_str_digits); longer keys stay texts.
+_INTEGER_DIGITS = 640
+
 
 def owner_numbers(name: str, owners: Any, rows: int) -> list[int]:
     """Return the number of each row's owner, from 0 in the order in which owners appear.
 
-    Owners with equal identifiers are one owner. A row that cannot be compared with the others is
-    refused: its owner would have one more unit than the guarantee counts.
+    Owners with equal identifiers are one owner, and so are all spellings of one: ``"1007"``,
+    ``"00001007"``, ``"1007.0"`` and ``1007``; composed and decomposed letters. A row that cannot
+    be compared with the others is refused: its owner would have one more unit than the guarantee
+    counts.
 
     Args:
         name: of the argument, for errors.
@@ -34,6 +40,8 @@ def owner_numbers(name: str, owners: Any, rows: int) -> list[int]:
 
     >>> owner_numbers("groups", ["b", "a", "b"], 3)
     [0, 1, 0]
+    >>> owner_numbers("groups", ["0007", "7.0", "70"], 3)
+    [0, 0, 1]
     """
     if isinstance(owners, Mapping | Set) or getattr(owners, "ndim", 1) != 1:
         text = (
@@ -54,14 +62,28 @@ def owner_numbers(name: str, owners: Any, rows: int) -> list[int]:
                 "text for each row, and leave out rows whose owner is not known"
             )
             raise InvalidArgumentError(text)
-        found.append(numbers.setdefault(owner, len(numbers)))
+        found.append(numbers.setdefault(_key(owner), len(numbers)))
     return found
+
+
+def _key(owner: Any) -> Hashable:
+    """Return what equal owners have in common: of a text its spelling, of its digits a number."""
+    if isinstance(owner, tuple):
+        return tuple(map(_key, owner))
+    if isinstance(owner, frozenset):
+        return frozenset(map(_key, owner))
+    if not isinstance(owner, str):
+        return cast("Hashable", owner)
+    key = _core.person_key(owner.encode("utf-8", "surrogatepass"))
+    return int(key) if key.isdigit() and len(key) <= _INTEGER_DIGITS else key
 
 
 def _is_identifier(value: Any) -> bool:
     """Whether equal values are found equal as keys of a dictionary."""
     if isinstance(value, tuple | frozenset):
         return all(map(_is_identifier, value))
+    if isinstance(value, str):
+        return bool(_core.person_key(value.encode("utf-8", "surrogatepass")))
     if hasattr(value, "__array__") and not isinstance(value, np.generic):
         return False  # tensors are hashed by their place in memory
     hashing: Any = type(value).__hash__

@@ -91,6 +91,22 @@ def test_rows_of_one_owner_have_one_number(owners: Any) -> None:
 @pytest.mark.parametrize(
     "owners",
     [
+        ["1007", "00001007", "1008", "1007.0"],
+        [1007, "1007 ", "1007a", 1007.0],
+        ["M\u00fcller", "Mu\u0308ller", "Muller", "M\u00ad\u00fcller"],
+        [("north", "07"), ("north\u00a0", 7), ("north", 8), ("north", "7.0")],
+        ["\ud800", "\ud800", "\ud801", "\ud800"],
+        ["9" * 5000, "0" + "9" * 5000, "9" * 5001, "9" * 5000 + ".0"],
+    ],
+)
+def test_spellings_of_one_owner_have_one_number(owners: Any) -> None:
+    assert owner_numbers("groups", owners, 4) == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "owners",
+    [
+        [1, 1, " \u200b"],
         [1, 1, None],
         [1, 1, float("nan")],
         np.array([1, 1, np.nan]),

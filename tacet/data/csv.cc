@@ -13,6 +13,7 @@
 #include "tacet/base/status.h"
 #include "tacet/data/csv_columns.h"
 #include "tacet/data/data_files.h"
+#include "tacet/table/person_text.h"
 #include "tacet/table/table_file.h"
 #include "tacet/table/table_text.h"
 
@@ -39,14 +40,16 @@ uint32_t CsvOptions::known_classes() const {
 }
 
 struct CsvReader::State {
-  // Numbers handed out to texts, in the order in which they first come.
+  // Numbers handed out to identifiers, in the order in which they first come.
   class Names {
    public:
     uint32_t Number(const std::string& text) {
-      const auto [entry, fresh] = known_.try_emplace(text, static_cast<uint32_t>(known_.size()));
+      const auto [entry, fresh] =
+          known_.try_emplace(table::PersonKey(text), static_cast<uint32_t>(known_.size()));
       if (fresh) in_order_.push_back(text);
       return entry->second;
     }
+    // As they were first spelt.
     const std::vector<std::string>& in_order() const { return in_order_; }
 
    private:
@@ -201,7 +204,7 @@ absl::Status CsvReader::Table::ReadFeature(size_t index) {
 absl::Status CsvReader::Table::ReadNames() {
   for (const auto& [column, role] :
        {std::pair(columns_.client(), "client"), std::pair(columns_.person(), "person")}) {
-    if (!column.has_value() || !fields_[*column].empty()) continue;
+    if (!column.has_value() || !table::PersonKey(fields_[*column]).empty()) continue;
     TACET_RETURN_IF_ERROR(
         Problem(column, {.what = fmt::format("the {} is empty", role), .remedy = "fill it in"}));
   }
@@ -293,6 +296,8 @@ absl::Status CsvReader::AddFile(const std::filesystem::path& path) {
   if (file.encoding_problem().has_value()) return state_->Report(*file.encoding_problem());
   return Table(file.Records(), path.string(), *state_).Read();
 }
+
+std::span<const std::string> CsvReader::persons() const { return state_->persons.in_order(); }
 
 absl::StatusOr<Dataset> CsvReader::Finish(std::string_view name) {
   State& state = *state_;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,7 @@ struct CsvOptions {
 };
 
 // Reads any number of tables with the same columns into one data set. A client, or a person, that
-// is in several of them is one.
+// is in several of them is one, and so are all spellings with one table::PersonKey.
 class CsvReader {
  public:
   // With `on_problem`, each problem is handed to it, rows with problems are left out, and Add
@@ -62,6 +63,8 @@ class CsvReader {
   // The same of a file, which is read in pieces. Also the errors of TableFile::Open.
   absl::Status AddFile(const std::filesystem::path& path);
 
+  // The persons of rows without problems, each as it was first spelt.
+  std::span<const std::string> persons() const;
   // Everything that was added, under this name.
   absl::StatusOr<Dataset> Finish(std::string_view name);
 

@@ -6,6 +6,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/table/column.h"
+#include "tacet/table/person_text.h"
 
 namespace tacet::run {
 namespace {
@@ -107,7 +108,7 @@ bool QueryColumns::IsOrdinary(double number) {
 std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, std::string_view field,
                                                 DecimalMark mark) const {
   const bool missing = query_.IsMissing(field);
-  if (missing && IsPerson(column)) return MissingPerson();
+  if (IsPerson(column) && (missing || table::PersonKey(field).empty())) return MissingPerson();
   if (missing || !IsNumber(column)) return std::nullopt;
   const std::optional<double> value = table::ParseDecimal(field, mark);
   if (!value.has_value()) return table::NotANumber(field, mark, kSettings);

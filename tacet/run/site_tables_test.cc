@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "tacet/run/query_columns.h"
 #include "tacet/run/query_run.h"
 #include "tacet/statistics/site_table_for_test.h"
+#include "tacet/statistics/site_units.h"
 
 namespace tacet::run {
 namespace {
@@ -203,6 +205,39 @@ TEST_F(SiteTablesTest, RowsWithoutTheirPersonAreRefused) {
       HasSubstr("bonn.csv:1: there is no column \"patient\", which names the person "
                 "(data.person_column); the columns are age, sex"));
   EXPECT_TRUE(Load(persons).ok());
+}
+
+// Three spellings of 200 persons at each of three sites, and blanks that identify nobody.
+TEST_F(SiteTablesTest, SpellingsOfOnePersonAreOnePerson) {
+  const auto loaded = config::ParseQuery(
+      "[data]\nperson_column = 'mrn'\n[privacy]\nunit = 'person'\ntarget_epsilon = 1\n"
+      "max_units = 1000\n[[question]]\nname = 'n'\nkind = 'count'\n",
+      "query.toml");
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  std::string table = "mrn,age\n";
+  for (int person = 1000; person < 1200; ++person) {
+    table += fmt::format("{:08},90\n{},90\n{}.0,90\n", person, person, person);
+  }
+  for (const char* site : {"s0.csv", "s1.csv", "s2.csv"}) Write(site, table);
+  const auto tables =
+      LoadSiteTables(folder_.path(), loaded->file, *loaded->query, QueryFormat(loaded->file));
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  ASSERT_EQ(tables->size(), 3u);
+  const double one = loaded->query->questions()[0].strategy->largest_entry();
+  for (const SiteTable& site : *tables) {
+    const auto units = tacet::statistics::SiteUnits::Create(loaded->query, site, "mrn");
+    ASSERT_TRUE(units.ok()) << units.status();
+    ASSERT_EQ(units->units(), 200u);
+    std::vector<uint32_t> all(200);
+    std::iota(all.begin(), all.end(), 0u);
+    std::vector<float> sum(1);
+    units->SumUnits(all, sum);
+    EXPECT_NEAR(sum[0] / one, 200, 1e-6);
+  }
+  Write("s0.csv", table + "\xC2\xA0\xE2\x80\x8B,90\n");
+  EXPECT_THAT(
+      base::Message(LoadSiteTables(folder_.path(), loaded->file, *loaded->query, {}).status()),
+      HasSubstr("s0.csv:602: column 0 (\"mrn\"): the person is missing; fill it in"));
 }
 
 TEST_F(SiteTablesTest, TablesInMemoryAreCheckedAlike) {

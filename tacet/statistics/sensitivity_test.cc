@@ -305,6 +305,26 @@ TEST(SensitivityTest, SumsAreExactUpToTheLargestSite) {
   EXPECT_LE(query->coordinate_bound(), 0x1p24 * query->grid());
 }
 
+// One person under four spellings: what the site sends for the person stays within the charge of
+// one, for every kind and either relation.
+TEST(SensitivityTest, SpellingsOfOnePersonAreChargedAsOne) {
+  for (const Neighbouring neighbouring : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
+    for (const std::vector<QuestionSpec>& questions : AllQueries()) {
+      const auto query = QueryOf({.questions = questions,
+                                  .unit = Unit::kPerson,
+                                  .neighbouring = neighbouring,
+                                  .max_units = 100});
+      std::vector<std::vector<std::string>> rows;
+      for (const char* spelling : {"1007", "00001007", "1007.0", " 1007\xC2\xA0"}) {
+        rows.push_back({spelling, "61.8", "f", "9", "1", "0.5"});
+      }
+      const std::vector<float> of_person = VectorOf(query, rows);
+      const double norm = Distance(of_person, std::vector<float>(of_person.size(), 0));
+      EXPECT_LE(norm, neighbouring == Neighbouring::kZeroOut ? 1 : 2) << questions[0].name;
+    }
+  }
+}
+
 std::vector<float> SumOf(const std::shared_ptr<const Query>& query, const SiteTable& table,
                          std::vector<uint64_t>& counts) {
   const auto site = SiteUnits::Create(query, table, "person");

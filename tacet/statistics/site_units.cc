@@ -10,9 +10,38 @@
 #include "absl/container/flat_hash_map.h"
 
 #include "tacet/base/status.h"
+#include "tacet/table/person_text.h"
 
 namespace tacet::statistics {
 namespace {
+
+// Persons of a column, numbered in the order of their first rows.
+struct Persons {
+  std::vector<uint32_t> of_row;
+  uint32_t count = 0;
+};
+
+Persons PersonsOf(const table::Column& column, uint32_t rows) {
+  Persons persons{.of_row = std::vector<uint32_t>(rows)};
+  if (column.is_numbers()) {
+    absl::flat_hash_map<uint64_t, uint32_t> known;
+    for (uint32_t row = 0; row < rows; ++row) {
+      const auto key = std::bit_cast<uint64_t>(column.number(row));
+      persons.of_row[row] = known.try_emplace(key, known.size()).first->second;
+    }
+    persons.count = static_cast<uint32_t>(known.size());
+    return persons;
+  }
+  absl::flat_hash_map<std::string, uint32_t> known;
+  std::vector<uint32_t> of_code;
+  for (uint32_t code = 0; code < column.distinct(); ++code) {
+    of_code.push_back(
+        known.try_emplace(table::PersonKey(column.text(code)), known.size()).first->second);
+  }
+  for (uint32_t row = 0; row < rows; ++row) persons.of_row[row] = of_code[column.code(row)];
+  persons.count = static_cast<uint32_t>(known.size());
+  return persons;
+}
 
 bool AsksSite(const QuestionSpec& spec, const std::string& site) {
   return spec.sites.empty() || std::ranges::find(spec.sites, site) != spec.sites.end();
@@ -64,19 +93,8 @@ absl::Status SiteUnits::FindUnits(const SiteTable& table, const std::string& per
         table.name, person_column);
   }
   // Persons in the order of their first rows, then the rows of each of them in order.
-  const table::Column& column = table.cells[*place];
-  std::vector<uint32_t> person_of(rows_);
-  absl::flat_hash_map<uint64_t, uint32_t> persons;  // of a column of numbers
-  for (uint32_t row = 0; row < rows_; ++row) {
-    if (column.is_numbers()) {
-      const auto key = std::bit_cast<uint64_t>(column.number(row));
-      person_of[row] = persons.try_emplace(key, persons.size()).first->second;
-    } else {
-      person_of[row] = column.code(row);
-    }
-  }
-  units_ = static_cast<uint32_t>(column.is_numbers() ? persons.size() : column.distinct());
-  persons = {};
+  const auto [person_of, count] = PersonsOf(table.cells[*place], rows_);
+  units_ = count;
   first_row_.assign(units_ + 1, 0);
   for (const uint32_t person : person_of) ++first_row_[person + 1];
   std::partial_sum(first_row_.begin(), first_row_.end(), first_row_.begin());

@@ -19,7 +19,8 @@ namespace tacet::statistics {
 // The rows of a table as the query sees them, grouped by unit. Immutable.
 class SiteUnits {
  public:
-  // `person_column` groups the rows for unit person. NotFound names a column that the table lacks;
+  // `person_column` groups the rows for unit person: rows with
+  // equal table::PersonKey are one. NotFound names a column that the table lacks;
   // ResourceExhausted when the site has more units than the query allows. Neither depends on the
   // data of one unit: neighbouring tables have the same columns and the same number of units.
   static absl::StatusOr<SiteUnits> Create(std::shared_ptr<const Query> query,

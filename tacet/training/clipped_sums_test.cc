@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/data/csv_for_test.h"
 #include "tacet/models/reference_network_for_test.h"
 #include "tacet/training/learner.h"
 
@@ -56,7 +57,7 @@ struct Site {
   }
 };
 
-Site MakeSite(data::DatasetSpec samples, accounting::Unit unit, const std::string& model = "mlp") {
+Site MakeSite(data::Dataset samples, accounting::Unit unit, const std::string& model = "mlp") {
   LearnerSpec spec;
   spec.model = model;
   spec.hidden = {5};
@@ -64,12 +65,16 @@ Site MakeSite(data::DatasetSpec samples, accounting::Unit unit, const std::strin
   spec.last_layer_gain = 1;
   spec.unit = unit;
   Site site;
-  auto learner = NewLearner(spec, *data::Dataset::Create(std::move(samples)));
+  auto learner = NewLearner(spec, std::move(samples));
   EXPECT_TRUE(learner.ok()) << learner.status();
   site.learner = *std::move(learner);
   site.trainer = *site.learner->NewTrainer();
   site.model = site.learner->InitialModel();
   return site;
+}
+
+Site MakeSite(data::DatasetSpec samples, accounting::Unit unit, const std::string& model = "mlp") {
+  return MakeSite(*data::Dataset::Create(std::move(samples)), unit, model);
 }
 
 double Distance(const std::vector<float>& a, const std::vector<float>& b) {
@@ -116,6 +121,19 @@ TEST(ClippedSumsTest, EachRecordIsClippedByItself) {
   EXPECT_LT(clipped, 90u);
   for (size_t p = 0; p < sum.size(); ++p) expected[p] = static_cast<float>(sum[p]);
   EXPECT_LT(Distance(site.Sum(Range(90), clip_norm), expected), 1e-5 * 90 * clip_norm);
+}
+
+// A person of a table under four spellings moves a sum by one clip norm.
+TEST(ClippedSumsTest, SpellingsOfOnePersonAreClippedTogether) {
+  const auto table =
+      data::ParseCsv("id,x,y,ill\n1007,1,1,1\n00001007,1,1,1\n1007.0,1,1,1\n1007\xC2\xA0,1,1,1\n",
+                     "site.csv", {.label = "ill", .client = "", .classes = 2, .person = "id"});
+  ASSERT_TRUE(table.ok()) << table.status();
+  const Site site = MakeSite(*table, accounting::Unit::kPerson, "logistic");
+  EXPECT_EQ(site.learner->units(0), 1u);
+  const auto units = static_cast<uint32_t>(site.learner->units(0));
+  const std::vector<float> sum = site.Sum(Range(units), 0.01);
+  EXPECT_LE(Distance(sum, std::vector<float>(sum.size(), 0)), 0.01);
 }
 
 TEST(ClippedSumsTest, NobodyGivesZeros) {

@@ -16,6 +16,7 @@
 #include "tacet/config/data_warnings.h"
 #include "tacet/data/csv.h"
 #include "tacet/data/load.h"
+#include "tacet/table/person_text.h"
 
 namespace tacet::app::data {
 namespace {
@@ -40,6 +41,8 @@ std::optional<tacet::data::Dataset> ReadTables(const fs::path& path,
     const absl::Status added = reader.AddFile(file);
     if (!added.ok()) AddProblem(check, file.string(), added);
   }
+  std::string alike = table::LookAlikesWarning(reader.persons());
+  if (!alike.empty()) check.warnings.push_back(std::move(alike));
   absl::StatusOr<tacet::data::Dataset> dataset = reader.Finish(path.string());
   if (dataset.ok()) return *std::move(dataset);
   if (check.problem_count == 0) AddProblem(check, path.string(), dataset.status());
@@ -92,7 +95,9 @@ void WarnOfSimulation(const config::RunConfig& config, DataCheck& check) {
 
 absl::Status Warn(const DataCheckSpec& spec, const tacet::data::Dataset& dataset,
                   DataCheck& check) {
-  check.warnings = config::DataWarnings(spec.config, dataset);
+  for (std::string& warning : config::DataWarnings(spec.config, dataset)) {
+    check.warnings.push_back(std::move(warning));
+  }
   if (const auto unread = UnreadTables(spec.config.data.path); unread.has_value()) {
     check.warnings.push_back(*unread);
   }

@@ -13,6 +13,7 @@
 #include "tacet/data/csv.h"
 #include "tacet/statistics/question_reading.h"
 #include "tacet/statistics/site_units.h"
+#include "tacet/table/person_text.h"
 
 namespace tacet::app::data {
 namespace {
@@ -99,8 +100,15 @@ void WarnOfPersons(const QueryCheckSpec& spec, const std::vector<SiteTable>& tab
     const std::optional<size_t> place = table.Find(spec.query.file.person_column);
     if (!place.has_value()) continue;
     std::set<std::string> here;
-    for (size_t row = 0; row < table.rows; ++row) here.insert(table.cells[*place].TextOf(row));
+    for (size_t row = 0; row < table.rows; ++row) {
+      here.insert(table::PersonKey(table.cells[*place].TextOf(row)));
+    }
     for (const std::string& person : here) ++sites_of[person];
+  }
+  std::vector<std::string> persons;
+  for (const auto& [person, count] : sites_of) persons.push_back(person);
+  if (std::string alike = table::LookAlikesWarning(persons); !alike.empty()) {
+    check.warnings.push_back(std::move(alike));
   }
   const uint64_t appearances = spec.query.file.appearances;
   const auto many = std::ranges::count_if(

@@ -137,6 +137,18 @@ TEST_F(QueryCheckTest, UnitsAreThoseOfTheQuery) {
               HasSubstr("celle: the table has more units (persons) than the query's max_units"));
 }
 
+TEST_F(QueryCheckTest, LookAlikesAreNamed) {
+  Write("bonn.csv", "age,sex,id\n50,f,P-7\n71,m,p7\n72,m,P-7\n60,f,007\n60,f,7.0\n");
+  Write("celle.csv", "age,sex,id\n50,f,7\n");
+  const std::string persons = "[data]\nperson_column = \"id\"\n";
+  const DataCheck check = Check(persons, "unit = \"person\"\nrows_per_unit = 2\n");
+  EXPECT_THAT(check.problems, IsEmpty());
+  EXPECT_THAT(check.warnings,
+              Contains(HasSubstr("2 persons look like another one, such as \"P-7\" and \"p7\"")));
+  EXPECT_THAT(check.warnings, Contains(HasSubstr("1 person is at more sites than "
+                                                 "`privacy.appearances` = 1")));
+}
+
 TEST_F(QueryCheckTest, ALiveSiteHasOneTableUnderItsOwnName) {
   Write("mine.csv", "age,sex\n71,f\n72,m\n");
   spec_.is_live = true;
