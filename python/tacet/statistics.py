@@ -11,6 +11,7 @@ Each site's rows become a clipped vector. The vectors are noised, sealed, added 
             statistics.count(name="women", where=["sex = f"]),
             statistics.mean("age", low=20, high=100),
         ],
+        values=["sex one-of=f|F|female,m|M|male"],
         target_epsilon=1,
     )
     print(release, release["women"]["count"].value)
@@ -452,6 +453,7 @@ def query_text(
     person_column: str | None = None,
     site_column: str | None = None,
     missing: Sequence[str] = ("", "?", "NA"),
+    values: Sequence[str] | None = None,
     floor: float = 0,
     confidence: float = 0.95,
     name: str = "query",
@@ -476,6 +478,9 @@ def query_text(
         person_column: column with the person of each row, for unit person.
         site_column: column with the site of each row, where one file holds several sites.
         missing: fields that mean "missing", such as ``["", "NA"]``; an empty field always does.
+        values: values of the columns that hold texts, with their spellings, such as
+            ``["sex one-of=f|F|female,m|M|male"]``. A condition, an event and a label need them
+            where they compare texts; another value in such a column is refused.
         floor: estimated counts below it are suppressed, with all that follows from them.
         confidence: of intervals, in (0, 1).
         name: of the query.
@@ -492,6 +497,7 @@ def query_text(
         "person_column": person_column,
         "site_column": site_column,
         "missing": _list("missing", missing),
+        "values": _list("values", values),
     }
     privacy = {
         "unit": unit,

@@ -18,6 +18,7 @@ from tacet.statistics import Cells
 ROOT = Path(__file__).resolve().parents[2]
 HOSPITALS = ROOT / "examples" / "hospitals"
 DAYS = Cells(low=0, high=1500, bins=15)
+SEX = ["b one-of=f,m"]
 
 QUESTIONS = [
     statistics.count(name="women", where=["sex = f"]),
@@ -63,7 +64,13 @@ SITES = ("aachen", "bonn", "celle", "dresden")
 
 def test_all_kinds_with_the_programs_bits(tmp_path: Path) -> None:
     tables = {site: rows_of(site) for site in SITES}
-    options = {"target_epsilon": 4.0, "max_units": 1000, "floor": 10, "missing": ["", "?"]}
+    options = {
+        "target_epsilon": 4.0,
+        "max_units": 1000,
+        "floor": 10,
+        "missing": ["", "?"],
+        "values": ["sex one-of=f|F,m"],
+    }
     release = statistics.ask(tables, QUESTIONS, insecure_seed=5, out=tmp_path / "python", **options)
     query = tmp_path / "query.toml"
     query.write_text(statistics.query_text(QUESTIONS, **options), encoding="utf-8")
@@ -109,6 +116,7 @@ def test_answers_are_near_the_truth_with_errors(tmp_path: Path) -> None:
     release = statistics.ask(
         tables,
         [QUESTIONS[0], statistics.mean("age", low=20, high=100, name="age")],
+        values=["sex one-of=f,m"],
         target_epsilon=2,
         max_units=1000,
         out=tmp_path / "run",
@@ -171,6 +179,7 @@ def test_tables_of_other_libraries(tmp_path: Path) -> None:
             questions,
             noise_multiplier=2,
             max_units=10,
+            values=["sex one-of=f,m"],
             insecure_seed=1,
             out=tmp_path / str(place),
         ).answers
@@ -187,7 +196,9 @@ def test_tables_of_other_libraries(tmp_path: Path) -> None:
     assert abs((release["ill"]["count"].value or 0) - 3) < 7 * release["ill"]["count"].noise_error
 
 
-def counted(tmp_path: Path, column: Any, question: statistics.Question) -> list[int]:
+def counted(
+    tmp_path: Path, column: Any, question: statistics.Question, **options: Any
+) -> list[int]:
     """Counts in hundreds of a question about the column "b", which two sites have."""
     table = {"b": column, "other": [object()] * len(column)}
     release = statistics.ask(
@@ -197,6 +208,7 @@ def counted(tmp_path: Path, column: Any, question: statistics.Question) -> list[
         max_units=1000,
         insecure_seed=1,
         out=tmp_path / str(len(list(tmp_path.iterdir()))),
+        **options,
     )
     (answer,) = release
     assert max(estimate.noise_error for estimate in answer.find("count")) < 50 / 7
@@ -317,6 +329,7 @@ def test_python_keeps_no_object_for_a_cell(tmp_path: Path) -> None:
         statistics.ask(
             tables,
             [statistics.mean("b", low=0, high=100, where=["other >= 0", "sex = f"])],
+            values=["sex one-of=f,m"],
             noise_multiplier=2,
             max_units=rows,
             out=tmp_path / "run",
@@ -344,7 +357,21 @@ def test_truth_values_are_1_and_0(tmp_path: Path) -> None:
                 counted(tmp_path, column, question)
     # A column of texts may hold the words.
     words = ["True", "False"] * 100
-    assert counted(tmp_path, words, statistics.count(where=["b = True"])) == [2]
+    smokers = statistics.count(where=["b = True"])
+    assert counted(tmp_path, words, smokers, values=["b one-of=True|yes,False"]) == [2]
+
+
+def test_texts_are_compared_by_agreed_values_alone(tmp_path: Path) -> None:
+    words = ["yes", "no", "TRUE", "1"] * 100
+    smokers = statistics.count(where=["b = yes"])
+    agreed = ["b one-of=yes|TRUE|1,no"]
+    assert counted(tmp_path, words, smokers, values=agreed) == [6]
+    with pytest.raises(tacet.InvalidArgumentError, match="does not say which other values"):
+        counted(tmp_path, words, smokers)
+    with pytest.raises(tacet.InvalidArgumentError, match=r'row 2.*"TRUE" is none of the agreed'):
+        counted(tmp_path, words, smokers, values=["b one-of=yes|1,no"])
+    with pytest.raises(tacet.InvalidArgumentError, match=r"row 0.*list its values"):
+        counted(tmp_path, words, statistics.count(where=["b = 1"]))
 
 
 class NotAvailable:
@@ -373,7 +400,7 @@ def test_a_value_that_differs_from_itself_is_missing(tmp_path: Path) -> None:
     column = ["f", "m", *missing] * 100
     others = statistics.histogram("b", Cells(categories=["f", "m"]))
     assert counted(tmp_path, column, others) == [4, 2, 2]
-    assert counted(tmp_path, column, statistics.count(where=["b != f"])) == [2]
+    assert counted(tmp_path, column, statistics.count(where=["b != f"]), values=SEX) == [2]
 
 
 def test_columns_that_no_question_reads_may_hold_anything(tmp_path: Path) -> None:

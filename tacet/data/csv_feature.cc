@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "fmt/format.h"
 
 #include "tacet/base/status.h"
+#include "tacet/table/agreed_values.h"
 
 namespace tacet::data {
 namespace {
@@ -13,43 +15,12 @@ namespace {
 using table::DecimalMark;
 using table::NotANumber;
 using table::ParseDecimal;
+using table::SplitOutsideQuotes;
+using table::Unquoted;
 using table::ValueFault;
 
 std::optional<double> ParsePublic(std::string_view text) {
   return ParseDecimal(text, DecimalMark::kPoint);
-}
-
-// Pieces between separators outside of single quotes; none where a quote is not closed.
-std::optional<std::vector<std::string_view>> SplitOutsideQuotes(std::string_view text,
-                                                                char separator) {
-  std::vector<std::string_view> pieces;
-  bool quoted = false;
-  size_t start = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\'') quoted = !quoted;
-    if (text[i] != separator || quoted) continue;
-    pieces.push_back(text.substr(start, i - start));
-    start = i + 1;
-  }
-  pieces.push_back(text.substr(start));
-  return quoted ? std::nullopt : std::optional(std::move(pieces));
-}
-
-// Without quotes, where two in a row within quotes are one.
-std::string Unquoted(std::string_view text) {
-  std::string plain;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\'') {
-      plain.push_back(text[i]);
-    } else if (quoted && text.substr(i + 1).starts_with('\'')) {
-      plain.push_back('\'');
-      ++i;
-    } else {
-      quoted = !quoted;
-    }
-  }
-  return plain;
 }
 
 bool ReadBounds(std::string_view word, CsvFeature& feature) {
@@ -64,10 +35,9 @@ bool ReadBounds(std::string_view word, CsvFeature& feature) {
 }
 
 bool ReadCategories(std::string_view list, CsvFeature& feature) {
-  const auto pieces = SplitOutsideQuotes(list, ',');
-  return pieces.has_value() && std::ranges::all_of(*pieces, [&feature](std::string_view piece) {
-           return feature.categories.Add(Unquoted(piece)).ok();
-         });
+  std::optional<table::CategoryList> categories = table::ParseCategories(list);
+  if (categories.has_value()) feature.categories = *std::move(categories);
+  return !feature.categories.empty();
 }
 
 bool ReadOption(std::string_view word, CsvFeature& feature) {

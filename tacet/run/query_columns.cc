@@ -13,7 +13,6 @@ namespace {
 
 using table::DecimalMark;
 using table::ValueFault;
-using tacet::statistics::Comparison;
 using tacet::statistics::Query;
 using tacet::statistics::QueryFile;
 
@@ -46,10 +45,8 @@ std::set<std::string> NumberColumns(const Query& query) {
     for (const auto* cells : {&plan.cells, &plan.across, &plan.groups}) {
       if (cells->has_value() && (*cells)->is_ordered()) names.insert((*cells)->column());
     }
-    for (const auto& condition : plan.spec.where) {
-      const bool is_order = condition.comparison != Comparison::kEqual &&
-                            condition.comparison != Comparison::kUnequal;
-      if (is_order) names.insert(condition.column);
+    for (const auto& condition : plan.conditions()) {
+      if (query.spec().ValuesOf(condition.column) == nullptr) names.insert(condition.column);
     }
   }
   return names;
@@ -59,7 +56,7 @@ std::set<std::string> NumberColumns(const Query& query) {
 class ColumnFaults {
  public:
   ColumnFaults(const QueryColumns& columns, const std::string& name, const table::Column& column)
-      : columns_(columns), name_(name), column_(column) {
+      : columns_(columns), name_(name), column_(column), is_listed_(columns.HasValues(name)) {
     if (column.is_numbers()) return;
     for (uint32_t code = 0; code < column.distinct(); ++code) {
       is_wrong_.push_back(FaultOf(column.text(code)).has_value());
@@ -72,7 +69,8 @@ class ColumnFaults {
       return is_wrong_[code] ? FaultOf(column_.text(code)) : std::nullopt;
     }
     const double number = column_.number(row);
-    return QueryColumns::IsOrdinary(number) ? std::nullopt : columns_.FaultOf(name_, number);
+    return is_listed_ || !QueryColumns::IsOrdinary(number) ? columns_.FaultOf(name_, number)
+                                                           : std::nullopt;
   }
 
  private:
@@ -83,6 +81,7 @@ class ColumnFaults {
   const QueryColumns& columns_;
   const std::string& name_;
   const table::Column& column_;
+  bool is_listed_;
   std::vector<bool> is_wrong_;
 };
 
@@ -94,11 +93,27 @@ QueryColumns::QueryColumns(const QueryFile& file, const Query& query)
       numbers_(NumberColumns(query)),
       person_column_(file.person_column),
       query_(query.spec()) {
+  for (const tacet::statistics::QuestionPlan& plan : query.questions()) {
+    for (const auto& condition : plan.conditions()) {
+      if (condition.is_equality()) compared_.insert(condition.column);
+    }
+  }
   if (file.person_column.empty()) return;
   read_.insert(file.person_column);
   if (query.spec().unit != accounting::Unit::kPerson) return;
   needed_.insert(file.person_column);
   person_ = file.person_column;
+}
+
+ValueFault QueryColumns::NotANumber(const std::string& column, std::string_view field,
+                                    DecimalMark mark) const {
+  ValueFault fault = table::NotANumber(field, mark, kSettings);
+  if (fault.remedy.empty() && compared_.contains(column)) {
+    fault.remedy =
+        "if the column holds texts, list its values with their spellings in `data.values` of the "
+        "query, as in \"died one-of=1|TRUE|yes,0|FALSE|no\"";
+  }
+  return fault;
 }
 
 bool QueryColumns::IsOrdinary(double number) {
@@ -109,9 +124,15 @@ std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, std::
                                                 DecimalMark mark) const {
   const bool missing = query_.IsMissing(field);
   if (IsPerson(column) && (missing || table::PersonKey(field).empty())) return MissingPerson();
-  if (missing || !IsNumber(column)) return std::nullopt;
+  if (missing) return std::nullopt;
+  const table::CategoryList* values = query_.ValuesOf(column);
+  if (values != nullptr) {
+    return values->Find(field, mark).has_value() ? std::nullopt
+                                                 : std::optional(values->NotAmong(field));
+  }
+  if (!IsNumber(column)) return std::nullopt;
   const std::optional<double> value = table::ParseDecimal(field, mark);
-  if (!value.has_value()) return table::NotANumber(field, mark, kSettings);
+  if (!value.has_value()) return NotANumber(column, field, mark);
   return BeyondLimits(*value, field);
 }
 
@@ -119,9 +140,15 @@ std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, doubl
   if (std::isnan(number)) {
     return IsPerson(column) ? std::optional<ValueFault>(MissingPerson()) : std::nullopt;
   }
+  const table::CategoryList* values = query_.ValuesOf(column);
+  if (values != nullptr) {
+    return values->Find(number).has_value()
+               ? std::nullopt
+               : std::optional(values->NotAmong(table::TextOfNumber(number)));
+  }
   if (!IsNumber(column)) return std::nullopt;
   const std::string text = table::TextOfNumber(number);
-  if (std::isinf(number)) return table::NotANumber(text, DecimalMark::kPoint, kSettings);
+  if (std::isinf(number)) return NotANumber(column, text, DecimalMark::kPoint);
   return BeyondLimits(number, text);
 }
 

@@ -18,7 +18,8 @@
 namespace tacet::run {
 
 // Immutable. A field of a number column is missing or a number from -3.4e38 to 3.4e38, as binary32
-// has them. Text columns hold anything. The person column is never missing for unit person.
+// has them. A column with agreed values holds these. Other text columns hold anything. The person
+// column is never missing for unit person.
 class QueryColumns {
  public:
   QueryColumns(const tacet::statistics::QueryFile& file, const tacet::statistics::Query& query);
@@ -32,6 +33,8 @@ class QueryColumns {
   bool HoldsNumbers(const std::string& column) const {
     return IsNumber(column) && column != person_column_;
   }
+  // Whether the sites agreed on the values of the column.
+  bool HasValues(const std::string& column) const { return query_.ValuesOf(column) != nullptr; }
   // Whether a number column may hold it; false for NaN.
   static bool IsOrdinary(double number);
   bool IsMissing(std::string_view field) const { return query_.IsMissing(field); }
@@ -42,9 +45,12 @@ class QueryColumns {
   std::optional<table::ValueFault> FaultOf(const std::string& column, double number) const;
 
  private:
+  table::ValueFault NotANumber(const std::string& column, std::string_view field,
+                               table::DecimalMark mark) const;
   bool IsPerson(const std::string& column) const { return !person_.empty() && column == person_; }
 
   std::set<std::string> read_, needed_, numbers_;
+  std::set<std::string> compared_;  // by = and != with a number
   std::string person_column_;
   std::string person_;  // empty: persons do not matter
   tacet::statistics::QuerySpec query_;

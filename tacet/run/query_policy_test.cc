@@ -41,6 +41,7 @@ confidence = 0.95
 [data]
 person_column = "patient"
 missing = ["", "?"]
+values = ["sex one-of=f,m"]
 decimal = "point"
 [privacy]
 unit = "person"
@@ -210,7 +211,8 @@ void CollectColumns(const JsonValue& value, std::string_view key, std::set<std::
   } else if (value.is_array()) {
     for (const JsonValue& item : value.items()) {
       if (item.is_object()) CollectColumns(item, "", columns);
-      if (item.is_string() && (key == "where" || key == "columns")) add(*item.AsString());
+      if (item.is_string() && (key == "where" || key == "columns" || key == "values"))
+        add(*item.AsString());
     }
   } else if (value.is_string() && naming.contains(key) && !value.AsString()->empty()) {
     columns.insert(*value.AsString());

@@ -43,18 +43,23 @@ high = 120
 where = ["sex = f"]
 )";
 
+// `data`: lines of the table [data], with its title.
+std::string TextOfQuery(std::string_view data = "[data]\n", std::string_view query = kQuery) {
+  return fmt::format("{}values = ['sex one-of=f|f.1,m']\n{}", data, query);
+}
+
 class SiteTablesTest : public ::testing::Test {
  protected:
   void Write(const std::string& name, std::string_view text) {
     std::ofstream(folder_.path() / name) << text;
   }
-  absl::StatusOr<std::vector<SiteTable>> Load(const std::string& data = "") {
-    const auto loaded = config::ParseQuery(data + std::string(kQuery), "query.toml");
+  absl::StatusOr<std::vector<SiteTable>> Load(const std::string& data = "[data]\n") {
+    const auto loaded = config::ParseQuery(TextOfQuery(data), "query.toml");
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     return LoadSiteTables(folder_.path(), loaded->file, *loaded->query, QueryFormat(loaded->file));
   }
   // The message, without the folder.
-  std::string Refusal(const std::string& data = "") {
+  std::string Refusal(const std::string& data = "[data]\n") {
     const auto tables = Load(data);
     EXPECT_EQ(tables.status().code(), absl::StatusCode::kInvalidArgument);
     const std::string message = base::Message(tables.status());
@@ -109,7 +114,7 @@ TEST_F(SiteTablesTest, APointAmongDecimalCommasIsNotGuessed) {
 
 // Each of them counted as missing once, without a word.
 TEST_F(SiteTablesTest, AFieldThatIsNoNumberIsRefused) {
-  const auto refusal = [&](std::string_view field, const std::string& data = "") {
+  const auto refusal = [&](std::string_view field, const std::string& data = "[data]\n") {
     Write("bonn.csv", fmt::format("sex;age\nf;61\nf;{}\n", field));
     const std::string message = Refusal(data);
     const std::string place = fmt::format("bonn.csv:3: column 1 (\"age\"): \"{}\" is ", field);
@@ -146,7 +151,7 @@ TEST_F(SiteTablesTest, AFieldThatIsNoNumberIsRefused) {
 }
 
 TEST_F(SiteTablesTest, MissingFieldsAndWhatIsNotReadAsANumberArePassed) {
-  Write("bonn.csv", "age,sex,note\n,f,63 %\n?,m,\nNA,\"x, y\",1e308\n3.4e38,,\n1e-300,NA,\n");
+  Write("bonn.csv", "age,sex,note\n,f,63 %\n?,m,\nNA,f,\"x, y\"\n3.4e38,,\n1e-300,NA,\n");
   ASSERT_TRUE(Load().ok()) << Load().status();
   EXPECT_EQ(Load()->front().rows, 5u);
   // An empty field is missing whatever the query's list.
@@ -169,7 +174,7 @@ TEST_F(SiteTablesTest, ConditionsAndCellsReadNumbers) {
     return columns;
   };
   EXPECT_THAT(problems("kind = 'count'\nwhere = ['days >= 5', 'sex = 1', 'age < 60']"),
-              ElementsAre("days"));
+              ElementsAre("days", "sex"));
   EXPECT_THAT(problems("kind = 'histogram'\ncolumn = 'dose'\nedges = [0, 1]"), ElementsAre("dose"));
   EXPECT_THAT(problems("kind = 'histogram'\ncolumn = 'dose'\ncategories = ['low']"), IsEmpty());
   EXPECT_THAT(problems("kind = 'crosstab'\nrows = {column = 'group', categories = ['A']}\n"
@@ -178,11 +183,55 @@ TEST_F(SiteTablesTest, ConditionsAndCellsReadNumbers) {
   EXPECT_THAT(problems("kind = 'normalise'\ncolumns = ['age 0..9', 'days 0..9', 'dose 0..9']"),
               ElementsAre("days", "dose"));
   EXPECT_THAT(problems("kind = 'regression'\ncolumns = ['age 0..9', 'days 0..9']\nlabel = 'sex'\n"
-                       "positive = 'f'"),
-              ElementsAre("days"));
+                       "positive = '1'"),
+              ElementsAre("days", "sex"));
   EXPECT_THAT(problems("kind = 'survival'\ntime = 'days'\nedges = [0, 5]\nevent = 'sex'\n"
-                       "event_value = 'f'\ngroup = 'group'\ngroups = ['A']"),
-              ElementsAre("days"));
+                       "event_value = 1\ngroup = 'group'\ngroups = ['A']"),
+              ElementsAre("days", "sex"));
+}
+
+// "Female" where the query asks for F was a silent "no", as was TRUE where it asks for 1.
+TEST_F(SiteTablesTest, AValueThatNobodyAgreedOnIsRefused) {
+  Write("bonn.csv", "age,sex\n61,f\n61,Female\n");
+  EXPECT_EQ(Refusal(), "bonn.csv:3: column 1 (\"sex\"): \"Female\" is none of the agreed f|f.1, m");
+  Write("bonn.csv", "age,died\n61,1\n61,1.0\n61,TRUE\n");
+  const auto load = [&](std::string_view data) {
+    const auto loaded = config::ParseQuery(
+        fmt::format("{}\n[privacy]\ntarget_epsilon = 1\n[[question]]\nkind = 'count'\n"
+                    "where = ['died = 1']\n",
+                    data),
+        "query.toml");
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return base::Message(LoadSiteTables(folder_.path(), loaded->file, *loaded->query, {}).status());
+  };
+  EXPECT_THAT(load(""),
+              HasSubstr("bonn.csv:4: column 1 (\"died\"): \"TRUE\" is not a finite number; "
+                        "if the column holds texts, list its values"));
+  EXPECT_EQ(load("[data]\nvalues = ['died one-of=1|TRUE,0|FALSE']"), "");
+  EXPECT_THAT(load("[data]\nvalues = ['died one-of=1|T,0|F']"),
+              HasSubstr("\"TRUE\" is none of the agreed 1|T, 0|F"));
+}
+
+// The same in memory, of texts and of numbers.
+TEST_F(SiteTablesTest, AValueInMemoryThatNobodyAgreedOnIsRefused) {
+  const auto loaded = config::ParseQuery(
+      "[data]\nvalues = ['died one-of=1|yes,0|no']\n[privacy]\ntarget_epsilon = 1\n[[question]]\n"
+      "kind = 'count'\nwhere = ['died = yes']\n",
+      "query.toml");
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const QueryColumns columns(loaded->file, *loaded->query);
+  const auto check = [&](const tacet::statistics::TextRows& rows) {
+    const SiteTable texts = TableOfRows("bonn", {"died"}, rows);
+    const SiteTable typed = tacet::statistics::TypedTableOfRows("bonn", {"died"}, rows);
+    const std::string message = base::Message(CheckTable(columns, texts));
+    EXPECT_EQ(base::Message(CheckTable(columns, typed)), message);
+    return message;
+  };
+  EXPECT_EQ(check({{"1"}, {"0"}, {""}}), "");
+  EXPECT_EQ(check({{"1"}, {"yes"}, {"0.0"}, {"NA"}}), "");
+  EXPECT_EQ(check({{"1"}, {"2"}}),
+            "site \"bonn\", row 1, column \"died\": \"2\" is none of the agreed 1|yes, 0|no");
+  EXPECT_EQ(check({{"yes"}, {"ja"}}).find("site \"bonn\", row 1, column \"died\": \"ja\" is"), 0u);
 }
 
 // They would all have been one person.
@@ -190,7 +239,7 @@ TEST_F(SiteTablesTest, RowsWithoutTheirPersonAreRefused) {
   const std::string persons = "[data]\nperson_column = \"patient\"\n";
   const std::string query = std::string(kQuery).replace(kQuery.find("target_epsilon"), 0,
                                                         "unit = \"person\"\nrows_per_unit = 1\n");
-  const auto loaded = config::ParseQuery(persons + query, "query.toml");
+  const auto loaded = config::ParseQuery(TextOfQuery(persons, query), "query.toml");
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   for (const char* person : {"", "NA"}) {
     Write("bonn.csv", fmt::format("age,sex,patient\n61,f,P1\n61,f,{}\n", person));
@@ -241,11 +290,11 @@ TEST_F(SiteTablesTest, SpellingsOfOnePersonAreOnePerson) {
 }
 
 TEST_F(SiteTablesTest, TablesInMemoryAreCheckedAlike) {
-  const auto loaded = config::ParseQuery(kQuery, "query.toml");
-  SiteTable table = TableOfRows("bonn", {"sex", "age"}, {{"f", "61"}, {"%", ""}});
+  const auto loaded = config::ParseQuery(TextOfQuery(), "query.toml");
+  SiteTable table = TableOfRows("bonn", {"sex", "age"}, {{"f", "61"}, {"m", ""}});
   const QueryColumns columns(loaded->file, *loaded->query);
   EXPECT_TRUE(CheckTable(columns, table).ok());
-  table = TableOfRows("bonn", {"sex", "age"}, {{"f", "61"}, {"%", "63 %"}});
+  table = TableOfRows("bonn", {"sex", "age"}, {{"f", "61"}, {"m", "63 %"}});
   EXPECT_EQ(base::Message(CheckTable(columns, table)),
             "site \"bonn\", row 1, column \"age\": \"63 %\" is not a finite number; write the "
             "number alone, without unit or remark");
@@ -256,7 +305,7 @@ TEST_F(SiteTablesTest, NumbersInMemoryAreCheckedAlike) {
   const std::string text =
       std::string(kQuery).replace(kQuery.find("target_epsilon"), 0, "unit = \"person\"\n");
   const auto loaded =
-      config::ParseQuery("[data]\nperson_column = \"patient\"\n" + text, "query.toml");
+      config::ParseQuery(TextOfQuery("[data]\nperson_column = \"patient\"\n", text), "query.toml");
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   const QueryColumns columns(loaded->file, *loaded->query);
   const auto check = [&](const std::vector<double>& ages, const std::vector<double>& patients) {
@@ -286,7 +335,7 @@ TEST_F(SiteTablesTest, NumbersInMemoryAreCheckedAlike) {
 
 // A site's own settings say how its files write numbers and separate fields.
 TEST_F(SiteTablesTest, ASiteHasItsOwnFormat) {
-  const auto loaded = config::ParseQuery(kQuery, "query.toml");
+  const auto loaded = config::ParseQuery(TextOfQuery(), "query.toml");
   config::RunConfig own;
   const auto load = [&] {
     const auto format = SiteFormat(loaded->file, own);
@@ -364,7 +413,7 @@ TEST_F(SiteTablesTest, ARunWritesItsAnswersAndItsCharge) {
   std::string rows = "age,sex\n";
   for (int i = 0; i < 500; ++i) rows += fmt::format("{},{}\n", 40 + i % 40, i % 2 == 0 ? "f" : "m");
   for (const char* site : {"a.csv", "b.csv", "c.csv"}) Write(site, rows);
-  const auto loaded = config::ParseQuery(kQuery, "query.toml");
+  const auto loaded = config::ParseQuery(TextOfQuery(), "query.toml");
   const auto tables = Load();
   ASSERT_TRUE(tables.ok()) << tables.status();
   const auto end =

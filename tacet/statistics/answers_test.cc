@@ -42,8 +42,16 @@ std::vector<Answer> Answers(const Query& query, const std::vector<double>& sum, 
   return *std::move(answers);
 }
 
-std::shared_ptr<const Query> MakeQuery(std::vector<QuestionSpec> questions, double floor = 0) {
-  auto query = Query::Create({.questions = std::move(questions), .floor = floor});
+table::AgreedValues ValuesOf(std::string_view text) {
+  auto values = table::ParseAgreedValues(text);
+  EXPECT_TRUE(values.ok()) << values.status();
+  return *std::move(values);
+}
+
+std::shared_ptr<const Query> MakeQuery(std::vector<QuestionSpec> questions, double floor = 0,
+                                       std::vector<table::AgreedValues> values = {}) {
+  auto query = Query::Create(
+      {.questions = std::move(questions), .floor = floor, .values = std::move(values)});
   EXPECT_TRUE(query.ok()) << query.status();
   return std::make_shared<const Query>(*std::move(query));
 }
@@ -71,7 +79,8 @@ TEST(AnswersTest, CountsSumsAndMomentsWithoutNoiseAreExact) {
        {.name = "pairs",
         .kind = QuestionKind::kCrosstab,
         .cells = {.column = "sex", .categories = {"f", "m"}},
-        .across = {.column = "guess", .categories = {"f", "m"}}}});
+        .across = {.column = "guess", .categories = {"f", "m"}}}},
+      0, {ValuesOf("sex one-of=f,m")});
   Rows rows;
   for (int i = 0; i < 400; ++i)
     rows.push_back({"f", std::to_string(30 + i % 40), i % 4 ? "f" : "m"});
@@ -163,7 +172,7 @@ TEST(AnswersTest, SmallCountsAndWhatFollowsAreSuppressed) {
                                  .cells = {.column = "age", .edges = {0, 40, 100}},
                                  .groups = {.column = "sex", .categories = {"f", "m"}},
                                  .event = {"sex", "m"}}},
-                               10);
+                               10, {ValuesOf("sex one-of=f,m")});
   Rows rows(50, {"f", "30"});
   rows.insert(rows.end(), 9, {"m", "50"});
   const auto answers = Answers(*query, SumOf(query, {"sex", "age"}, rows), 0);
@@ -445,11 +454,52 @@ TEST(AnswersTest, IntervalsAboutThePopulationCoverAsOftenAsTheySay) {
 TEST(AnswersTest, AnEmptyFieldIsMissingWhateverTheListSays) {
   const auto query = Query::Create(
       {.questions = {{.name = "others", .where = {{"sex", Comparison::kUnequal, "m"}}}},
-       .missing = {"-9"}});
+       .missing = {"-9"},
+       .values = {ValuesOf("sex one-of=f,m,NA")}});
   ASSERT_TRUE(query.ok()) << query.status();
   const auto shared = std::make_shared<const Query>(*query);
   const std::vector<double> sum = SumOf(shared, {"sex"}, {{"f"}, {""}, {"-9"}, {"m"}, {"NA"}});
   EXPECT_NEAR(*Find(Answers(*shared, sum, 0)[0], "count").value, 2, 1e-6);
+}
+
+// Spellings of a value, a value that nobody agreed on, and a missing one: every question reads the
+// agreed spellings alike, and takes nothing else for a "no".
+TEST(AnswersTest, SpellingsOfAValueAreThatValue) {
+  const std::vector<table::AgreedValues> values = {
+      ValuesOf("sex one-of=F|f|w|weiblich|Female,M|m|Male"),
+      ValuesOf("died one-of=1|TRUE|True|ja,0|FALSE|False|nein")};
+  const auto query =
+      MakeQuery({{.name = "women", .where = {{"sex", Comparison::kEqual, "Female"}}},
+                 {.name = "others", .where = {{"sex", Comparison::kUnequal, "w"}}},
+                 {.name = "sexes", .kind = QuestionKind::kHistogram, .cells = {.column = "sex"}},
+                 {.name = "men",
+                  .kind = QuestionKind::kHistogram,
+                  .cells = {.column = "sex", .categories = {"Male"}}},
+                 {.name = "curve",
+                  .kind = QuestionKind::kSurvival,
+                  .cells = {.column = "days", .edges = {0, 10, 20}},
+                  .groups = {.column = "sex", .categories = {"m", "f"}},
+                  .event = {"died", "ja"}}},
+                0, values);
+  Rows rows;
+  for (const char* sex : {"F", "f", "w", "weiblich", "Female", "M", "m", "Male", "d", "NA"}) {
+    for (const char* died :
+         {"1", "1.0", "TRUE", "True", "ja", "0", "FALSE", "False", "nein", "T"}) {
+      rows.push_back({sex, died, "5"});
+    }
+  }
+  const auto answers = Answers(*query, SumOf(query, {"sex", "died", "days"}, rows), 0);
+  EXPECT_NEAR(*Find(answers[0], "count").value, 50, 1e-6);
+  EXPECT_NEAR(*Find(answers[1], "count").value, 30, 1e-6);
+  EXPECT_NEAR(*Find(answers[2], "count", "", "F").value, 50, 1e-6);
+  EXPECT_NEAR(*Find(answers[2], "count", "", "M").value, 30, 1e-6);
+  EXPECT_NEAR(*Find(answers[3], "count", "", "M").value, 30, 1e-6);
+  EXPECT_NEAR(*Find(answers[3], "count").value, 30, 1e-6);
+  // 5 of 9 rows are events; the others are censored in the same interval and count half.
+  for (const char* sex : {"F", "M"}) {
+    EXPECT_NEAR(*Find(answers[4], "at risk", sex, "0").value, sex[0] == 'F' ? 45 : 27, 1e-6);
+    EXPECT_NEAR(*Find(answers[4], "survival", sex, "10").value, 1 - 5 / 7.0, 1e-6);
+  }
 }
 
 // Against the matrix that Suffixes applies, row by row.

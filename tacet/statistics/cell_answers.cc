@@ -40,8 +40,8 @@ Answer AnswerCells(const Measurements& measured) {
     add(labels, cells[i], error);
   }
   // Of pairs of equal categories the diagonal is agreement: labels against predictions.
-  if (plan.across.has_value() && plan.spec.cells.categories == plan.spec.across.categories &&
-      !plan.spec.cells.categories.empty()) {
+  if (plan.across.has_value() && plan.cells->names() == plan.across->names() &&
+      !plan.cells->names().empty()) {
     double equal = 0;
     for (size_t i = 0; i < across; ++i) equal += cells[i * across + i];
     const double n = total;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "tacet/base/status.h"
@@ -19,16 +18,24 @@ std::vector<double> EqualEdges(double low, double high, size_t cells) {
   return edges;
 }
 
-absl::StatusOr<ColumnCells> ColumnCells::Create(ColumnCellsSpec spec) {
+absl::StatusOr<ColumnCells> ColumnCells::Create(ColumnCellsSpec spec,
+                                                const table::CategoryList* agreed) {
   if (spec.column.empty()) return base::InvalidArgument("the name of the column is missing");
-  if (spec.edges.empty() == spec.categories.empty()) {
+  if (agreed != nullptr && !spec.edges.empty()) {
+    return base::InvalidArgument(
+        "column \"{}\" has edges, and its agreed values in `data.values` are {}: remove one of "
+        "them",
+        spec.column, agreed->Listed());
+  }
+  const bool has_list = agreed != nullptr || !spec.categories.empty();
+  if (spec.edges.empty() != has_list) {
     return base::InvalidArgument(
         "column \"{}\": give its edges (or low, high and bins) or its categories, one of them",
         spec.column);
   }
-  if (std::max(spec.edges.size(), spec.categories.size()) > kMaxCells) {
+  if (spec.edges.size() > kMaxCells) {
     return base::InvalidArgument("column \"{}\" has {} cells, expected at most {}", spec.column,
-                                 std::max(spec.edges.size(), spec.categories.size()), kMaxCells);
+                                 spec.edges.size(), kMaxCells);
   }
   if (spec.edges.size() == 1) {
     return base::InvalidArgument("column \"{}\": one edge, expected two or more", spec.column);
@@ -40,39 +47,54 @@ absl::StatusOr<ColumnCells> ColumnCells::Create(ColumnCellsSpec spec) {
           spec.edges[i], i > 0 ? spec.edges[i - 1] : 0.0);
     }
   }
-  std::set<std::string> seen;
-  for (const std::string& category : spec.categories) {
-    if (category.empty() || !seen.insert(category).second) {
-      return base::InvalidArgument(
-          "column \"{}\": category \"{}\" is {}", spec.column, category,
-          category.empty() ? "empty: an empty field counts as missing" : "there twice");
-    }
-  }
-  return ColumnCells(std::move(spec));
+  ColumnCells cells(std::move(spec));
+  TACET_RETURN_IF_ERROR(
+      base::Annotate(cells.FindNames(agreed), fmt::format("column \"{}\"", cells.column())));
+  return cells;
 }
 
-ColumnCells::ColumnCells(ColumnCellsSpec spec) : spec_(std::move(spec)) {
-  for (size_t i = 0; i < spec_.categories.size(); ++i) {
-    const std::optional<double> number = NumberOf(spec_.categories[i]);
-    if (number.has_value()) numbers_.emplace_back(*number, static_cast<uint32_t>(i));
+absl::Status ColumnCells::FindNames(const table::CategoryList* agreed) {
+  if (is_ordered()) return absl::OkStatus();
+  if (agreed == nullptr) {
+    TACET_ASSIGN_OR_RETURN(list_, table::CategoryList::Create(spec_.categories));
+  } else {
+    list_ = *agreed;
   }
-  std::ranges::sort(numbers_);
+  cell_of_.resize(list_.size());
+  const auto add = [this](size_t category) {
+    cell_of_[category] = static_cast<uint32_t>(names_.size());
+    names_.emplace_back(list_.name(category));
+  };
+  if (agreed == nullptr || spec_.categories.empty()) {
+    for (size_t category = 0; category < list_.size(); ++category) add(category);
+    return absl::OkStatus();
+  }
+  for (const std::string& text : spec_.categories) {
+    const std::optional<size_t> category = list_.Find(text, table::DecimalMark::kPoint);
+    if (!category.has_value()) {
+      return base::InvalidArgument("category {}: see `data.values`", list_.NotAmong(text).what);
+    }
+    if (cell_of_[*category].has_value()) {
+      return base::InvalidArgument("category \"{}\" is there twice", text);
+    }
+    add(*category);
+  }
+  return absl::OkStatus();
 }
 
 std::optional<uint32_t> ColumnCells::CellOf(std::string_view field) const {
-  const std::optional<double> value = NumberOf(field);
-  if (value.has_value()) return CellOf(*value);
-  const auto category = std::ranges::find(spec_.categories, field);
-  if (category == spec_.categories.end()) return std::nullopt;
-  return static_cast<uint32_t>(category - spec_.categories.begin());
+  if (is_ordered()) {
+    const std::optional<double> value = NumberOf(field);
+    return value.has_value() ? CellOf(*value) : std::nullopt;
+  }
+  const std::optional<size_t> category = list_.Find(field, table::DecimalMark::kPoint);
+  return category.has_value() ? cell_of_[*category] : std::nullopt;
 }
 
 std::optional<uint32_t> ColumnCells::CellOf(double value) const {
   if (!is_ordered()) {
-    // The first of the categories that are this number: "1" and "1.0" may both be there.
-    const auto category = std::ranges::lower_bound(numbers_, std::pair<double, uint32_t>(value, 0));
-    if (category == numbers_.end() || category->first != value) return std::nullopt;
-    return category->second;
+    const std::optional<size_t> category = list_.Find(value);
+    return category.has_value() ? cell_of_[*category] : std::nullopt;
   }
   if (!(value >= spec_.edges.front() && value <= spec_.edges.back())) return std::nullopt;
   const auto above = std::ranges::upper_bound(spec_.edges, value);
@@ -81,7 +103,7 @@ std::optional<uint32_t> ColumnCells::CellOf(double value) const {
 }
 
 std::string ColumnCells::Label(size_t cell) const {
-  if (!is_ordered()) return spec_.categories[cell];
+  if (!is_ordered()) return names_[cell];
   return fmt::format("[{:g}, {:g}{}", spec_.edges[cell], spec_.edges[cell + 1],
                      cell + 1 == size() ? ']' : ')');
 }

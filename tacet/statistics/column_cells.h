@@ -12,17 +12,20 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/table/category_list.h"
+
 namespace tacet::statistics {
 
 inline constexpr size_t kMaxCells = 65536;
 
-// Unchecked. Cells are constants of the query, never chosen from data. Exactly one of `edges` and
-// `categories` is given.
+// Unchecked. Cells are constants of the query, never chosen from data. At most one of `edges` and
+// `categories` is given; neither means all agreed values of the column.
 struct ColumnCellsSpec {
   std::string column;
   // m + 1 increasing numbers for m cells [e_0, e_1), ..., [e_{m-1}, e_m]; the last holds both ends.
   std::vector<double> edges = {};
-  std::vector<std::string> categories = {};  // distinct; compared as RowCondition compares with =
+  // As in table::CategoryList; of a column with agreed values some of these.
+  std::vector<std::string> categories = {};
 
   friend bool operator==(const ColumnCellsSpec&, const ColumnCellsSpec&) = default;
 };
@@ -32,13 +35,17 @@ std::vector<double> EqualEdges(double low, double high, size_t cells);
 
 class ColumnCells {
  public:
-  // InvalidArgument names the column and the wrong value.
-  static absl::StatusOr<ColumnCells> Create(ColumnCellsSpec spec);
+  // `agreed`: the values of the column on which the sites agree, or null. InvalidArgument names the
+  // column and the wrong value.
+  static absl::StatusOr<ColumnCells> Create(ColumnCellsSpec spec,
+                                            const table::CategoryList* agreed = nullptr);
 
   const std::string& column() const { return spec_.column; }
   const std::vector<double>& edges() const { return spec_.edges; }
   bool is_ordered() const { return !spec_.edges.empty(); }
-  size_t size() const { return is_ordered() ? spec_.edges.size() - 1 : spec_.categories.size(); }
+  size_t size() const { return is_ordered() ? spec_.edges.size() - 1 : names_.size(); }
+  // Of categories, the first spelling of each; empty where the cells are ordered.
+  const std::vector<std::string>& names() const { return names_; }
   // The cell of a field that is not missing; absent when it is in none.
   std::optional<uint32_t> CellOf(std::string_view field) const;
   // The same for a field that is a finite number.
@@ -47,10 +54,14 @@ class ColumnCells {
   std::string Label(size_t cell) const;
 
  private:
-  explicit ColumnCells(ColumnCellsSpec spec);
+  explicit ColumnCells(ColumnCellsSpec spec) : spec_(std::move(spec)) {}
 
   ColumnCellsSpec spec_;
-  std::vector<std::pair<double, uint32_t>> numbers_;  // among the categories, sorted
+  absl::Status FindNames(const table::CategoryList* agreed);
+
+  std::vector<std::string> names_;
+  table::CategoryList list_;                      // of all texts that a category may have
+  std::vector<std::optional<uint32_t>> cell_of_;  // of each category of list_
 };
 
 }  // namespace tacet::statistics

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tacet/base/status.h"
+#include "tacet/statistics/site_table.h"
 
 namespace tacet::statistics {
 namespace {
@@ -159,18 +160,25 @@ absl::StatusOr<QuestionKind> ParseQuestionKind(std::string_view name) {
 
 std::vector<std::string> QuestionPlan::columns() const {
   std::set<std::string> names;
-  for (const RowCondition& condition : spec.where) names.insert(condition.column);
+  for (const RowCondition& condition : conditions()) names.insert(condition.column);
   for (const BoundedColumn& bounded : spec.columns) {
     if (is_moments()) names.insert(bounded.column);
   }
   for (const auto* of : {&cells, &across, &groups}) {
     if (of->has_value()) names.insert((*of)->column());
   }
-  if (spec.kind == QuestionKind::kSurvival) names.insert(spec.event.column);
-  if (spec.kind == QuestionKind::kEvaluation || spec.kind == QuestionKind::kRegression) {
-    names.insert(spec.positive.column);
-  }
   return {names.begin(), names.end()};
+}
+
+std::vector<RowCondition> QuestionPlan::conditions() const {
+  std::vector<RowCondition> all = spec.where;
+  if (spec.kind == QuestionKind::kSurvival) {
+    all.push_back({.column = spec.event.column, .value = spec.event.value});
+  }
+  if (spec.kind == QuestionKind::kEvaluation || spec.kind == QuestionKind::kRegression) {
+    all.push_back({.column = spec.positive.column, .value = spec.positive.value});
+  }
+  return all;
 }
 
 bool Query::by_distance() const {
@@ -244,18 +252,21 @@ absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
   const QuestionSpec& spec = plan.spec;
   const bool is_count = spec.kind == QuestionKind::kCount;
   if (!is_count) {
-    TACET_ASSIGN_OR_RETURN(plan.cells, ColumnCells::Create(spec.cells));
+    TACET_ASSIGN_OR_RETURN(plan.cells,
+                           ColumnCells::Create(spec.cells, spec_.ValuesOf(spec.cells.column)));
   }
   size_t length = is_count ? 1 : plan.cells->size();
   plan.segments = 1;
   if (spec.kind == QuestionKind::kCrosstab) {
-    TACET_ASSIGN_OR_RETURN(plan.across, ColumnCells::Create(spec.across));
+    TACET_ASSIGN_OR_RETURN(plan.across,
+                           ColumnCells::Create(spec.across, spec_.ValuesOf(spec.across.column)));
     length *= plan.across->size();
   }
   Measured measured = Measured::kCells;
   if (spec.kind == QuestionKind::kSurvival || spec.kind == QuestionKind::kEvaluation) {
     if (!spec.groups.column.empty()) {
-      TACET_ASSIGN_OR_RETURN(plan.groups, ColumnCells::Create(spec.groups));
+      TACET_ASSIGN_OR_RETURN(plan.groups,
+                             ColumnCells::Create(spec.groups, spec_.ValuesOf(spec.groups.column)));
     }
     plan.segments = 2 * plan.group_count();
     measured = Measured::kSuffixes;
@@ -299,6 +310,63 @@ absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
                                  kMaxDimension);
   }
   questions_.push_back(std::move(plan));
+  return absl::OkStatus();
+}
+
+absl::Status Query::CheckLists() const {
+  for (size_t i = 0; i < spec_.values.size(); ++i) {
+    const std::string& column = spec_.values[i].column;
+    if (spec_.ValuesOf(column) != &spec_.values[i].values) {
+      return base::InvalidArgument("`data.values` has column \"{}\" twice", column);
+    }
+    if (std::ranges::find(columns_, column) == columns_.end()) {
+      return base::InvalidArgument("`data.values` has column \"{}\", which no question reads",
+                                   column);
+    }
+    for (const std::string& missing : spec_.missing) {
+      if (!spec_.values[i].values.Find(missing, table::DecimalMark::kPoint).has_value()) continue;
+      return base::InvalidArgument(
+          "`data.values` has \"{}\" for column \"{}\", and `data.missing` as well: remove one of "
+          "them",
+          missing, column);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Query::CheckValues() const {
+  for (const QuestionPlan& plan : questions_) {
+    for (const RowCondition& condition : plan.conditions()) {
+      const std::string& column = condition.column;
+      const table::CategoryList* values = spec_.ValuesOf(column);
+      const auto wrong = [&](std::string_view what) {
+        return base::InvalidArgument("question \"{}\": condition \"{}\": {}", plan.spec.name,
+                                     condition.Text(), what);
+      };
+      if (values == nullptr) {
+        if (NumberOf(condition.value).has_value()) continue;
+        return wrong(fmt::format(
+            "the query does not say which other values column \"{}\" has; list all with their "
+            "spellings under [data], as in values = [\"{} one-of={},...\"]",
+            column, column.find(' ') == std::string::npos ? column : fmt::format("'{}'", column),
+            condition.value));
+      }
+      if (!condition.is_equality()) {
+        return wrong("a column with agreed values in `data.values` is compared by = or !=");
+      }
+      if (!values->Find(condition.value, table::DecimalMark::kPoint).has_value()) {
+        return wrong(fmt::format("{} of `data.values`", values->NotAmong(condition.value).what));
+      }
+    }
+    for (const BoundedColumn& bounded : plan.spec.columns) {
+      if (!plan.is_moments() || spec_.ValuesOf(bounded.column) == nullptr) continue;
+      return base::InvalidArgument(
+          "question \"{}\": column \"{}\" has bounds, and agreed values in `data.values`: remove "
+          "one "
+          "of them",
+          plan.spec.name, bounded.column);
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -361,6 +429,8 @@ absl::StatusOr<Query> Query::Create(QuerySpec spec) {
     for (std::string& column : plan.columns()) columns.insert(std::move(column));
   }
   query.columns_.assign(columns.begin(), columns.end());
+  TACET_RETURN_IF_ERROR(query.CheckLists());
+  TACET_RETURN_IF_ERROR(query.CheckValues());
   return query;
 }
 

@@ -16,6 +16,7 @@
 #include "tacet/statistics/column_cells.h"
 #include "tacet/statistics/prefix_strategy.h"
 #include "tacet/statistics/row_condition.h"
+#include "tacet/table/agreed_values.h"
 
 namespace tacet::statistics {
 
@@ -51,7 +52,7 @@ struct BoundedColumn {
   friend bool operator==(const BoundedColumn&, const BoundedColumn&) = default;
 };
 
-// A field equals this text (RowCondition, =).
+// A field equals this value (RowCondition, =).
 struct FieldEquals {
   std::string column;
   std::string value;
@@ -95,9 +96,16 @@ struct QuerySpec {
   double floor = 0;  // estimated counts below it, and all that follows from them, are suppressed
   double confidence = 0.95;                            // of intervals, in (0, 1)
   std::vector<std::string> missing = {"", "?", "NA"};  // fields that mean "missing"; "" always does
+  std::vector<table::AgreedValues> values = {};        // of columns that hold texts
 
   bool IsMissing(std::string_view field) const {
     return field.empty() || std::ranges::find(missing, field) != missing.end();
+  }
+
+  // Null where the sites agreed on none: the column holds numbers, or categories of a question.
+  const table::CategoryList* ValuesOf(std::string_view column) const {
+    const auto found = std::ranges::find(values, column, &table::AgreedValues::column);
+    return found == values.end() ? nullptr : &found->values;
   }
 
   friend bool operator==(const QuerySpec&, const QuerySpec&) = default;
@@ -145,6 +153,8 @@ struct QuestionPlan {
   bool is_moments() const { return !strategy.has_value(); }
   // The columns that it reads: its own, those of groups, labels, events and conditions. Sorted.
   std::vector<std::string> columns() const;
+  // Those of `where`, then that of the event or the label.
+  std::vector<RowCondition> conditions() const;
   size_t group_count() const { return groups.has_value() ? groups->size() : 1; }
 };
 
@@ -182,6 +192,10 @@ class Query {
 
  private:
   Query() = default;
+  // Each list of agreed values has a column of its own, which a question reads.
+  absl::Status CheckLists() const;
+  // Every value that a question compares is one of the column's agreed values, or a number.
+  absl::Status CheckValues() const;
   // Appends the plan of a question whose unit moves it by at most `budget`.
   absl::Status PlanQuestion(const QuestionSpec& spec, double budget);
   absl::Status PlanMoments(double budget, QuestionPlan& plan);

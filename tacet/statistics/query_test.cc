@@ -67,6 +67,51 @@ TEST(QueryTest, RefusalsNameTheQuestionAndTheValue) {
   EXPECT_THAT(Refusal(spec), HasSubstr("33 columns, expected from 1 to 32"));
 }
 
+// Without agreed values, a text that is not the compared one would silently count as "no".
+TEST(QueryTest, TextsAreComparedByAgreedValuesAlone) {
+  QuerySpec spec = {.questions = {{.name = "women", .where = {{"sex", Comparison::kEqual, "F"}}}}};
+  EXPECT_EQ(Refusal(spec),
+            "question \"women\": condition \"sex = F\": the query does not say which other values "
+            "column \"sex\" has; list all with their spellings under [data], as in values = [\"sex "
+            "one-of=F,...\"]");
+  const auto list = [&spec](const char* text) {
+    spec.values.push_back(*table::ParseAgreedValues(text));
+  };
+  list("sex one-of=F|Female,M");
+  EXPECT_TRUE(Query::Create(spec).ok());
+  spec.questions[0].where[0].value = "f";
+  EXPECT_EQ(Refusal(spec),
+            "question \"women\": condition \"sex = f\": \"f\" is none of the agreed F|Female, M of "
+            "`data.values`");
+  spec.questions[0].where = {{"sex", Comparison::kAbove, "1"}};
+  EXPECT_THAT(Refusal(spec), HasSubstr("is compared by = or !="));
+  spec.questions[0].where = {};
+  EXPECT_THAT(Refusal(spec), HasSubstr("column \"sex\", which no question reads"));
+  spec.questions[0] = {.name = "m", .kind = QuestionKind::kMean, .columns = {{"sex", 0, 1}}};
+  EXPECT_THAT(Refusal(spec), HasSubstr("column \"sex\" has bounds, and agreed values"));
+  spec.questions[0] = {.name = "h",
+                       .kind = QuestionKind::kHistogram,
+                       .cells = {.column = "sex", .edges = {0, 1, 2}}};
+  EXPECT_THAT(Refusal(spec), HasSubstr("has edges, and its agreed values in `data.values` are F"));
+  spec.questions[0].cells = {.column = "sex", .categories = {"M", "D"}};
+  EXPECT_THAT(Refusal(spec), HasSubstr("column \"sex\": category \"D\" is none of the agreed"));
+  spec.questions[0].cells.categories = {"F", "Female"};
+  EXPECT_THAT(Refusal(spec), HasSubstr("category \"Female\" is there twice"));
+  spec.questions[0].cells.categories = {"M"};
+  list("sex one-of=F,M");
+  EXPECT_THAT(Refusal(spec), HasSubstr("`data.values` has column \"sex\" twice"));
+  spec.values.clear();
+  list("sex one-of=F,M,NA");
+  EXPECT_THAT(Refusal(spec),
+              HasSubstr("has \"NA\" for column \"sex\", and `data.missing` as well"));
+  spec.values.clear();
+  spec.questions[0] = {.name = "auc",
+                       .kind = QuestionKind::kEvaluation,
+                       .cells = {.column = "p", .edges = EqualEdges(0, 1, 4)},
+                       .positive = {"ill", "yes"}};
+  EXPECT_THAT(Refusal(spec), HasSubstr("as in values = [\"ill one-of=yes,...\"]"));
+}
+
 // The chargeable sensitivity of k one-hot questions of equal shares does not depend on k: each gets
 // 1 / sqrt(k) of the amplitude.
 TEST(QueryTest, QuestionsShareOneCharge) {

@@ -253,6 +253,14 @@ absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
       return absl::OkStatus();
     });
     table.Take("missing", query.missing);
+    table.Read("values", [&](const base::JsonValue& list) -> absl::Status {
+      std::vector<std::string> texts;
+      TACET_RETURN_IF_ERROR(Get(list, texts));
+      for (const std::string& text : texts) {
+        TACET_ASSIGN_OR_RETURN(query.values.emplace_back(), table::ParseAgreedValues(text));
+      }
+      return absl::OkStatus();
+    });
     return table.Finish();
   });
   top.Read("privacy", [&](const base::JsonValue& value) -> absl::Status {

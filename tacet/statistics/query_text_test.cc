@@ -25,7 +25,8 @@ std::string Refusal(std::string_view json) {
 TEST(QueryTextTest, EveryKindIsRead) {
   const auto file = Read(R"({
     "name": "five questions", "floor": 10, "confidence": 0.9,
-    "data": {"site_column": "hospital", "person_column": "patient", "missing": ["-"]},
+    "data": {"site_column": "hospital", "person_column": "patient", "missing": ["-"],
+             "values": ["sex one-of=f|F,m"]},
     "privacy": {"unit": "person", "neighbouring": "zero-out", "target_epsilon": 1, "delta": 1e-6,
                 "colluders": 1, "appearances": 2, "max_units": 500, "rows_per_unit": 4,
                 "budget_epsilon": 3},
@@ -52,6 +53,8 @@ TEST(QueryTextTest, EveryKindIsRead) {
   const QuerySpec& query = file->query;
   EXPECT_EQ(query.unit, accounting::Unit::kPerson);
   EXPECT_EQ(query.max_units, 500u);
+  ASSERT_NE(query.ValuesOf("sex"), nullptr);
+  EXPECT_EQ(query.ValuesOf("sex")->Listed(), "f|F, m");
   ASSERT_EQ(query.questions.size(), 9u);
   EXPECT_EQ(query.questions[0].name, "question-1");
   EXPECT_EQ(query.questions[0].where[1].Text(), "age >= 40");
@@ -82,6 +85,12 @@ TEST(QueryTextTest, ErrorsNameTheKey) {
   EXPECT_THAT(Refusal(with(R"({"kind": "count", "where": ["age > old"]})")),
               HasSubstr("\"old\" is not a number"));
   EXPECT_THAT(Refusal(with(R"({"name": "x"})")), HasSubstr("question[0].kind is missing"));
+  for (const char* line : {"sex", "sex one-of=", "sex 0..1", "sex one-of=f,f", "sex one-of='f,m",
+                           "sex one-of=f,m clamp", "one-of=f,m"}) {
+    EXPECT_THAT(Refusal(with(R"({"kind": "count"})",
+                             fmt::format(R"(, "data": {{"values": ["{}"]}})", line))),
+                HasSubstr(fmt::format("data.values: \"{}\": expected a column and one-of=", line)));
+  }
   EXPECT_THAT(
       Refusal(with(R"({"kind": "histogram", "column": "a", "bins": 1e9, "low": 0, "high": 1})")),
       HasSubstr("question[0].bins"));

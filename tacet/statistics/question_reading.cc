@@ -61,14 +61,31 @@ CellReading<uint32_t> ReadCells(const table::Column& column, const QuerySpec& qu
 
 CellReading<bool> ReadCondition(const table::Column& column, const QuerySpec& query,
                                 const RowCondition& condition) {
-  const std::optional<double> right = NumberOf(condition.value);
-  const bool of_text = condition.Holds("0");  // of every number, where the value is none
+  const table::CategoryList* values = query.ValuesOf(condition.column);
+  if (values != nullptr) {
+    const bool is_equal = condition.comparison == Comparison::kEqual;
+    const std::optional<size_t> wanted = values->Find(condition.value, table::DecimalMark::kPoint);
+    const auto compare = [wanted, is_equal](std::optional<size_t> found) {
+      return found.has_value() ? std::optional((found == wanted) == is_equal) : std::nullopt;
+    };
+    return CellReading<bool>(
+        column, query,
+        [&](std::string_view text) {
+          return compare(values->Find(text, table::DecimalMark::kPoint));
+        },
+        [values = *values, compare](double number) { return compare(values.Find(number)); });
+  }
+  const double right = *NumberOf(condition.value);
+  const auto compare = [comparison = condition.comparison, right](double number) {
+    return std::optional(Holds(comparison, number, right));
+  };
   return CellReading<bool>(
       column, query,
-      [&condition](std::string_view text) { return std::optional(condition.Holds(text)); },
-      [comparison = condition.comparison, right, of_text](double number) {
-        return std::optional(right.has_value() ? Holds(comparison, number, *right) : of_text);
-      });
+      [&](std::string_view text) {
+        const std::optional<double> number = NumberOf(text);
+        return number.has_value() ? compare(*number) : std::nullopt;
+      },
+      compare);
 }
 
 QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTable& table)

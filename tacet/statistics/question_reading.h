@@ -90,6 +90,7 @@ class QuestionReading {
 // `cells` must outlive the reading.
 CellReading<uint32_t> ReadCells(const table::Column& column, const QuerySpec& query,
                                 const ColumnCells& cells);
+// None for a text that is neither an agreed value of the column nor, without such values, a number.
 CellReading<bool> ReadCondition(const table::Column& column, const QuerySpec& query,
                                 const RowCondition& condition);
 

@@ -35,9 +35,8 @@ absl::StatusOr<RowCondition> ParseRowCondition(std::string_view text) {
       RowCondition condition{.column = std::string(Trim(text.substr(0, place))),
                              .comparison = comparison,
                              .value = std::string(Trim(text.substr(place + sign.size())))};
-      const bool is_order = comparison != Comparison::kEqual && comparison != Comparison::kUnequal;
       if (condition.column.empty() || condition.value.empty()) break;
-      if (is_order && !NumberOf(condition.value)) {
+      if (!condition.is_equality() && !NumberOf(condition.value)) {
         return base::InvalidArgument("condition \"{}\": \"{}\" is not a number", text,
                                      condition.value);
       }
@@ -54,16 +53,6 @@ std::string RowCondition::Text() const {
     if (known == comparison) return fmt::format("{} {} {}", column, sign, value);
   }
   return column;
-}
-
-bool RowCondition::Holds(std::string_view field) const {
-  const std::optional<double> left = NumberOf(field);
-  const std::optional<double> right = NumberOf(value);
-  if (left.has_value() && right.has_value()) {
-    return statistics::Holds(comparison, *left, *right);
-  }
-  if (comparison == Comparison::kEqual) return field == value;
-  return comparison == Comparison::kUnequal && field != value;
 }
 
 bool Holds(Comparison comparison, double left, double right) {

@@ -13,15 +13,17 @@ enum class Comparison { kEqual, kUnequal, kBelow, kAtMost, kAbove, kAtLeast };
 
 bool Holds(Comparison comparison, double left, double right);
 
-// COLUMN OPERATOR VALUE, for example "age >= 40" or "sex = F".
+// COLUMN OPERATOR VALUE, for example "age >= 40" or "sex = F". The value is a number, or for = and
+// != one of the agreed values of the column.
 struct RowCondition {
   std::string column;
   Comparison comparison = Comparison::kEqual;
   std::string value = {};
 
-  // Whether a field that is not missing satisfies it. = and != compare numbers where both sides are
-  // numbers, else texts; the others are false for a text.
-  bool Holds(std::string_view field) const;
+  // Whether it compares values, not their order.
+  bool is_equality() const {
+    return comparison == Comparison::kEqual || comparison == Comparison::kUnequal;
+  }
   std::string Text() const;
 
   friend bool operator==(const RowCondition&, const RowCondition&) = default;

@@ -50,9 +50,16 @@ std::optional<size_t> CategoryList::Find(std::string_view field, DecimalMark mar
   const auto same = std::ranges::find(texts_, field, &Text::text);
   if (same != texts_.end()) return same->category;
   const std::optional<double> number = ParseDecimal(field, mark);
-  if (!number.has_value()) return std::nullopt;
-  const auto equal = std::ranges::find(texts_, number, &Text::number);
+  return number.has_value() ? Find(*number) : std::nullopt;
+}
+
+std::optional<size_t> CategoryList::Find(double number) const {
+  const auto equal = std::ranges::find(texts_, std::optional(number), &Text::number);
   return equal != texts_.end() ? std::optional(equal->category) : std::nullopt;
+}
+
+std::string_view CategoryList::name(size_t index) const {
+  return std::ranges::find(texts_, index, &Text::category)->text;
 }
 
 std::string CategoryList::Listed() const { return fmt::format("{}", fmt::join(categories_, ", ")); }

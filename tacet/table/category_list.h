@@ -32,11 +32,19 @@ class CategoryList {
   bool empty() const { return categories_.empty(); }
   // The category of a field; none where it is none of them.
   std::optional<size_t> Find(std::string_view field, DecimalMark mark) const;
+  // The category of a number.
+  std::optional<size_t> Find(double number) const;
   // As given, with ", " between.
   std::string Listed() const;
   const std::string& category(size_t index) const { return categories_[index]; }
+  // Its first text.
+  std::string_view name(size_t index) const;
   // "X is none of the agreed A, B, C", with the nearest text as remedy.
   ValueFault NotAmong(std::string_view field) const;
+
+  friend bool operator==(const CategoryList& a, const CategoryList& b) {
+    return a.categories_ == b.categories_;
+  }
 
  private:
   struct Text {

@@ -26,6 +26,8 @@ using ::testing::Not;
 
 constexpr std::string_view kQuery = R"(name = "hospitals"
 floor = 2
+[data]
+values = ["sex one-of=f,m"]
 [privacy]
 target_epsilon = 8.0
 max_units = 100

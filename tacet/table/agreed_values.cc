@@ -1,0 +1,67 @@
+#include "tacet/table/agreed_values.h"
+
+#include <utility>
+
+#include "tacet/base/status.h"
+
+namespace tacet::table {
+
+std::optional<std::vector<std::string_view>> SplitOutsideQuotes(std::string_view text,
+                                                                char separator) {
+  std::vector<std::string_view> pieces;
+  bool quoted = false;
+  size_t start = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\'') quoted = !quoted;
+    if (text[i] != separator || quoted) continue;
+    pieces.push_back(text.substr(start, i - start));
+    start = i + 1;
+  }
+  pieces.push_back(text.substr(start));
+  return quoted ? std::nullopt : std::optional(std::move(pieces));
+}
+
+std::string Unquoted(std::string_view text) {
+  std::string plain;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\'') {
+      plain.push_back(text[i]);
+    } else if (quoted && text.substr(i + 1).starts_with('\'')) {
+      plain.push_back('\'');
+      ++i;
+    } else {
+      quoted = !quoted;
+    }
+  }
+  return plain;
+}
+
+std::optional<CategoryList> ParseCategories(std::string_view text) {
+  const auto pieces = SplitOutsideQuotes(text, ',');
+  if (!pieces.has_value()) return std::nullopt;
+  CategoryList list;
+  for (const std::string_view piece : *pieces) {
+    if (!list.Add(Unquoted(piece)).ok()) return std::nullopt;
+  }
+  return list;
+}
+
+absl::StatusOr<AgreedValues> ParseAgreedValues(std::string_view text) {
+  std::vector<std::string_view> words =
+      SplitOutsideQuotes(text, ' ').value_or(std::vector<std::string_view>());
+  std::erase(words, "");
+  constexpr std::string_view kList = "one-of=";
+  if (words.size() == 2 && words[1].starts_with(kList)) {
+    std::optional<CategoryList> values = ParseCategories(words[1].substr(kList.size()));
+    if (values.has_value()) {
+      return AgreedValues{.column = Unquoted(words[0]), .values = *std::move(values)};
+    }
+  }
+  return base::InvalidArgument(
+      "\"{}\": expected a column and one-of= with its different values, each with its spellings, "
+      "as in \"sex one-of=F|f|female,M|m|male\" (blanks and commas stand in single quotes)",
+      text);
+}
+
+}  // namespace tacet::table
