@@ -137,7 +137,11 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   if (params.without_noise) return plan;
   const double draws = plan.draws();
   const double epsilon = spec.max_epsilon;
-  plan.samplers_.rounding = RoundingOfDraw(plan.max_rate_);
+  const double noise_stddev = plan.participant_stddev_ / params.scale;
+  plan.samplers_.rounding =
+      RoundingOfDraw({.largest = plan.max_rate_,
+                      .bound = bound / params.scale,
+                      .least = std::max(1.0, (GaussianBound(params.sampler) - 5) * noise_stddev)});
   plan.samplers_.truncation_term = Truncation(params.sampler, draws, epsilon);
   plan.samplers_.coarse_tail_term = CoarseTail(params.sampler, draws, epsilon);
   plan.samplers_.precision_epsilon =

@@ -74,6 +74,19 @@ TEST(MechanismPlanTest, PublishedSetting) {
   EXPECT_TRUE(plan.makes_guarantee());
 }
 
+// Updates near -b meet a small rate, but round at the size of b/s: 10^5 shares of noise, b = S.
+TEST(MechanismPlanTest, RoundingOfUpdatesThatAreFarLargerThanTheNoise) {
+  MechanismSpec spec = PublishedSetting();
+  spec.params.coordinate_bound = 1;
+  spec.params.noise_stddev = 0.1;
+  spec.cohort = 100000;
+  spec.min_participants = 100000;
+  const MechanismPlan plan = PlanOf(spec);
+  // 2.1e-12 is measured at these rates (precision_test.cc); 18 2^-53 sqrt(max_rate) is 2.9e-13.
+  EXPECT_GT(plan.rounding(), 2.1e-12);
+  EXPECT_LT(plan.rounding(), 10e-12);
+}
+
 TEST(MechanismPlanTest, BitsOfOtherCoordinateBounds) {
   MechanismSpec spec = PublishedSetting();
   spec.params.coordinate_bound = 1;

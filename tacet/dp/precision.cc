@@ -1,11 +1,16 @@
 #include "tacet/dp/precision.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 namespace tacet::dp {
 
-double RoundingOfDraw(double max_rate) { return 18 * 0x1p-53 * std::sqrt(max_rate) + 1e-14; }
+double RoundingOfDraw(const DrawRates& rates) {
+  const double units =
+      std::max(18 * std::sqrt(rates.largest), 20 * rates.bound / std::sqrt(rates.least));
+  return 0x1p-53 * units + 1e-14;
+}
 
 double PrecisionEpsilon(double rho, double draws, double delta1) {
   return rho * std::sqrt(-2.0 * draws * std::log(delta1)) + 0.5 * draws * rho * rho;

@@ -7,11 +7,20 @@ namespace tacet::dp {
 // The probability given to the event that the rounding of all draws adds up to more than eps_1.
 inline constexpr double kPrecisionDelta = 1e-30;
 
-// rho: how far rounding moves log P of one draw (noise, quantised) when the largest Poisson rate is
-// `max_rate`: 18 2^-53 sqrt(max_rate) + 1e-14. A relative error e of a rate L moves log P(k) by
-// (k - L) e, hence the square root; e is a few 2^-53 from u + noise, the division and the
-// logarithm. Measured against 113 bits in precision_test.cc; 4.7e-13 at the published setting.
-double RoundingOfDraw(double max_rate);
+// The Poisson rates of a plan on which rounding depends.
+struct DrawRates {
+  double largest = 0;  // (b + z sigma_k - mu)/s
+  double bound = 0;    // b/s
+  double least = 1;    // of the least update with noise of -5 deviations, max(1, (z - 5) sigma_k/s)
+};
+
+// rho: how far rounding moves log P of one draw (noise, quantised), at most
+//   2^-53 max(18 sqrt(largest), 20 bound / sqrt(least)) + 1e-14.
+// An error e of a rate L moves log P(k) by (k - L) e/L, so by e/sqrt(L) at one deviation. e is a
+// few 2^-53 of the rate from noise, division and logarithm. An update near -b meets a small rate,
+// but its own product and sum round at the size of b/s. Measured against extended precision in
+// precision_test.cc; 4.7e-13 at the published setting.
+double RoundingOfDraw(const DrawRates& rates);
 
 // eps_1 = rho sqrt(2 N ln(1/delta_1)) + N rho^2 / 2 for N = `draws`: except with probability
 // delta_1, the log-likelihood ratio between the computed and the ideal outputs stays below eps_1.

@@ -53,7 +53,9 @@ struct Rounding {
   double in_float = 0;
 };
 
-Rounding MeasureRounding(double coordinate_bound, double stddev, double scale, int draws) {
+// `place` is the update over the bound: from -1 to 1, and 2 for one drawn at random.
+Rounding MeasureRounding(double coordinate_bound, double stddev, double scale, double place,
+                         int draws) {
   crypto::InsecureSeededEntropy entropy(1, "rounding");
   crypto::Random random = crypto::Random::FromEntropy(entropy);
   const double z = std::sqrt(2 * 128 * std::log(2.0));
@@ -62,8 +64,8 @@ Rounding MeasureRounding(double coordinate_bound, double stddev, double scale, i
   for (int i = 0; i < draws; ++i) {
     const uint64_t word = std::max(random.NextU64(), kWholeWord);
     const uint64_t angle = random.NextU64();
-    const float u = static_cast<float>(
-        coordinate_bound * (static_cast<double>(random.NextU64() >> 11) * 0x1p-52 - 1.0));
+    const double drawn = static_cast<double>(random.NextU64() >> 11) * 0x1p-52 - 1.0;
+    const float u = static_cast<float>(coordinate_bound * (place <= 1 ? place : drawn));
     const double x = static_cast<double>(u) + stddev * BoxMuller(FixedPointUnit(word), angle).first;
     const double rate = x * (1.0 / scale) + offset;
     const long double exact =
@@ -91,35 +93,53 @@ TEST(PrecisionTest, RoundingOfADrawIsBelowItsModel) {
       {0.1, 1.0, 1e-4},
       {0.4, 1.2, 1e-2},
       {0.1, 6 / std::sqrt(1000.0), 1e-6},
+      {64.0, 4 / std::sqrt(3.0), 1e-2},
+      // Rates near 2^31.
+      {0.1, 0.19, 2.6e-9},
+      {1.0, 3e-4, 2e-9},
+      // Noise far below the bound: an update of -b meets a small rate.
+      {1.0, 0.02, 1e-4},
+      {1.0, 3e-4, 1e-4},
+      {1.0, 1e-4, 1e-4},
+      {100.0, 1e-3, 1e-6},
   };
   for (const auto& setting : settings) {
     const double z = 13.33;
-    const double max_rate = 2 * (setting.bound + z * setting.stddev) / setting.scale + 2;
-    const double model = RoundingOfDraw(max_rate);
-    const Rounding measured = MeasureRounding(setting.bound, setting.stddev, setting.scale, 100000);
-    EXPECT_LT(measured.in_double, model) << setting.scale;
-    EXPECT_GT(measured.in_double, model / 30) << setting.scale;
-    EXPECT_GT(measured.in_float, 1e6 * model) << setting.scale;
+    const DrawRates rates{
+        .largest = 2 * (setting.bound + z * setting.stddev) / setting.scale + 2,
+        .bound = setting.bound / setting.scale,
+        .least = std::max(1.0, (z - 5) * setting.stddev / setting.scale),
+    };
+    const double model = RoundingOfDraw(rates);
+    Rounding worst;
+    for (const double place : {-1.0, -0.9, 0.0, 1.0, 2.0}) {
+      const Rounding measured =
+          MeasureRounding(setting.bound, setting.stddev, setting.scale, place, 20000);
+      worst.in_double = std::max(worst.in_double, measured.in_double);
+      worst.in_float = std::max(worst.in_float, measured.in_float);
+    }
+    EXPECT_LT(worst.in_double, model) << setting.stddev << " " << setting.scale;
+    EXPECT_GT(worst.in_double, model / 30) << setting.stddev << " " << setting.scale;
+    EXPECT_GT(worst.in_float, 1e6 * model) << setting.stddev << " " << setting.scale;
   }
   // The published setting with the default sampler, b = 0.1.
-  EXPECT_NEAR(RoundingOfDraw(52550), 4.7e-13, 0.03e-13);
+  EXPECT_NEAR(RoundingOfDraw({.largest = 52550, .bound = 1000, .least = 15800}), 4.7e-13, 0.03e-13);
 }
 
 // Rounding moves the borders between candidates: a border off by e counts, and its neighbour off by
 // another e, change the probability of the count between them by at most 2 e, relatively (cells are
 // one count wide). A border is a line in the plane of a pair of normal draws: it moves by the mean
 // error of the draws along it. Measured against extended precision as the mean of absolute errors
-// over strips of a quarter of a deviation, in units of 2^-53 sqrt L.
+// over strips of a quarter of a deviation, in units of 2^-53 (sqrt L + 2.25), the hat's width.
 TEST(PrecisionTest, BordersOfCandidatesAreRightToAFewRoundings) {
   crypto::InsecureSeededEntropy entropy(1, "borders");
   crypto::Random random = crypto::Random::FromEntropy(entropy);
-  for (const double rate : {8192.5, 26277.4, 4e4, 1.7e6}) {
+  for (const double rate : {10.7, 300.3, 8192.5, 26277.4, 4e4, 1.7e6, 2.1e9}) {
     const long double width = static_cast<long double>(PoissonRoot(rate)) + kPoissonWidening;
-    const double root = std::sqrt(rate);
     constexpr size_t kStrips = 20;
     double errors[kStrips] = {};
     double draws[kStrips] = {};
-    for (int i = 0; i < 400000; ++i) {
+    for (int i = 0; i < 250000; ++i) {
       // Far strips, too: half of the radii are larger than those of a normal pair. That does not
       // make the mean smaller, since errors grow with the radius there.
       const uint64_t word = random.NextU64() >> (i % 2 == 0 ? 0 : random.Below(24));
@@ -135,8 +155,8 @@ TEST(PrecisionTest, BordersOfCandidatesAreRightToAFewRoundings) {
       const long double exact = width * ExactNormal(exact_unit, angle) + fraction;
       const size_t strip = static_cast<size_t>(4 * std::abs(normal));
       if (strip >= kStrips) continue;
-      errors[strip] +=
-          static_cast<double>(std::abs(PoissonStep(rate, normal) - exact)) / (0x1p-53 * root);
+      errors[strip] += static_cast<double>(std::abs(PoissonStep(rate, normal) - exact)) /
+                       (0x1p-53 * static_cast<double>(width));
       draws[strip] += 1;
     }
     double within_1 = 0;
@@ -147,8 +167,8 @@ TEST(PrecisionTest, BordersOfCandidatesAreRightToAFewRoundings) {
       if (strip < 4) within_1 = std::max(within_1, mean);
       within_5 = std::max(within_5, mean);
     }
-    EXPECT_LT(within_1, 2.0) << rate;
-    EXPECT_LT(within_5, 8.0) << rate;
+    EXPECT_LT(within_1, 1.0) << rate;
+    EXPECT_LT(within_5, 4.0) << rate;
     EXPECT_GT(within_1, 0.3) << rate;
     RecordProperty("within_1", std::to_string(within_1));
     RecordProperty("within_5", std::to_string(within_5));

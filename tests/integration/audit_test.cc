@@ -458,7 +458,7 @@ TEST_F(AuditTest, ImplementationTermsAreTheRunsOwnEverywhere) {
   records.replace(records.find("cohort = 6"), 10, "");
   records.replace(records.find("min_participants = 6"), 20, "");
   records.replace(records.find("coordinate_bound = 0.1"), 22,
-                  "coordinate_bound = 32\nunit = \"record\"\nrecord_rate = 0.1");
+                  "coordinate_bound = 2\nunit = \"record\"\nrecord_rate = 0.1");
   records.replace(records.find("scale = 1e-3"), 12, "scale = 1e-2");
   Simulate(kSmall, {}, "usual");
   Simulate(box_muller, {}, "box-muller");
