@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PRIVACY = "docs/security/privacy.md"
 FIXED_SIZE = "docs/security/fixed-size-accounting.md"
 HOSPITALS = "docs/guide/hospitals.md"
+README = "README.md"
 
 PAPER = "--clients 3596 --cohort 1000 --rounds 100 --noise-multiplier 6"
 EVERYBODY = PAPER + " --sampling fixed-size --min-participants 1000"
@@ -99,6 +100,8 @@ PAGES = [
       figure(RECORDS + ZERO_OUT, "participant-in-cohort")]),
     (PRIVACY, "- replace-one has {} and {}.",
      [external(RECORDS, digits=2), figure(RECORDS, "participant-in-cohort")]),
+    (README, "at ε = {} (δ = 10⁻⁵) against every observer that has a guarantee",
+     [figure("--clients 2000 --cohort 400 --rounds 30 --noise-multiplier 6")]),
     (HOSPITALS, "reach ε = {}.",
      [figure("--clients 4 --cohort 4 --rounds 100 --noise-multiplier 6", digits=0)]),
     (HOSPITALS, "under replace-one ({} against {} in the example above)",
@@ -141,7 +144,7 @@ def value(program, wanted, remembered):
 def main():
     program = sys.argv[1]
     pages = {page: one_line((ROOT / page).read_text(encoding="utf-8"))
-             for page in {PRIVACY, FIXED_SIZE, HOSPITALS}}
+             for page in {page for page, _, _ in PAGES}}
     remembered = {}
     missing = []
     for page, text, figures in PAGES:

@@ -160,6 +160,23 @@ TEST(SumLimitsTest, ReachAtThePapersSetting) {
   for (const auto& row : rows) {
     EXPECT_NEAR(ReachOfOne(PlanOf(Paper(row.cohort)), row.cohort), row.reach, 2);
   }
+  EXPECT_NEAR(SumLimitsOf(PlanOf(Paper(1000)), 1000).coordinate, 159, 0.5);
+}
+
+// Units record and person: the same page.
+TEST(SumLimitsTest, ReachOfASite) {
+  MechanismSpec five = Paper(5);
+  five.sums_of_clipped = true;
+  five.most_contributions = MostDrawn(320);
+  EXPECT_NEAR(SumLimitsOf(PlanOf(five), 5).updates_norm, 529, 0.5);
+  EXPECT_NEAR(ReachOfOne(PlanOf(five), 5), 2021, 2);
+  MechanismSpec hospitals = Paper(4, 14);
+  hospitals.sums_of_clipped = true;
+  hospitals.params.coordinate_bound = 64;
+  hospitals.params.scale = 1e-2;
+  hospitals.most_contributions = MostDrawn(184);
+  EXPECT_NEAR(SumLimitsOf(PlanOf(hospitals), 4).updates_norm, 350, 0.5);
+  EXPECT_NEAR(ReachOfOne(PlanOf(hospitals), 4), 406, 2);
 }
 
 }  // namespace
