@@ -165,7 +165,16 @@ class Privacy:
     def options(
         self, *, clients: int, rounds: int, cohort: int | None = None
     ) -> FederationOptions:
-        """Options of a federation with this protection, with the noise that reaches the target."""
+        """Options of a federation with this protection, with the noise that reaches the target.
+
+        Args:
+            clients: M, from 1.
+            rounds: T, from 1.
+            cohort: K, at most `clients`; None: all.
+
+        Raises:
+            ValueError: no noise reaches `target_epsilon`, or a value is out of range.
+        """
         given: dict[str, Any] = asdict(self)
         target = given.pop("target_epsilon")
         options = FederationOptions(clients=clients, rounds=rounds, cohort=cohort)

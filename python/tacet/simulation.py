@@ -146,6 +146,9 @@ class Run:
 def open_run(path: str | os.PathLike[str]) -> Run:
     """Read and check a finished run, of this package or of the program.
 
+    Args:
+        path: the run directory (`out`).
+
     Raises:
         FileNotFoundError: the directory holds no finished run.
         DataLossError: a file is damaged, or contradicts the others; the text names it.

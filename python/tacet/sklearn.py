@@ -129,7 +129,7 @@ class FederatedClassifier:
         )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor's arguments."""
+        """Return the constructor's arguments; `deep` changes nothing: none is an estimator."""
         names = inspect.signature(type(self).__init__).parameters
         return {name: getattr(self, name) for name in names if name != "self"}
 
@@ -251,7 +251,14 @@ class FederatedClassifier:
         )
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
-        """Return the probability of each class, shape (rows, n_classes)."""
+        """Return the probability of each class, shape (rows, n_classes), in [0, 1].
+
+        Args:
+            X: finite numbers of shape (rows, n_features_in_).
+
+        Raises:
+            ValueError: the classifier is not fitted, or X has another shape.
+        """
         if not hasattr(self, "coef_"):
             text = "the classifier is not fitted: call fit first"
             raise ValueError(text)
@@ -262,11 +269,11 @@ class FederatedClassifier:
         return _probabilities(rows @ self.coef_.T + self.intercept_)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
-        """Return the most probable class of each row, shape (rows,)."""
+        """Return the most probable class of each row of X, shape (rows,); see `predict_proba`."""
         best = self.predict_proba(X).argmax(axis=1)
         found: NDArray[Any] = self.classes_[best]
         return found
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:  # noqa: N803
-        """Return the share of rows whose class is right."""
+        """Return the share of rows of X whose class is that in y, shape (rows,): in [0, 1]."""
         return float(np.mean(self.predict(X) == _array("y", y)))

@@ -301,7 +301,14 @@ def mean(column: str, *, low: float, high: float, **common: Unpack[Common]) -> Q
 
 
 def variance(column: str, *, low: float, high: float, **common: Unpack[Common]) -> Question:
-    """Ask for count, sum, mean, variance and standard deviation of a column."""
+    """Ask for count, sum, mean, variance and standard deviation of a column.
+
+    Args:
+        column: name of the column.
+        low: public lower bound of its values; smaller ones count as `low`.
+        high: public upper bound, above `low`.
+        **common: keys of every question (`Common`).
+    """
     return _question("variance", _within(column, low, high), common)
 
 
@@ -311,14 +318,28 @@ def normalise(columns: Mapping[str, tuple[float, float]], **common: Unpack[Commo
 
 
 def histogram(column: str, cells: Cells, **common: Unpack[Common]) -> Question:
-    """Ask for the count of all rows and of each cell."""
+    """Ask for the count of all rows and of each cell.
+
+    Args:
+        column: name of the column.
+        cells: its public edges or categories.
+        **common: keys of every question (`Common`).
+    """
     return _question("histogram", {"column": column, **cells.keys()}, common)
 
 
 def crosstab(
     row: str, row_cells: Cells, column: str, column_cells: Cells, **common: Unpack[Common]
 ) -> Question:
-    """Ask for the count of each pair of cells of two columns."""
+    """Ask for the count of each pair of cells of two columns.
+
+    Args:
+        row: column whose cells are the rows of the table.
+        row_cells: its public edges or categories.
+        column: column whose cells are the columns of the table.
+        column_cells: its public edges or categories.
+        **common: keys of every question (`Common`).
+    """
     keys = {
         "rows": {"column": row, **row_cells.keys()},
         "columns": {"column": column, **column_cells.keys()},
@@ -333,7 +354,14 @@ def quantiles(
     at: Sequence[float] = (0.25, 0.5, 0.75),
     **common: Unpack[Common],
 ) -> Question:
-    """Ask for quantiles of a column, resolved to ordered cells."""
+    """Ask for quantiles of a column, resolved to ordered cells.
+
+    Args:
+        column: name of the column.
+        cells: its public edges, ascending.
+        at: the quantiles, each between 0 and 1.
+        **common: keys of every question (`Common`).
+    """
     keys = {"column": column, **cells.keys(), "quantiles": _numbers("at", at)}
     return _question("quantiles", keys, common)
 
@@ -585,7 +613,17 @@ def ask_file(
     threads: int = 0,
     out: str | os.PathLike[str] | None = None,
 ) -> Release:
-    """Ask the questions of a query file (docs/formats/query.md); otherwise as `ask`."""
+    """Ask the questions of a query file (docs/formats/query.md).
+
+    Result and errors are those of `ask`.
+
+    Args:
+        tables: as in `ask`.
+        query: the file.
+        insecure_seed: as in `ask`.
+        threads: as in `ask`.
+        out: as in `ask`.
+    """
     text = Path(query).read_text(encoding="utf-8")
     return _ask(text, tables, insecure_seed, threads, out)
 
@@ -624,6 +662,9 @@ def _number(estimate: Mapping[str, Any], key: str) -> float:
 
 def open_release(path: str | os.PathLike[str]) -> Release:
     """Read and check the answers of a run, of this module, of the program or of a live member.
+
+    Args:
+        path: the run directory (`out`).
 
     Raises:
         FileNotFoundError: the directory holds no answers.

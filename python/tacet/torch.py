@@ -96,6 +96,11 @@ def load_vector(
 ) -> None:
     """Write a vector of `to_vector` into the module.
 
+    Args:
+        module: changed in place.
+        vector: float32 of shape (d,).
+        buffers: names of the buffers that `to_vector` was given.
+
     Raises:
         ValueError: the vector has another length; the module is unchanged then.
     """
