@@ -170,13 +170,16 @@ Cells AttainedPairs(const std::vector<WeightedEvent>& parts, Neighbouring neighb
   return pairs;
 }
 
-std::vector<LossLattice> LatticesOf(const Cells& cells, const LossRange& range, double step,
-                                    Side side) {
+std::vector<LossLattice> LatticesAbove(const Cells& cells, const std::vector<int64_t>& dots,
+                                       double step) {
   std::vector<LossLattice> lattices;
-  for (const auto& cell : cells) {
-    lattices.push_back(side == Side::kAbove ? PessimisticLattice(*cell, range, step)
-                                            : OptimisticLattice(*cell, range, step));
-  }
+  for (const auto& cell : cells) lattices.push_back(PessimisticLattice(*cell, dots, step));
+  return WithoutDominated(std::move(lattices));
+}
+
+std::vector<LossLattice> LatticesBelow(const Cells& cells, const LossRange& range, double step) {
+  std::vector<LossLattice> lattices;
+  for (const auto& cell : cells) lattices.push_back(OptimisticLattice(*cell, range, step));
   return lattices;
 }
 
@@ -207,7 +210,9 @@ bool IsFixedSize(const std::vector<SamplingEvent>& forms) {
   return sampled;
 }
 
-// Butterflies of transforms, and lines of corners, that half a second is enough for.
+// Butterflies of transforms, and lines of corners, that may be paid for. They are counted as if
+// every lattice point were a dot, every line were taken and every cell stayed. A third of them is
+// done, in some 0.2 seconds.
 constexpr double kTransformWork = 4e8;
 constexpr double kLineWork = 4e6;
 // Where the number of clients here is anybody's choice there are more forms, and no other bound is
@@ -223,6 +228,8 @@ constexpr ChoicesSpec kResolutions[] = {{.ungrouped = 32, .coarseness = 1},
                                         {.ungrouped = 8, .coarseness = 4}};
 // What the lattice may add to epsilon, relative to it.
 constexpr double kWantedError = 4e-4;
+// What leaving out dots may add to log delta: some 5e-5 of epsilon.
+constexpr double kSparseError = 1e-3;
 // Blocks of rounds: work that they may take, steps of a round's lattice in its deviations, that of
 // a block's lattice in deviations of the block.
 constexpr double kBlockWork = 1.7;
@@ -292,7 +299,8 @@ class FixedSizeRounds {
     start_ = FindCompositionStart(rounds, delta);
     range_ = rounds.front().range;
     if (!(start_.deviation > 0)) return;
-    step_ = ChooseStep(*rounds.front().loss);
+    envelope_ = std::move(rounds.front().loss);
+    step_ = ChooseStep();
     if (!HasChoices(round)) {
       attained_ = GroupMixture(round, GroupedFor::kLowerBound);
       return;
@@ -349,11 +357,11 @@ class FixedSizeRounds {
     if (!cut) return std::nullopt;
     const Cells cells = cut->cells({choices_, Ranges()}, forward);
     const Cells attained = AttainedPairs(attained_, choices_.forms.front().neighbouring, forward);
-    const auto upper = AdaptiveEpsilon(LatticesOf(cells, range_, step, Side::kAbove), count_,
-                                       delta_, Window(), Side::kAbove);
+    const auto upper = AdaptiveEpsilon(LatticesAbove(cells, Dots(step), step), count_, delta_,
+                                       Window(), Side::kAbove);
     if (!upper) return std::nullopt;
-    const auto lower = AdaptiveEpsilon(LatticesOf(attained, range_, step, Side::kBelow), count_,
-                                       delta_, Window(), Side::kBelow);
+    const auto lower = AdaptiveEpsilon(LatticesBelow(attained, range_, step), count_, delta_,
+                                       Window(), Side::kBelow);
     return FixedSizeResult{
         .epsilon = *upper, .epsilon_lower = lower.value_or(0), .cells = cells.size()};
   }
@@ -389,7 +397,7 @@ class FixedSizeRounds {
     const auto stride =
         static_cast<size_t>(std::max(1.0, std::floor(kStrideStep * block_deviation / best.step)));
     std::optional<LossLattice> block = DominatingBlock(
-        LatticesOf(cells, range_, best.step, Side::kAbove), rounds, BlockWindow(rounds), stride);
+        LatticesAbove(cells, Dots(best.step), best.step), rounds, BlockWindow(rounds), stride);
     if (!block) return std::nullopt;
     const auto upper = Composed(*std::move(block), static_cast<double>(blocks), Side::kAbove);
     if (!upper) return std::nullopt;
@@ -415,6 +423,12 @@ class FixedSizeRounds {
     return epsilon->epsilon;
   }
 
+  // Where the cells' profiles are computed. The envelope is at least as large as each.
+  std::vector<int64_t> Dots(double step) const {
+    return SparseDots(PessimisticLattice(*envelope_, range_, step), start_.tilt.theta,
+                      kSparseError / static_cast<double>(count_));
+  }
+
   // Ends of the ranges of laws: the adversary's best constant number, and the one with which a
   // single round costs most, have ranges of their own.
   std::vector<size_t> Ranges() const {
@@ -433,7 +447,7 @@ class FixedSizeRounds {
   }
 
   // The largest step of the lattice with which the envelope's own epsilon is near its limit.
-  double ChooseStep(const RoundLoss& envelope) {
+  double ChooseStep() {
     const double evaluations =
         (range_.high - range_.low) * static_cast<double>(choices_.forms.size());
     double step = std::max(0.1 * start_.deviation, evaluations / kMaxEnvelopeWork);
@@ -441,7 +455,7 @@ class FixedSizeRounds {
     for (int halvings = 0; halvings < 6; ++halvings, step /= 2) {
       work += evaluations / step;
       if (halvings > 0 && work > kMaxEnvelopeWork) break;
-      const LossSum sum({{.lattice = PessimisticLattice(envelope, range_, step),
+      const LossSum sum({{.lattice = PessimisticLattice(*envelope_, range_, step),
                           .rounds = static_cast<double>(count_)}});
       const auto epsilon =
           sum.Epsilon(sum.TiltAt(start_.tilt.theta), delta_, Side::kAbove, kMaxTransformPoints);
@@ -475,8 +489,8 @@ class FixedSizeRounds {
   // Of one direction, or of one of two.
   double MostWork() const { return (here_ ? kWorkOfChoices : 1) * (IsZeroOut() ? 0.4 : 1); }
 
-  // The time of one direction and `rounds` of the recursion, in units of half a second of a slow
-  // core. Above MostWork: too much.
+  // The work of one direction and `rounds` of the recursion, relative to what may be paid for.
+  // Above MostWork: too much.
   double Work(const Cut& cut, double step, const CompositionWindow& window, uint64_t rounds) const {
     const double reach = (range_.high - range_.low) / step;
     const double length = (window.highest - window.lowest) / step + reach;
@@ -501,6 +515,7 @@ class FixedSizeRounds {
   uint64_t count_;
   double delta_;
   CompositionStart start_;
+  std::unique_ptr<RoundLoss> envelope_;  // of one round
   LossRange range_;
   double step_ = 0;
   std::optional<double> envelope_epsilon_;

@@ -17,6 +17,10 @@ constexpr double kReach = 10.5;
 // over its bend, the difference of the slopes of the two exponentials along it.
 constexpr double kWidestStep = 0.75;
 constexpr double kStepTimesBend = 0.5;
+// What the lines that are left out may add to a mass, relative to it.
+constexpr double kCut = 1e-13;
+// Of the edge on a line, in deviations.
+constexpr double kEdgeError = 1e-11;
 
 class CornerHalf : public RoundLoss {
  public:
@@ -56,24 +60,15 @@ class CornerHalf : public RoundLoss {
 
   LossSides At(double t) const override {
     // P > e^t Q where 1 > alpha phi_w / phi_u + e^t phi_v / phi_u.
-    const double log_alpha = q_ < 1 ? LogExpm1(t) + std::log1p(-q_) - std::log(q_) : -kInfinity;
-    double unit = 0;
-    double rest = 0;
-    double moved = 0;
-    // The edge bends little from node to node: the line through the last two is near the next.
-    double last = kInfinity;
-    double before = kInfinity;
-    for (const Node& node : nodes_) {
-      const double x = Edge(node.y, t, log_alpha, 2 * last - before);
-      before = last;
-      last = x;
-      unit += node.weight * NormalTail(-x);
-      rest += node.rest_weight * NormalTail(rest_x_ - x);
-      moved += node.moved_weight * NormalTail(moved_x_ - x);
-    }
-    unit = std::min(unit, 1.0);
-    rest = std::min(rest, 1.0);
-    moved = std::min(moved, 1.0);
+    const Threshold at = {
+        .t = t, .log_alpha = q_ < 1 ? LogExpm1(t) + std::log1p(-q_) - std::log(q_) : -kInfinity};
+    Masses sum;
+    const auto middle = static_cast<ptrdiff_t>(nodes_.size()) / 2;
+    const Edges above = AddLines(at, middle, 1, {}, sum);
+    AddLines(at, middle - 1, -1, above, sum);
+    const double unit = std::min(sum.unit, 1.0);
+    const double rest = std::min(sum.rest, 1.0);
+    const double moved = std::min(sum.moved, 1.0);
     return {.p_below = (1 - q_) * (1 - rest) + q_ * (1 - unit),
             .p_above = (1 - q_) * rest + q_ * unit,
             .q_below = (1 - q_) * (1 - rest) + q_ * (1 - moved),
@@ -88,14 +83,69 @@ class CornerHalf : public RoundLoss {
     double moved_weight = 0;
   };
 
+  struct Threshold {
+    double t = 0;
+    double log_alpha = 0;
+  };
+
+  // Of losses above the threshold, at u, at w and at v.
+  struct Masses {
+    double unit = 0;
+    double rest = 0;
+    double moved = 0;
+  };
+
+  // On the nearest line that is known, and on the next one.
+  struct Edges {
+    double near = kInfinity;
+    double far = kInfinity;
+  };
+
+  // Whether the lines beyond the one with mass `here` add less than kCut of `sum`. A mass is a
+  // log-concave function of y: where it falls, its next ratio is at most here / before, and where
+  // it is 0 after it was not, it stays 0.
+  static bool HardlyMore(double before, double here, double sum) {
+    if (here == 0) return sum > 0;
+    return here < before && here * here <= kCut * sum * (before - here);
+  }
+
+  // Adds the lines from `first` on, upwards (turn = 1) or downwards, as far as they count. The edge
+  // bends little from line to line: the straight line through `known` is near the next. Returns the
+  // first two edges.
+  Edges AddLines(const Threshold& at, ptrdiff_t first, ptrdiff_t turn, Edges known,
+                 Masses& sum) const {
+    Edges begin = known;
+    Masses before;
+    for (ptrdiff_t i = first; i >= 0 && i < static_cast<ptrdiff_t>(nodes_.size()); i += turn) {
+      const Node& node = nodes_[static_cast<size_t>(i)];
+      const double x = Edge(node.y, at, 2 * known.near - known.far);
+      if (i == first) begin.near = x;
+      if (i == first + turn) begin.far = x;
+      known = {.near = x, .far = known.near};
+      const Masses here = {.unit = node.weight * NormalTail(-x),
+                           .rest = node.rest_weight * NormalTail(rest_x_ - x),
+                           .moved = node.moved_weight * NormalTail(moved_x_ - x)};
+      sum.unit += here.unit;
+      sum.rest += here.rest;
+      sum.moved += here.moved;
+      if (HardlyMore(before.unit, here.unit, sum.unit) &&
+          HardlyMore(before.rest, here.rest, sum.rest) &&
+          HardlyMore(before.moved, here.moved, sum.moved)) {
+        break;
+      }
+      before = here;
+    }
+    return begin;
+  }
+
   // The x below which P > e^t Q on the line at y: the root of
-  //   log(e^{a + rest_x x} + e^{b + moved_x x}) = 0,
-  // convex and increasing, by Newton's method from `guess`, if that is finite.
-  double Edge(double y, double t, double log_alpha, double guess) const {
-    const double b = t - moved_y_ * y - 0.5 * (moved_x_ * moved_x_ + moved_y_ * moved_y_);
+  //   f(x) = log(e^{a + rest_x x} + e^{b + moved_x x}) = 0,
+  // convex and increasing, by Halley's method from `guess`, if that is finite.
+  double Edge(double y, const Threshold& at, double guess) const {
+    const double b = at.t - moved_y_ * y - 0.5 * (moved_x_ * moved_x_ + moved_y_ * moved_y_);
     double x = -b / moved_x_;
-    if (log_alpha == -kInfinity) return x;
-    const double a = log_alpha + rest_y_ * y - 0.5 * (rest_x_ * rest_x_ + rest_y_ * rest_y_);
+    if (at.log_alpha == -kInfinity) return x;
+    const double a = at.log_alpha + rest_y_ * y - 0.5 * (rest_x_ * rest_x_ + rest_y_ * rest_y_);
     if (rest_x_ > 0) {
       x = std::min(x, -a / rest_x_);
     } else if (a >= 0) {
@@ -103,6 +153,7 @@ class CornerHalf : public RoundLoss {
     }
     // Each term alone is an upper bound of the root.
     if (std::isfinite(guess) && guess < x) x = guess;
+    const double turned = std::abs(rest_x_ - moved_x_);
     for (int turn = 0; turn < 60; ++turn) {
       const double first = a + rest_x_ * x;
       const double second = b + moved_x_ * x;
@@ -110,11 +161,17 @@ class CornerHalf : public RoundLoss {
       const double value = std::max(first, second) + std::log1p(ratio);
       const double larger = 1 / (1 + ratio);
       const double share = first > second ? larger : 1 - larger;
-      const double move = value / (share * rest_x_ + (1 - share) * moved_x_);
+      const double slope = share * rest_x_ + (1 - share) * moved_x_;
+      const double newton = value / slope;
+      const double bend = larger * (1 - larger) * turned * turned / slope;  // f2 / f1
+      // Far from the root Newton's step is the safe one.
+      const double quotient = 1 - 0.5 * newton * bend;
+      const double move = quotient > 0.5 && quotient < 1.5 ? newton / quotient : newton;
       x -= move;
-      // Newton's error is now of the order of the move's square; masses of a region whose edge is
-      // off by that are off by its square again.
-      if (!(std::abs(move) > 1e-5)) break;
+      // With the derivatives f1, f2, f3 the error is (f2^2 / 4 f1^2 - f3 / 6 f1) move^3, and
+      // |f3| <= turned f2. Along so short a move f2 grows by less than two thirds.
+      const double error = std::abs(move * move * move) * bend * (bend / 4 + turned / 6);
+      if (!(std::abs(move) * turned > 0.5 || error > kEdgeError)) break;
     }
     return x;
   }

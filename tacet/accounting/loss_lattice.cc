@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "tacet/accounting/log_math.h"
 
 namespace tacet::accounting {
 namespace {
@@ -10,6 +13,10 @@ namespace {
 constexpr double kMaxSteps = 1024;
 // Least distance from a cell's inner boundary to its lattice point, in steps.
 constexpr double kMinShare = 0.3;
+// Gaps between dots, about, that share a tolerance.
+constexpr double kGaps = 100;
+// Difference of profiles that counts for nothing, relative to them.
+constexpr double kEqual = 1e-10;
 
 struct CellMass {
   double p = 0;
@@ -82,6 +89,28 @@ Boundary NextBoundary(const RoundLoss& loss, const Boundary& inner, double g, do
   return outwards > 0 ? high_end : low_end;
 }
 
+// At each lattice point t, from the last to the first, P(L > t) - e^t Q(L > t). Between them it is
+// linear in e^t.
+std::vector<double> ProfileOf(const LossLattice& lattice) {
+  std::vector<double> profile;
+  const double shrink = std::exp(-lattice.step);
+  double p = lattice.infinite;
+  double q = 0;  // times e^t
+  for (size_t i = lattice.mass.size(); i-- > 0;) {
+    profile.push_back(p - q);
+    p += lattice.mass[i];
+    q = (q + lattice.mass[i]) * shrink;
+  }
+  return profile;
+}
+
+bool IsNowhereAbove(const std::vector<double>& profile, const std::vector<double>& other) {
+  for (size_t i = 0; i < profile.size(); ++i) {
+    if (profile[i] > other[i] * (1 + kEqual)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 LossRange FindLossRange(const RoundLoss& loss, double above, double below) {
@@ -105,27 +134,105 @@ LossRange FindLossRange(const RoundLoss& loss, double above, double below) {
 }
 
 LossLattice PessimisticLattice(const RoundLoss& loss, const LossRange& range, double step) {
-  const auto first = static_cast<int64_t>(std::floor(range.low / step));
-  const auto last = static_cast<int64_t>(std::ceil(range.high / step));
+  std::vector<int64_t> all(
+      static_cast<size_t>(std::ceil(range.high / step) - std::floor(range.low / step)) + 1);
+  std::iota(all.begin(), all.end(), static_cast<int64_t>(std::floor(range.low / step)));
+  return PessimisticLattice(loss, all, step);
+}
+
+LossLattice PessimisticLattice(const RoundLoss& loss, const std::vector<int64_t>& dots,
+                               double step) {
+  const int64_t first = dots.front();
   LossLattice lattice{.step = step, .origin = static_cast<double>(first) * step};
-  lattice.mass.assign(static_cast<size_t>(last - first + 1), 0.0);
-  const double shrink = -std::expm1(-step);  // 1 - e^-h
+  lattice.mass.assign(static_cast<size_t>(dots.back() - first + 1), 0.0);
   LossSides left = loss.At(lattice.origin);
   lattice.mass[0] += left.p_below;
-  for (int64_t i = first; i < last; ++i) {
-    const double t = static_cast<double>(i) * step;
-    const LossSides right = loss.At(static_cast<double>(i + 1) * step);
+  for (size_t i = 0; i + 1 < dots.size(); ++i) {
+    const double t = static_cast<double>(dots[i]) * step;
+    const double next = static_cast<double>(dots[i + 1]) * step;
+    const LossSides right = loss.At(next);
     const CellMass cell = Between(left, right);
-    // up + down = p, up e^{-t-h} + down e^{-t} = q.
+    // up + down = p, up e^-next + down e^-t = q.
     const double lifted = cell.q < kLeastMass ? 0 : cell.q * std::exp(t);
-    const double up = std::clamp((cell.p - lifted) / shrink, 0.0, cell.p);
-    lattice.mass[static_cast<size_t>(i - first)] += cell.p - up;
-    lattice.mass[static_cast<size_t>(i - first) + 1] += up;
+    const double up = std::clamp((cell.p - lifted) / -std::expm1(t - next), 0.0, cell.p);
+    lattice.mass[static_cast<size_t>(dots[i] - first)] += cell.p - up;
+    lattice.mass[static_cast<size_t>(dots[i + 1] - first)] += up;
     left = right;
   }
   lattice.infinite = left.p_above;
   lattice.mass[static_cast<size_t>(-first)] += loss.AtomAtZero();
   return lattice;
+}
+
+std::vector<int64_t> SparseDots(const LossLattice& law, double theta, double tolerance) {
+  const auto first = static_cast<int64_t>(std::llround(law.origin / law.step));
+  const auto last = first + static_cast<int64_t>(law.mass.size()) - 1;
+  // Tilted mass of each point, relative to all.
+  std::vector<double> tilted(law.mass.size());
+  double highest = -kInfinity;
+  for (size_t i = 0; i < tilted.size(); ++i) {
+    tilted[i] = theta * law.LossAt(i) + std::log(law.mass[i]);
+    highest = std::max(highest, tilted[i]);
+  }
+  double total = 0;
+  for (double& value : tilted) total += value = std::exp(value - highest);
+  // What one gap adds: mass m at t becomes m u at its upper end and m (1 - u) at its lower one,
+  // where u = (1 - e^-(t - lower)) / (1 - e^-(upper - lower)).
+  const auto added = [&](int64_t lower, int64_t upper) {
+    double sum = 0;
+    const double whole = std::expm1(static_cast<double>(lower - upper) * law.step);
+    for (int64_t i = std::max(lower + 1, first); i < std::min(upper, last + 1); ++i) {
+      const double mass = tilted[static_cast<size_t>(i - first)] / total;
+      if (!(mass > 0)) continue;
+      const double up = std::expm1(static_cast<double>(lower - i) * law.step) / whole;
+      sum += mass * (up * std::expm1(theta * static_cast<double>(upper - i) * law.step) +
+                     (1 - up) * std::expm1(theta * static_cast<double>(lower - i) * law.step));
+    }
+    return sum;
+  };
+  std::vector<int64_t> ladder;  // distances from 0
+  const int64_t longest = std::max(last, -first);
+  int64_t gap = 1;
+  const double most = tolerance / kGaps;
+  for (int64_t distance = 0; distance + gap < longest;) {
+    const auto fits = [&](int64_t width) {
+      return added(distance, distance + width) + added(-distance - width, -distance) <= most;
+    };
+    if (fits(2 * gap)) {
+      gap *= 2;
+    } else {
+      while (gap > 1 && !fits(gap)) gap /= 2;
+    }
+    distance += gap;
+    ladder.push_back(distance);
+  }
+  std::vector<int64_t> dots = {first};
+  for (size_t i = ladder.size(); i-- > 0;) {
+    if (-ladder[i] > first) dots.push_back(-ladder[i]);
+  }
+  dots.push_back(0);
+  for (const int64_t distance : ladder) {
+    if (distance < last) dots.push_back(distance);
+  }
+  dots.push_back(last);
+  return dots;
+}
+
+std::vector<LossLattice> WithoutDominated(std::vector<LossLattice> lattices) {
+  std::vector<std::vector<double>> profiles;
+  for (const LossLattice& lattice : lattices) profiles.push_back(ProfileOf(lattice));
+  std::vector<size_t> kept;
+  for (size_t i = 0; i < lattices.size(); ++i) {
+    if (std::ranges::any_of(
+            kept, [&](size_t other) { return IsNowhereAbove(profiles[i], profiles[other]); })) {
+      continue;
+    }
+    std::erase_if(kept, [&](size_t other) { return IsNowhereAbove(profiles[other], profiles[i]); });
+    kept.push_back(i);
+  }
+  std::vector<LossLattice> rest;
+  for (const size_t i : kept) rest.push_back(std::move(lattices[i]));
+  return rest;
 }
 
 LossLattice OptimisticLattice(const RoundLoss& loss, const LossRange& range, double step) {

@@ -3,6 +3,7 @@
 #define TACET_ACCOUNTING_LOSS_LATTICE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "tacet/accounting/round_loss.h"
@@ -41,6 +42,23 @@ LossRange FindLossRange(const RoundLoss& loss, double above, double below);
 // interpolation, in e^t, of the true one, which lies above it. What is above the range goes to
 // infinity, what is below it to its lower end; 0 is a lattice point.
 LossLattice PessimisticLattice(const RoundLoss& loss, const LossRange& range, double step);
+
+// The same with some lattice points for dots: those at dots[i] step, ascending, 0 among them. The
+// first and the last take the place of the range's ends. Points between two dots get no mass. With
+// fewer dots the profile is larger, since it is convex in e^t: a chord lies above it.
+LossLattice PessimisticLattice(const RoundLoss& loss, const std::vector<int64_t>& dots,
+                               double step);
+
+// Dots for losses with a profile of at most that of `law`, a lattice from below -step to above
+// step. They are fewer where the law, tilted by theta, has little mass. As many at -t as at t, up
+// to the ends of the range. Connecting them adds to the log of the law's moment of order theta at
+// most about `tolerance`.
+std::vector<int64_t> SparseDots(const LossLattice& law, double theta, double tolerance);
+
+// Leaves out each lattice whose profile is nowhere above that of one that stays: it is dominated,
+// after any number of rounds. Profiles that differ by less than 1e-10 of themselves count as equal.
+// All lattices have the same step, origin and number of points.
+std::vector<LossLattice> WithoutDominated(std::vector<LossLattice> lattices);
 
 // Merged cells, a post-processing of the pair, so the profile lies below. The boundaries of the
 // cells are chosen one after the other, outwards from the heaviest, such that the loss log(p / q)

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tacet/accounting/adaptive_composition.h"
 #include "tacet/accounting/fixed_size_loss.h"
 #include "tacet/accounting/loss_lattice.h"
 
@@ -170,6 +173,104 @@ TEST(LossLatticeTest, TheErrorFallsWithTheSquareOfTheStep) {
   const double coarse = gap(0.02);
   EXPECT_GT(coarse, 0);
   EXPECT_LT(gap(0.005), coarse / 6);
+}
+
+// log of sum of mass e^{theta t}.
+double LogMoment(const LossLattice& lattice, double theta) {
+  double sum = 0;
+  for (size_t i = 0; i < lattice.mass.size(); ++i) {
+    sum += lattice.mass[i] * std::exp(theta * lattice.LossAt(i));
+  }
+  return std::log(sum);
+}
+
+// Pairs of the accountant for cohorts of fixed size: two corners and an atom.
+std::unique_ptr<RoundLoss> TwoCorners(std::mt19937_64& generator, double q, double longest) {
+  const auto uniform = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(generator);
+  };
+  const double moved = uniform(0.1, longest);
+  const auto corner = [&](double cosine) -> std::shared_ptr<const RoundLoss> {
+    return CornerLoss(q, {.rest = moved * cosine, .moved = moved, .cosine = cosine});
+  };
+  // rest cos + rest cos >= moved: the atom is not negative.
+  return TwoHalvesLoss(corner(uniform(0.75, 1)), corner(uniform(0.75, 1)));
+}
+
+// Fewer dots lie above all dots at every lattice point, and cost a moment what they may.
+TEST(LossLatticeTest, FewerDotsLieAboveAndAddLittle) {
+  std::mt19937_64 generator(5);
+  const auto uniform = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(generator);
+  };
+  std::vector<Named> losses = AllLosses();
+  for (int i = 0; i < 30; ++i) {
+    losses.push_back(
+        {"corners " + std::to_string(i), TwoCorners(generator, uniform(0.01, 0.9), 1.5)});
+  }
+  size_t all_dots = 0;
+  size_t fewer_dots = 0;
+  for (const Named& named : losses) {
+    const LossRange range = FindLossRange(*named.loss, 1e-12, 1e-13);
+    const double step = (range.high - range.low) / uniform(100, 600);
+    const LossLattice all = PessimisticLattice(*named.loss, range, step);
+    const double theta = uniform(0.3, 3) / range.high;
+    const double tolerance = std::exp(uniform(std::log(1e-7), std::log(1e-2)));
+    const std::vector<int64_t> dots = SparseDots(all, theta, tolerance);
+    ASSERT_TRUE(std::ranges::is_sorted(dots, std::less_equal())) << named.name;
+    ASSERT_TRUE(std::ranges::binary_search(dots, 0)) << named.name;
+    const LossLattice fewer = PessimisticLattice(*named.loss, dots, step);
+    ASSERT_EQ(fewer.origin, all.origin) << named.name;
+    ASSERT_EQ(fewer.mass.size(), all.mass.size()) << named.name;
+    for (size_t i = 0; i < all.mass.size(); ++i) {
+      const double delta = LatticeDelta(all, all.LossAt(i));
+      EXPECT_GE(LatticeDelta(fewer, all.LossAt(i)), delta * (1 - 1e-9) - 1e-14)
+          << named.name << " at " << all.LossAt(i);
+    }
+    EXPECT_LE(LogMoment(fewer, theta) - LogMoment(all, theta), 2 * tolerance) << named.name;
+    all_dots += all.mass.size();
+    fewer_dots += dots.size();
+  }
+  EXPECT_LT(fewer_dots, all_dots / 2);
+}
+
+TEST(LossLatticeTest, OnlyDominatedLatticesAreLeftOut) {
+  const LossRange range{.low = -2, .high = 2};
+  const auto lattice = [&](double q, bool first) {
+    return PessimisticLattice(*SampledGaussianLoss(q, 1, first), range, 0.02);
+  };
+  const auto rest = WithoutDominated({lattice(0.2, true), lattice(0.3, true), lattice(0.1, false),
+                                      lattice(0.3, false), lattice(0.3, true)});
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(rest[0].mass, lattice(0.3, true).mass);
+  EXPECT_EQ(rest[1].mass, lattice(0.3, false).mass);
+}
+
+// Pairs that are left out are nobody's best choice, whatever was lost before.
+TEST(LossLatticeTest, AnAdversaryMissesNoPairThatIsLeftOut) {
+  std::mt19937_64 generator(6);
+  const LossRange range{.low = -4.5, .high = 4.5};
+  size_t given = 0;
+  size_t left = 0;
+  for (int i = 0; i < 20; ++i) {
+    const double q = std::uniform_real_distribution<double>(0.05, 0.6)(generator);
+    std::vector<LossLattice> pairs;
+    for (int k = 0; k < 12; ++k) {
+      pairs.push_back(PessimisticLattice(*TwoCorners(generator, q, 0.8), range, 0.03));
+    }
+    const std::vector<LossLattice> rest = WithoutDominated(pairs);
+    const CompositionWindow window{.theta = 2, .lowest = -20, .highest = 4};
+    for (const double delta : {1e-2, 1e-4}) {
+      const auto of_all = AdaptiveEpsilon(pairs, 12, delta, window, Side::kAbove);
+      const auto of_rest = AdaptiveEpsilon(rest, 12, delta, window, Side::kAbove);
+      ASSERT_TRUE(of_all.has_value() && of_rest.has_value()) << i;
+      EXPECT_GT(*of_all, 0) << i;
+      EXPECT_NEAR(*of_rest, *of_all, 1e-7) << i;
+    }
+    given += pairs.size();
+    left += rest.size();
+  }
+  EXPECT_LT(left, given * 3 / 4);
 }
 
 }  // namespace
