@@ -7,6 +7,7 @@
 #include "tacet/accounting/contour_reference_for_test.h"
 #include "tacet/accounting/pld_accountant.h"
 #include "tacet/accounting/random_settings_for_test.h"
+#include "tacet/base/test_size_for_test.h"
 
 namespace tacet::accounting {
 namespace {
@@ -35,7 +36,9 @@ TEST(PldRandomTest, TheReferenceHoldsWhereItsIntegrandNearlyCancels) {
   EXPECT_NEAR(*delta / 2.4232765352688388e-12, 1, 1e-6);
 }
 
-TEST(PldRandomTest, BracketsHoldTheContourIntegral) { CheckRandomSettings(100, 1); }
+TEST(PldRandomTest, BracketsHoldTheContourIntegral) {
+  CheckRandomSettings(base::TestSize("TACET_RANDOM_SETTINGS", 40), 1);
+}
 
 }  // namespace
 }  // namespace tacet::accounting

@@ -2,14 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "tacet/accounting/random_federations_for_test.h"
+#include "tacet/base/test_size_for_test.h"
 
 namespace tacet::accounting {
 namespace {
 
 TEST(RandomFederationsTest, NoObserverIsGuaranteedLessThanAnAdversaryReaches) {
-  const FederationsChecked checked = CheckRandomFederations(40, 1, false);
-  EXPECT_EQ(checked.observers, 40);
-  EXPECT_GE(checked.compared, 12);
+  const int federations = base::TestSize("TACET_RANDOM_SETTINGS", 16);
+  const FederationsChecked checked = CheckRandomFederations(federations, 1, false);
+  EXPECT_EQ(checked.observers, federations);
+  EXPECT_GE(checked.compared, federations * 3 / 10);
 }
 
 }  // namespace
