@@ -64,12 +64,18 @@ class Task:
         attempt: of the round, from 0.
         model: float32 of shape (d,), read-only.
         agreed: ``model.app`` of the agreement, a JSON object that all members signed.
+        units: with unit record or person, the places of those that were drawn, below their number
+            at this site; None with unit client. The draw is secret: keep it at the site.
+        clip_norm: norm to which each unit's part is clipped, the agreed one less 2^-8 of it for
+            rounding; None with unit client.
     """
 
     round: int
     attempt: int
     model: NDArray[np.float32]
     agreed: Mapping[str, Any]
+    units: list[int] | None = None
+    clip_norm: float | None = None
 
     @property
     def config(self) -> dict[str, Any]:
@@ -101,7 +107,11 @@ class Task:
         return self.vector(trained) - self.model
 
     def vector(self, tensors: Mapping[str, Any]) -> NDArray[np.float32]:
-        """Return tensors as float32 of shape (d,); arguments and errors as `update`."""
+        """Return tensors as float32 of shape (d,), such as the sum over units.
+
+        Arguments and errors are those of `update`. A sum is handed over as it is: a trained model
+        less the model would round each unit's part by more than `clip_norm` leaves room for.
+        """
         agreed = self._tensors()
         if set(tensors) != set(agreed):
             text = f"the app returned the tensors {sorted(tensors)}, agreed are {list(agreed)}"
@@ -299,11 +309,12 @@ def _answer(payload: bytes, train: Callable[[Task], NDArray[np.float32]]) -> tup
 def _task_of(payload: bytes) -> Task:
     """Read a frame `train`."""
     view = memoryview(payload)
-    round_, attempt, _, units = _TRAIN_HEAD.unpack_from(view)
-    if units != _NO_UNITS:
-        text = "units record and person need a training of their own: agree on unit client"
-        raise FailedPreconditionError(text)
+    round_, attempt, clip_norm, count = _TRAIN_HEAD.unpack_from(view)
     start = _TRAIN_HEAD.size
+    units: list[int] | None = None
+    if count != _NO_UNITS:
+        units = np.frombuffer(view, dtype="<u4", count=count, offset=start).tolist()
+        start += count * _COUNT.size
     (length,) = _COUNT.unpack_from(view, start)
     start += _COUNT.size
     agreed = json.loads(bytes(view[start : start + length]) or b"{}")
@@ -311,7 +322,7 @@ def _task_of(payload: bytes) -> Task:
         text = f"the agreed model.app is of type {type(agreed).__name__}: agree on an object"
         raise InvalidArgumentError(text)
     model = np.frombuffer(view[start + length :], dtype="<f4")
-    return Task(round_, attempt, model, agreed)
+    return Task(round_, attempt, model, agreed, units, None if units is None else clip_norm)
 
 
 def _check_end(payload: bytes) -> None:

@@ -19,7 +19,7 @@ import traceback
 from collections import OrderedDict
 from dataclasses import dataclass
 from logging import ERROR, INFO, WARNING
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import flwr.clientapp
 from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, Metadata, RecordDict
@@ -60,8 +60,11 @@ class ClientApp(flwr.clientapp.ClientApp):  # type: ignore[misc]
     """Flower's ``ClientApp``, of which nothing leaves the site but the bytes of its member.
 
     ``@app.train`` gets the site's model as ``arrays``, and the agreed configuration as ``config``
-    and as ``context.run_config``. Its reply needs an ``ArrayRecord`` with the trained model.
-    Metrics, errors and texts stay at the site, and so do ``@app.evaluate`` and ``@app.query``.
+    and as ``context.run_config``. Its reply needs an ``ArrayRecord`` with the trained model. With
+    unit record or person it also gets ``units``, with the places ``drawn`` and the ``clip-norm``.
+    Its reply then needs an ``ArrayRecord`` named ``sum``: the sum over the drawn units of their
+    updates, each clipped to that norm. Metrics, errors and texts stay at the site, and so do
+    ``@app.evaluate`` and ``@app.query``.
 
     Args:
         mods: as of Flower's.
@@ -133,6 +136,10 @@ class ClientApp(flwr.clientapp.ClientApp):  # type: ignore[misc]
                 "config": ConfigRecord(task.config | {"server-round": task.round + 1}),
             }
         )
+        if task.units is not None:
+            content["units"] = ConfigRecord(
+                {"drawn": task.units, "clip-norm": cast("float", task.clip_norm)}
+            )
         metadata = Metadata(
             run_id=context.run_id,
             message_id="",
@@ -151,11 +158,14 @@ class ClientApp(flwr.clientapp.ClientApp):  # type: ignore[misc]
         if trained.has_error():
             text = f"the app failed: {trained.error.reason}"
             raise FailedPreconditionError(text)
-        records = list(trained.content.array_records.values())
-        if len(records) != 1:
-            text = f"the app's reply has {len(records)} ArrayRecords, wanted one: the trained model"
+        records = trained.content.array_records
+        wanted = "the trained model" if task.units is None else 'named "sum": the sum over units'
+        if len(records) != 1 or (task.units is not None and "sum" not in records):
+            text = f"the app's reply has the ArrayRecords {sorted(records)}, wanted one, {wanted}"
             raise InvalidArgumentError(text)
-        return task.update({name: array.numpy() for name, array in records[0].items()})
+        (record,) = records.values()
+        result = {name: array.numpy() for name, array in record.items()}
+        return task.update(result) if task.units is None else task.vector(result)
 
 
 # --------------------

@@ -76,7 +76,10 @@ class MemberExecutor(ClientAPIExecutor):  # type: ignore[misc]
 
     The script of NVFLARE's Client API gets the site's model from ``flare.receive()``, with the
     agreed configuration as its ``meta``. Of what it sends, only the parameters are used. Metrics,
-    meta, errors and logged values stay at the site.
+    meta, errors and logged values stay at the site. With unit record or person ``meta`` also has
+    ``units``, the places of the drawn ones, and ``clip_norm``. The script then sends
+    ``FLModel(params_type="DIFF", params=...)``: the sum over the drawn units of their updates, each
+    clipped to that norm.
 
     Args:
         task_script_path: the script; it runs in the client's process.
@@ -148,11 +151,14 @@ class MemberExecutor(ClientAPIExecutor):  # type: ignore[misc]
 
     def _train(self, task: Task, fl_ctx: FLContext, abort_signal: Signal) -> NDArray[np.float32]:
         """Give the script the model; returns the update."""
+        meta = task.config
+        if task.units is not None:
+            meta |= {"units": task.units, "clip_norm": task.clip_norm}
         model = FLModel(
             params_type=ParamsType.FULL,
             params=task.arrays(),
             current_round=task.round,
-            meta=task.config,
+            meta=meta,
         )
         given = FLModelUtils.to_shareable(model)
         result = super().execute(AppConstants.TASK_TRAIN, given, fl_ctx, abort_signal)
@@ -166,6 +172,9 @@ class MemberExecutor(ClientAPIExecutor):  # type: ignore[misc]
         arrays = {name: np.asarray(value) for name, value in trained.params.items()}
         if trained.params_type == ParamsType.DIFF:
             return task.vector(arrays)
+        if task.units is not None:
+            text = 'with unit record or person send the sum over units, with params_type="DIFF"'
+            raise InvalidArgumentError(text)
         return task.update(arrays)
 
     def fire_log_analytics(self, fl_ctx: FLContext, dxo: DXO) -> None:

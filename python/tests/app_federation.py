@@ -48,6 +48,8 @@ class AppFederation(LiveFederation):
         sites: list[str],
         model: dict[str, Any],
         config: dict[str, Any],
+        *,
+        member_words: tuple[object, ...] = (),
         **options: Any,
     ) -> None:
         path.mkdir(parents=True, exist_ok=True)
@@ -55,6 +57,7 @@ class AppFederation(LiveFederation):
         app = json.dumps({"tensors": tensors, "config": config, "digest": "00"})
         super().__init__(path, sites, initial, model=f"app = '''{app}'''", **options)
         self.initial = initial
+        self.member_words = member_words  # further arguments of `tacet client run`
         self.members: dict[str, subprocess.Popen[bytes]] = {}
 
     def socket(self, name: str) -> Path:
@@ -69,6 +72,7 @@ class AppFederation(LiveFederation):
                     os.environ["TACET_PROGRAM"], "client", "run", "--home", self.path / name,
                     "--key-file", self.path / f"{name}.key", "--data", self.path / f"{name}.csv",
                     "--ledger", self.path / f"{name}-ledger", "--app", self.socket(name), "--json",
+                    *map(str, self.member_words),
                 ],
                 stdout=log, stderr=log, env=self.environment(),
             )  # fmt: skip

@@ -103,6 +103,31 @@ def test_a_training_leaves_as_the_members_bytes(tmp_path):
     np.testing.assert_array_equal(msg.content["arrays"]["b"].numpy(), MODEL[6:])
 
 
+UNITS = [train_frame(MODEL, agreed=AGREED, units=[4, 7]), frame(REQUESTS, b"sealed")]
+
+
+def test_units_and_their_norm_reach_the_app_alone(tmp_path):
+    def train(msg, context):
+        units = msg.content["units"]
+        assert dict(units) == {"drawn": [4, 7], "clip-norm": 1.0}
+        total = {
+            name: Array(np.full(array.shape, len(units["drawn"]) * STEP))
+            for name, array in msg.content["arrays"].items()
+        }
+        return Message(RecordDict({"sum": ArrayRecord(total)}), reply_to=msg)
+
+    reply, member = ask(tmp_path, train, script=list(UNITS))
+    assert_only_bundle(reply)
+    np.testing.assert_array_equal(member.updates()[0], np.full(8, 2 * STEP))
+
+
+def test_a_trained_model_is_no_sum_over_units(tmp_path):
+    """Its parts were not clipped by unit, however short it is."""
+    reply, member = ask(tmp_path, lambda msg, context: trained(msg), script=list(UNITS))
+    assert_only_bundle(reply)
+    assert (len(member.failures()), member.updates()) == (1, [])
+
+
 def raising(error):
     def train(msg, context):
         raise error

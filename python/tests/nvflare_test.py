@@ -119,6 +119,29 @@ def test_differences_are_updates(tmp_path, monkeypatch):
     np.testing.assert_array_equal(member.updates()[0], np.full(8, STEP))
 
 
+UNITS = [train_frame(MODEL, agreed=AGREED, units=[4, 7]), frame(REQUESTS, b"sealed")]
+
+
+def test_units_and_their_norm_reach_the_script_alone(tmp_path, monkeypatch):
+    def train(model):
+        assert model.meta["units"] == [4, 7]
+        assert model.meta["clip_norm"] == 1.0
+        parts = {name: np.full_like(value, 2 * STEP) for name, value in model.params.items()}
+        return FLModel(params=parts, params_type="DIFF")
+
+    reply, member, _ = ask(tmp_path, monkeypatch, train, script=list(UNITS))
+    assert_only_bundle(reply)
+    np.testing.assert_array_equal(member.updates()[0], np.full(8, 2 * STEP))
+
+
+def test_a_trained_model_is_no_sum_over_units(tmp_path, monkeypatch):
+    """Its parts were not clipped by unit, however short it is."""
+    train = FLModel(params={"w": np.zeros((3, 2)), "b": np.zeros(2)})
+    reply, member, _ = ask(tmp_path, monkeypatch, lambda model: train, script=list(UNITS))
+    assert_only_bundle(reply)
+    assert (len(member.failures()), member.updates()) == (1, [])
+
+
 def raising(error):
     def train(model):
         raise error

@@ -131,6 +131,116 @@ def test_an_app_that_raises_is_sealed_as_zeros(federation):
     assert b"HIV" not in b"".join(bundle for node in nodes.values() for bundle in node.carried)
 
 
+DRAWN_OF_UNITS = """
+unit = "{unit}"
+record_rate = 0.5
+expected_batch = {batch}
+clip_norm = 1.0
+coordinate_bound = 400
+noise_multiplier = 2
+scale = 1e-2
+"""
+UNITS = 200  # of each site
+
+
+@pytest.fixture(params=["record", "person"])
+def federation_of_units(request, tmp_path):
+    made = AppFederation(
+        tmp_path / "sites",
+        SITES,
+        MODEL,
+        CONFIG,
+        rounds=1,
+        privacy=DRAWN_OF_UNITS.format(unit=request.param, batch=UNITS * len(SITES) // 2),
+        member_words=(f"--{request.param}s", UNITS),
+    )
+    yield made
+    made.close()
+
+
+class Counting:
+    """An app whose units all have the same update: the clip norm, in the model's last value."""
+
+    def __init__(self):
+        self.drawn = {}  # by round and attempt
+
+    def __call__(self, task):
+        assert task.clip_norm == 1 - 2**-8  # the rest is for rounding
+        assert len(task.units) == len(set(task.units))
+        assert all(0 <= unit < UNITS for unit in task.units)
+        self.drawn[task.round, task.attempt] = len(task.units)
+        return task.vector(
+            {"w": np.zeros((3, 2)), "b": len(task.units) * np.eye(5)[4] * task.clip_norm}
+        )
+
+
+def assert_moved_by(federation, drawn):
+    """The sites hold one model, moved by the clipped parts of so many units.
+
+    Its noise has at most the deviation 2 sqrt(3 / 2) units: K_min is 2 of 3. False alarm 1e-15 for
+    a value; a site's claim of all units in place of the drawn ones moves it by 40 deviations.
+    """
+    models = federation.models()
+    for model in models:
+        np.testing.assert_array_equal(model, models[0])
+    batch = UNITS * len(SITES) / 2
+    moved = (models[0].astype(float) - federation.initial) * batch
+    expected = np.zeros(11)
+    expected[-1] = drawn * (1 - 2**-8)
+    np.testing.assert_allclose(moved, expected, atol=8 * 2 * (3 / 2) ** 0.5)
+
+
+def test_units_are_drawn_and_their_parts_are_added(federation_of_units):
+    federation = federation_of_units
+    apps = {name: Counting() for name in SITES}
+    nodes = {name: Node(federation, name, apps[name]) for name in SITES}
+    federation.start_members()
+    assert serve(federation, nodes) == 1
+    federation.wait_for_members()
+    last = max(apps["site-0"].drawn)
+    drawn = [app.drawn[last] for app in apps.values()]
+    assert all(50 < count < 150 for count in drawn)  # 7 deviations
+    assert_moved_by(federation, sum(drawn))
+    for name, app in apps.items():
+        assert federation.charges(name) == len(app.drawn)
+
+
+def test_a_sum_beyond_its_bound_is_sealed_as_zeros(federation_of_units):
+    """An app claims one unit more than was drawn. Its member sends zeros, and ends."""
+    federation = federation_of_units
+    stop = threading.Event()
+    apps = {name: Counting() for name in SITES}
+    nodes = {name: Node(federation, name, apps[name]) for name in SITES}
+    claims = []
+
+    def claiming(task):
+        claims.append((task.round, task.attempt))
+        update = np.zeros_like(task.model)
+        update[-1] = len(task.units) + 1
+        return update
+
+    def silent(task):
+        return np.zeros_like(task.model)
+
+    nodes["site-1"].train = claiming
+    federation.start_members()
+    server = threading.Thread(target=serve, args=(federation, nodes), kwargs={"stop": stop})
+    server.start()
+    try:
+        assert federation.members.pop("site-1").wait(120) != 0
+        assert federation.charges("site-1") == 1
+        assert "clip each unit's part" in (federation.path / "site-1.log").read_text()
+        nodes["site-1"].train = silent  # repaired
+        federation.start_member("site-1")
+        federation.wait_for_members()
+    finally:
+        stop.set()
+        server.join()
+    assert claims == [(0, 0)]
+    last = max(apps["site-0"].drawn)
+    assert_moved_by(federation, apps["site-0"].drawn[last] + apps["site-2"].drawn[last])
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
 def test_the_apps_user_cannot_read_a_key(federation):
     """It can use the socket, by the group of its folder."""

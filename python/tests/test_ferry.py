@@ -64,6 +64,21 @@ def test_a_training_has_what_was_agreed(tmp_path):
     assert member.got[1][1][:8] == struct.pack("<II", 3, 1)
 
 
+@pytest.mark.parametrize("units", [[], [3], [0, 5, 4_000_000_000]])
+def test_a_training_of_units_has_the_draw_and_the_norm(tmp_path, units):
+    script = [train_frame(MODEL, agreed=AGREED, units=units), frame(REQUESTS)]
+    seen = []
+
+    def train(task):
+        seen.append((task.units, task.clip_norm, task.config))
+        return task.vector(task.arrays())
+
+    with FakeMember(tmp_path / "app.sock", script) as member, Ferry(member.path) as ferry:
+        ferry.carry(b"", train)
+    assert seen == [(units, 1.0, AGREED["config"])]
+    np.testing.assert_array_equal(member.updates()[0], MODEL)  # nothing is taken from a sum
+
+
 def test_two_trainings_in_one_message(tmp_path):
     """An attempt that failed elsewhere is followed by the next one at once."""
     script = [
@@ -118,7 +133,7 @@ def test_a_nan_is_the_members_affair(tmp_path):
 
 
 UNFIT = {
-    "units": train_frame(MODEL, agreed=AGREED, units=[1, 2]),
+    "more units than bytes": frame(TRAIN, struct.pack("<IIdI", 0, 0, 1.0, 0xFFFFFFFE)),
     "no JSON": train_frame(MODEL, agreed=b"{"),
     "no object": train_frame(MODEL, agreed=b"[]"),
     "shapes of another model": train_frame(MODEL[:7], agreed=AGREED),
