@@ -31,6 +31,10 @@ size_t NextQuestions::Shares(const secagg::Attempt& attempt) const {
   return shares >= sharing.threshold() ? shares : 0;
 }
 
+bool NextQuestions::HasSeat() const {
+  return secagg::SeatOf(manifest_.manifest().committee(), member_).has_value();
+}
+
 NextQuestions::Stage NextQuestions::StageNow() const {
   Stage stage;
   const auto now = rounds_.AnnouncementFor(member_, 0, true);
@@ -60,9 +64,49 @@ void NextQuestions::Forget() {
   objects_.clear();
 }
 
-bool NextQuestions::WaitsIn(const secagg::Attempt& attempt, AttemptPhase phase) const {
-  return told_.has_value() && told_->current.has_value() &&
-         told_->current->attempt.number == attempt.number && told_->current->phase == phase;
+std::optional<Awaited> NextQuestions::AwaitedAfter(const protocol::RequestHead& request,
+                                                   const base::Bytes& answer) const {
+  using What = Awaited::What;
+  const protocol::RequestBody& body = request.request.body;
+  if (std::holds_alternative<protocol::PutAttestationRequest>(body)) return Awaited{};
+  if (const auto* vote = std::get_if<protocol::PutVoteRequest>(&body); vote != nullptr) {
+    return Awaited{What::kVotes, vote->attempt.number};
+  }
+  if (const auto* verdict = std::get_if<protocol::PutVerdictRequest>(&body); verdict != nullptr) {
+    return Awaited{What::kEnd, verdict->attempt.number};
+  }
+  const auto* const put = std::get_if<protocol::PutPartRequest>(&body);
+  if (put == nullptr || request.content_bytes == 0) return std::nullopt;
+  const auto arrived = protocol::ReadArrived(answer);
+  if (!arrived.ok() || *arrived != put->total) return std::nullopt;
+  switch (put->name.kind) {
+    case BulkKind::kUpload:
+      return Awaited{HasSeat() ? What::kSum : What::kEnd, put->name.attempt.number};
+    case BulkKind::kUnmaskShare:
+      return Awaited{What::kShares, put->name.attempt.number};
+    case BulkKind::kCheckpoint:
+      return Awaited{};
+    default:
+      return std::nullopt;
+  }
+}
+
+bool NextQuestions::IsThere(const Awaited& awaited) const {
+  using What = Awaited::What;
+  const Stage now = StageNow();
+  const AttemptPhase phase = now.current.has_value() ? now.current->phase : AttemptPhase::kFailed;
+  const bool is_open = phase == AttemptPhase::kCollecting || phase == AttemptPhase::kUnmasking;
+  if (awaited.what == What::kAttempt) return is_open || now.stopped || rounds_.Idle();
+  if (!is_open || now.current->attempt.number != awaited.attempt) return true;
+  if (phase == AttemptPhase::kCollecting) return false;
+  switch (awaited.what) {
+    case What::kVotes:
+      return now.votes > 0;
+    case What::kShares:
+      return now.shares > 0;
+    default:
+      return awaited.what == What::kSum;
+  }
 }
 
 bool NextQuestions::HasNews() const { return !told_.has_value() || StageNow() != *told_; }
@@ -121,8 +165,7 @@ std::vector<transport::relay::PushedAnswer> NextQuestions::Answers() {
   if (!now.ok()) return pushed;
   told_ = StageNow();
   PushAnnouncements(pushed);
-  const bool seat = secagg::SeatOf(manifest_.manifest().committee(), member_).has_value();
-  if (now->current.has_value() && now->current->phase == AttemptPhase::kUnmasking && seat) {
+  if (now->current.has_value() && now->current->phase == AttemptPhase::kUnmasking && HasSeat()) {
     PushObject(BulkKind::kRoster, now->current->attempt, false, pushed);
     PushSum(now->current->attempt, false, pushed);
   } else if (!now->kept.empty() && now->kept.back().number.round + 1 == now->finished) {

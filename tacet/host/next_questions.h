@@ -21,6 +21,19 @@
 
 namespace tacet::host {
 
+// What a member has to see before its next step, once something of it was taken.
+struct Awaited {
+  enum class What : uint8_t {
+    kAttempt,  // that begins
+    kSum,      // that the attempt has
+    kVotes,    // as many as a seat needs to give its share
+    kShares,   // as many as decrypt
+    kEnd,      // of the attempt
+  };
+  What what = What::kAttempt;
+  secagg::AttemptNumber attempt = {};  // not of kAttempt
+};
+
 // Of one member. A wrong prediction costs a message, and nothing else: the member then asks.
 class NextQuestions {
  public:
@@ -36,9 +49,12 @@ class NextQuestions {
   void NoteAnnouncement(std::span<const uint8_t> announcement);
   // What was told and pushed last has been lost.
   void Forget();
-  // Whether it knew at the last call of Answers that this attempt was in this phase: once something
-  // of it was taken, the member waits.
-  bool WaitsIn(const secagg::Attempt& attempt, protocol::AttemptPhase phase) const;
+  // What the member waits for after this request, which was accepted with this answer. Nothing when
+  // it has something to do, or that cannot be told.
+  std::optional<Awaited> AwaitedAfter(const protocol::RequestHead& request,
+                                      const base::Bytes& answer) const;
+  // Whether it is there, or will not come.
+  bool IsThere(const Awaited& awaited) const;
   // Whether it has something to do that it did not know of at the last call of Answers.
   bool HasNews() const;
   // Answers to what it may ask now.
@@ -64,6 +80,7 @@ class NextQuestions {
   };
   using Pushed = std::vector<transport::relay::PushedAnswer>;
 
+  bool HasSeat() const;
   Stage StageNow() const;
   size_t Shares(const secagg::Attempt& attempt) const;
   void PushAnnouncements(Pushed& pushed);

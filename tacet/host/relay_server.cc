@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "tacet/base/status.h"
-#include "tacet/base/unix_clock.h"
 #include "tacet/protocol/member_request.h"
 
 namespace tacet::host {
@@ -88,51 +87,34 @@ void RelayServer::Handle(Node& node, std::span<const uint8_t> request) {
   // The framework may deliver a request twice, and lose what it was answered.
   if (node.parked.contains(digest)) return;
   if (node.next.has_value() && node.told.contains(digest)) node.next->Forget();
-  absl::StatusOr<std::variant<base::Bytes, tacet::server::Waiting>> handled =
-      hosted_.handler().Handle(request, std::nullopt);
+  const bool may_hold = node.answers.empty() || node.hold.has_value();
   node.hold.reset();
+  absl::StatusOr<tacet::server::HandledRequest> handled =
+      hosted_.handler().Handle(request, std::nullopt);
   if (!handled.ok()) {
     node.answers.push_back({digest, handled.status()});
-  } else if (auto* answer = std::get_if<base::Bytes>(&*handled)) {
-    if (NoteRequest(node, request, *answer)) node.hold = steady_clock::now() + kParked;
+  } else if (auto* answer = std::get_if<base::Bytes>(&handled->next)) {
+    const std::optional<Awaited> awaited =
+        NoteRequest(node, handled->head.request, *answer).AwaitedAfter(handled->head, *answer);
+    if (may_hold && awaited.has_value()) node.hold = Hold{*awaited, steady_clock::now() + kParked};
     node.answers.push_back({digest, std::move(*answer)});
   } else if (node.parked.size() < kMaxCalls) {
-    NoteRequest(node, request, {});
-    node.parked.emplace(digest, Parked{.waiting = std::get<tacet::server::Waiting>(*handled),
+    NoteRequest(node, handled->head.request, {});
+    node.parked.emplace(digest, Parked{.waiting = std::get<tacet::server::Waiting>(handled->next),
                                        .until = steady_clock::now() + kParked});
   }
 }
 
-bool RelayServer::NoteRequest(Node& node, std::span<const uint8_t> request,
-                              const base::Bytes& answer) {
-  // Once more, since only the handler has read it.
-  const auto head =
-      protocol::ReadRequestHead(request, membership_.manifest, base::SystemUnixSeconds());
-  if (!head.ok()) return false;
-  const protocol::RequestBody& body = head->request.body;
-  if (!node.next.has_value() || node.next->member() != head->request.member) {
-    node.next.emplace(membership_.manifest, hosted_.handler(), hosted_.rounds(),
-                      head->request.member);
+NextQuestions& RelayServer::NoteRequest(Node& node, const protocol::MemberRequest& request,
+                                        const base::Bytes& answer) {
+  if (!node.next.has_value() || node.next->member() != request.member) {
+    node.next.emplace(membership_.manifest, hosted_.handler(), hosted_.rounds(), request.member);
   }
-  if (const auto* await = std::get_if<protocol::AwaitRequest>(&body); await != nullptr) {
+  if (const auto* await = std::get_if<protocol::AwaitRequest>(&request.body); await != nullptr) {
     node.next->NoteAwait(*await);
     node.next->NoteAnnouncement(answer);
-    return false;
   }
-  if (const auto* vote = std::get_if<protocol::PutVoteRequest>(&body); vote != nullptr) {
-    return node.next->WaitsIn(vote->attempt, protocol::AttemptPhase::kUnmasking);
-  }
-  if (const auto* verdict = std::get_if<protocol::PutVerdictRequest>(&body); verdict != nullptr) {
-    return node.next->WaitsIn(verdict->attempt, protocol::AttemptPhase::kUnmasking);
-  }
-  const auto* const put = std::get_if<protocol::PutPartRequest>(&body);
-  if (put == nullptr || put->name.kind == protocol::BulkKind::kCheckpoint) return false;
-  const auto arrived = protocol::ReadArrived(answer);
-  const auto phase = put->name.kind == protocol::BulkKind::kUpload
-                         ? protocol::AttemptPhase::kCollecting
-                         : protocol::AttemptPhase::kUnmasking;
-  return head->content_bytes > 0 && arrived.ok() && *arrived == put->total &&
-         node.next->WaitsIn(put->name.attempt, phase);
+  return *node.next;
 }
 
 void RelayServer::LookAtParked() {
@@ -158,7 +140,10 @@ NodeBundles RelayServer::Ready() {
   const auto now = steady_clock::now();
   for (auto& [name, node] : nodes_) {
     if (node.answers.empty() && !node.idle) continue;
-    if (node.hold.has_value() && now < *node.hold && !node.next->HasNews()) continue;
+    if (node.hold.has_value() && now < node.hold->until &&
+        !node.next->IsThere(node.hold->awaited)) {
+      continue;
+    }
     node.hold.reset();
     const size_t calls = std::min(node.answers.size(), kMaxCalls);
     std::vector<transport::relay::PushedAnswer> pushed;

@@ -71,12 +71,16 @@ class RelayServer {
     tacet::server::Waiting waiting;
     std::chrono::steady_clock::time_point until;
   };
+  struct Hold {
+    Awaited awaited;
+    std::chrono::steady_clock::time_point until;
+  };
   struct Node {
     std::map<crypto::Digest, Parked> parked;
     std::vector<transport::relay::RelayedAnswer> answers;
     std::set<crypto::Digest> told;  // requests that the last bundle answered
-    // The answers are that something was taken: until then they wait for what is next.
-    std::optional<std::chrono::steady_clock::time_point> hold;
+    // The answers say that something was taken: they wait for what is next.
+    std::optional<Hold> hold;
     bool idle = false;                  // gave a bundle, and nothing waits for it
     std::optional<NextQuestions> next;  // of the member that signed its last request
   };
@@ -86,9 +90,9 @@ class RelayServer {
 
   void Take(Node& node, std::span<const uint8_t> bundle) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Handle(Node& node, std::span<const uint8_t> request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Notes who signed a request that was accepted; whether the member's next step needs news.
-  bool NoteRequest(Node& node, std::span<const uint8_t> request, const base::Bytes& answer)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Notes who signed a request that was accepted, and what an await heard.
+  NextQuestions& NoteRequest(Node& node, const protocol::MemberRequest& request,
+                             const base::Bytes& answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Answers what has waited for enough.
   void LookAtParked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   NodeBundles Ready() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -488,9 +488,10 @@ class MachineWorld {
     holding_ = next;
   }
 
-  Event Answer(const action::SendAttestation&) {
+  Event Answer(const action::SendAttestation& action) {
     ExpectEntered("attests a state");
-    return Chance(3) ? Failure() : Event(event::Done{});
+    if (Chance(3)) return Failure();
+    return event::Attested{.with_checkpoint = action.with_checkpoint && Chance(50)};
   }
   Event Answer(const action::SendCheckpoint&) {
     ExpectEntered("gives a state");

@@ -96,8 +96,10 @@ struct StepBack {
 
 // What the next round begins with, for others.
 
-struct SendAttestation {};  // event::Done, taken or not
-struct SendCheckpoint {};   // event::Done, taken or not
+struct SendAttestation {         // event::Attested, taken or not
+  bool with_checkpoint = false;  // where it is small enough to travel with it
+};
+struct SendCheckpoint {};  // event::Done, taken or not
 
 // An upload.
 

@@ -62,6 +62,10 @@ struct StateReached {
   Holding holding;
 };
 
+struct Attested {
+  bool with_checkpoint = false;  // that was sent, too, taken or not
+};
+
 struct CoinTossed {
   bool heads = false;
 };
@@ -118,9 +122,10 @@ using Event =
     std::variant<event::Begin, event::Done, event::Failed, event::Announced, event::NotAnnounced,
                  event::OpeningHeard, event::EarlierRead, event::SumFetched,
                  event::AttestationsHeard, event::CheckpointFetched, event::StateReached,
-                 event::CoinTossed, event::UploadFound, event::UploadKept, event::SealingCharged,
-                 event::Trained, event::Sealed, event::UploadSent, event::ClosedRoundFetched,
-                 event::VoteRecorded, event::VotesFetched, event::SumJudged>;
+                 event::Attested, event::CoinTossed, event::UploadFound, event::UploadKept,
+                 event::SealingCharged, event::Trained, event::Sealed, event::UploadSent,
+                 event::ClosedRoundFetched, event::VoteRecorded, event::VotesFetched,
+                 event::SumJudged>;
 
 }  // namespace tacet::member
 

@@ -126,7 +126,7 @@ struct Installing {
 // What the next round begins with, for others. `acts`: on the attempt that is announced,
 // afterwards.
 struct SendingAttestation {
-  using Awaits = event::Done;
+  using Awaits = event::Attested;
   Step step;
   bool acts = false;
 };

@@ -154,6 +154,29 @@ absl::Status RemoteServer::PutAttestation(std::span<const uint8_t> attestation) 
       .status();
 }
 
+std::pair<absl::Status, absl::Status> RemoteServer::PutAttestationWith(
+    std::span<const uint8_t> attestation, const protocol::BulkName& name,
+    std::span<const uint8_t> bytes, const crypto::Digest& digest) const {
+  const uint64_t now = clock_();
+  const auto head_of = [&](protocol::RequestBody body, std::span<const uint8_t> content) {
+    return protocol::WriteRequestHead({.member = member_, .time = now, .body = std::move(body)},
+                                      content, manifest_, key_);
+  };
+  const protocol::Wire::Request requests[] = {
+      {.head = head_of(protocol::PutAttestationRequest{.attestation = base::Bytes(
+                                                           attestation.begin(), attestation.end())},
+                       {})},
+      {.head = head_of(AskingWhatArrived(name, bytes.size(), digest), bytes), .content = bytes}};
+  const auto answers = wire_.CallTogether(requests, kCallSeconds);
+  std::pair<absl::Status, absl::Status> results(answers[0].status(), answers[1].status());
+  auto& [attested, put] = results;
+  if (MakesAgain(attested)) attested = PutAttestation(attestation);
+  const bool is_lost = put.ok() ? *answers[1] != protocol::WriteArrived(bytes.size())
+                                : put.code() == absl::StatusCode::kOutOfRange || MakesAgain(put);
+  if (is_lost) put = Put(name, bytes, digest);
+  return results;
+}
+
 absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchAttestations(uint32_t round) const {
   TACET_ASSIGN_OR_RETURN(const base::Bytes answer,
                          Call(protocol::FetchAttestationsRequest{.round = round}));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -54,6 +55,12 @@ class RemoteServer {
   absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const secagg::Attempt& attempt) const;
   absl::Status PutVerdict(const secagg::Attempt& attempt, bool confirmed) const;
   absl::Status PutAttestation(std::span<const uint8_t> attestation) const;
+  // The same, and the object of at most kMaxPartBytes as Put, in one message of a wire that can:
+  // what each of them came to.
+  std::pair<absl::Status, absl::Status> PutAttestationWith(std::span<const uint8_t> attestation,
+                                                           const protocol::BulkName& name,
+                                                           std::span<const uint8_t> bytes,
+                                                           const crypto::Digest& digest) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations(uint32_t round) const;
   absl::Status PutOpeningStatement(std::span<const uint8_t> statement) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchOpeningStatements() const;
@@ -61,6 +68,10 @@ class RemoteServer {
  private:
   absl::StatusOr<base::Bytes> Call(protocol::RequestBody body,
                                    std::span<const uint8_t> content = {}) const;
+  // Whether a call that ended so, for the first time, is to be made again.
+  bool MakesAgain(const absl::Status& why) const {
+    return protocol::IsRetryable(why) && try_again_ && try_again_(why, 1);
+  }
 
   const agreement::SignedManifest& manifest_;
   uint64_t member_;

@@ -113,6 +113,35 @@ TEST_F(RemoteServerTest, ASentObjectGoesOnWhereTheWireBroke) {
   }
 }
 
+// Whichever of the two is lost, or its answer, is sent again by itself.
+TEST_F(RemoteServerTest, AnAttestationAndACheckpointTravelTogetherUntilBothAreTaken) {
+  name_.kind = protocol::BulkKind::kCheckpoint;
+  const base::Bytes attestation = {1, 2, 3}, checkpoint(kPart, 7);
+  const auto put = [&](const RemoteServer& remote, int calls_before) {
+    wire_.object.clear();
+    wire_.carried = 0;
+    wire_.calls = calls_before;
+    return remote.PutAttestationWith(attestation, name_, checkpoint, crypto::Sha256(checkpoint));
+  };
+  for (const bool loses_answers : {false, true}) {
+    wire_.loses_answers = loses_answers;
+    for (const int breaks_at : {0, 2, 3}) {
+      wire_.breaks_at = breaks_at;
+      for (const int calls_before : {0, 1}) {
+        const auto [attested, given] = put(Remote(1), calls_before);
+        EXPECT_TRUE(attested.ok() && given.ok()) << breaks_at << ", " << calls_before;
+        EXPECT_EQ(wire_.object, checkpoint);
+        EXPECT_LE(wire_.carried, 2 * kPart);
+      }
+    }
+  }
+  wire_.breaks_at = 1;
+  const auto [attested, given] = put(Remote(0), 0);
+  EXPECT_EQ(attested, wire_.why);
+  EXPECT_EQ(given, wire_.why);
+  EXPECT_EQ(wire_.calls, 2);
+}
+
 // A server that says of each part that one byte of it has arrived was sent 1 MiB for every byte of
 // an upload by 0.1: 0.99 TB for one of 1,468,340 bytes.
 TEST_F(RemoteServerTest, APartIsNotSentAgainByteForByte) {

@@ -32,13 +32,22 @@ class StatementActions {
   absl::StatusOr<Event> Do(const action::SendAttestation& action);
   absl::StatusOr<Event> Do(const action::SendCheckpoint& action);
 
-  const MemberParts& parts_;
-  MemberNotes& notes_;
-  const MemberModel& model_;
   struct EncryptedCheckpoint {
     uint32_t round = 0;
     base::Bytes bytes;
   };
+
+  // Where the next round begins, as the checkpoint is named.
+  secagg::Attempt Start() const;
+  // The same bytes until they are taken: over a line that breaks they go on where they stopped.
+  bool IsEncrypted() const;
+  void Encrypt();
+  // Notes what sending the checkpoint came to.
+  absl::Status SettleCheckpoint(const absl::Status& sent, const crypto::Digest& digest);
+
+  const MemberParts& parts_;
+  MemberNotes& notes_;
+  const MemberModel& model_;
   std::optional<EncryptedCheckpoint> encrypted_;  // while it is being sent
 };
 

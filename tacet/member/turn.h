@@ -102,7 +102,7 @@ Action On(Turn& turn, state::HearingAttestations at, const event::AttestationsHe
 Action On(Turn& turn, state::FetchingCheckpoint at, const event::CheckpointFetched& event);
 Action On(Turn& turn, state::Installing at, const event::StateReached& event);
 
-Action On(Turn& turn, state::SendingAttestation at, const event::Done& event);
+Action On(Turn& turn, state::SendingAttestation at, const event::Attested& event);
 Action On(Turn& turn, state::SendingCheckpoint at, const event::Done& event);
 
 Action On(Turn& turn, state::ChargingEnded at, const event::Done& event);

@@ -23,9 +23,9 @@ Action GoOn(Turn& turn, Step step, bool acts) {
   return acts ? ActOnCurrent(turn, std::move(step)) : EndStep(turn, step);
 }
 
-Action Attest(Turn& turn, Step step, bool acts) {
+Action Attest(Turn& turn, Step step, bool acts, bool with_checkpoint) {
   Become(turn, state::SendingAttestation{std::move(step), acts});
-  return StatementAction(action::SendAttestation{});
+  return StatementAction(action::SendAttestation{with_checkpoint});
 }
 
 }  // namespace
@@ -38,7 +38,8 @@ Action StateModel(Turn& turn, Step step, bool acts) {
     return GoOn(turn, std::move(step), acts);
   }
   const std::vector<uint64_t> attestors = AttestorsOf(turn.manifest);
-  if (std::ranges::find(attestors, turn.member) == attestors.end()) {
+  const bool attests = std::ranges::find(attestors, turn.member) != attestors.end();
+  if (!attests) {
     const std::optional<MemberMemory>& memory = here.memory;
     const bool has_begun = memory.has_value() && memory->attempt.number.round == round &&
                            memory->attempt.number.epoch == turn.manifest.epoch();
@@ -48,12 +49,16 @@ Action StateModel(Turn& turn, Step step, bool acts) {
     }
     const bool uploaded =
         memory.has_value() && memory->accepted && memory->attempt.number.round + 1 == round;
-    if (uploaded && !HasAttested(here.stated, round)) return Attest(turn, std::move(step), acts);
+    if (uploaded && !HasAttested(here.stated, round)) {
+      return Attest(turn, std::move(step), acts, false);
+    }
     if (turn.now < here.reached + MemberMachine::kAttestorSeconds) {
       return GoOn(turn, std::move(step), acts);
     }
   }
-  if (!HasAttested(here.stated, round)) return Attest(turn, std::move(step), acts);
+  if (!HasAttested(here.stated, round)) {
+    return Attest(turn, std::move(step), acts, attests && round > 0);
+  }
   if (round == 0) {
     here.stated = stated::All{round};
     return GoOn(turn, std::move(step), acts);
@@ -64,8 +69,10 @@ Action StateModel(Turn& turn, Step step, bool acts) {
 
 Action Finish(Turn& turn, Step step) { return StateModel(turn, std::move(step), false); }
 
-Action On(Turn& turn, state::SendingAttestation at, const event::Done&) {
-  turn.here.stated = stated::Attested{turn.here.holding.next_round};
+Action On(Turn& turn, state::SendingAttestation at, const event::Attested& event) {
+  const uint32_t round = turn.here.holding.next_round;
+  turn.here.stated =
+      event.with_checkpoint ? Stated(stated::All{round}) : Stated(stated::Attested{round});
   return StateModel(turn, std::move(at.step), at.acts);
 }
 

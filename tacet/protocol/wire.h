@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -35,6 +36,21 @@ class Wire {
     request.insert(request.end(), head.begin(), head.end());
     request.insert(request.end(), content.begin(), content.end());
     return Call(request, most_seconds);
+  }
+  struct Request {
+    base::Bytes head;
+    std::span<const uint8_t> content = {};
+  };
+  // Independent requests, of which none needs another's answer; their answers. A wire whose
+  // messages hold several requests overrides it and sends them in one.
+  virtual std::vector<absl::StatusOr<base::Bytes>> CallTogether(std::span<const Request> requests,
+                                                                uint32_t most_seconds) {
+    std::vector<absl::StatusOr<base::Bytes>> answers;
+    answers.reserve(requests.size());
+    for (const Request& request : requests) {
+      answers.push_back(CallWithContent(request.head, request.content, most_seconds));
+    }
+    return answers;
   }
   // Ends the calls in progress and refuses further ones.
   virtual void Stop() = 0;

@@ -116,10 +116,10 @@ absl::StatusOr<BegunRequest> RequestHandler::Begin(
     observer_.OnRequest("unreadable", head.status(), total, 0);
     return head.status();
   }
-  BegunRequest begun{.head_bytes = head->head_bytes, .next = {}};
-  const protocol::MemberRequest& request = head->request;
+  BegunRequest begun{.head = *std::move(head), .next = {}};
+  const protocol::MemberRequest& request = begun.head.request;
   if (std::holds_alternative<protocol::PutPartRequest>(request.body)) {
-    TACET_ASSIGN_OR_RETURN(begun.next, BeginContent(*std::move(head), total));
+    TACET_ASSIGN_OR_RETURN(begun.next, BeginContent(begun.head, total));
     return begun;
   }
   if (const auto* await = std::get_if<protocol::AwaitRequest>(&request.body);
@@ -148,15 +148,20 @@ absl::StatusOr<std::unique_ptr<IncomingRequest>> RequestHandler::BeginContent(
   return incoming;
 }
 
-absl::StatusOr<std::variant<base::Bytes, Waiting>> RequestHandler::Handle(
+absl::StatusOr<HandledRequest> RequestHandler::Handle(
     std::span<const uint8_t> request, std::optional<std::string_view> certificate_name) {
   TACET_ASSIGN_OR_RETURN(BegunRequest begun, Begin(request, request.size(), certificate_name));
-  if (const auto* waiting = std::get_if<Waiting>(&begun.next)) return *waiting;
+  HandledRequest handled{.head = std::move(begun.head), .next = {}};
+  if (const auto* waiting = std::get_if<Waiting>(&begun.next)) {
+    handled.next = *waiting;
+    return handled;
+  }
   if (auto* incoming = std::get_if<std::unique_ptr<IncomingRequest>>(&begun.next)) {
-    TACET_RETURN_IF_ERROR((*incoming)->Write(request.subspan(begun.head_bytes)));
+    TACET_RETURN_IF_ERROR((*incoming)->Write(request.subspan(handled.head.head_bytes)));
     TACET_ASSIGN_OR_RETURN(begun.next, (*incoming)->Finish());
   }
-  return Whole(std::get<RequestAnswer>(std::move(begun.next)));
+  TACET_ASSIGN_OR_RETURN(handled.next, Whole(std::get<RequestAnswer>(std::move(begun.next))));
+  return handled;
 }
 
 absl::StatusOr<RequestAnswer> RequestHandler::Dispatch(const protocol::MemberRequest& request) {

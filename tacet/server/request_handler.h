@@ -75,8 +75,14 @@ class IncomingRequest {
 
 // What a request came to when its head was read.
 struct BegunRequest {
-  size_t head_bytes = 0;  // behind which the content begins
+  protocol::RequestHead head;
   std::variant<RequestAnswer, Waiting, std::unique_ptr<IncomingRequest>> next;
+};
+
+// What a whole request came to.
+struct HandledRequest {
+  protocol::RequestHead head;
+  std::variant<base::Bytes, Waiting> next;  // its answer
 };
 
 // Thread-safe.
@@ -99,8 +105,8 @@ class RequestHandler {
                                      std::optional<std::string_view> certificate_name);
 
   // The same for a request that is in memory whole, and with an answer that is.
-  absl::StatusOr<std::variant<base::Bytes, Waiting>> Handle(
-      std::span<const uint8_t> request, std::optional<std::string_view> certificate_name);
+  absl::StatusOr<HandledRequest> Handle(std::span<const uint8_t> request,
+                                        std::optional<std::string_view> certificate_name);
 
   // For what waits, on RoundServer::OnNotification: is there a notification for it; its answer,
   // with a notification or not.

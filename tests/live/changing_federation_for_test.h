@@ -359,12 +359,11 @@ class ChangingFederation {
   absl::StatusOr<base::Bytes> Answer(std::span<const uint8_t> request) {
     if (handler_ == nullptr) return base::Unavailable("the server is away");
     if (on_request) on_request(request);
-    auto answer = handler_->Handle(request, std::nullopt);
-    TACET_RETURN_IF_ERROR(answer.status());
-    if (const auto* waiting = std::get_if<server::Waiting>(&*answer)) {
+    TACET_ASSIGN_OR_RETURN(server::HandledRequest handled, handler_->Handle(request, std::nullopt));
+    if (const auto* waiting = std::get_if<server::Waiting>(&handled.next)) {
       return handler_->Answer(*waiting);
     }
-    return std::get<base::Bytes>(*std::move(answer));
+    return std::get<base::Bytes>(std::move(handled.next));
   }
   void StopServer() {
     handler_.reset();

@@ -105,6 +105,11 @@ class TestWire final : public protocol::Wire {
   absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request, uint32_t seconds) override {
     return CallsAreRelayed() ? relay_.Call(request, seconds) : Answer(request);
   }
+  std::vector<absl::StatusOr<base::Bytes>> CallTogether(std::span<const Request> requests,
+                                                        uint32_t seconds) override {
+    return CallsAreRelayed() ? relay_.CallTogether(requests, seconds)
+                             : Wire::CallTogether(requests, seconds);
+  }
   void Stop() override { cut = true; }
 
   bool cut = false;
@@ -400,11 +405,11 @@ class LiveFederation {
 
   absl::StatusOr<base::Bytes> Answer(std::span<const uint8_t> request) {
     if (hear) hear(request);
-    auto handled = handler->Handle(request, std::nullopt);
-    TACET_RETURN_IF_ERROR(handled.status());
-    const auto* waiting = std::get_if<server::Waiting>(&*handled);
-    absl::StatusOr<base::Bytes> answer =
-        waiting != nullptr ? handler->Answer(*waiting) : std::get<base::Bytes>(*std::move(handled));
+    TACET_ASSIGN_OR_RETURN(server::HandledRequest handled, handler->Handle(request, std::nullopt));
+    const auto* waiting = std::get_if<server::Waiting>(&handled.next);
+    absl::StatusOr<base::Bytes> answer = waiting != nullptr
+                                             ? handler->Answer(*waiting)
+                                             : std::get<base::Bytes>(std::move(handled.next));
     if (hear && answer.ok()) hear(*answer);
     return answer;
   }

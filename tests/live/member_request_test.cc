@@ -213,7 +213,9 @@ class RequestHandlerTest : public ::testing::Test, protected server::RequestObse
   }
   absl::StatusOr<std::variant<base::Bytes, server::Waiting>> Handle(
       protocol::RequestBody body, std::optional<std::string_view> certificate_name = "site-2") {
-    return handler_.Handle(Written(std::move(body)), certificate_name);
+    TACET_ASSIGN_OR_RETURN(server::HandledRequest handled,
+                           handler_.Handle(Written(std::move(body)), certificate_name));
+    return std::move(handled.next);
   }
 
   std::vector<Seen> seen_;
@@ -332,12 +334,12 @@ class ContentTest : public RequestHandlerTest {
     TACET_ASSIGN_OR_RETURN(server::BegunRequest begun,
                            handler_.Begin(std::span(request).first(head), request.size() + extra,
                                           Members().manifest().members()[member].name));
-    EXPECT_EQ(begun.head_bytes, head);
+    EXPECT_EQ(begun.head.head_bytes, head);
     return std::get<std::unique_ptr<server::IncomingRequest>>(std::move(begun.next));
   }
   uint64_t Arrived(uint64_t member) {
-    const auto answer = handler_.Handle(Written(Put({}), member), std::nullopt);
-    return *protocol::ReadArrived(std::get<base::Bytes>(ValueOf(answer)));
+    const auto handled = ValueOf(handler_.Handle(Written(Put({}), member), std::nullopt));
+    return *protocol::ReadArrived(std::get<base::Bytes>(handled.next));
   }
 
   secagg::Attempt attempt_;

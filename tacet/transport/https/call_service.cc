@@ -54,7 +54,7 @@ class CallExchange final : public Exchange {
     if (std::optional<Response> refusal = Begin()) return refusal;
     // The content that came with the head, then that behind it.
     const base::Bytes received = std::exchange(first_, {});
-    if (auto refusal = Write(std::span(received).subspan(begun_->head_bytes))) return refusal;
+    if (auto refusal = Write(std::span(received).subspan(begun_->head.head_bytes))) return refusal;
     return Write(bytes.subspan(first.size()));
   }
 

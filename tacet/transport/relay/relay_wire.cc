@@ -11,6 +11,8 @@
 
 namespace tacet::transport::relay {
 
+using std::chrono::steady_clock;
+
 absl::StatusOr<base::Bytes> RelayWire::Call(std::span<const uint8_t> request,
                                             uint32_t most_seconds) {
   const std::optional<crypto::Digest> question = protocol::QuestionIn(request);
@@ -22,18 +24,40 @@ absl::StatusOr<base::Bytes> RelayWire::Call(std::span<const uint8_t> request,
         return std::move(pushed.mapped());
       }
     }
-    call = calls_.insert(calls_.end(), {.request = {request.begin(), request.end()},
-                                        .digest = crypto::Sha256(request)});
+    call = Park({request.begin(), request.end()});
   }
   if (on_call_) on_call_();
-  return AwaitAnswer(call, most_seconds);
+  return AwaitAnswer(call, steady_clock::now() + std::chrono::seconds(most_seconds));
+}
+
+std::vector<absl::StatusOr<base::Bytes>> RelayWire::CallTogether(std::span<const Request> requests,
+                                                                 uint32_t most_seconds) {
+  std::vector<std::list<Waiting>::iterator> parked;
+  {
+    const base::MutexLock lock(mutex_);
+    for (const Request& request : requests) {
+      base::Bytes whole = request.head;
+      whole.insert(whole.end(), request.content.begin(), request.content.end());
+      parked.push_back(Park(std::move(whole)));
+    }
+  }
+  if (on_call_) on_call_();
+  const auto end = steady_clock::now() + std::chrono::seconds(most_seconds);
+  std::vector<absl::StatusOr<base::Bytes>> answers;
+  answers.reserve(parked.size());
+  for (const auto& call : parked) answers.push_back(AwaitAnswer(call, end));
+  return answers;
+}
+
+std::list<RelayWire::Waiting>::iterator RelayWire::Park(base::Bytes request) {
+  const crypto::Digest digest = crypto::Sha256(request);
+  return calls_.insert(calls_.end(), {.request = std::move(request), .digest = digest});
 }
 
 absl::StatusOr<base::Bytes> RelayWire::AwaitAnswer(std::list<Waiting>::iterator call,
-                                                   uint32_t most_seconds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(most_seconds);
+                                                   steady_clock::time_point end) {
   const base::MutexLock lock(mutex_);
-  while (!stopped_ && !call->answer.has_value() && std::chrono::steady_clock::now() < end) {
+  while (!stopped_ && !call->answer.has_value() && steady_clock::now() < end) {
     changed_.WaitUntil(mutex_, end);
   }
   std::optional<absl::StatusOr<base::Bytes>> answer = std::move(call->answer);
@@ -41,9 +65,8 @@ absl::StatusOr<base::Bytes> RelayWire::AwaitAnswer(std::list<Waiting>::iterator 
   if (answer.has_value()) return *std::move(answer);
   if (stopped_) return absl::CancelledError("the member is ending");
   return absl::DeadlineExceededError(
-      fmt::format("no answer came through the framework within {} s: its client at this site, or "
-                  "its server, may not be running",
-                  most_seconds));
+      "no answer came through the framework in time: its client at this site, or its server, may "
+      "not be running");
 }
 
 void RelayWire::Stop() {

@@ -3,6 +3,7 @@
 #ifndef TACET_TRANSPORT_RELAY_RELAY_WIRE_H_
 #define TACET_TRANSPORT_RELAY_RELAY_WIRE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -29,6 +31,8 @@ class RelayWire final : public protocol::Wire {
 
   absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> request,
                                    uint32_t most_seconds) override;
+  std::vector<absl::StatusOr<base::Bytes>> CallTogether(std::span<const Request> requests,
+                                                        uint32_t most_seconds) override;
   void Stop() override;
 
   // Answers for calls in progress; others are dropped. Empty, or no bundle at all: there are none.
@@ -46,7 +50,9 @@ class RelayWire final : public protocol::Wire {
     std::optional<absl::StatusOr<base::Bytes>> answer = std::nullopt;
   };
 
-  absl::StatusOr<base::Bytes> AwaitAnswer(std::list<Waiting>::iterator call, uint32_t most_seconds);
+  std::list<Waiting>::iterator Park(base::Bytes request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<base::Bytes> AwaitAnswer(std::list<Waiting>::iterator call,
+                                          std::chrono::steady_clock::time_point end);
 
   const std::function<void()> on_call_;
   base::Mutex mutex_;
