@@ -17,6 +17,7 @@
 #include "tacet/host/relay_server.h"
 #include "tacet/protocol/member_request.h"
 #include "tacet/site/app_for_test.h"
+#include "tests/integration/haystack_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
 
 namespace tacet::app {
@@ -105,12 +106,16 @@ scale = 1e-3
   Reply AppOf(const std::string& site, const base::Bytes& message) {
     site::AppForTest app(SocketOf(site));
     if (!app.connected()) return std::nullopt;
+    Haystack& seen = seen_.at(site);
+    seen.Add(std::string(message.begin(), message.end()));
     std::optional<site::MemberFrame> frame = app.Ask(site::AppFrame::kExchange, message);
+    if (frame.has_value()) seen.Add(frame->text());
     while (frame.has_value() && frame->kind == site::AppFrame::kTrain) {
       const site::TaskForTest task = site::TaskIn(*frame);
       trained_[site].push_back(task);
       if (dies_ && dies_(site, task)) return std::nullopt;
       frame = app.Trained(task, kUpdate);
+      if (frame.has_value()) seen.Add(frame->text());
     }
     return frame;
   }
@@ -147,6 +152,7 @@ scale = 1e-3
   void RunUntilAllEnded() {
     for (const std::string& site : sites_) {  // AppOf adds nothing to these maps
       trained_[site];
+      seen_[site];
       ended_.erase(site);
     }
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(90);
@@ -159,6 +165,27 @@ scale = 1e-3
 
   std::unique_ptr<host::RelayServer> server_;
   std::map<std::string, base::Bytes> messages_;  // to be sent
+  // The apps' views of the federation but for what they compute: whatever the framework and the
+  // members tell them.
+  void ExpectAppsSawNoSecrets() {
+    const auto text_of = [](std::span<const float> values) {
+      return std::string(base::AsText(base::FloatBytes(values)));
+    };
+    std::vector<std::string> secrets = {text_of(kUpdate)};
+    for (const std::string& site : sites_) {
+      const auto opened = OpenSite(path_ / site, path_ / (site + ".key"));
+      ASSERT_TRUE(opened.ok()) << opened.status();
+      for (std::string& key : KeysOf(*opened)) secrets.push_back(std::move(key));
+    }
+    ASSERT_GT(secrets.size(), 4 * sites_.size());
+    for (auto& [site, seen] : seen_) {
+      seen.AddFolder(SocketOf(site).parent_path());
+      EXPECT_THAT(seen.Find(secrets), testing::IsEmpty()) << site;
+      EXPECT_TRUE(seen.Holds(text_of(kInitial))) << "the search finds what an app is told";
+    }
+  }
+
+  std::map<std::string, Haystack> seen_;
   std::map<std::string, std::vector<std::string>> asked_;
   // Whether members get their next messages all at once, so that none is ahead of another.
   bool in_step_ = false;
@@ -189,6 +216,7 @@ TEST_F(RelayFederationTest, OrdinaryHomesTrainInFiveMessagesARound) {
   AwaitAllDone();
   ExpectNoViolations();
   ExpectOneModelAndNothingSaidTwice();
+  ExpectAppsSawNoSecrets();
   const Outcome audit = Tacet({"audit", "write", "north/run", "--out", "audit.json"});
   EXPECT_EQ(audit.exit_code, 0) << audit.err;
   for (const std::string& site : sites_) {
