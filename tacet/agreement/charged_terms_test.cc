@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/accounting/observers.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::agreement {
 namespace {
@@ -28,18 +29,14 @@ ManifestSpec Terms() {
 }
 
 Manifest ManifestOf(const ManifestSpec& spec) {
-  auto manifest = Manifest::CreateWithoutMembers(spec);
-  EXPECT_TRUE(manifest.ok()) << manifest.status();
-  return *std::move(manifest);
+  return base::ValueOf(Manifest::CreateWithoutMembers(spec));
 }
 
 double EpsilonOf(std::span<const ChargedTerms> permitted) {
-  const auto guarantees = GuaranteesOf(permitted);
-  EXPECT_TRUE(guarantees.ok()) << guarantees.status();
-  const auto quickly = GuaranteesOf(permitted, accounting::Extent::kHeadline);
-  EXPECT_TRUE(quickly.ok()) << quickly.status();
-  EXPECT_EQ(guarantees->epsilon(), quickly->epsilon());
-  return guarantees->epsilon();
+  const auto guarantees = base::ValueOf(GuaranteesOf(permitted));
+  const auto quickly = base::ValueOf(GuaranteesOf(permitted, accounting::Extent::kHeadline));
+  EXPECT_EQ(guarantees.epsilon(), quickly.epsilon());
+  return guarantees.epsilon();
 }
 
 std::vector<ChargedTerms> Charged(const ManifestSpec& spec, uint64_t attempts) {
@@ -120,9 +117,8 @@ TEST(ChargedTermsTest, OwnSealsUnderEarlierTermsAreNotAllOfTheirRounds) {
   std::vector<ChargedTerms> charged = Charged(spec, 5);
   charged.push_back({.plan = ManifestOf(louder), .attempts = 2});
   const auto judged_rows_of = [&](accounting::Observer observer) {
-    const auto guarantees = GuaranteesOf(PermittedTerms(charged));
-    EXPECT_TRUE(guarantees.ok()) << guarantees.status();
-    return std::ranges::count_if(guarantees->rows, [&](const accounting::PrivacyRow& row) {
+    const auto guarantees = base::ValueOf(GuaranteesOf(PermittedTerms(charged)));
+    return std::ranges::count_if(guarantees.rows, [&](const accounting::PrivacyRow& row) {
       return row.observer == observer &&
              (row.accountant == accounting::Accountant::kFixedOrderRdp ||
               row.accountant == accounting::Accountant::kGaussianFilter);

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/agreement/hospitals_for_test.h"
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/random.h"
 
 namespace tacet::agreement {
@@ -35,9 +35,7 @@ class EpochChainTest : public ::testing::Test {
                                         {static_cast<uint8_t>(epoch + 1), number}));
     }
     if (change) change(spec);
-    auto manifest = SignedManifest::Sign(std::move(spec), coordinator_);
-    EXPECT_TRUE(manifest.ok()) << manifest.status();
-    return *std::move(manifest);
+    return base::ValueOf(SignedManifest::Sign(std::move(spec), coordinator_));
   }
   static crypto::Digest Hash(const SignedManifest& manifest) { return manifest.manifest().hash(); }
   static std::string Refusal(const SignedManifest& before, const SignedManifest& next) {
@@ -55,13 +53,12 @@ TEST_F(EpochChainTest, MembersAreAddedRemovedAndReplaced) {
   const SignedManifest other = Sign(3, Hash(with), {1, 5, 6});
   const std::vector<base::Bytes> manifests = {first.bytes(), without.bytes(), with.bytes(),
                                               other.bytes()};
-  const auto chain = ReadChain(manifests);
-  ASSERT_TRUE(chain.ok()) << chain.status();
-  EXPECT_EQ(chain->size(), 4u);
-  EXPECT_EQ(chain->back().hash, Hash(other));
-  EXPECT_TRUE(CheckContinues(std::span(*chain).first(2), *chain).ok());
-  EXPECT_TRUE(CheckContinues(*chain, *chain).ok());
-  EXPECT_TRUE(CheckContinues({}, *chain).ok());
+  ASSERT_OK_AND_ASSIGN(const auto chain, ReadChain(manifests));
+  EXPECT_EQ(chain.size(), 4u);
+  EXPECT_EQ(chain.back().hash, Hash(other));
+  EXPECT_TRUE(CheckContinues(std::span(chain).first(2), chain).ok());
+  EXPECT_TRUE(CheckContinues(chain, chain).ok());
+  EXPECT_TRUE(CheckContinues({}, chain).ok());
 }
 
 TEST_F(EpochChainTest, AnythingButTheNextEpochIsRefused) {

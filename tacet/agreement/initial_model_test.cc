@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::agreement {
 namespace {
@@ -15,10 +15,9 @@ TEST(InitialModelTest, TravelsWithItsSalt) {
   const InitialModel model = InitialModel::WithFreshSalt({1, -2, 3e-30F}, entropy);
   const base::Bytes bytes = WriteInitialModel(model);
   EXPECT_EQ(bytes.size(), 32u + 12u);
-  const auto read = ReadInitialModel(bytes);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(*read, model);
-  EXPECT_EQ(read->Digest(), model.Digest());
+  ASSERT_OK_AND_ASSIGN(const auto read, ReadInitialModel(bytes));
+  EXPECT_EQ(read, model);
+  EXPECT_EQ(read.Digest(), model.Digest());
 }
 
 // The parameters without the salt do not tell which digest is theirs.

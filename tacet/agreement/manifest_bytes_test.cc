@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/agreement/terms_table.h"
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::agreement {
 namespace {
@@ -52,18 +52,15 @@ std::vector<ManifestSpec> VariedSpecs() {
 TEST(ManifestBytesTest, WhatIsWrittenIsRead) {
   for (const ManifestSpec& spec : VariedSpecs()) {
     const base::Bytes bytes = ManifestBytes(spec);
-    const auto read = ReadManifestBytes(bytes);
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(ManifestBytes(*read), bytes);
-    const auto agreed = ReadAgreementBytes(AgreementBytes(spec));
-    ASSERT_TRUE(agreed.ok()) << agreed.status();
-    EXPECT_TRUE(agreed->members.empty());
-    EXPECT_EQ(AgreementBytes(*agreed), AgreementBytes(spec));
+    ASSERT_OK_AND_ASSIGN(const auto read, ReadManifestBytes(bytes));
+    EXPECT_EQ(ManifestBytes(read), bytes);
+    ASSERT_OK_AND_ASSIGN(const auto agreed, ReadAgreementBytes(AgreementBytes(spec)));
+    EXPECT_TRUE(agreed.members.empty());
+    EXPECT_EQ(AgreementBytes(agreed), AgreementBytes(spec));
     EXPECT_FALSE(ReadAgreementBytes(bytes).ok());
-    const auto manifest = Manifest::Create(*read);
-    ASSERT_TRUE(manifest.ok()) << manifest.status();
-    EXPECT_EQ(manifest->hash(), crypto::Sha256(bytes));
-    EXPECT_EQ(manifest->agreement(), crypto::Sha256(AgreementBytes(spec)));
+    ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(read));
+    EXPECT_EQ(manifest.hash(), crypto::Sha256(bytes));
+    EXPECT_EQ(manifest.agreement(), crypto::Sha256(AgreementBytes(spec)));
   }
 }
 
@@ -121,9 +118,8 @@ TEST(ManifestBytesTest, ThePageHasTheTermsOfTheTableInTheirOrder) {
 TEST(ManifestBytesTest, ColludersAreReadWithEveryUnit) {
   ManifestSpec spec = Agreed();
   spec.privacy.colluders = 2;
-  const auto read = ReadManifestBytes(ManifestBytes(spec));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->privacy.colluders, 2u);
+  ASSERT_OK_AND_ASSIGN(const auto read, ReadManifestBytes(ManifestBytes(spec)));
+  EXPECT_EQ(read.privacy.colluders, 2u);
 }
 
 TEST(ManifestBytesTest, EveryByteCounts) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/agreement/hospitals_for_test.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/random.h"
 
 namespace tacet::agreement {
@@ -36,9 +37,8 @@ SignedManifest Sign(uint32_t epoch, const std::function<void(SignedManifestSpec&
   }
   spec.server = {.name = "hub", .hosts = {"hub.example"}, .tls_key = {1, 2, 3}};
   if (change) change(spec);
-  auto manifest = SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy));
-  EXPECT_TRUE(manifest.ok()) << manifest.status();
-  return *std::move(manifest);
+  return base::ValueOf(
+      SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy)));
 }
 
 std::vector<ManifestChange> ChangesBy(const std::function<void(SignedManifestSpec&)>& change) {
@@ -116,12 +116,11 @@ TEST(ManifestChangesTest, WeakerTermsAreMarked) {
       const auto before = Sign(0, [&](SignedManifestSpec& spec) {
         if (committee) spec.agreement.committee = {.seats = 6, .corrupt = 2};
       });
-      const auto changes = ManifestChanges(before, Sign(1, with));
-      ASSERT_TRUE(changes.ok()) << changes.status();
-      const auto found = std::ranges::find(*changes, one.what, &ManifestChange::what);
-      ASSERT_NE(found, changes->end());
-      EXPECT_EQ(found->is_weaker, weaker) << ManifestChangesText(*changes);
-      EXPECT_EQ(IsAnyWeaker(*changes) || !weaker, true);
+      ASSERT_OK_AND_ASSIGN(const auto changes, ManifestChanges(before, Sign(1, with)));
+      const auto found = std::ranges::find(changes, one.what, &ManifestChange::what);
+      ASSERT_NE(found, changes.end());
+      EXPECT_EQ(found->is_weaker, weaker) << ManifestChangesText(changes);
+      EXPECT_EQ(IsAnyWeaker(changes) || !weaker, true);
     }
   }
 }

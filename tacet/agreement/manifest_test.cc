@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/accounting/privacy_rows.h"
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/dp/sum_limits.h"
 
 namespace tacet::agreement {
@@ -41,14 +41,13 @@ std::string Refusal(const ManifestSpec& spec) {
 }
 
 TEST(ManifestTest, PlansThePapersSetting) {
-  const auto manifest = Manifest::Create(Paper());
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  const he::AggregationParams& aggregation = manifest->terms().aggregation();
+  ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(Paper()));
+  const he::AggregationParams& aggregation = manifest.terms().aggregation();
   EXPECT_EQ(aggregation.plaintext_bits(), 22u);
   EXPECT_EQ(aggregation.slots(), 4u);
-  EXPECT_EQ(manifest->spec().sampling.min_participants, 999u);
-  EXPECT_GT(manifest->max_epsilon(), 5.3);
-  EXPECT_EQ(manifest->attempt_budget(), 110u);
+  EXPECT_EQ(manifest.spec().sampling.min_participants, 999u);
+  EXPECT_GT(manifest.max_epsilon(), 5.3);
+  EXPECT_EQ(manifest.attempt_budget(), 110u);
 }
 
 // Figure 2 of the paper begins there: anyone who knows the cohorts is guaranteed an epsilon
@@ -57,9 +56,8 @@ TEST(ManifestTest, PlansAThirdOfThePapersNoise) {
   ManifestSpec spec = Paper();
   spec.mechanism.noise_stddev = 2;
   spec.rounds = 40;
-  const auto manifest = Manifest::Create(spec);
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_LT(manifest->max_epsilon(), accounting::kLargestCarriedEpsilon);
+  ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(spec));
+  EXPECT_LT(manifest.max_epsilon(), accounting::kLargestCarriedEpsilon);
   spec.mechanism.noise_stddev = 0.3;
   // The samplers' tails are too short for that epsilon, but the noise is what has to change.
   EXPECT_THAT(Refusal(spec), EndsWith("protects nobody: raise `privacy.noise_multiplier`"));
@@ -92,9 +90,8 @@ ManifestSpec Hospitals() {
 // What all honest updates can add up to, which every member checks (dp/sum_limits.h).
 TEST(ManifestTest, BoundsTheUpdatesOfARound) {
   const auto norm = [](const ManifestSpec& spec, uint32_t participants) {
-    const auto manifest = Manifest::Create(spec);
-    EXPECT_TRUE(manifest.ok()) << manifest.status();
-    return dp::SumLimitsOf(manifest->terms().mechanism(), participants).updates_norm;
+    const auto manifest = base::ValueOf(Manifest::Create(spec));
+    return dp::SumLimitsOf(manifest.terms().mechanism(), participants).updates_norm;
   };
   ManifestSpec clients = Paper();
   const double all = static_cast<double>(clients.sampling.clients);
@@ -129,17 +126,16 @@ TEST(ManifestTest, NamesThePartOfAModelThatIsFederated) {
   part.dimension = 7998;
   part.federated_part = "dense2";
   part.whole_dimension = 486654;
-  const auto manifest = Manifest::Create(part);
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(part));
   ManifestSpec same_size = whole;
   same_size.dimension = 7998;
-  EXPECT_NE(manifest->agreement(), Manifest::Create(same_size)->agreement());
+  EXPECT_NE(manifest.agreement(), Manifest::Create(same_size)->agreement());
   ManifestSpec other = part;
   other.federated_part = "dense1.biases";
-  EXPECT_NE(manifest->agreement(), Manifest::Create(other)->agreement());
+  EXPECT_NE(manifest.agreement(), Manifest::Create(other)->agreement());
   other = part;
   other.whole_dimension = 486655;
-  EXPECT_NE(manifest->agreement(), Manifest::Create(other)->agreement());
+  EXPECT_NE(manifest.agreement(), Manifest::Create(other)->agreement());
 
   part.whole_dimension = 7997;
   EXPECT_THAT(Refusal(part), HasSubstr("has 7998 parameters of a model of 7997"));
@@ -160,9 +156,8 @@ TEST(ManifestTest, OneMemberMayBeAbsentByDefault) {
     spec.privacy.colluders = colluders;
     spec.mechanism.noise_stddev = 6;
     spec.members.resize(clients);
-    const auto manifest = Manifest::Create(spec);
-    EXPECT_TRUE(manifest.ok()) << manifest.status();
-    return manifest->spec().sampling.min_participants;
+    const auto manifest = base::ValueOf(Manifest::Create(spec));
+    return manifest.spec().sampling.min_participants;
   };
   EXPECT_EQ(least(2, 0, 0), 2u);
   EXPECT_EQ(least(3, 0, 0), 2u);
@@ -183,22 +178,20 @@ TEST(ManifestTest, IsTheSameAgreementWithoutMembers) {
               HasSubstr("3596 member keys, none are expected"));
   spec.members.clear();
   EXPECT_THAT(Refusal(spec), HasSubstr("0 member keys for 3596 clients"));
-  const auto without = Manifest::CreateWithoutMembers(spec);
-  ASSERT_TRUE(without.ok()) << without.status();
-  EXPECT_EQ(without->agreement(), whole->agreement());
-  EXPECT_NE(without->hash(), whole->hash());
+  ASSERT_OK_AND_ASSIGN(const auto without, Manifest::CreateWithoutMembers(spec));
+  EXPECT_EQ(without.agreement(), whole->agreement());
+  EXPECT_NE(without.hash(), whole->hash());
 }
 
 TEST(ManifestTest, WithUnitRecordEverySiteIsInEveryRoundAndTheOtherSitesViewIsCharged) {
-  const auto manifest = Manifest::Create(Hospitals());
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_EQ(manifest->spec().sampling.cohort, 4u);
-  EXPECT_EQ(manifest->spec().sampling.min_participants, 4u);
-  EXPECT_EQ(manifest->spec().sampling.appearances, 1u);
-  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().spec().params.coordinate_bound, 32);
-  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().participant_stddev(), 1.5);
-  EXPECT_NEAR(manifest->max_epsilon(), 2.394, 0.001);
-  const accounting::SamplingEvent event = ChargedEvent(manifest->spec());
+  ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(Hospitals()));
+  EXPECT_EQ(manifest.spec().sampling.cohort, 4u);
+  EXPECT_EQ(manifest.spec().sampling.min_participants, 4u);
+  EXPECT_EQ(manifest.spec().sampling.appearances, 1u);
+  EXPECT_DOUBLE_EQ(manifest.terms().mechanism().spec().params.coordinate_bound, 32);
+  EXPECT_DOUBLE_EQ(manifest.terms().mechanism().participant_stddev(), 1.5);
+  EXPECT_NEAR(manifest.max_epsilon(), 2.394, 0.001);
+  const accounting::SamplingEvent event = ChargedEvent(manifest.spec());
   EXPECT_EQ(event.unit, accounting::Unit::kRecord);
   EXPECT_EQ(event.neighbouring, accounting::Neighbouring::kZeroOut);
   EXPECT_EQ(event.sampling, accounting::Sampling::kPoisson);
@@ -209,11 +202,10 @@ TEST(ManifestTest, WithUnitRecordEverySiteIsInEveryRoundAndTheOtherSitesViewIsCh
 TEST(ManifestTest, ColludersLeaveSigma) {
   ManifestSpec spec = Hospitals();
   spec.privacy.colluders = 2;
-  const auto manifest = Manifest::Create(spec);
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_DOUBLE_EQ(manifest->terms().mechanism().participant_stddev(), 3 / std::sqrt(2));
-  EXPECT_DOUBLE_EQ(ChargedEvent(manifest->spec()).noise_stddev, 3);
-  EXPECT_NEAR(manifest->max_epsilon(), 2.004, 0.001);
+  ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(spec));
+  EXPECT_DOUBLE_EQ(manifest.terms().mechanism().participant_stddev(), 3 / std::sqrt(2));
+  EXPECT_DOUBLE_EQ(ChargedEvent(manifest.spec()).noise_stddev, 3);
+  EXPECT_NEAR(manifest.max_epsilon(), 2.004, 0.001);
 }
 
 // One honest upload in a sum is no longer hidden by it: 0.1 planned this.
@@ -287,12 +279,11 @@ TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
   ManifestSpec spec = Paper();
   const auto without = Manifest::Create(spec);
   spec.privacy.colluders = 30;
-  const auto with = Manifest::Create(spec);
-  ASSERT_TRUE(with.ok()) << with.status();
-  EXPECT_DOUBLE_EQ(with->terms().mechanism().participant_stddev(), 6 / std::sqrt(999.0));
-  EXPECT_EQ(with->terms().mechanism().participant_stddev(),
+  ASSERT_OK_AND_ASSIGN(const auto with, Manifest::Create(spec));
+  EXPECT_DOUBLE_EQ(with.terms().mechanism().participant_stddev(), 6 / std::sqrt(999.0));
+  EXPECT_EQ(with.terms().mechanism().participant_stddev(),
             without->terms().mechanism().participant_stddev());
-  EXPECT_NE(with->agreement(), without->agreement());
+  EXPECT_NE(with.agreement(), without->agreement());
   const auto colluders = [](const Manifest& manifest) {
     const auto guarantees = GuaranteesOf(manifest, 100);
     double epsilon = 0;
@@ -302,7 +293,7 @@ TEST(ManifestTest, WithUnitClientColludersAreARowOfTheGuarantee) {
     return epsilon;
   };
   EXPECT_EQ(colluders(*without), 0);
-  EXPECT_GT(colluders(*with), 4.3);
+  EXPECT_GT(colluders(with), 4.3);
 }
 
 // All members up to seven, at least a third of the others corrupt; then seven to twenty seats.
@@ -320,14 +311,13 @@ TEST(ManifestTest, CommitteesHaveDefaults) {
     spec.sampling.clients = spec.sampling.cohort = expected.clients;
     spec.members.resize(expected.clients);
     spec.privacy.colluders = expected.colluders;
-    const auto manifest = Manifest::Create(spec);
-    ASSERT_TRUE(manifest.ok()) << manifest.status();
-    const he::CommitteeShape& committee = manifest->spec().committee;
+    ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(spec));
+    const he::CommitteeShape& committee = manifest.spec().committee;
     EXPECT_EQ(committee.seats, expected.seats) << expected.clients;
     EXPECT_EQ(committee.corrupt, expected.corrupt) << expected.clients;
-    EXPECT_EQ(manifest->terms().aggregation().sharing().votes(), expected.votes);
+    EXPECT_EQ(manifest.terms().aggregation().sharing().votes(), expected.votes);
     EXPECT_EQ(committee.packing, expected.votes - expected.corrupt);
-    EXPECT_EQ(manifest->spec().committee_members.size(), expected.seats);
+    EXPECT_EQ(manifest.spec().committee_members.size(), expected.seats);
   }
 }
 
@@ -370,16 +360,14 @@ TEST(ManifestTest, ACoalitionHasAFiniteRowWithEveryDefaultCommittee) {
       spec.sampling.clients = spec.sampling.cohort = clients;
       spec.members.resize(clients);
       spec.privacy.colluders = colluders;
-      const auto manifest = Manifest::Create(spec);
-      ASSERT_TRUE(manifest.ok()) << manifest.status();
-      const auto guarantees = GuaranteesOf(*manifest, 100);
-      ASSERT_TRUE(guarantees.ok()) << guarantees.status();
+      ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(spec));
+      ASSERT_OK_AND_ASSIGN(const auto guarantees, GuaranteesOf(manifest, 100));
       const auto finite = [](const accounting::PrivacyRow& row) {
         return row.observer == accounting::Observer::kCoalition &&
                row.standing == accounting::Standing::kGuarantee && !row.hypothetical &&
                std::isfinite(row.epsilon.value_or(INFINITY));
       };
-      EXPECT_TRUE(std::ranges::any_of(guarantees->rows, finite)) << clients << ", " << colluders;
+      EXPECT_TRUE(std::ranges::any_of(guarantees.rows, finite)) << clients << ", " << colluders;
     }
   }
 }
@@ -397,10 +385,9 @@ TEST(ManifestTest, NoiseFollowsFromTheEpsilonWanted) {
   ManifestSpec spec = Hospitals();
   spec.mechanism.noise_stddev = 0;
   spec.privacy.target_epsilon = 2.394;
-  const auto manifest = Manifest::Create(spec);
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_NEAR(manifest->spec().mechanism.noise_stddev, 3, 0.01);
-  EXPECT_LE(manifest->max_epsilon(), 2.394);
+  ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(spec));
+  EXPECT_NEAR(manifest.spec().mechanism.noise_stddev, 3, 0.01);
+  EXPECT_LE(manifest.max_epsilon(), 2.394);
   spec.mechanism.noise_stddev = 3;
   EXPECT_THAT(Refusal(spec), HasSubstr("the one follows from the other"));
   spec.mechanism.noise_stddev = 0;
@@ -481,10 +468,9 @@ TEST(ManifestTest, HashCoversEverything) {
 TEST(ManifestTest, PoissonCohortsGetARangeAroundTheExpectedSize) {
   ManifestSpec spec = Paper();
   spec.sampling.method = accounting::Sampling::kPoisson;
-  const auto manifest = Manifest::Create(spec);
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_LT(manifest->terms().min_participants(), 860u);
-  EXPECT_GT(manifest->terms().max_participants(), 1140u);
+  ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(spec));
+  EXPECT_LT(manifest.terms().min_participants(), 860u);
+  EXPECT_GT(manifest.terms().max_participants(), 1140u);
 }
 
 TEST(ManifestTest, RefusesWithAReason) {
@@ -523,10 +509,9 @@ TEST(ManifestTest, RefusesWithAReason) {
 TEST(ManifestTest, NoiseMayBeLeftOutOnPurposeOnly) {
   ManifestSpec spec = Paper();
   spec.mechanism.without_noise = true;
-  const auto manifest = Manifest::Create(spec);
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_EQ(manifest->max_epsilon(), 0);
-  EXPECT_EQ(manifest->spec().mechanism.noise_stddev, 0);
+  ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(spec));
+  EXPECT_EQ(manifest.max_epsilon(), 0);
+  EXPECT_EQ(manifest.spec().mechanism.noise_stddev, 0);
 }
 
 // The paper's setting where nobody sees who was chosen.
@@ -539,15 +524,14 @@ ManifestSpec Covered() {
 }
 
 TEST(ManifestTest, WithDummyUploadsSharesAddUpOverAllWhoUpload) {
-  const auto manifest = Manifest::Create(Covered());
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_EQ(manifest->terms().min_participants(), 3000u);
-  EXPECT_EQ(manifest->terms().max_participants(), 3596u);
-  const double share = manifest->terms().mechanism().participant_stddev();
+  ASSERT_OK_AND_ASSIGN(const auto manifest, Manifest::Create(Covered()));
+  EXPECT_EQ(manifest.terms().min_participants(), 3000u);
+  EXPECT_EQ(manifest.terms().max_participants(), 3596u);
+  const double share = manifest.terms().mechanism().participant_stddev();
   EXPECT_NEAR(share * std::sqrt(3000.0), 6, 1e-9);
   // What is charged is sampling as before: that everybody uploads says nothing of who was chosen.
   // The worst observer is another member, which knows its own share of the noise.
-  const accounting::SamplingEvent event = ChargedEvent(manifest->spec());
+  const accounting::SamplingEvent event = ChargedEvent(manifest.spec());
   EXPECT_DOUBLE_EQ(event.sampling_rate, 1000 / 3596.0);
   EXPECT_EQ(event.sampling, accounting::Sampling::kPoisson);
   EXPECT_DOUBLE_EQ(event.noise_stddev, 6 * std::sqrt(2999 / 3000.0));
@@ -561,9 +545,8 @@ TEST(ManifestTest, WithDummyUploadsSharesAddUpOverAllWhoUpload) {
 
 TEST(ManifestTest, WithDummyUploadsTheServerIsGuaranteedWhatAnExternalObserverIs) {
   const auto epsilon_of = [](const ManifestSpec& spec, accounting::Observer observer) {
-    const auto guarantees = GuaranteesOf(*Manifest::Create(spec), 100);
-    EXPECT_TRUE(guarantees.ok()) << guarantees.status();
-    for (const accounting::PrivacyRow& row : guarantees->rows) {
+    const auto guarantees = base::ValueOf(GuaranteesOf(*Manifest::Create(spec), 100));
+    for (const accounting::PrivacyRow& row : guarantees.rows) {
       if (row.observer == observer) return row.epsilon.value_or(0);
     }
     ADD_FAILURE() << "no such row";

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::agreement {
 namespace {
@@ -21,12 +21,11 @@ MemberKeys NewKeys(std::string_view label = "site") {
 
 TEST(MemberKeysTest, AreTheSameAfterTheyWereStored) {
   const MemberKeys keys = NewKeys();
-  const auto again = ReadSiteKeys(WriteSiteKeys(keys));
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->signing.public_key(), keys.signing.public_key());
-  EXPECT_EQ(again->sealing.public_key(), keys.sealing.public_key());
-  EXPECT_EQ(again->tls.public_key(), keys.tls.public_key());
-  EXPECT_EQ(again->signing.Sign(base::AsBytes("m")), keys.signing.Sign(base::AsBytes("m")));
+  ASSERT_OK_AND_ASSIGN(const auto again, ReadSiteKeys(WriteSiteKeys(keys)));
+  EXPECT_EQ(again.signing.public_key(), keys.signing.public_key());
+  EXPECT_EQ(again.sealing.public_key(), keys.sealing.public_key());
+  EXPECT_EQ(again.tls.public_key(), keys.tls.public_key());
+  EXPECT_EQ(again.signing.Sign(base::AsBytes("m")), keys.signing.Sign(base::AsBytes("m")));
   const crypto::SecretBytes bytes = WriteSiteKeys(keys);
   for (const size_t size : {size_t{0}, size_t{10}, size_t{68}, bytes.size() - 1}) {
     EXPECT_FALSE(ReadSiteKeys(crypto::SecretBytes::CopyOf(bytes.Expose().first(size))).ok())
@@ -39,10 +38,9 @@ TEST(MemberKeysTest, TheOfficerIsPartOfTheIdentity) {
   EXPECT_FALSE(ReadSiteKeys(WriteSiteKeys(keys))->officer.has_value());
   const crypto::PublicKey officer = NewKeys("officer").signing.public_key();
   keys.officer = officer;
-  const auto again = ReadSiteKeys(WriteSiteKeys(keys));
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->officer, officer);
-  EXPECT_EQ(again->tls.public_key(), keys.tls.public_key());
+  ASSERT_OK_AND_ASSIGN(const auto again, ReadSiteKeys(WriteSiteKeys(keys)));
+  EXPECT_EQ(again.officer, officer);
+  EXPECT_EQ(again.tls.public_key(), keys.tls.public_key());
   // Who asks to be enrolled does not tell.
   const std::vector<std::string> none;
   const base::Bytes request = WriteEnrolmentRequest("north", none, keys, kExchangeKey);
@@ -55,17 +53,16 @@ TEST(MemberKeysTest, ARequestSaysWhoAsks) {
   const std::vector<std::string> none, hosts = {"tacet.example", "10.0.0.1"};
   for (const auto& of_server : {none, hosts}) {
     const auto exchange_key = of_server.empty() ? kExchangeKey : crypto::ExchangePublicKey{};
-    const auto request =
-        ReadEnrolmentRequest(WriteEnrolmentRequest("north", of_server, keys, exchange_key));
-    ASSERT_TRUE(request.ok()) << request.status();
-    EXPECT_EQ(request->name, "north");
-    EXPECT_EQ(request->server, !of_server.empty());
-    EXPECT_EQ(request->hosts, of_server);
-    EXPECT_EQ(request->signing_key, keys.signing.public_key());
-    EXPECT_EQ(request->sealing_key, keys.sealing.public_key());
-    EXPECT_EQ(request->exchange_key, exchange_key);
-    EXPECT_EQ(request->tls_key, keys.tls.public_key());
-    EXPECT_TRUE(IsSignedByMember(MemberOf(*request)));
+    ASSERT_OK_AND_ASSIGN(const auto request, ReadEnrolmentRequest(WriteEnrolmentRequest(
+                                                 "north", of_server, keys, exchange_key)));
+    EXPECT_EQ(request.name, "north");
+    EXPECT_EQ(request.server, !of_server.empty());
+    EXPECT_EQ(request.hosts, of_server);
+    EXPECT_EQ(request.signing_key, keys.signing.public_key());
+    EXPECT_EQ(request.sealing_key, keys.sealing.public_key());
+    EXPECT_EQ(request.exchange_key, exchange_key);
+    EXPECT_EQ(request.tls_key, keys.tls.public_key());
+    EXPECT_TRUE(IsSignedByMember(MemberOf(request)));
   }
 }
 

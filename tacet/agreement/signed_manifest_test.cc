@@ -7,7 +7,7 @@
 
 #include "tacet/agreement/hospitals_for_test.h"
 #include "tacet/agreement/member_keys.h"
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::agreement {
 namespace {
@@ -66,27 +66,25 @@ TEST(SignedManifestTest, ALiveFederationEncryptsTheSumsOfTwoOrMore) {
 }
 
 TEST(SignedManifestTest, IsReadAsItWasSigned) {
-  const auto read = SignedManifest::Read(Signed().bytes());
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->federation(), "hospitals");
-  EXPECT_EQ(read->epoch(), 4u);
-  EXPECT_EQ(read->annex(), "batch = 20\n");
-  EXPECT_EQ(read->coordinator(), NewSigningKey("coordinator").public_key());
-  EXPECT_EQ(read->authority(), Spec().authority);
-  EXPECT_EQ(read->manifest().hash(), Signed().manifest().hash());
-  EXPECT_EQ(read->bytes(), Signed().bytes());
-  EXPECT_EQ(read->members()[2].name, "west");
-  EXPECT_EQ(read->MemberWith(Sites()[1].signing.public_key()), 1u);
-  EXPECT_EQ(read->MemberWith(read->coordinator()), std::nullopt);
+  ASSERT_OK_AND_ASSIGN(const auto read, SignedManifest::Read(Signed().bytes()));
+  EXPECT_EQ(read.federation(), "hospitals");
+  EXPECT_EQ(read.epoch(), 4u);
+  EXPECT_EQ(read.annex(), "batch = 20\n");
+  EXPECT_EQ(read.coordinator(), NewSigningKey("coordinator").public_key());
+  EXPECT_EQ(read.authority(), Spec().authority);
+  EXPECT_EQ(read.manifest().hash(), Signed().manifest().hash());
+  EXPECT_EQ(read.bytes(), Signed().bytes());
+  EXPECT_EQ(read.members()[2].name, "west");
+  EXPECT_EQ(read.MemberWith(Sites()[1].signing.public_key()), 1u);
+  EXPECT_EQ(read.MemberWith(read.coordinator()), std::nullopt);
 }
 
 TEST(SignedManifestTest, TheHashCoversTheAnnex) {
   SignedManifestSpec spec = Spec();
   spec.annex = "batch = 21\n";
-  const auto other = SignedManifest::Sign(spec, NewSigningKey("coordinator"));
-  ASSERT_TRUE(other.ok());
-  EXPECT_NE(other->manifest().hash(), Signed().manifest().hash());
-  EXPECT_NE(other->manifest().agreement(), Signed().manifest().agreement());
+  ASSERT_OK_AND_ASSIGN(const auto other, SignedManifest::Sign(spec, NewSigningKey("coordinator")));
+  EXPECT_NE(other.manifest().hash(), Signed().manifest().hash());
+  EXPECT_NE(other.manifest().agreement(), Signed().manifest().agreement());
 }
 
 TEST(SignedManifestTest, EveryChangedByteIsNoticed) {
@@ -167,9 +165,8 @@ crypto::SecretBytes EpochKey() {
 TEST(EpochKeyTest, IsForOneMemberOfOneEpoch) {
   const crypto::SigningKey coordinator = NewSigningKey("coordinator");
   const base::Bytes sealed = *EncryptEpochKey(Signed(), 1, EpochKey(), coordinator);
-  const auto opened = DecryptEpochKey(sealed, Signed(), 1, Sites()[1].sealing);
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_TRUE(crypto::ConstantTimeEqual(opened->Expose(), EpochKey().Expose()));
+  ASSERT_OK_AND_ASSIGN(const auto opened, DecryptEpochKey(sealed, Signed(), 1, Sites()[1].sealing));
+  EXPECT_TRUE(crypto::ConstantTimeEqual(opened.Expose(), EpochKey().Expose()));
 
   EXPECT_THAT(base::Message(DecryptEpochKey(sealed, Signed(), 0, Sites()[0].sealing).status()),
               HasSubstr("is for member 1, not for 0"));
@@ -217,12 +214,11 @@ TEST(InvitationTest, HoldsItsParts) {
                               .epoch_key = {},
                               .initial_model = {4, 5, 6, 7}};
   const base::Bytes bytes = WriteInvitation(invitation);
-  const auto read = ReadInvitation(bytes);
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->manifest, invitation.manifest);
-  EXPECT_EQ(read->certificate, invitation.certificate);
-  EXPECT_EQ(read->epoch_key, invitation.epoch_key);
-  EXPECT_EQ(read->initial_model, invitation.initial_model);
+  ASSERT_OK_AND_ASSIGN(const auto read, ReadInvitation(bytes));
+  EXPECT_EQ(read.manifest, invitation.manifest);
+  EXPECT_EQ(read.certificate, invitation.certificate);
+  EXPECT_EQ(read.epoch_key, invitation.epoch_key);
+  EXPECT_EQ(read.initial_model, invitation.initial_model);
   for (size_t i = 0; i < bytes.size(); ++i) {
     EXPECT_FALSE(ReadInvitation(std::span(bytes).first(i)).ok()) << i;
   }

@@ -12,6 +12,7 @@
 
 #include "tacet/agreement/manifest_bytes.h"
 #include "tacet/audit/audit_facts.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/random.h"
 
 namespace tacet::audit {
@@ -105,17 +106,16 @@ inline crypto::Digest ModelForTest(uint8_t rounds) { return {0xab, rounds}; }
 // Three rounds: the second was refused once, the third interrupted once and gone on with under new
 // epoch keys.
 inline AuditFacts FactsForTest(const agreement::ManifestSpec& agreement = SmallAgreement()) {
-  const auto manifest = agreement::Manifest::Create(agreement);
-  EXPECT_TRUE(manifest.ok()) << manifest.status();
-  const auto cohort = static_cast<uint32_t>(manifest->spec().sampling.cohort);
+  const auto manifest = base::ValueOf(agreement::Manifest::Create(agreement));
+  const auto cohort = static_cast<uint32_t>(manifest.spec().sampling.cohort);
   AuditFacts facts;
   facts.created = 1'700'000'100;
   facts.signer = KeyForTest(1).public_key();
   facts.audit_key = facts.signer;
   facts.finished = true;
   facts.result = {.accuracy = 0.5, .loss = 1.3, .samples = 40};
-  facts.agreements = {agreement::AgreementBytes(manifest->spec())};
-  facts.manifests = {AuditedManifestOf(*manifest)};
+  facts.agreements = {agreement::AgreementBytes(manifest.spec())};
+  facts.manifests = {AuditedManifestOf(manifest)};
   facts.rounds = {
       {.round = 0,
        .participants = cohort,
@@ -131,7 +131,7 @@ inline AuditFacts FactsForTest(const agreement::ManifestSpec& agreement = SmallA
        .participants = cohort,
        .attempts = {{.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kInterrupted},
                     {.epoch = 1, .attempt = 0, .outcome = AttemptOutcome::kDecrypted}}}};
-  WriteLedgerOf(*manifest, facts);
+  WriteLedgerOf(manifest, facts);
   for (AuditedRound& round : facts.rounds) {
     round.model = ModelForTest(static_cast<uint8_t>(round.round + 1));
   }
@@ -164,10 +164,10 @@ inline agreement::ManifestSpec LiveAgreement(uint8_t epoch, agreement::ManifestS
 // sum.
 inline AuditFacts MemberFactsForTest() {
   AuditFacts facts = FactsForTest(LiveAgreement(0, SmallAgreement()));
-  const auto second = agreement::Manifest::Create(LiveAgreement(1, SmallAgreement()));
-  EXPECT_TRUE(second.ok()) << second.status();
-  facts.manifests.push_back(AuditedManifestOf(*second));
-  WriteLedgerOf({*agreement::Manifest::Create(LiveAgreement(0, SmallAgreement())), *second}, facts);
+  const auto second =
+      base::ValueOf(agreement::Manifest::Create(LiveAgreement(1, SmallAgreement())));
+  facts.manifests.push_back(AuditedManifestOf(second));
+  WriteLedgerOf({*agreement::Manifest::Create(LiveAgreement(0, SmallAgreement())), second}, facts);
   facts.kind = RunKind::kMember;
   facts.member = 2;
   facts.result.reset();
@@ -192,10 +192,9 @@ inline agreement::ManifestSpec SitesAgreement(uint8_t epoch, uint64_t sites) {
 inline std::vector<agreement::Manifest> ChangedManifestsForTest() {
   std::vector<agreement::Manifest> manifests;
   for (const uint64_t sites : {5, 4, 5}) {
-    auto manifest =
-        agreement::Manifest::Create(SitesAgreement(static_cast<uint8_t>(manifests.size()), sites));
-    EXPECT_TRUE(manifest.ok()) << manifest.status();
-    manifests.push_back(*std::move(manifest));
+    auto manifest = base::ValueOf(
+        agreement::Manifest::Create(SitesAgreement(static_cast<uint8_t>(manifests.size()), sites)));
+    manifests.push_back(std::move(manifest));
   }
   return manifests;
 }

@@ -5,7 +5,7 @@
 #include "tacet/audit/audit_for_test.h"
 #include "tacet/audit/audit_record.h"
 #include "tacet/audit/audit_verify.h"
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::audit {
 namespace {
@@ -17,11 +17,8 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 JsonValue RecordOf(const AuditFacts& facts) {
-  auto run = CheckFacts(facts);
-  EXPECT_TRUE(run.ok()) << run.status();
-  auto record = AuditRecord(*run);
-  EXPECT_TRUE(record.ok()) << record.status();
-  return *std::move(record);
+  auto run = base::ValueOf(CheckFacts(facts));
+  return base::ValueOf(AuditRecord(run));
 }
 
 std::string Complaint(AuditFacts facts) {
@@ -42,26 +39,22 @@ std::string Refusal(const std::string& text, std::string_view pinned = "") {
 std::string Resigned(const JsonValue& record) { return SignedAudit(record, KeyForTest(1)); }
 
 JsonValue Altered(const JsonValue& record, const std::string& what, const std::string& by) {
-  auto altered = JsonValue::Parse(Replaced(record.Dump(), what, by));
-  EXPECT_TRUE(altered.ok()) << altered.status();
-  return *std::move(altered);
+  return base::ValueOf(JsonValue::Parse(Replaced(record.Dump(), what, by)));
 }
 
 TEST(AuditTest, ARecordHoldsAgainstItselfForEveryUnit) {
   for (const agreement::ManifestSpec& agreement : {SmallAgreement(), RecordAgreement()}) {
     const JsonValue record = RecordOf(FactsForTest(agreement));
     const std::string text = Resigned(record);
-    const auto file = ReadAuditFile(text);
-    ASSERT_TRUE(file.ok()) << file.status();
-    const auto verified = VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key()));
-    ASSERT_TRUE(verified.ok()) << verified.status();
-    EXPECT_EQ(verified->run.charges(), 5u);
-    EXPECT_EQ(verified->run.complete_rounds(), 3u);
-    EXPECT_TRUE(verified->notes.empty());
+    ASSERT_OK_AND_ASSIGN(const auto file, ReadAuditFile(text));
+    ASSERT_OK_AND_ASSIGN(const auto verified,
+                         VerifyAudit(file, crypto::KeyFingerprint(KeyForTest(1).public_key())));
+    EXPECT_EQ(verified.run.charges(), 5u);
+    EXPECT_EQ(verified.run.complete_rounds(), 3u);
+    EXPECT_TRUE(verified.notes.empty());
     // The whole file is one JSON document too, for readers that know nothing of its layout.
-    const auto whole = JsonValue::Parse(text);
-    ASSERT_TRUE(whole.ok()) << whole.status();
-    EXPECT_EQ(whole->Find("record")->Dump(), record.Dump());
+    ASSERT_OK_AND_ASSIGN(const auto whole, JsonValue::Parse(text));
+    EXPECT_EQ(whole.Find("record")->Dump(), record.Dump());
     EXPECT_EQ(*record.Find("privacy_unit")->Find("unit")->AsString(),
               accounting::UnitName(agreement.privacy.unit));
     EXPECT_FALSE(record.Find("privacy")->Find("headlines")->items().empty());
@@ -71,12 +64,11 @@ TEST(AuditTest, ARecordHoldsAgainstItselfForEveryUnit) {
 TEST(AuditTest, TheFactsOfARecordAreTheFactsItWasMadeFrom) {
   const AuditFacts facts = FactsForTest();
   const JsonValue record = RecordOf(facts);
-  const auto again = FactsOfRecord(record);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(RecordOf(*again).Dump(), record.Dump());
-  EXPECT_EQ(again->ledger, facts.ledger);
-  EXPECT_EQ(again->manifests.front().members, facts.manifests.front().members);
-  EXPECT_EQ(again->rounds.at(1).attempts.at(0).reason, "too-few-uploads");
+  ASSERT_OK_AND_ASSIGN(const auto again, FactsOfRecord(record));
+  EXPECT_EQ(RecordOf(again).Dump(), record.Dump());
+  EXPECT_EQ(again.ledger, facts.ledger);
+  EXPECT_EQ(again.manifests.front().members, facts.manifests.front().members);
+  EXPECT_EQ(again.rounds.at(1).attempts.at(0).reason, "too-few-uploads");
 }
 
 TEST(AuditTest, AnAlteredFigureIsNamed) {
@@ -194,9 +186,8 @@ TEST(AuditTest, AKeyThatIsNotTheRunsIsNoted) {
   facts.finished = false;
   facts.released_model.reset();
   const auto file = ReadAuditFile(SignedAudit(RecordOf(facts), KeyForTest(2)));
-  const auto verified = VerifyAudit(*file, "");
-  ASSERT_TRUE(verified.ok()) << verified.status();
-  EXPECT_THAT(verified->notes,
+  ASSERT_OK_AND_ASSIGN(const auto verified, VerifyAudit(*file, ""));
+  EXPECT_THAT(verified.notes,
               ::testing::ElementsAre(HasSubstr("was not checked"), HasSubstr("another key"),
                                      HasSubstr("no member keys"), HasSubstr("not finished")));
 }
@@ -224,9 +215,9 @@ TEST(AuditTest, AMembersRecordSaysSoAndHolds) {
               StartsWith("Member 2 of 12 of a live federation"));
   EXPECT_TRUE(record.Find("rounds")->items()[1].Find("participants")->is_null());
   const auto file = ReadAuditFile(Resigned(record));
-  const auto verified = VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key()));
-  ASSERT_TRUE(verified.ok()) << verified.status();
-  EXPECT_THAT(verified->notes,
+  ASSERT_OK_AND_ASSIGN(const auto verified,
+                       VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key())));
+  EXPECT_THAT(verified.notes,
               ::testing::ElementsAre("the released model is attested by 2 of 12 members"));
   EXPECT_EQ(RecordOf(*FactsOfRecord(record)).Dump(), record.Dump());
 }
@@ -282,12 +273,11 @@ TEST(AuditTest, ARecordIsBoundToItsModels) {
     round.model = key.OfModel(std::vector<float>{static_cast<float>(round.round + 1)});
   }
   facts.released_model = facts.rounds.back().model;
-  const auto run = CheckFacts(facts);
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(*CheckModel(*run, std::vector<float>{3}, key), "the released model");
-  EXPECT_EQ(*CheckModel(*run, std::vector<float>{1}, key), "the model after 1 rounds");
+  ASSERT_OK_AND_ASSIGN(const auto run, CheckFacts(facts));
+  EXPECT_EQ(*CheckModel(run, std::vector<float>{3}, key), "the released model");
+  EXPECT_EQ(*CheckModel(run, std::vector<float>{1}, key), "the model after 1 rounds");
   const auto complaint = [&](float model, const secagg::DigestKey& under) {
-    return base::Message(CheckModel(*run, std::vector<float>{model}, under).status());
+    return base::Message(CheckModel(run, std::vector<float>{model}, under).status());
   };
   EXPECT_THAT(complaint(4, key),
               AllOf(HasSubstr("the record is not about this model"),
@@ -297,12 +287,12 @@ TEST(AuditTest, ARecordIsBoundToItsModels) {
 
 // Digests under the keys of two epochs say nothing about each other.
 TEST(AuditTest, AttestationsAreComparedWithinTheirEpoch) {
-  const auto second = agreement::Manifest::Create(LiveAgreement(1, SmallAgreement()));
-  ASSERT_TRUE(second.ok()) << second.status();
+  ASSERT_OK_AND_ASSIGN(const auto second,
+                       agreement::Manifest::Create(LiveAgreement(1, SmallAgreement())));
   const auto under_second = [&](uint64_t member, const crypto::Digest& model) {
     return protocol::WriteAttestation(
-        {.member = member, .round = 3, .model_digest = model, .state_digest = {}}, second->hash(),
-        1, KeyForTest(static_cast<uint8_t>(100 + member)));
+        {.member = member, .round = 3, .model_digest = model, .state_digest = {}}, second.hash(), 1,
+        KeyForTest(static_cast<uint8_t>(100 + member)));
   };
   AuditFacts facts = MemberFactsForTest();
   facts.rounds[2].model_epoch = 1;
@@ -356,9 +346,9 @@ TEST(AuditTest, AttestationsAreSignedByMembersOfTheManifest) {
   facts = MemberFactsForTest();
   facts.attestations.push_back(AttestationForTest(facts, 5, 3, ModelForTest(9)));
   const auto file = ReadAuditFile(Resigned(RecordOf(facts)));
-  const auto verified = VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key()));
-  ASSERT_TRUE(verified.ok()) << verified.status();
-  EXPECT_THAT(verified->notes,
+  ASSERT_OK_AND_ASSIGN(const auto verified,
+                       VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key())));
+  EXPECT_THAT(verified.notes,
               ::testing::ElementsAre("member 5 attests another model after 3 rounds",
                                      "the released model is attested by 2 of 12 members"));
   facts = FactsForTest();
@@ -488,9 +478,9 @@ TEST(AuditTest, ChangedTermsAreAllInTheRecord) {
   const JsonValue record = RecordOf(facts);
   EXPECT_EQ(RecordOf(*FactsOfRecord(record)).Dump(), record.Dump());
   const auto file = ReadAuditFile(Resigned(record));
-  const auto verified = VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key()));
-  ASSERT_TRUE(verified.ok()) << verified.status();
-  EXPECT_THAT(verified->notes,
+  ASSERT_OK_AND_ASSIGN(const auto verified,
+                       VerifyAudit(*file, crypto::KeyFingerprint(KeyForTest(1).public_key())));
+  EXPECT_THAT(verified.notes,
               ::testing::ElementsAre("the released model is attested by 1 of 5 members",
                                      "members or terms changed in mid-run: attempts were charged "
                                      "under 2 agreements"));
@@ -503,7 +493,7 @@ TEST(AuditTest, ChangedTermsAreAllInTheRecord) {
   EXPECT_EQ(record.Find("agreement")->Find("manifests")->items().size(), 3u);
   // Above what all charges would cost among five, and at most what they would among four.
   const std::vector<agreement::Manifest> manifests = ChangedManifestsForTest();
-  const uint64_t charges = verified->run.charges();
+  const uint64_t charges = verified.run.charges();
   EXPECT_EQ(charges, 4u);
   const uint64_t permitted = manifests[0].attempt_budget();
   EXPECT_EQ(*record.Find("privacy")->Find("permitted_attempts")->AsUint(), permitted);
@@ -511,7 +501,7 @@ TEST(AuditTest, ChangedTermsAreAllInTheRecord) {
   EXPECT_LE(WorstOf(record), agreement::GuaranteesOf(manifests[1], permitted)->epsilon());
   // The member tells the same while the training goes on.
   EXPECT_EQ(*record.Find("privacy")->Find("charged_epsilon")->AsDouble(),
-            *agreement::ChargedEpsilon(verified->run.terms));
+            *agreement::ChargedEpsilon(verified.run.terms));
 }
 
 // The holder of the key alters a record of changed terms, in favour of the milder ones.
@@ -550,18 +540,17 @@ TEST(AuditTest, TheMilderTermsDoNotTakeTheOthersCharges) {
   facts = honest;
   agreement::ManifestSpec louder = manifests[1].spec();
   louder.mechanism.noise_stddev *= 1.1;
-  const auto milder = agreement::Manifest::Create(louder);
-  ASSERT_TRUE(milder.ok());
-  WriteLedgerOf({manifests[0], *milder, manifests[2]}, facts);
-  facts.manifests[1].hash = milder->hash();
+  ASSERT_OK_AND_ASSIGN(const auto milder, agreement::Manifest::Create(louder));
+  WriteLedgerOf({manifests[0], milder, manifests[2]}, facts);
+  facts.manifests[1].hash = milder.hash();
   EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
-  facts.manifests[1].agreement = milder->agreement();
+  facts.manifests[1].agreement = milder.agreement();
   EXPECT_THAT(Complaint(facts), AllOf(StartsWith("manifest "), HasSubstr("is of the agreement"),
                                       HasSubstr("which the record does not have")));
   // The agreement with more noise in place of the one that was signed.
   facts = honest;
   facts.agreements[0] = agreement::AgreementBytes(louder);
-  facts.manifests[1].agreement = milder->agreement();
+  facts.manifests[1].agreement = milder.agreement();
   EXPECT_THAT(Complaint(facts), HasSubstr("the manifest hash is"));
   // Without the members' keys nobody could tell.
   facts.manifests[1].members.reset();
@@ -609,9 +598,8 @@ TEST(AuditTest, AllTermsAreOfOneTraining) {
     std::vector<agreement::Manifest> manifests = ChangedManifestsForTest();
     agreement::ManifestSpec other = manifests[1].spec();
     change(other);
-    auto planned = agreement::Manifest::Create(other);
-    EXPECT_TRUE(planned.ok()) << planned.status();
-    manifests[1] = *std::move(planned);
+    auto planned = base::ValueOf(agreement::Manifest::Create(other));
+    manifests[1] = std::move(planned);
     return Complaint(ChangedFactsForTest(manifests));
   };
   EXPECT_THAT(complaint([](auto& spec) { spec.federation = {8}; }),
@@ -662,9 +650,8 @@ TEST(AuditTest, AMemberThatCameLaterHasNoAttemptsBefore) {
   EXPECT_THAT(*record.Find("run")->Find("statement")->AsString(),
               HasSubstr("It came after 1 rounds"));
   const auto file = ReadAuditFile(Resigned(record));
-  const auto verified = VerifyAudit(*file, "");
-  ASSERT_TRUE(verified.ok()) << verified.status();
-  EXPECT_THAT(verified->notes, ::testing::Contains(HasSubstr("it came after 1 rounds")));
+  ASSERT_OK_AND_ASSIGN(const auto verified, VerifyAudit(*file, ""));
+  EXPECT_THAT(verified.notes, ::testing::Contains(HasSubstr("it came after 1 rounds")));
 
   // Nobody comes later than the epoch with which a training begins, and within an epoch a member
   // catches up.

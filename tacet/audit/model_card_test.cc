@@ -5,6 +5,7 @@
 
 #include "tacet/audit/audit_for_test.h"
 #include "tacet/audit/audit_record.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::audit {
 namespace {
@@ -13,13 +14,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string CardOf(AuditFacts facts, std::string_view explanation = "") {
-  const auto run = CheckFacts(std::move(facts));
-  EXPECT_TRUE(run.ok()) << run.status();
-  const auto guarantees = AuditedGuarantees(*run);
-  EXPECT_TRUE(guarantees.ok()) << guarantees.status();
-  const auto charged = ChargedEpsilonOf(*run);
-  EXPECT_TRUE(charged.ok()) << charged.status();
-  return ModelCard(*run, *guarantees, *charged, explanation, "audit.json");
+  const auto run = base::ValueOf(CheckFacts(std::move(facts)));
+  const auto guarantees = base::ValueOf(AuditedGuarantees(run));
+  const auto charged = base::ValueOf(ChargedEpsilonOf(run));
+  return ModelCard(run, guarantees, charged, explanation, "audit.json");
 }
 
 TEST(ModelCardTest, SaysWhatWasTrainedAndHowToVerify) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::base {
 namespace {
@@ -11,9 +11,8 @@ namespace {
 TEST(HostPortTest, IsReadAndWrittenTheSame) {
   for (const char* text :
        {"tacet.example:7443", "192.0.2.1:0", "localhost:80", "[2001:db8::1]:65535"}) {
-    const auto at = ParseHostPort(text);
-    ASSERT_TRUE(at.ok()) << at.status();
-    EXPECT_EQ(at->text(), text);
+    ASSERT_OK_AND_ASSIGN(const auto at, ParseHostPort(text));
+    EXPECT_EQ(at.text(), text);
   }
   EXPECT_EQ(ParseHostPort("[::1]:7443")->host, "::1");
   EXPECT_EQ(ParseHostPort("[::1]:7443")->port, 7443);

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::base {
 namespace {
@@ -22,15 +22,14 @@ TEST(JsonTest, WritesInOrderAndReadsBack) {
   EXPECT_EQ(text,
             "{\"z\":2,\"a\":0.1,\"text\":\"a \\\"quote\\\"\\n\\u0001\",\"none\":null,\"yes\":true,"
             "\"list\":[-3,9223372036854775808],\"infinite\":null}");
-  const auto read = JsonValue::Parse(text);
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->Dump(), text);
+  ASSERT_OK_AND_ASSIGN(const auto read, JsonValue::Parse(text));
+  EXPECT_EQ(read.Dump(), text);
   EXPECT_EQ(JsonValue::Parse(value.Dump(2))->Dump(), text);
-  EXPECT_EQ(*read->Find("list")->items()[1].AsUint(), uint64_t{1} << 63);
-  EXPECT_EQ(*read->Find("a")->AsDouble(), 0.1);
-  EXPECT_EQ(*read->Find("text")->AsString(), "a \"quote\"\n\x01");
-  EXPECT_TRUE(*read->Find("yes")->AsBool());
-  EXPECT_EQ(read->Find("nothing"), nullptr);
+  EXPECT_EQ(*read.Find("list")->items()[1].AsUint(), uint64_t{1} << 63);
+  EXPECT_EQ(*read.Find("a")->AsDouble(), 0.1);
+  EXPECT_EQ(*read.Find("text")->AsString(), "a \"quote\"\n\x01");
+  EXPECT_TRUE(*read.Find("yes")->AsBool());
+  EXPECT_EQ(read.Find("nothing"), nullptr);
 }
 
 TEST(JsonTest, KindsAreNotMixedUp) {

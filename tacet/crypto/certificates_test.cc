@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::crypto {
 namespace {
@@ -41,17 +41,16 @@ TEST(CertificatesTest, SaysWhatItWasMadeFor) {
     spec.role = role;
     spec.hosts.clear();
     if (role == CertificateRole::kServer) spec.hosts = {"tacet.example", "127.0.0.1", "::1"};
-    const auto der = IssueCertificate(spec, authority.key, authority.certificate);
-    ASSERT_TRUE(der.ok()) << der.status();
-    const auto facts = ReadCertificate(*der);
-    ASSERT_TRUE(facts.ok()) << facts.status();
-    EXPECT_EQ(facts->common_name, "north");
-    EXPECT_EQ(facts->role, role);
-    EXPECT_EQ(facts->public_key, key.public_key());
-    EXPECT_EQ(facts->not_before, kStart);
-    EXPECT_EQ(facts->not_after, kEnd);
-    EXPECT_EQ(facts->fingerprint, Sha256(*der));
-    EXPECT_TRUE(CheckIssuedBy(*der, authority.certificate).ok());
+    ASSERT_OK_AND_ASSIGN(const auto der,
+                         IssueCertificate(spec, authority.key, authority.certificate));
+    ASSERT_OK_AND_ASSIGN(const auto facts, ReadCertificate(der));
+    EXPECT_EQ(facts.common_name, "north");
+    EXPECT_EQ(facts.role, role);
+    EXPECT_EQ(facts.public_key, key.public_key());
+    EXPECT_EQ(facts.not_before, kStart);
+    EXPECT_EQ(facts.not_after, kEnd);
+    EXPECT_EQ(facts.fingerprint, Sha256(der));
+    EXPECT_TRUE(CheckIssuedBy(der, authority.certificate).ok());
   }
   EXPECT_EQ(ReadCertificate(authority.certificate)->role, CertificateRole::kAuthority);
 }
@@ -106,9 +105,8 @@ TEST(CertificatesTest, RefusesWhatCannotStandInOne) {
 
 TEST(CertificatesTest, AKeyIsKeptAsBytes) {
   const TlsKey key = TlsKey::Generate();
-  const auto again = TlsKey::FromDer(key.der());
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ(again->public_key(), key.public_key());
+  ASSERT_OK_AND_ASSIGN(const auto again, TlsKey::FromDer(key.der()));
+  EXPECT_EQ(again.public_key(), key.public_key());
   EXPECT_NE(TlsKey::Generate().public_key(), key.public_key());
   EXPECT_THAT(base::Message(TlsKey::FromDer(SecretBytes(40)).status()), HasSubstr("on P-256"));
 }

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::crypto {
 namespace {
@@ -31,9 +31,9 @@ base::Bytes Locked(const Unlocker& unlocker, std::string_view purpose = "site id
 
 TEST(LockedSecretTest, OpensWithWhatLockedIt) {
   for (const Unlocker& unlocker : {Passphrase("correct horse"), KeyFile(7)}) {
-    const auto secret = UnlockSecret(Locked(unlocker), "site identity", unlocker);
-    ASSERT_TRUE(secret.ok()) << secret.status();
-    EXPECT_EQ(base::AsText(secret->Expose()), "the secret");
+    ASSERT_OK_AND_ASSIGN(const auto secret,
+                         UnlockSecret(Locked(unlocker), "site identity", unlocker));
+    EXPECT_EQ(base::AsText(secret.Expose()), "the secret");
   }
 }
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::crypto {
 namespace {
@@ -17,11 +17,10 @@ SealingKey NewKey(std::string_view label) {
 
 TEST(SealedBoxTest, OnlyTheReaderOpensIt) {
   const SealingKey reader = NewKey("reader");
-  const absl::StatusOr<base::Bytes> box = SealFor(reader.public_key(), base::AsBytes("a key"));
-  ASSERT_TRUE(box.ok());
-  EXPECT_EQ(box->size(), 5 + kSealedBoxOverheadBytes);
-  EXPECT_EQ(base::AsText(reader.Open(*box)->Expose()), "a key");
-  const absl::Status other = NewKey("another").Open(*box).status();
+  ASSERT_OK_AND_ASSIGN(const base::Bytes box, SealFor(reader.public_key(), base::AsBytes("a key")));
+  EXPECT_EQ(box.size(), 5 + kSealedBoxOverheadBytes);
+  EXPECT_EQ(base::AsText(reader.Open(box)->Expose()), "a key");
+  const absl::Status other = NewKey("another").Open(box).status();
   EXPECT_EQ(other.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(base::Message(other), HasSubstr("encrypted for another key"));
 }
@@ -45,10 +44,9 @@ TEST(SealedBoxTest, TwoBoxesOfOneMessageDiffer) {
 
 TEST(SealedBoxTest, TheSeedGivesTheKeyAgain) {
   const SealingKey key = NewKey("reader");
-  const absl::StatusOr<SealingKey> again = SealingKey::FromSeed(key.seed());
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ(again->public_key(), key.public_key());
-  EXPECT_TRUE(again->Open(*SealFor(key.public_key(), base::AsBytes("m"))).ok());
+  ASSERT_OK_AND_ASSIGN(const SealingKey again, SealingKey::FromSeed(key.seed()));
+  EXPECT_EQ(again.public_key(), key.public_key());
+  EXPECT_TRUE(again.Open(*SealFor(key.public_key(), base::AsBytes("m"))).ok());
   EXPECT_THAT(base::Message(SealingKey::FromSeed(SecretBytes(31)).status()),
               HasSubstr("31 bytes, expected 32"));
 }

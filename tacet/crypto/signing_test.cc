@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::crypto {
 namespace {
@@ -39,11 +39,10 @@ TEST(SigningTest, Rfc8032Vector) {
 TEST(SigningTest, AKeptSeedGivesTheSameKeyAndKeysHaveFingerprints) {
   const base::Bytes seed =
       base::FromHex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb").value();
-  const auto key = SigningKey::FromSeed(SecretBytes::CopyOf(seed));
-  ASSERT_TRUE(key.ok()) << key.status();
-  EXPECT_EQ(KeyFingerprint(key->public_key()), base::ToHex(Sha256(key->public_key())));
+  ASSERT_OK_AND_ASSIGN(const auto key, SigningKey::FromSeed(SecretBytes::CopyOf(seed)));
+  EXPECT_EQ(KeyFingerprint(key.public_key()), base::ToHex(Sha256(key.public_key())));
   FixedEntropy entropy(seed);
-  EXPECT_EQ(SigningKey::Generate(entropy).public_key(), key->public_key());
+  EXPECT_EQ(SigningKey::Generate(entropy).public_key(), key.public_key());
   EXPECT_EQ(SigningKey::FromSeed(SecretBytes(31)).status().message(),
             "a signing key's seed has 31 bytes, expected 32");
 }
@@ -73,10 +72,9 @@ TEST(SigningTest, EmptyMessage) {
 TEST(SigningTest, TheSeedGivesTheKeyAgain) {
   InsecureSeededEntropy entropy(1, "key");
   const SigningKey key = SigningKey::Generate(entropy);
-  const auto again = SigningKey::FromSeed(key.Seed());
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ(again->public_key(), key.public_key());
-  EXPECT_EQ(again->Sign(base::AsBytes("m")), key.Sign(base::AsBytes("m")));
+  ASSERT_OK_AND_ASSIGN(const auto again, SigningKey::FromSeed(key.Seed()));
+  EXPECT_EQ(again.public_key(), key.public_key());
+  EXPECT_EQ(again.Sign(base::AsBytes("m")), key.Sign(base::AsBytes("m")));
   EXPECT_EQ(base::Message(SigningKey::FromSeed(SecretBytes(33)).status()),
             "a signing key's seed has 33 bytes, expected 32");
 }

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/gaussian_forms.h"
 #include "tacet/dp/uniform.h"
@@ -20,9 +20,8 @@ constexpr GaussianSampler kAll[] = {GaussianSampler::kDefault, GaussianSampler::
 
 TEST(GaussianTest, NamesGoThereAndBack) {
   for (const GaussianSampler sampler : kAll) {
-    const auto parsed = ParseGaussianSampler(GaussianSamplerName(sampler));
-    ASSERT_TRUE(parsed.ok());
-    EXPECT_EQ(*parsed, sampler);
+    ASSERT_OK_AND_ASSIGN(const auto parsed, ParseGaussianSampler(GaussianSamplerName(sampler)));
+    EXPECT_EQ(parsed, sampler);
   }
   const auto unknown = ParseGaussianSampler("normal");
   EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument);

@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/poisson.h"
 #include "tacet/dp/quantize_for_test.h"
@@ -40,15 +40,15 @@ TEST(PoissonQuantizerTest, RefusesWithOneReasonEach) {
 }
 
 TEST(PoissonQuantizerTest, OffsetIsAWholeNumberOfScales) {
-  const auto quantizer = PoissonQuantizer::Create({.scale = 1e-4, .offset = -1e-4 * 26276});
-  ASSERT_TRUE(quantizer.ok());
-  EXPECT_EQ(quantizer->offset_count(), 26276u);
-  EXPECT_EQ(quantizer->scale(), 1e-4);
+  ASSERT_OK_AND_ASSIGN(const auto quantizer,
+                       PoissonQuantizer::Create({.scale = 1e-4, .offset = -1e-4 * 26276}));
+  EXPECT_EQ(quantizer.offset_count(), 26276u);
+  EXPECT_EQ(quantizer.scale(), 1e-4);
 }
 
 TEST(PoissonQuantizerTest, DrawsAtTheRateOfEachValue) {
-  const auto quantizer = PoissonQuantizer::Create({.scale = 0.5, .offset = -40});
-  ASSERT_TRUE(quantizer.ok());
+  ASSERT_OK_AND_ASSIGN(const auto quantizer,
+                       PoissonQuantizer::Create({.scale = 0.5, .offset = -40}));
   std::vector<double> x;
   std::vector<double> rates;
   for (int i = 0; i < 5000; ++i) {
@@ -59,7 +59,7 @@ TEST(PoissonQuantizerTest, DrawsAtTheRateOfEachValue) {
   std::vector<uint32_t> expected(x.size());
   crypto::Random random = crypto::SeededRandom(1, "quantizer");
   crypto::Random twin = crypto::SeededRandom(1, "quantizer");
-  Quantize(*quantizer, x, random, counts);
+  Quantize(quantizer, x, random, counts);
   FillPoisson(rates, twin, expected);
   EXPECT_EQ(counts, expected);
 }

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/random.h"
 #include "tacet/he/attempt_for_test.h"
 
@@ -177,11 +177,10 @@ TEST(KeySharingTest, TwoSeatsDoNotHaveAThirdNamed) {
       uint16_t& said = keys.mask_sums()[seat][word];
       said = static_cast<uint16_t>((uint32_t{said} + polynomial[seat].back()) % kSharePrime);
     }
-    const auto recovery = keys.Recover(FirstSeats(7));
-    ASSERT_TRUE(recovery.ok()) << recovery.status();
-    const bool is_right = std::ranges::equal(recovery->key_sum.Expose(), keys.key_sum());
+    ASSERT_OK_AND_ASSIGN(const auto recovery, keys.Recover(FirstSeats(7)));
+    const bool is_right = std::ranges::equal(recovery.key_sum.Expose(), keys.key_sum());
     EXPECT_EQ(is_right, word != 100);
-    EXPECT_EQ(recovery->wrong_seats.empty(), is_right);
+    EXPECT_EQ(recovery.wrong_seats.empty(), is_right);
   }
 }
 

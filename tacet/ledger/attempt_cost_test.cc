@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 
+#include "tacet/base/status_for_test.h"
 #include "tacet/ledger/memory_ledger_for_test.h"
 #include "tacet/ledger/privacy_ledger.h"
 
@@ -51,14 +52,13 @@ double EpsilonOf(const SamplingEvent& event) {
 }
 
 TEST(AttemptCostTest, TheAgreementsOwnTerms) {
-  const auto manifest = agreement::Manifest::Create(Hospitals());
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  const agreement::ManifestSpec& agreed = manifest->spec();
+  ASSERT_OK_AND_ASSIGN(const auto manifest, agreement::Manifest::Create(Hospitals()));
+  const agreement::ManifestSpec& agreed = manifest.spec();
   const AttemptCost cost =
-      AttemptCostOf(*manifest, LedgerHeaderOf(agreed), ChargingRule::kAnnouncedAttempts, 7);
+      AttemptCostOf(manifest, LedgerHeaderOf(agreed), ChargingRule::kAnnouncedAttempts, 7);
   EXPECT_TRUE(accounting::SameEvent(cost.event, agreement::ChargedEvent(agreed)));
-  EXPECT_EQ(cost.federation, manifest->federation());
-  EXPECT_EQ(cost.manifest_hash, manifest->hash());
+  EXPECT_EQ(cost.federation, manifest.federation());
+  EXPECT_EQ(cost.manifest_hash, manifest.hash());
   EXPECT_EQ(cost.rounds, 20u);
   EXPECT_EQ(cost.first_round, 7u);
   EXPECT_FALSE(cost.budget.has_value());
@@ -66,18 +66,16 @@ TEST(AttemptCostTest, TheAgreementsOwnTerms) {
 
 // A guarantee for a whole site holds for each of its records; the other way there is none.
 TEST(AttemptCostTest, ALedgerOfOtherUnitsSeesTheSameAttempt) {
-  const auto sites = agreement::Manifest::Create(Sites());
-  ASSERT_TRUE(sites.ok()) << sites.status();
-  const SamplingEvent own = AttemptEvent(sites->spec(), ChargingRule::kAnnouncedAttempts);
-  const SamplingEvent for_records = AttemptEventFor(sites->spec(), ChargingRule::kAnnouncedAttempts,
+  ASSERT_OK_AND_ASSIGN(const auto sites, agreement::Manifest::Create(Sites()));
+  const SamplingEvent own = AttemptEvent(sites.spec(), ChargingRule::kAnnouncedAttempts);
+  const SamplingEvent for_records = AttemptEventFor(sites.spec(), ChargingRule::kAnnouncedAttempts,
                                                     Unit::kRecord, Neighbouring::kReplaceOne);
   EXPECT_EQ(for_records.unit, Unit::kRecord);
   EXPECT_EQ(EpsilonOf(for_records), EpsilonOf(own));
 
-  const auto hospitals = agreement::Manifest::Create(Hospitals());
-  ASSERT_TRUE(hospitals.ok()) << hospitals.status();
+  ASSERT_OK_AND_ASSIGN(const auto hospitals, agreement::Manifest::Create(Hospitals()));
   for (const Unit larger : {Unit::kPerson, Unit::kClient}) {
-    const SamplingEvent none = AttemptEventFor(hospitals->spec(), ChargingRule::kAnnouncedAttempts,
+    const SamplingEvent none = AttemptEventFor(hospitals.spec(), ChargingRule::kAnnouncedAttempts,
                                                larger, Neighbouring::kZeroOut);
     EXPECT_EQ(none.unit, larger);
     EXPECT_TRUE(accounting::GuaranteesNothing(none));
@@ -86,10 +84,9 @@ TEST(AttemptCostTest, ALedgerOfOtherUnitsSeesTheSameAttempt) {
 
 // The same mechanism, held against data sets that differ more: it must not look cheaper.
 TEST(AttemptCostTest, OtherNeighboursAreJudgedAgain) {
-  const auto hospitals = agreement::Manifest::Create(Hospitals());
-  ASSERT_TRUE(hospitals.ok()) << hospitals.status();
+  ASSERT_OK_AND_ASSIGN(const auto hospitals, agreement::Manifest::Create(Hospitals()));
   const auto seen = [&](Neighbouring neighbouring) {
-    return AttemptEventFor(hospitals->spec(), ChargingRule::kAnnouncedAttempts, Unit::kRecord,
+    return AttemptEventFor(hospitals.spec(), ChargingRule::kAnnouncedAttempts, Unit::kRecord,
                            neighbouring);
   };
   const SamplingEvent replaced = seen(Neighbouring::kReplaceOne);
@@ -110,11 +107,10 @@ TEST(AttemptCostTest, APartOfAUnitThatGoesAwayChangesTheUnitsContribution) {
   sites.privacy.neighbouring = Neighbouring::kZeroOut;
   persons.privacy.unit = Unit::kPerson;
   for (const agreement::ManifestSpec& spec : {sites, persons}) {
-    const auto manifest = agreement::Manifest::Create(spec);
-    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    ASSERT_OK_AND_ASSIGN(const auto manifest, agreement::Manifest::Create(spec));
     for (const ChargingRule rule : {ChargingRule::kAnnouncedAttempts, ChargingRule::kOwnSeals}) {
       const SamplingEvent event =
-          AttemptEventFor(manifest->spec(), rule, Unit::kRecord, Neighbouring::kZeroOut);
+          AttemptEventFor(manifest.spec(), rule, Unit::kRecord, Neighbouring::kZeroOut);
       EXPECT_EQ(event.neighbouring, Neighbouring::kZeroOut);
       EXPECT_GE(DistanceCharged(event), 2 * spec.mechanism.clip_norm / spec.mechanism.noise_stddev);
     }
@@ -148,16 +144,14 @@ TEST(AttemptCostTest, NoObserverLosesMoreThanIsChargedAfterAnyNumberOfAttempts) 
     spec.sampling.clients = clients;
     spec.sampling.cohort = clients - 1;
     spec.members.resize(clients);
-    const auto manifest = agreement::Manifest::Create(spec);
-    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    ASSERT_OK_AND_ASSIGN(const auto manifest, agreement::Manifest::Create(spec));
     for (const uint64_t attempts : {1, 2, 5, 22}) {
-      const auto guarantees = agreement::GuaranteesOf(*manifest, attempts);
-      ASSERT_TRUE(guarantees.ok()) << guarantees.status();
+      ASSERT_OK_AND_ASSIGN(const auto guarantees, agreement::GuaranteesOf(manifest, attempts));
       auto filter = accounting::PrivacyFilter::Create({});
       ASSERT_TRUE(
-          filter->Add(AttemptEvent(manifest->spec(), ChargingRule::kAnnouncedAttempts), attempts)
+          filter->Add(AttemptEvent(manifest.spec(), ChargingRule::kAnnouncedAttempts), attempts)
               .ok());
-      EXPECT_GE(filter->Epsilon()->epsilon(), guarantees->epsilon() * (1 - 1e-9))
+      EXPECT_GE(filter->Epsilon()->epsilon(), guarantees.epsilon() * (1 - 1e-9))
           << clients << " clients, " << attempts;
     }
   }
@@ -170,19 +164,17 @@ TEST(AttemptCostTest, OwnSealsAreNotAmplifiedByCohorts) {
   poisson.sampling.method = Sampling::kPoisson;
   poisson.sampling.min_participants = 2;
   for (const agreement::ManifestSpec& spec : {Sites(), poisson}) {
-    const auto sites = agreement::Manifest::Create(spec);
-    ASSERT_TRUE(sites.ok()) << sites.status();
+    ASSERT_OK_AND_ASSIGN(const auto sites, agreement::Manifest::Create(spec));
     for (const Unit unit : {Unit::kClient, Unit::kRecord}) {
       const SamplingEvent own =
-          AttemptEventFor(sites->spec(), ChargingRule::kOwnSeals, unit, Neighbouring::kReplaceOne);
+          AttemptEventFor(sites.spec(), ChargingRule::kOwnSeals, unit, Neighbouring::kReplaceOne);
       EXPECT_EQ(own.sampling, Sampling::kNone);
       EXPECT_EQ(own.sampling_rate, 1);
       EXPECT_TRUE(accounting::CheckEvent(own).ok());
     }
   }
-  const auto hospitals = agreement::Manifest::Create(Hospitals());
-  ASSERT_TRUE(hospitals.ok()) << hospitals.status();
-  const SamplingEvent records = AttemptEvent(hospitals->spec(), ChargingRule::kOwnSeals);
+  ASSERT_OK_AND_ASSIGN(const auto hospitals, agreement::Manifest::Create(Hospitals()));
+  const SamplingEvent records = AttemptEvent(hospitals.spec(), ChargingRule::kOwnSeals);
   EXPECT_EQ(records.sampling, Sampling::kPoisson);
   EXPECT_EQ(records.sampling_rate, 0.1);
 }
@@ -197,8 +189,7 @@ TEST(AttemptCostTest, EveryLedgerTakesEveryAttempt) {
   known.sampling.method = Sampling::kPoisson;
   known.sampling.min_participants = 2;
   for (const agreement::ManifestSpec& spec : {Hospitals(), Sites(), dummies, known}) {
-    const auto manifest = agreement::Manifest::Create(spec);
-    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    ASSERT_OK_AND_ASSIGN(const auto manifest, agreement::Manifest::Create(spec));
     for (const Unit unit : {Unit::kClient, Unit::kPerson, Unit::kRecord}) {
       for (const Neighbouring neighbouring : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
         for (const ChargingRule rule :
@@ -211,7 +202,7 @@ TEST(AttemptCostTest, EveryLedgerTakesEveryAttempt) {
           testing::MemoryLedger memory = testing::NewMemoryLedger(header);
           auto ledger = PrivacyLedger::Create(*testing::OpenMemoryLedger(memory));
           const absl::Status charged =
-              (*ledger)->ChargeForSealing(AttemptCostOf(*manifest, header, rule), {0, 0, 0});
+              (*ledger)->ChargeForSealing(AttemptCostOf(manifest, header, rule), {0, 0, 0});
           EXPECT_TRUE(charged.ok()) << charged;
           EXPECT_TRUE(RecoverLedger(memory.ledger, memory.anchor).ok());
         }
@@ -223,15 +214,14 @@ TEST(AttemptCostTest, EveryLedgerTakesEveryAttempt) {
 TEST(AttemptCostTest, AFederationsBudgetIsItsOwn) {
   agreement::ManifestSpec spec = Hospitals();
   spec.privacy.budget_epsilon = 3;
-  const auto manifest = agreement::Manifest::Create(spec);
-  ASSERT_TRUE(manifest.ok()) << manifest.status();
-  const LedgerHeader own = LedgerHeaderOf(manifest->spec());
-  EXPECT_FALSE(AttemptCostOf(*manifest, own, ChargingRule::kAnnouncedAttempts).budget.has_value());
+  ASSERT_OK_AND_ASSIGN(const auto manifest, agreement::Manifest::Create(spec));
+  const LedgerHeader own = LedgerHeaderOf(manifest.spec());
+  EXPECT_FALSE(AttemptCostOf(manifest, own, ChargingRule::kAnnouncedAttempts).budget.has_value());
   LedgerHeader site = own;
   site.unit = Unit::kClient;
   site.spending = {
       .budget_epsilon = 7, .delta = 1e-6, .composition = accounting::Composition::kAnyEvents};
-  const auto budget = AttemptCostOf(*manifest, site, ChargingRule::kAnnouncedAttempts).budget;
+  const auto budget = AttemptCostOf(manifest, site, ChargingRule::kAnnouncedAttempts).budget;
   ASSERT_TRUE(budget.has_value());
   EXPECT_EQ(budget->terms, own.spending);
   EXPECT_EQ(budget->event.unit, Unit::kRecord);

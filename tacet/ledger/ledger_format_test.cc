@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/ledger/ledger_recovery.h"
 #include "tacet/ledger/memory_ledger_for_test.h"
 
@@ -59,14 +59,13 @@ std::string Refusal(const base::Bytes& ledger, const base::Bytes& anchor) {
 
 TEST(LedgerTest, WhatWasWrittenIsRead) {
   const Files files = Make(3);
-  const auto found = RecoverLedger(files.ledger, files.anchor);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(found->header, WardHeader());
-  EXPECT_THAT(found->entries, ::testing::ElementsAre(Entry(0), Entry(1), Entry(2)));
-  EXPECT_EQ(found->anchored, 3u);
-  EXPECT_EQ(found->end.count, 3u);
-  EXPECT_EQ(found->torn_bytes, 0u);
-  EXPECT_EQ(WriteLedgerAnchor(found->end), files.anchor);
+  ASSERT_OK_AND_ASSIGN(const auto found, RecoverLedger(files.ledger, files.anchor));
+  EXPECT_EQ(found.header, WardHeader());
+  EXPECT_THAT(found.entries, ::testing::ElementsAre(Entry(0), Entry(1), Entry(2)));
+  EXPECT_EQ(found.anchored, 3u);
+  EXPECT_EQ(found.end.count, 3u);
+  EXPECT_EQ(found.torn_bytes, 0u);
+  EXPECT_EQ(WriteLedgerAnchor(found.end), files.anchor);
 }
 
 // The bytes of docs/formats/ledger.md, written by an independent program: a change of format must
@@ -117,10 +116,9 @@ TEST(LedgerTest, APopulationsNameIsAFileName) {
 
 TEST(LedgerTest, OneRecordBeforeItsAnchorCountsAsSpent) {
   const Files files = Make(3, 1);
-  const auto found = RecoverLedger(files.ledger, files.anchor);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(found->entries.size(), 3u);
-  EXPECT_EQ(found->anchored, 2u);
+  ASSERT_OK_AND_ASSIGN(const auto found, RecoverLedger(files.ledger, files.anchor));
+  EXPECT_EQ(found.entries.size(), 3u);
+  EXPECT_EQ(found.anchored, 2u);
   EXPECT_THAT(Refusal(Make(3, 2).ledger, Make(3, 2).anchor),
               HasSubstr("anchor is too old: it knows 1 records, record 3 at byte"));
 }
@@ -133,10 +131,9 @@ TEST(LedgerTest, ASnapshotHasEveryWholeRecord) {
     for (size_t cut = 0; cut <= behind * kLedgerRecordBytes; cut += 19) {
       base::Bytes ledger = files.ledger;
       ledger.resize(ledger.size() - cut);
-      const auto found = RecoverSnapshot(ledger, files.anchor);
-      ASSERT_TRUE(found.ok()) << found.status();
-      EXPECT_EQ(found->end.count, 4 - (cut + kLedgerRecordBytes - 1) / kLedgerRecordBytes);
-      EXPECT_EQ(found->anchored, 4 - behind);
+      ASSERT_OK_AND_ASSIGN(const auto found, RecoverSnapshot(ledger, files.anchor));
+      EXPECT_EQ(found.end.count, 4 - (cut + kLedgerRecordBytes - 1) / kLedgerRecordBytes);
+      EXPECT_EQ(found.anchored, 4 - behind);
     }
     base::Bytes half_written = files.ledger;
     half_written.back() ^= 1;
@@ -239,12 +236,11 @@ TEST(LedgerTest, SpaceThatWasNeverFilledIsATornTail) {
     std::fill(tail.begin() + static_cast<std::ptrdiff_t>(written), tail.end(), uint8_t{0});
     base::Bytes torn = files.ledger;
     torn.insert(torn.end(), tail.begin(), tail.end());
-    const auto found = RecoverLedger(torn, files.anchor);
-    ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_EQ(found->whole_bytes, whole);
-    EXPECT_EQ(found->torn_bytes, kLedgerRecordBytes);
+    ASSERT_OK_AND_ASSIGN(const auto found, RecoverLedger(torn, files.anchor));
+    EXPECT_EQ(found.whole_bytes, whole);
+    EXPECT_EQ(found.torn_bytes, kLedgerRecordBytes);
     // The same where the anchor knows the record: it was acknowledged.
-    LedgerAnchor later = found->end;
+    LedgerAnchor later = found.end;
     later.count = 3;
     Refusal(torn, WriteLedgerAnchor(later));
   }

@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/ledger/privacy_ledger.h"
 
 namespace tacet::ledger {
@@ -22,17 +22,16 @@ TEST(LedgerInMemoryTest, CountsChargesAndRefusesThoseBeyondTheBudget) {
   LedgerHeader header;
   header.population = "synthetic";
   header.spending.budget_epsilon = 1;
-  auto ledger = PrivacyLedger::Create(LedgerInMemory(header));
-  ASSERT_TRUE(ledger.ok()) << ledger.status();
+  ASSERT_OK_AND_ASSIGN(auto ledger, PrivacyLedger::Create(LedgerInMemory(header)));
   absl::Status charged;
   uint32_t round = 0;
   while (charged.ok() && round < 100) {
-    charged = (*ledger)->ChargeForSealing(Cost(), {.epoch = 0, .round = round++, .attempt = 0});
+    charged = ledger->ChargeForSealing(Cost(), {.epoch = 0, .round = round++, .attempt = 0});
   }
   EXPECT_EQ(charged.code(), absl::StatusCode::kResourceExhausted) << charged;
   EXPECT_GT(round, 1u);
-  EXPECT_EQ((*ledger)->entries().size(), round - 1);
-  EXPECT_LE((*ledger)->spending().Epsilon()->epsilon(), 1);
+  EXPECT_EQ(ledger->entries().size(), round - 1);
+  EXPECT_LE(ledger->spending().Epsilon()->epsilon(), 1);
 }
 
 // The header is checked as one that was read from a file.

@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/ledger/memory_ledger_for_test.h"
 
 namespace tacet::ledger {
@@ -45,9 +45,8 @@ AttemptCost Paper(ChargingRule rule = ChargingRule::kAnnouncedAttempts) {
 struct Fixture {
   explicit Fixture(const LedgerHeader& header) : memory(NewMemoryLedger(header)) { Reopen(); }
   void Reopen() {
-    auto opened = OpenMemoryLedger(memory);
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    auto made = PrivacyLedger::Create(*std::move(opened), [this] { return ++now; });
+    ASSERT_OK_AND_ASSIGN(auto opened, OpenMemoryLedger(memory));
+    auto made = PrivacyLedger::Create(std::move(opened), [this] { return ++now; });
     ASSERT_TRUE(made.ok()) << made.status();
     ledger = *std::move(made);
   }

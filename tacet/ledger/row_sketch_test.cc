@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/hash.h"
 
 namespace tacet::ledger {
@@ -118,9 +118,9 @@ TEST(RowSketchTest, ARowsDigestIsTheDocumentedOne) {
 
 TEST(RowSketchTest, WhatWasWrittenIsReadAndDamageIsNamed) {
   for (const RowSketch& sketch : {RowSketch(), SketchOf(TableRows(0, 100)), Full()}) {
-    const auto read = ReadRowSketch(WriteRowSketch(sketch, SketchKeyOf(1)), SketchKeyOf(1));
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(*read, sketch);
+    ASSERT_OK_AND_ASSIGN(const auto read,
+                         ReadRowSketch(WriteRowSketch(sketch, SketchKeyOf(1)), SketchKeyOf(1)));
+    EXPECT_EQ(read, sketch);
   }
   const base::Bytes bytes = WriteRowSketch(SketchOf(TableRows(0, 100)), SketchKeyOf(1));
   for (size_t at = 0; at < bytes.size(); ++at) {

@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/ledger/memory_ledger_for_test.h"
 #include "tacet/ledger/privacy_ledger.h"
 
@@ -47,10 +47,9 @@ AttemptCost CostOf(uint8_t federation, double noise) {
 // A process: its own view of the ledger that all share.
 struct Site {
   Site(MemoryLedger& memory, uint64_t& now, std::optional<YearlyBudget> year = std::nullopt) {
-    auto opened = OpenMemoryLedger(memory);
-    EXPECT_TRUE(opened.ok()) << opened.status();
+    auto opened = base::ValueOf(OpenMemoryLedger(memory));
     auto made = PrivacyLedger::Create(
-        *std::move(opened), [&now] { return now; }, std::move(year));
+        std::move(opened), [&now] { return now; }, std::move(year));
     EXPECT_TRUE(made.ok()) << made.status();
     ledger = *std::move(made);
   }

@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::member {
 namespace {
@@ -21,9 +21,8 @@ MemberMemory Sample() {
 }
 
 TEST(MemberMemoryTest, IsReadAsItWasWritten) {
-  const auto read = ReadMemberMemory(WriteMemberMemory(Sample()));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(*read, Sample());
+  ASSERT_OK_AND_ASSIGN(const auto read, ReadMemberMemory(WriteMemberMemory(Sample())));
+  EXPECT_EQ(read, Sample());
 }
 
 TEST(MemberMemoryTest, ParticipationsAreKept) {
@@ -34,9 +33,8 @@ TEST(MemberMemoryTest, ParticipationsAreKept) {
   memory.watched_attempts = 9;
   memory.invitations = 4;
   const base::Bytes bytes = WriteMemberMemory(memory);
-  const auto read = ReadMemberMemory(bytes);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(*read, memory);
+  ASSERT_OK_AND_ASSIGN(const auto read, ReadMemberMemory(bytes));
+  EXPECT_EQ(read, memory);
 }
 
 TEST(MemberMemoryTest, DamageIsNoticed) {

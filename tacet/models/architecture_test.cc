@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::models {
 namespace {
@@ -18,12 +18,11 @@ const ArchitectureSpec kPaper = {
     .model = "femnist-cnn", .input_shape = {28, 28}, .hidden = {}, .classes = 62};
 
 TEST(ArchitectureTest, ThePapersNetworkHas486654Parameters) {
-  const auto architecture = Architecture::Create(kPaper);
-  ASSERT_TRUE(architecture.ok()) << architecture.status();
-  EXPECT_EQ(architecture->dimension(), 486'654u);
+  ASSERT_OK_AND_ASSIGN(const auto architecture, Architecture::Create(kPaper));
+  EXPECT_EQ(architecture.dimension(), 486'654u);
   std::vector<uint64_t> counts;
   uint64_t next = 0;
-  for (const Layer& layer : architecture->layers()) {
+  for (const Layer& layer : architecture.layers()) {
     if (layer.weights == 0) continue;
     EXPECT_EQ(layer.first_parameter, next);
     next += layer.weights + layer.biases;
@@ -35,13 +34,13 @@ TEST(ArchitectureTest, ThePapersNetworkHas486654Parameters) {
 TEST(ArchitectureTest, NormsStandBeforeTheDenseLayersAndHaveNoParameters) {
   ArchitectureSpec spec = kPaper;
   spec.model = "femnist-cnn-norm";
-  const auto with = Architecture::Create(spec), without = Architecture::Create(kPaper);
-  ASSERT_TRUE(with.ok()) << with.status();
-  EXPECT_EQ(with->dimension(), 486'654u);
+  ASSERT_OK_AND_ASSIGN(const auto with, Architecture::Create(spec));
+  ASSERT_OK_AND_ASSIGN(const auto without, Architecture::Create(kPaper));
+  EXPECT_EQ(with.dimension(), 486'654u);
   std::vector<Layer> others;
   std::vector<double> gains;
-  for (size_t i = 0; i < with->layers().size(); ++i) {
-    const Layer& layer = with->layers()[i];
+  for (size_t i = 0; i < with.layers().size(); ++i) {
+    const Layer& layer = with.layers()[i];
     if (layer.kind != LayerKind::kNorm) {
       others.push_back(layer);
       continue;
@@ -49,15 +48,15 @@ TEST(ArchitectureTest, NormsStandBeforeTheDenseLayersAndHaveNoParameters) {
     gains.push_back(layer.gain);
     EXPECT_EQ(layer.weights + layer.biases, 0u);
     EXPECT_EQ(layer.input, layer.output);
-    EXPECT_EQ(with->layers()[i - 1].kind, LayerKind::kRelu);
-    EXPECT_EQ(with->layers()[i + 1].kind, LayerKind::kDense);
+    EXPECT_EQ(with.layers()[i - 1].kind, LayerKind::kRelu);
+    EXPECT_EQ(with.layers()[i + 1].kind, LayerKind::kDense);
   }
   EXPECT_THAT(gains, testing::ElementsAre(0.6, 1.0));
-  ASSERT_EQ(others.size(), without->layers().size());
+  ASSERT_EQ(others.size(), without.layers().size());
   for (size_t i = 0; i < others.size(); ++i) {
-    EXPECT_EQ(others[i].kind, without->layers()[i].kind);
-    EXPECT_EQ(others[i].first_parameter, without->layers()[i].first_parameter);
-    EXPECT_EQ(others[i].weights, without->layers()[i].weights);
+    EXPECT_EQ(others[i].kind, without.layers()[i].kind);
+    EXPECT_EQ(others[i].first_parameter, without.layers()[i].first_parameter);
+    EXPECT_EQ(others[i].weights, without.layers()[i].weights);
   }
 }
 

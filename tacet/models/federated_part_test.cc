@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::models {
 namespace {
@@ -35,32 +35,30 @@ class FederatedPartTest : public ::testing::Test {
 };
 
 TEST_F(FederatedPartTest, NoNamesAreTheWholeModel) {
-  const auto part = Part({});
-  ASSERT_TRUE(part.ok()) << part.status();
-  EXPECT_TRUE(part->whole());
-  EXPECT_EQ(part->dimension(), 25u);
-  EXPECT_EQ(part->names(), "");
-  EXPECT_EQ(GatheredBy(*part), Numbered());
-  EXPECT_EQ(part->Whole(Numbered()), Numbered());
+  ASSERT_OK_AND_ASSIGN(const auto part, Part({}));
+  EXPECT_TRUE(part.whole());
+  EXPECT_EQ(part.dimension(), 25u);
+  EXPECT_EQ(part.names(), "");
+  EXPECT_EQ(GatheredBy(part), Numbered());
+  EXPECT_EQ(part.Whole(Numbered()), Numbered());
 }
 
 TEST_F(FederatedPartTest, LayersAndTheirPartsStandInTheOrderOfTheModel) {
-  const auto part = Part({"dense2.biases", "dense1.weights"});
-  ASSERT_TRUE(part.ok()) << part.status();
-  EXPECT_FALSE(part->whole());
-  EXPECT_EQ(part->names(), "dense1.weights,dense2.biases");
-  EXPECT_EQ(part->dimension(), 10u);
-  EXPECT_EQ(GatheredBy(*part), (std::vector<float>{0, 1, 2, 3, 4, 5, 21, 22, 23, 24}));
+  ASSERT_OK_AND_ASSIGN(const auto part, Part({"dense2.biases", "dense1.weights"}));
+  EXPECT_FALSE(part.whole());
+  EXPECT_EQ(part.names(), "dense1.weights,dense2.biases");
+  EXPECT_EQ(part.dimension(), 10u);
+  EXPECT_EQ(GatheredBy(part), (std::vector<float>{0, 1, 2, 3, 4, 5, 21, 22, 23, 24}));
   EXPECT_EQ(GatheredBy(*Part({"dense1.biases", "dense2.weights"})).front(), 6.0f);
   EXPECT_EQ(Part({"dense2"})->dimension(), 16u);
 
   std::vector<float> values(10, -1.0f);
-  const std::vector<float> whole = part->Whole(values);
+  const std::vector<float> whole = part.Whole(values);
   for (size_t i = 0; i < whole.size(); ++i) {
     EXPECT_EQ(whole[i], i < 6 || i >= 21 ? -1.0f : static_cast<float>(i)) << i;
   }
   std::vector<float> changed(25, 7.0f);
-  part->Restore(changed);
+  part.Restore(changed);
   for (size_t i = 0; i < changed.size(); ++i) {
     EXPECT_EQ(changed[i], i < 6 || i >= 21 ? 7.0f : static_cast<float>(i)) << i;
   }

@@ -18,7 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/models/architecture.h"
 #include "tacet/models/network.h"
@@ -85,9 +85,8 @@ class NetworkTest : public testing::TestWithParam<NetworkCase> {
 
   std::unique_ptr<Network> NewNetwork(uint32_t max_batch,
                                       Network::Mode mode = Network::Mode::kTraining) {
-    auto network = Network::Create(architecture_, max_batch, mode, {.precision = Precision::kF32});
-    EXPECT_TRUE(network.ok()) << network.status();
-    return *std::move(network);
+    return base::ValueOf(
+        Network::Create(architecture_, max_batch, mode, {.precision = Precision::kF32}));
   }
   void Step(Network& network, const NetworkBatch& batch, float learning_rate) {
     std::ranges::copy(batch.inputs, network.input().begin());
@@ -119,11 +118,10 @@ TEST_P(NetworkTest, ScoresMatchTheReference) {
   for (const uint32_t size : {5u, 1u, 2u}) {
     const NetworkBatch batch = SomeNetworkBatch(architecture_, size);
     std::ranges::copy(batch.inputs, network->input().begin());
-    const auto scores = network->Forward(size);
-    ASSERT_TRUE(scores.ok()) << scores.status();
+    ASSERT_OK_AND_ASSIGN(const auto scores, network->Forward(size));
     const ReferenceResult expected =
         RunReference(architecture_, ToDouble(parameters), ToDouble(batch.inputs), batch.labels);
-    EXPECT_LT(Distance(std::vector<double>(scores->begin(), scores->end()), expected.scores), 1e-5)
+    EXPECT_LT(Distance(std::vector<double>(scores.begin(), scores.end()), expected.scores), 1e-5)
         << size;
   }
 }

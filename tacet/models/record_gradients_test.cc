@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/models/reference_network_for_test.h"
 
 namespace tacet::models {
@@ -87,14 +87,13 @@ TEST(RecordGradientsTest, NormsAndSumsAreThoseOfGradientsTakenOneByOne) {
     RecordGradients gradients(architecture);
     gradients.Load(batch.parameters);
     std::ranges::copy(batch.inputs, gradients.input().begin());
-    const auto norms = gradients.Norms(batch.labels);
-    ASSERT_TRUE(norms.ok()) << norms.status();
+    ASSERT_OK_AND_ASSIGN(const auto norms, gradients.Norms(batch.labels));
     std::vector<double> weights(one.records), expected(architecture.dimension(), 0.25);
     double lengths = 0;
     for (size_t i = 0; i < one.records; ++i) {
       const std::vector<double> gradient = OneByOne(architecture, batch, i);
       const double norm = Norm(gradient);
-      EXPECT_NEAR((*norms)[i], norm, 1e-5 * norm) << one.architecture.model;
+      EXPECT_NEAR(norms[i], norm, 1e-5 * norm) << one.architecture.model;
       weights[i] = i % 3 == 2 ? 0 : 0.1 * static_cast<double>(i + 1);
       for (size_t p = 0; p < expected.size(); ++p) expected[p] += weights[i] * gradient[p];
       lengths += weights[i] * norm;
@@ -124,16 +123,15 @@ TEST(RecordGradientsTest, ARecordsGradientDependsOnThatRecordAlone) {
       std::vector<uint32_t> labels(batch.labels.begin(),
                                    batch.labels.begin() + static_cast<ptrdiff_t>(records));
       labels[place] = batch.labels.back();
-      const auto norms = gradients.Norms(labels);
-      ASSERT_TRUE(norms.ok()) << norms.status();
+      ASSERT_OK_AND_ASSIGN(const auto norms, gradients.Norms(labels));
       std::vector<double> weights(records, 0.0), sum(architecture.dimension(), 0.0);
       weights[place] = 1;
       gradients.AddTo(weights, sum);
       if (alone.empty()) {
-        norm = (*norms)[place];
+        norm = norms[place];
         alone = sum;
       }
-      EXPECT_EQ((*norms)[place], norm) << one.architecture.model << " at " << place;
+      EXPECT_EQ(norms[place], norm) << one.architecture.model << " at " << place;
       EXPECT_EQ(sum, alone) << one.architecture.model << " at " << place;
     }
   }
@@ -154,10 +152,9 @@ TEST(RecordGradientsTest, RecordsThatAreNotFiniteAreLeftOut) {
     gradients.AddTo(weights, clean);
     gradients.input()[size] = std::nanf("");
     std::ranges::fill(gradients.input().subspan(2 * size, size), infinity);
-    const auto norms = gradients.Norms(batch.labels);
-    ASSERT_TRUE(norms.ok()) << norms.status();
-    EXPECT_EQ((*norms)[1], std::numeric_limits<double>::infinity()) << one.architecture.model;
-    EXPECT_EQ((*norms)[2], std::numeric_limits<double>::infinity()) << one.architecture.model;
+    ASSERT_OK_AND_ASSIGN(const auto norms, gradients.Norms(batch.labels));
+    EXPECT_EQ(norms[1], std::numeric_limits<double>::infinity()) << one.architecture.model;
+    EXPECT_EQ(norms[2], std::numeric_limits<double>::infinity()) << one.architecture.model;
     gradients.AddTo(weights, sum);
     EXPECT_EQ(sum, clean) << one.architecture.model;
   }

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/agreement/member_keys.h"
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/authority_for_test.h"
 #include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/random.h"
@@ -44,9 +44,7 @@ agreement::ManifestSpec Agreed() {
 }
 
 agreement::Manifest ManifestOf(agreement::ManifestSpec spec) {
-  auto manifest = agreement::Manifest::Create(std::move(spec));
-  EXPECT_TRUE(manifest.ok()) << manifest.status();
-  return *std::move(manifest);
+  return base::ValueOf(agreement::Manifest::Create(std::move(spec)));
 }
 
 double EpsilonOf(const agreement::Manifest& manifest) {
@@ -79,10 +77,9 @@ DataUse Use() {
 
 std::vector<std::string> KeysOf(const SitePolicy& policy, const agreement::ManifestSpec& spec,
                                 const DataUse& use) {
-  const auto violations = ViolationsOf(policy, ManifestOf(spec), use);
-  EXPECT_TRUE(violations.ok()) << violations.status();
+  const auto violations = base::ValueOf(ViolationsOf(policy, ManifestOf(spec), use));
   std::vector<std::string> keys;
-  for (const Violation& violation : *violations) keys.push_back(violation.key);
+  for (const Violation& violation : violations) keys.push_back(violation.key);
   return keys;
 }
 
@@ -213,20 +210,18 @@ agreement::SignedManifest Signed() {
                               crypto::ExchangeKey::Generate(entropy).public_key()));
   }
   spec.authority = crypto::SomeAuthority();
-  auto manifest =
-      agreement::SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy));
-  EXPECT_TRUE(manifest.ok()) << manifest.status();
-  return *std::move(manifest);
+  return base::ValueOf(
+      agreement::SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy)));
 }
 
 TEST(PermissionTest, ARefusalNamesFileAndFields) {
   const agreement::SignedManifest manifest = Signed();
   SitePolicy policy = Equal();
-  const auto allowed = Permission::ByPolicy(policy, "home/policy.toml", manifest, Use());
-  ASSERT_TRUE(allowed.ok()) << allowed.status();
-  EXPECT_EQ(allowed->manifest_hash(), manifest.manifest().hash());
-  EXPECT_EQ(allowed->year()->epsilon, policy.epsilon_per_year);
-  EXPECT_EQ(allowed->year()->source, "home/policy.toml: privacy.epsilon_per_year");
+  ASSERT_OK_AND_ASSIGN(const auto allowed,
+                       Permission::ByPolicy(policy, "home/policy.toml", manifest, Use()));
+  EXPECT_EQ(allowed.manifest_hash(), manifest.manifest().hash());
+  EXPECT_EQ(allowed.year()->epsilon, policy.epsilon_per_year);
+  EXPECT_EQ(allowed.year()->source, "home/policy.toml: privacy.epsilon_per_year");
   policy.epsilon_per_year = 1e-3;
   policy.min_participants = 1000;
   const auto refused = Permission::ByPolicy(policy, "home/policy.toml", manifest, Use());
@@ -241,10 +236,9 @@ TEST(PermissionTest, ARefusalNamesFileAndFields) {
 
 TEST(PermissionTest, ASiteWithAnOfficerNeedsThePolicy) {
   const agreement::SignedManifest manifest = Signed();
-  const auto without = Permission::WithoutPolicy(std::nullopt, manifest);
-  ASSERT_TRUE(without.ok()) << without.status();
-  EXPECT_EQ(without->manifest_hash(), manifest.manifest().hash());
-  EXPECT_FALSE(without->year().has_value());
+  ASSERT_OK_AND_ASSIGN(const auto without, Permission::WithoutPolicy(std::nullopt, manifest));
+  EXPECT_EQ(without.manifest_hash(), manifest.manifest().hash());
+  EXPECT_FALSE(without.year().has_value());
   EXPECT_EQ(Permission::WithoutPolicy(crypto::PublicKey{1}, manifest).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::policy {
 namespace {
@@ -45,16 +45,15 @@ std::string Refusal(const std::string& section, const std::string& name, std::st
 }
 
 TEST(SitePolicyTest, NeededKeysAndDefaults) {
-  const auto policy = ReadSitePolicy(Parsed(kNeeded), "policy.toml");
-  ASSERT_TRUE(policy.ok()) << policy.status();
-  EXPECT_THAT(policy->sites, ElementsAre("north"));
-  EXPECT_EQ(policy->epsilon_per_year, 2);
-  EXPECT_THAT(policy->columns, ElementsAre("age", "ill"));
-  EXPECT_EQ(policy->smallest_unit(), accounting::Unit::kRecord);
-  EXPECT_EQ(policy->neighbouring.size(), 2u);
-  EXPECT_EQ(policy->ledger_folder, "/var/lib/tacet/ledger");
-  EXPECT_FALSE(policy->rule.has_value());
-  EXPECT_EQ(policy->population, "main");
+  ASSERT_OK_AND_ASSIGN(const auto policy, ReadSitePolicy(Parsed(kNeeded), "policy.toml"));
+  EXPECT_THAT(policy.sites, ElementsAre("north"));
+  EXPECT_EQ(policy.epsilon_per_year, 2);
+  EXPECT_THAT(policy.columns, ElementsAre("age", "ill"));
+  EXPECT_EQ(policy.smallest_unit(), accounting::Unit::kRecord);
+  EXPECT_EQ(policy.neighbouring.size(), 2u);
+  EXPECT_EQ(policy.ledger_folder, "/var/lib/tacet/ledger");
+  EXPECT_FALSE(policy.rule.has_value());
+  EXPECT_EQ(policy.population, "main");
 }
 
 TEST(SitePolicyTest, EveryNeededKeyIsMissed) {

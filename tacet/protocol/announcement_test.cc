@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::protocol {
 namespace {
@@ -27,9 +27,8 @@ Announcement Full() {
 
 TEST(AnnouncementTest, IsReadAsItWasWritten) {
   for (const Announcement& announcement : {Full(), Announcement()}) {
-    const auto read = ReadAnnouncement(WriteAnnouncement(announcement));
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(*read, announcement);
+    ASSERT_OK_AND_ASSIGN(const auto read, ReadAnnouncement(WriteAnnouncement(announcement)));
+    EXPECT_EQ(read, announcement);
   }
 }
 

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::protocol {
 namespace {
@@ -43,21 +43,20 @@ std::string Refusal(const base::Bytes& bytes, const StateSize& size = kSize) {
 TEST(CheckpointTest, RoundTrip) {
   const base::Bytes whole = WriteCheckpoint(Sample());
   EXPECT_EQ(whole.size(), CheckpointFieldBytes(kSize) + 16);
-  const auto read = ReadCheckpoint(whole, Sample().federation, Sample().training, kSize);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->next_round, 7u);
-  EXPECT_EQ(read->model, Sample().model);
-  EXPECT_EQ(read->velocity, Sample().velocity);
+  ASSERT_OK_AND_ASSIGN(const auto read,
+                       ReadCheckpoint(whole, Sample().federation, Sample().training, kSize));
+  EXPECT_EQ(read.next_round, 7u);
+  EXPECT_EQ(read.model, Sample().model);
+  EXPECT_EQ(read.velocity, Sample().velocity);
 }
 
 TEST(CheckpointTest, HoldsAVelocityOnlyWhereTheOptimiserHasMomentum) {
   const base::Bytes whole = WriteCheckpoint(WithoutVelocity());
   EXPECT_EQ(whole.size(), CheckpointFieldBytes(kSizeWithoutVelocity) + 16);
-  const auto read =
-      ReadCheckpoint(whole, Sample().federation, Sample().training, kSizeWithoutVelocity);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->model, Sample().model);
-  EXPECT_TRUE(read->velocity.empty());
+  ASSERT_OK_AND_ASSIGN(const auto read, ReadCheckpoint(whole, Sample().federation,
+                                                       Sample().training, kSizeWithoutVelocity));
+  EXPECT_EQ(read.model, Sample().model);
+  EXPECT_TRUE(read.velocity.empty());
   EXPECT_EQ(*TrainingOfCheckpoint(whole, Sample().federation), 5u);
   EXPECT_THAT(Refusal(whole), HasSubstr("velocity has 0 values, the agreed optimiser's has 3"));
   EXPECT_THAT(Refusal(WriteCheckpoint(Sample()), kSizeWithoutVelocity),
@@ -124,9 +123,9 @@ TEST(CheckpointTest, ItsFieldsAloneHoldNoChecksum) {
   const base::Bytes fields = WriteCheckpointFields(Sample());
   const base::Bytes whole = WriteCheckpoint(Sample());
   EXPECT_TRUE(std::ranges::equal(fields, std::span(whole).first(whole.size() - 16)));
-  const auto read = ReadCheckpointFields(fields, Sample().federation, Sample().training, kSize);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->velocity, Sample().velocity);
+  ASSERT_OK_AND_ASSIGN(const auto read,
+                       ReadCheckpointFields(fields, Sample().federation, Sample().training, kSize));
+  EXPECT_EQ(read.velocity, Sample().velocity);
   EXPECT_FALSE(ReadCheckpointFields(whole, Sample().federation, Sample().training, kSize).ok());
 }
 

@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::protocol {
 namespace {
@@ -68,11 +68,10 @@ std::string EncryptedRefusal(const base::Bytes& bytes, const secagg::Attempt& st
 TEST(EncryptedCheckpointTest, IsOpenedAsItWasSealed) {
   const base::Bytes sealed = Seal(EncryptedSample());
   EXPECT_EQ(sealed.size(), EncryptedCheckpointBytes(Known().spec()));
-  const auto opened = DecryptCheckpoint(sealed, Known(), Start(), EpochKey());
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_EQ(opened->next_round, 7u);
-  EXPECT_EQ(opened->model, EncryptedSample().model);
-  EXPECT_EQ(opened->velocity, EncryptedSample().velocity);
+  ASSERT_OK_AND_ASSIGN(const auto opened, DecryptCheckpoint(sealed, Known(), Start(), EpochKey()));
+  EXPECT_EQ(opened.next_round, 7u);
+  EXPECT_EQ(opened.model, EncryptedSample().model);
+  EXPECT_EQ(opened.velocity, EncryptedSample().velocity);
   EXPECT_NE(sealed, Seal(EncryptedSample(), "another nonce"));
 }
 
@@ -115,10 +114,10 @@ TEST(EncryptedCheckpointTest, WithoutMomentumHoldsNoVelocity) {
       RoundStart(plain, kEpoch, 7, DigestOf(EncryptedSample().model, plain));
   Checkpoint without = EncryptedSample();
   without.velocity = {};
-  const auto opened = DecryptCheckpoint(sealed(without), plain, start, EpochKey());
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_EQ(opened->model, without.model);
-  EXPECT_TRUE(opened->velocity.empty());
+  ASSERT_OK_AND_ASSIGN(const auto opened,
+                       DecryptCheckpoint(sealed(without), plain, start, EpochKey()));
+  EXPECT_EQ(opened.model, without.model);
+  EXPECT_TRUE(opened.velocity.empty());
   EXPECT_THAT(EncryptedRefusal(sealed(EncryptedSample()), start, plain),
               HasSubstr("one of 3 parameters and 0 values of velocity has"));
 }

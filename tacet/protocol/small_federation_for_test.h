@@ -16,6 +16,7 @@
 #include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/authority_for_test.h"
 #include "tacet/crypto/random.h"
 #include "tacet/protocol/attestation.h"
@@ -27,11 +28,7 @@
 
 namespace tacet::protocol::testing {
 
-template <typename T>
-T ValueOf(absl::StatusOr<T> result) {
-  EXPECT_TRUE(result.ok()) << result.status();
-  return *std::move(result);
-}
+using base::ValueOf;
 
 inline constexpr uint64_t kSmallDimension = 20;
 

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include <malloc.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/config/agreed_query.h"
 #include "tacet/run/site_tables.h"
@@ -69,22 +69,19 @@ class QueryMemoryTest : public testing::Test {
     size_t most = 0;
   };
   Bytes BytesOf(const std::string& text) {
-    const auto loaded = config::ParseQuery(text, "query.toml");
-    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    const auto loaded = base::ValueOf(config::ParseQuery(text, "query.toml"));
     const size_t before = live_bytes;
     most_bytes = before;
-    const auto tables =
-        LoadSiteTables(folder_.path(), loaded->file, *loaded->query, QueryFormat(loaded->file));
-    EXPECT_TRUE(tables.ok()) << tables.status();
-    EXPECT_EQ(tables->front().rows, kRows);
+    const auto tables = base::ValueOf(
+        LoadSiteTables(folder_.path(), loaded.file, *loaded.query, QueryFormat(loaded.file)));
+    EXPECT_EQ(tables.front().rows, kRows);
     Bytes bytes{.table = live_bytes - before};
-    const auto site = tacet::statistics::SiteUnits::Create(loaded->query, tables->front(),
-                                                           loaded->file.person_column);
-    EXPECT_TRUE(site.ok()) << site.status();
-    std::vector<uint32_t> units(site->units());
+    const auto site = base::ValueOf(tacet::statistics::SiteUnits::Create(
+        loaded.query, tables.front(), loaded.file.person_column));
+    std::vector<uint32_t> units(site.units());
     std::iota(units.begin(), units.end(), 0u);
-    std::vector<float> sum(loaded->query->dimension());
-    site->SumUnits(units, sum);
+    std::vector<float> sum(loaded.query->dimension());
+    site.SumUnits(units, sum);
     bytes.most = most_bytes - before;
     return bytes;
   }

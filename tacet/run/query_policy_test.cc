@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/config/agreement_protection_for_test.h"
 #include "tacet/config/policy_file.h"
 #include "tacet/policy/permission.h"
@@ -149,11 +149,7 @@ absl::StatusOr<config::RunConfig> ConfigOf(const std::string& text) {
   TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded, config::ParseQuery(text, "query"));
   return AgreedQueryConfig(loaded, kMembers);
 }
-config::RunConfig BaseConfig() {
-  auto config = ConfigOf(std::string(kQuestions));
-  EXPECT_TRUE(config.ok()) << config.status();
-  return *std::move(config);
-}
+config::RunConfig BaseConfig() { return base::ValueOf(ConfigOf(std::string(kQuestions))); }
 
 // Exactly as strong as the agreement about `kQuestions`.
 policy::SitePolicy Equal() {
@@ -191,10 +187,9 @@ std::vector<std::string> RefusedBy(const policy::SitePolicy& policy,
   const auto use = config::DataUseOf(config, "north", 500);
   if (!loaded.ok() || !manifest.ok() || !use.ok()) return {"unsigned"};
   if (!tacet::statistics::CheckQueryTerms(*loaded->query, manifest->spec()).ok()) return {"terms"};
-  const auto violations = policy::ViolationsOf(policy, *manifest, *use);
-  EXPECT_TRUE(violations.ok()) << violations.status();
+  const auto violations = base::ValueOf(policy::ViolationsOf(policy, *manifest, *use));
   std::vector<std::string> keys;
-  for (const policy::Violation& violation : *violations) {
+  for (const policy::Violation& violation : violations) {
     keys.push_back(violation.key);
     if (texts != nullptr) texts->push_back(violation.text);
   }
@@ -447,9 +442,8 @@ TEST_F(QueryPolicyTest, NorDoSeveralChangesTogether) {
 TEST_F(QueryPolicyTest, ARefusalNamesTheQuestion) {
   const auto refused = [&](std::string_view question) {
     std::vector<std::string> texts;
-    const auto config = ConfigOf(std::string(kQuestions) + std::string(question));
-    EXPECT_TRUE(config.ok()) << config.status();
-    const std::vector<std::string> keys = RefusedBy(policy_, *config, &texts);
+    const auto config = base::ValueOf(ConfigOf(std::string(kQuestions) + std::string(question)));
+    const std::vector<std::string> keys = RefusedBy(policy_, config, &texts);
     EXPECT_THAT(keys, Contains(::testing::AnyOf("data.columns", "query.kinds", "query.floor")));
     return fmt::format("{}", fmt::join(texts, "; "));
   };
@@ -484,10 +478,9 @@ ledger = { folder = "/ledger" }
   const auto with = [&](std::string_view query) {
     return config::ParseSitePolicy(fmt::format("{}query = {}\n", kPolicy, query), "policy.toml");
   };
-  const auto policy = with(R"({ kinds = ["count", "survival"], floor = 5 })");
-  ASSERT_TRUE(policy.ok()) << policy.status();
-  EXPECT_THAT(policy->question_kinds, ElementsAre("count", "survival"));
-  EXPECT_EQ(policy->floor, 5);
+  ASSERT_OK_AND_ASSIGN(const auto policy, with(R"({ kinds = ["count", "survival"], floor = 5 })"));
+  EXPECT_THAT(policy.question_kinds, ElementsAre("count", "survival"));
+  EXPECT_EQ(policy.floor, 5);
   EXPECT_THAT(
       base::Message(with(R"({ kinds = ["counts"] })").status()),
       HasSubstr("policy.toml: key `query.kinds`: unknown kind \"counts\": expected one of"));

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/run/run_output.h"
 
@@ -40,14 +40,13 @@ class RunReaderTest : public ::testing::Test {
 };
 
 TEST_F(RunReaderTest, ARunThatHasOnlyBegunIsARun) {
-  const auto run = LoadRun(path_);
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->name, path_.filename());
-  EXPECT_FALSE(run->finished());
-  EXPECT_FALSE(run->start.has_value());
-  EXPECT_FALSE(run->ledger.has_value());
-  EXPECT_TRUE(run->rounds.empty());
-  EXPECT_TRUE(run->labels.empty());
+  ASSERT_OK_AND_ASSIGN(const auto run, LoadRun(path_));
+  EXPECT_EQ(run.name, path_.filename());
+  EXPECT_FALSE(run.finished());
+  EXPECT_FALSE(run.start.has_value());
+  EXPECT_FALSE(run.ledger.has_value());
+  EXPECT_TRUE(run.rounds.empty());
+  EXPECT_TRUE(run.labels.empty());
 }
 
 TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
@@ -59,23 +58,22 @@ TEST_F(RunReaderTest, ReadsWholeLinesAndLeavesOneThatIsBeingWritten) {
   Write("attestations", "0aff\n0b");
   Write("metrics.jsonl", std::string(kRound) + "\n" + R"({"round":1,"coh)");
   Write("refused", "0 0 0 too-few-uploads\n1 0 0 not-decrypted\n1 0 1 oth");
-  const auto run = LoadRun(path_);
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_THAT(run->labels, ElementsAre("insecure-seed", "no-noise"));
-  ASSERT_EQ(run->rounds.size(), 1u);
-  EXPECT_EQ(run->rounds[0].cohort_size, 6u);
-  EXPECT_EQ(run->rounds[0].evaluation->accuracy, 0.5);
-  EXPECT_EQ(run->rounds[0].seconds.train, 2);
-  EXPECT_TRUE(std::isinf(run->rounds[0].charged_epsilon));
-  ASSERT_EQ(run->refused.size(), 2u);
-  EXPECT_EQ(run->refused[1].first, (secagg::AttemptNumber{.epoch = 1}));
-  EXPECT_EQ(run->refused[1].second, simulation::Refusal::kNotDecrypted);
-  EXPECT_EQ(run->start->evaluation->samples, 20u);
-  EXPECT_EQ(run->start->audit_key, crypto::PublicKey());
-  EXPECT_EQ(run->start->part.kind, tacet::audit::RunKind::kSimulation);
-  EXPECT_EQ(run->start->part.processes, 2u);
-  EXPECT_THAT(run->begun, ElementsAre(secagg::AttemptNumber{}, secagg::AttemptNumber{.epoch = 1}));
-  EXPECT_THAT(run->attestations, ElementsAre(base::Bytes{0x0a, 0xff}));
+  ASSERT_OK_AND_ASSIGN(const auto run, LoadRun(path_));
+  EXPECT_THAT(run.labels, ElementsAre("insecure-seed", "no-noise"));
+  ASSERT_EQ(run.rounds.size(), 1u);
+  EXPECT_EQ(run.rounds[0].cohort_size, 6u);
+  EXPECT_EQ(run.rounds[0].evaluation->accuracy, 0.5);
+  EXPECT_EQ(run.rounds[0].seconds.train, 2);
+  EXPECT_TRUE(std::isinf(run.rounds[0].charged_epsilon));
+  ASSERT_EQ(run.refused.size(), 2u);
+  EXPECT_EQ(run.refused[1].first, (secagg::AttemptNumber{.epoch = 1}));
+  EXPECT_EQ(run.refused[1].second, simulation::Refusal::kNotDecrypted);
+  EXPECT_EQ(run.start->evaluation->samples, 20u);
+  EXPECT_EQ(run.start->audit_key, crypto::PublicKey());
+  EXPECT_EQ(run.start->part.kind, tacet::audit::RunKind::kSimulation);
+  EXPECT_EQ(run.start->part.processes, 2u);
+  EXPECT_THAT(run.begun, ElementsAre(secagg::AttemptNumber{}, secagg::AttemptNumber{.epoch = 1}));
+  EXPECT_THAT(run.attestations, ElementsAre(base::Bytes{0x0a, 0xff}));
 }
 
 TEST_F(RunReaderTest, ErrorsNameFileAndLine) {

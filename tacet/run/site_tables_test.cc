@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/run/answers_output.h"
 #include "tacet/run/query_columns.h"
@@ -54,9 +54,8 @@ class SiteTablesTest : public ::testing::Test {
     std::ofstream(folder_.path() / name) << text;
   }
   absl::StatusOr<std::vector<SiteTable>> Load(const std::string& data = "[data]\n") {
-    const auto loaded = config::ParseQuery(TextOfQuery(data), "query.toml");
-    EXPECT_TRUE(loaded.ok()) << loaded.status();
-    return LoadSiteTables(folder_.path(), loaded->file, *loaded->query, QueryFormat(loaded->file));
+    const auto loaded = base::ValueOf(config::ParseQuery(TextOfQuery(data), "query.toml"));
+    return LoadSiteTables(folder_.path(), loaded.file, *loaded.query, QueryFormat(loaded.file));
   }
   // The message, without the folder.
   std::string Refusal(const std::string& data = "[data]\n") {
@@ -73,23 +72,22 @@ class SiteTablesTest : public ::testing::Test {
 TEST_F(SiteTablesTest, EachFileIsASiteWithTheColumnsThatAreAsked) {
   Write("bonn.csv", "age,name,sex\n61,Eva,f\n,Udo,m\n");
   Write("aachen.csv", "\xEF\xBB\xBFsex;name;age\r\nf;\"Eva; M.\";40\r\n");
-  const auto tables = Load();
-  ASSERT_TRUE(tables.ok()) << tables.status();
-  ASSERT_EQ(tables->size(), 2u);
-  EXPECT_EQ((*tables)[0].name, "aachen");
-  EXPECT_THAT((*tables)[0].columns, ElementsAre("sex", "age"));
-  EXPECT_THAT(RowsOf((*tables)[0]), ElementsAre(ElementsAre("f", "40")));
-  EXPECT_THAT(RowsOf((*tables)[1]), ElementsAre(ElementsAre("61", "f"), ElementsAre("", "m")));
+  ASSERT_OK_AND_ASSIGN(const auto tables, Load());
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0].name, "aachen");
+  EXPECT_THAT(tables[0].columns, ElementsAre("sex", "age"));
+  EXPECT_THAT(RowsOf(tables[0]), ElementsAre(ElementsAre("f", "40")));
+  EXPECT_THAT(RowsOf(tables[1]), ElementsAre(ElementsAre("61", "f"), ElementsAre("", "m")));
 }
 
 TEST_F(SiteTablesTest, AColumnMayNameTheSite) {
   Write("all.csv", "hospital;age;sex\nBonn;61,5;f\nAachen;40;m\nBonn;;f\n");
-  const auto tables = Load("[data]\nsite_column = \"hospital\"\ndecimal = \"comma\"\n");
-  ASSERT_TRUE(tables.ok()) << tables.status();
-  ASSERT_EQ(tables->size(), 2u);
-  EXPECT_EQ((*tables)[1].name, "Bonn");
+  ASSERT_OK_AND_ASSIGN(const auto tables,
+                       Load("[data]\nsite_column = \"hospital\"\ndecimal = \"comma\"\n"));
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[1].name, "Bonn");
   // A decimal comma is read.
-  EXPECT_THAT(RowsOf((*tables)[1]), ElementsAre(ElementsAre("61.5", "f"), ElementsAre("", "f")));
+  EXPECT_THAT(RowsOf(tables[1]), ElementsAre(ElementsAre("61.5", "f"), ElementsAre("", "f")));
 }
 
 TEST_F(SiteTablesTest, FilesWithASiteColumnHaveOneOrderOfColumns) {
@@ -162,11 +160,10 @@ TEST_F(SiteTablesTest, MissingFieldsAndWhatIsNotReadAsANumberArePassed) {
 TEST_F(SiteTablesTest, ConditionsAndCellsReadNumbers) {
   Write("bonn.csv", "age,days,sex,dose,group\n50,10 d,f,low,A\n");
   const auto problems = [&](std::string_view question) {
-    const auto loaded = config::ParseQuery(
-        fmt::format("[privacy]\ntarget_epsilon = 1\n[[question]]\n{}", question), "query.toml");
-    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    const auto loaded = base::ValueOf(config::ParseQuery(
+        fmt::format("[privacy]\ntarget_epsilon = 1\n[[question]]\n{}", question), "query.toml"));
     std::vector<std::string> columns;
-    ReadSiteTables({folder_.path() / "bonn.csv"}, loaded->file, *loaded->query, {},
+    ReadSiteTables({folder_.path() / "bonn.csv"}, loaded.file, *loaded.query, {},
                    [&](const table::TableProblem& problem) {
                      columns.push_back(problem.column_name);
                      EXPECT_EQ(problem.line, 2u);
@@ -239,18 +236,18 @@ TEST_F(SiteTablesTest, RowsWithoutTheirPersonAreRefused) {
   const std::string persons = "[data]\nperson_column = \"patient\"\n";
   const std::string query = std::string(kQuery).replace(kQuery.find("target_epsilon"), 0,
                                                         "unit = \"person\"\nrows_per_unit = 1\n");
-  const auto loaded = config::ParseQuery(TextOfQuery(persons, query), "query.toml");
-  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ASSERT_OK_AND_ASSIGN(const auto loaded,
+                       config::ParseQuery(TextOfQuery(persons, query), "query.toml"));
   for (const char* person : {"", "NA"}) {
     Write("bonn.csv", fmt::format("age,sex,patient\n61,f,P1\n61,f,{}\n", person));
     EXPECT_THAT(
-        base::Message(LoadSiteTables(folder_.path(), loaded->file, *loaded->query, {}).status()),
+        base::Message(LoadSiteTables(folder_.path(), loaded.file, *loaded.query, {}).status()),
         HasSubstr("bonn.csv:3: column 2 (\"patient\"): the person is missing; fill it in"));
   }
   EXPECT_TRUE(Load(persons).ok());  // unit record
   Write("bonn.csv", "age,sex\n61,f\n");
   EXPECT_THAT(
-      base::Message(LoadSiteTables(folder_.path(), loaded->file, *loaded->query, {}).status()),
+      base::Message(LoadSiteTables(folder_.path(), loaded.file, *loaded.query, {}).status()),
       HasSubstr("bonn.csv:1: there is no column \"patient\", which names the person "
                 "(data.person_column); the columns are age, sex"));
   EXPECT_TRUE(Load(persons).ok());
@@ -304,10 +301,10 @@ TEST_F(SiteTablesTest, TablesInMemoryAreCheckedAlike) {
 TEST_F(SiteTablesTest, NumbersInMemoryAreCheckedAlike) {
   const std::string text =
       std::string(kQuery).replace(kQuery.find("target_epsilon"), 0, "unit = \"person\"\n");
-  const auto loaded =
-      config::ParseQuery(TextOfQuery("[data]\nperson_column = \"patient\"\n", text), "query.toml");
-  ASSERT_TRUE(loaded.ok()) << loaded.status();
-  const QueryColumns columns(loaded->file, *loaded->query);
+  ASSERT_OK_AND_ASSIGN(
+      const auto loaded,
+      config::ParseQuery(TextOfQuery("[data]\nperson_column = \"patient\"\n", text), "query.toml"));
+  const QueryColumns columns(loaded.file, *loaded.query);
   const auto check = [&](const std::vector<double>& ages, const std::vector<double>& patients) {
     SiteTable table{.name = "bonn", .columns = {"age", "patient"}, .cells = {}};
     table.rows = ages.size();
@@ -338,17 +335,15 @@ TEST_F(SiteTablesTest, ASiteHasItsOwnFormat) {
   const auto loaded = config::ParseQuery(TextOfQuery(), "query.toml");
   config::RunConfig own;
   const auto load = [&] {
-    const auto format = SiteFormat(loaded->file, own);
-    EXPECT_TRUE(format.ok()) << format.status();
-    return LoadSiteTables(folder_.path(), loaded->file, *loaded->query, *format);
+    const auto format = base::ValueOf(SiteFormat(loaded->file, own));
+    return LoadSiteTables(folder_.path(), loaded->file, *loaded->query, format);
   };
   Write("bonn.csv", "sex;age\nf;61,5\n");
   EXPECT_THAT(base::Message(load().status()), HasSubstr("\"61,5\" is not a finite number"));
   for (const char* comma : {"comma", ","}) {
     own.data.csv_decimal = comma;
-    const auto tables = load();
-    ASSERT_TRUE(tables.ok()) << tables.status();
-    EXPECT_THAT(RowsOf(tables->front()), ElementsAre(ElementsAre("f", "61.5")));
+    ASSERT_OK_AND_ASSIGN(const auto tables, load());
+    EXPECT_THAT(RowsOf(tables.front()), ElementsAre(ElementsAre("f", "61.5")));
   }
   own.data.csv_decimal = "komma";
   EXPECT_THAT(base::Message(SiteFormat(loaded->file, own).status()),
@@ -356,9 +351,8 @@ TEST_F(SiteTablesTest, ASiteHasItsOwnFormat) {
   own.data.csv_decimal = "point";
   own.data.csv_separator = "bar";
   Write("bonn.csv", "sex|age|a,b,c,d\nf|61|\n");
-  const auto tables = load();
-  ASSERT_TRUE(tables.ok()) << tables.status();
-  EXPECT_THAT(RowsOf(tables->front()), ElementsAre(ElementsAre("f", "61")));
+  ASSERT_OK_AND_ASSIGN(const auto tables, load());
+  EXPECT_THAT(RowsOf(tables.front()), ElementsAre(ElementsAre("f", "61")));
   Write("bonn.csv", "sex;age;a|b\nf;61;\n");
   EXPECT_THAT(base::Message(load().status()), HasSubstr("there is no column \"age\""));
 }
@@ -414,14 +408,12 @@ TEST_F(SiteTablesTest, ARunWritesItsAnswersAndItsCharge) {
   for (int i = 0; i < 500; ++i) rows += fmt::format("{},{}\n", 40 + i % 40, i % 2 == 0 ? "f" : "m");
   for (const char* site : {"a.csv", "b.csv", "c.csv"}) Write(site, rows);
   const auto loaded = config::ParseQuery(TextOfQuery(), "query.toml");
-  const auto tables = Load();
-  ASSERT_TRUE(tables.ok()) << tables.status();
-  const auto end =
-      RunQuery(*loaded, *tables, "hospitals", {}, folder_.path() / "run", base::TextSink());
-  ASSERT_TRUE(end.ok()) << end.status();
-  EXPECT_LE(end->epsilon, 1.001);
-  EXPECT_GE(end->epsilon, 0.98);
-  const tacet::statistics::Estimate& count = end->answers[0].estimates[0];
+  ASSERT_OK_AND_ASSIGN(const auto tables, Load());
+  ASSERT_OK_AND_ASSIGN(const auto end, RunQuery(*loaded, tables, "hospitals", {},
+                                                folder_.path() / "run", base::TextSink()));
+  EXPECT_LE(end.epsilon, 1.001);
+  EXPECT_GE(end.epsilon, 0.98);
+  const tacet::statistics::Estimate& count = end.answers[0].estimates[0];
   // 750 women. Eight deviations: false alarm below 1e-14.
   EXPECT_NEAR(*count.value, 750, 8 * count.noise_error);
   EXPECT_NE(*count.value, 750);
@@ -429,8 +421,8 @@ TEST_F(SiteTablesTest, ARunWritesItsAnswersAndItsCharge) {
   for (const char* file : {"answers.json", "answers.csv", "query.toml", "ledger", "summary.json"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_.path() / "run" / file)) << file;
   }
-  EXPECT_THAT(AnswersText(end->answers, 0.95), HasSubstr("age (mean), intervals of 95 %"));
-  EXPECT_THAT(AnswersCsv(end->answers), HasSubstr("\"age\",mean,\"mean\",\"\",\"\","));
+  EXPECT_THAT(AnswersText(end.answers, 0.95), HasSubstr("age (mean), intervals of 95 %"));
+  EXPECT_THAT(AnswersCsv(end.answers), HasSubstr("\"age\",mean,\"mean\",\"\",\"\","));
 }
 
 }  // namespace

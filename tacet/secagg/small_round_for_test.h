@@ -10,6 +10,7 @@
 
 #include "gtest/gtest.h"
 
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/signing.h"
@@ -27,11 +28,7 @@
 
 namespace tacet::secagg::testing {
 
-template <typename T>
-T ValueOf(absl::StatusOr<T> result) {
-  EXPECT_TRUE(result.ok()) << result.status();
-  return *std::move(result);
-}
+using base::ValueOf;
 
 inline TermsSpec SmallTerms(uint64_t dimension, uint32_t cohort,
                             he::Scheme scheme = he::Scheme::kCompact) {

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::simulation {
 namespace {
@@ -52,9 +52,8 @@ TEST_F(RankMessagesTest, JobsAndTheEndAreReadAsWritten) {
   EXPECT_EQ((*job)->attempt, attempt_);
   EXPECT_EQ((*job)->model, model);
   ExpectOneLength(bytes, read);
-  const auto end = read(WriteRankEnd());
-  ASSERT_TRUE(end.ok()) << end.status();
-  EXPECT_FALSE(end->has_value());
+  ASSERT_OK_AND_ASSIGN(const auto end, read(WriteRankEnd()));
+  EXPECT_FALSE(end.has_value());
   ExpectOneLength(WriteRankEnd(), read);
 
   base::Bytes other = bytes;
@@ -72,13 +71,12 @@ TEST_F(RankMessagesTest, TasksOpenForTheirRankAlone) {
   task.share.seats = {{.place = 0, .client = 11}, {.place = 2, .client = 3, .is_cover = true}};
   const base::Bytes sealed = *EncryptRankTask(task, key_.public_key());
   EXPECT_LE(sealed.size(), MaxRankTaskBytes(12));
-  const auto opened = DecryptRankTask(sealed, key_, 12);
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_TRUE(crypto::ConstantTimeEqual(opened->secrets.epoch_key.Expose(),
+  ASSERT_OK_AND_ASSIGN(const auto opened, DecryptRankTask(sealed, key_, 12));
+  EXPECT_TRUE(crypto::ConstantTimeEqual(opened.secrets.epoch_key.Expose(),
                                         task.secrets.epoch_key.Expose()));
-  EXPECT_TRUE(crypto::ConstantTimeEqual(opened->secrets.exchange_seed.Expose(),
+  EXPECT_TRUE(crypto::ConstantTimeEqual(opened.secrets.exchange_seed.Expose(),
                                         task.secrets.exchange_seed.Expose()));
-  EXPECT_EQ(opened->share, task.share);
+  EXPECT_EQ(opened.share, task.share);
   EXPECT_FALSE(DecryptRankTask(sealed, crypto::SealingKey::Generate(entropy_), 12).ok());
   EXPECT_THAT(base::Message(DecryptRankTask(sealed, key_, 11).status()),
               HasSubstr("names a client beyond the 11"));
@@ -107,13 +105,12 @@ TEST_F(RankMessagesTest, ReportsAreReadAsWrittenAndAddUp) {
   report.Note("something");
   report.Note(std::string(5000, 'x'));
   const base::Bytes bytes = WriteRankReport(report);
-  const auto read = ReadRankReport(bytes);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(*read, report);
-  EXPECT_EQ(read->notes[1].size(), 1000u);
+  ASSERT_OK_AND_ASSIGN(const auto read, ReadRankReport(bytes));
+  EXPECT_EQ(read, report);
+  EXPECT_EQ(read.notes[1].size(), 1000u);
   ExpectOneLength(bytes, ReadRankReport);
 
-  for (int i = 0; i < 60; ++i) report.Add(*read);
+  for (int i = 0; i < 60; ++i) report.Add(read);
   EXPECT_EQ(report.threads, 122u);
   EXPECT_EQ(report.train_seconds, 61 * 1.5);
   EXPECT_EQ(report.notes.size(), RankReport::kMaxNotes);

@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/data/csv_for_test.h"
 #include "tacet/models/reference_network_for_test.h"
 #include "tacet/training/learner.h"
@@ -65,9 +65,7 @@ Site MakeSite(data::Dataset samples, accounting::Unit unit, const std::string& m
   spec.last_layer_gain = 1;
   spec.unit = unit;
   Site site;
-  auto learner = NewLearner(spec, std::move(samples));
-  EXPECT_TRUE(learner.ok()) << learner.status();
-  site.learner = *std::move(learner);
+  site.learner = base::ValueOf(NewLearner(spec, std::move(samples)));
   site.trainer = *site.learner->NewTrainer();
   site.model = site.learner->InitialModel();
   return site;

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/data/handwriting.h"
 
 namespace tacet::training {
@@ -25,9 +25,7 @@ data::Dataset Drawn(uint64_t writers) {
 }
 
 std::unique_ptr<trainer::Learner> MakeLearner(const LearnerSpec& spec, data::Dataset dataset) {
-  auto learner = NewLearner(spec, std::move(dataset));
-  EXPECT_TRUE(learner.ok()) << learner.status();
-  return *std::move(learner);
+  return base::ValueOf(NewLearner(spec, std::move(dataset)));
 }
 
 std::vector<float> Update(const trainer::Learner& learner, trainer::Trainer& trainer,
@@ -91,15 +89,13 @@ TEST(LearnerTest, TheSeedFixesInitialModelSplitAndBatches) {
 TEST(LearnerTest, EvaluationIsTheSameOnAnyNumberOfThreads) {
   const auto learner = MakeLearner({.model = "mlp", .held_out_share = 0.5}, Drawn(40));
   const std::vector<float> model = learner->InitialModel();
-  const auto one = learner->Evaluate(model, 1);
-  ASSERT_TRUE(one.ok()) << one.status();
-  EXPECT_GT(one->samples, 512u);  // more than two chunks
+  ASSERT_OK_AND_ASSIGN(const auto one, learner->Evaluate(model, 1));
+  EXPECT_GT(one.samples, 512u);  // more than two chunks
   for (const int threads : {2, 3, 8}) {
-    const auto many = learner->Evaluate(model, threads);
-    ASSERT_TRUE(many.ok()) << many.status();
-    EXPECT_EQ(many->loss, one->loss);
-    EXPECT_EQ(many->accuracy, one->accuracy);
-    EXPECT_EQ(many->samples, one->samples);
+    ASSERT_OK_AND_ASSIGN(const auto many, learner->Evaluate(model, threads));
+    EXPECT_EQ(many.loss, one.loss);
+    EXPECT_EQ(many.accuracy, one.accuracy);
+    EXPECT_EQ(many.samples, one.samples);
   }
 }
 

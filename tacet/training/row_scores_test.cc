@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::training {
 namespace {
@@ -32,8 +32,7 @@ TEST(LabelLogOddsTest, IsTheLogarithmOfTheOdds) {
   // Scores of class k: w_k x + b_k.
   const std::vector<float> model = {1, 2, -1, 0.5f, 3, -2, 0.25f, 0, -0.5f};
   const std::vector<uint32_t> rows = {2, 0};
-  const auto odds = LabelLogOdds(Logistic(3), model, Rows(3), rows);
-  ASSERT_TRUE(odds.ok()) << odds.status();
+  ASSERT_OK_AND_ASSIGN(const auto odds, LabelLogOdds(Logistic(3), model, Rows(3), rows));
   const double row2[] = {1 * 2 - 2 * 1 + 0.25, -1 * 2 - 0.5, 3 * 2 + 2 - 0.5};
   const double row0[] = {1 + 0.25, -1, 3 - 0.5};
   const auto expected = [](const double* s, int label) {
@@ -41,8 +40,8 @@ TEST(LabelLogOddsTest, IsTheLogarithmOfTheOdds) {
     const double p = std::exp(s[label]) / all;
     return std::log(p / (1 - p));
   };
-  EXPECT_NEAR((*odds)[0], expected(row2, 2), 1e-5);
-  EXPECT_NEAR((*odds)[1], expected(row0, 0), 1e-5);
+  EXPECT_NEAR(odds[0], expected(row2, 2), 1e-5);
+  EXPECT_NEAR(odds[1], expected(row0, 0), 1e-5);
 }
 
 TEST(LabelLogOddsTest, StaysFiniteWhereTheProbabilityRoundsToOne) {

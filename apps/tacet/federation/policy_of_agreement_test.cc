@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 
 #include "apps/tacet/simulate/configured_learner.h"
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/config/agreement_protection_for_test.h"
 #include "tacet/config/policy_file.h"
 #include "tacet/models/architecture.h"
@@ -95,9 +95,7 @@ budget_epsilon = 3.0
 constexpr uint64_t kMembers = 5;
 
 RunConfig ConfigOf(std::string_view toml) {
-  auto config = ParseRunConfig(toml, "agreed.toml");
-  EXPECT_TRUE(config.ok()) << config.status();
-  return *std::move(config);
+  return base::ValueOf(ParseRunConfig(toml, "agreed.toml"));
 }
 
 // The manifest that a coordinator signs for this agreement.
@@ -146,10 +144,9 @@ std::vector<std::string> RefusedBy(const policy::SitePolicy& policy, const RunCo
   const auto manifest = ManifestOf(config);
   const auto use = DataUseOf(config, "north", 500);
   if (!manifest.ok() || !use.ok()) return {"agreement"};
-  const auto violations = policy::ViolationsOf(policy, *manifest, *use);
-  EXPECT_TRUE(violations.ok()) << violations.status();
+  const auto violations = base::ValueOf(policy::ViolationsOf(policy, *manifest, *use));
   std::vector<std::string> keys;
-  for (const policy::Violation& violation : *violations) keys.push_back(violation.key);
+  for (const policy::Violation& violation : violations) keys.push_back(violation.key);
   return keys;
 }
 
@@ -232,7 +229,7 @@ TEST(PolicyFileTest, AnAgreementHasNoKeysOfTheSite) {
 }
 
 TEST(PolicyFileTest, ReadsTheDocumentedFile) {
-  const auto policy = ParseSitePolicy(R"(
+  ASSERT_OK_AND_ASSIGN(const auto policy, ParseSitePolicy(R"(
 [policy]
 sites = ["north"]
 serial = 3
@@ -253,10 +250,9 @@ kinds = ["training"]
 folder = "/var/lib/tacet/ledger"
 rule = "announced-attempts"
 )",
-                                      "policy.toml");
-  ASSERT_TRUE(policy.ok()) << policy.status();
-  EXPECT_EQ(policy->serial, 3u);
-  EXPECT_EQ(policy->columns.size(), 5u);
+                                                          "policy.toml"));
+  EXPECT_EQ(policy.serial, 3u);
+  EXPECT_EQ(policy.columns.size(), 5u);
 }
 
 TEST(PolicyFileTest, WhatIsNoPolicyIsRefused) {
@@ -269,11 +265,10 @@ TEST(PolicyFileTest, WhatIsNoPolicyIsRefused) {
 }
 
 TEST(PolicyFileTest, ColumnsOfATraining) {
-  const auto use = DataUseOf(ConfigOf(kPatients), "north", 7);
-  ASSERT_TRUE(use.ok()) << use.status();
-  EXPECT_EQ(use->records, 7u);
-  EXPECT_THAT(*use->columns, ::testing::ElementsAre("ill", "patient", "age", "sbp", "smoker"));
-  EXPECT_EQ(use->person_column, "patient");
+  ASSERT_OK_AND_ASSIGN(const auto use, DataUseOf(ConfigOf(kPatients), "north", 7));
+  EXPECT_EQ(use.records, 7u);
+  EXPECT_THAT(*use.columns, ::testing::ElementsAre("ill", "patient", "age", "sbp", "smoker"));
+  EXPECT_EQ(use.person_column, "patient");
   EXPECT_FALSE(DataUseOf(RunConfig(), "north", 7)->columns.has_value());
 }
 

@@ -8,15 +8,12 @@
 
 #include "gtest/gtest.h"
 
+#include "tacet/base/status_for_test.h"
 #include "tacet/tacet.h"
 
 namespace tacet::api {
 
-template <typename T>
-T ValueOf(absl::StatusOr<T> result) {
-  EXPECT_TRUE(result.ok()) << result.status();
-  return *std::move(result);
-}
+using base::ValueOf;
 
 // `members` clients, all of them in every cohort, updates of 100 values.
 struct RoundForTest {

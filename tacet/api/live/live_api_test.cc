@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/base/status_for_test.h"
 #include "tacet/run.h"
 #include "tacet/simulation.h"
 #include "tacet/statistics.h"
@@ -66,50 +67,42 @@ TEST_F(LiveApiTest, ASimulationTrainsAndItsRunIsReadAgain) {
   functions.evaluate = [](std::span<const float> model) {
     return Evaluation{.accuracy = 0.5, .loss = double{model[0]}, .samples = 10};
   };
-  const absl::StatusOr<tacet::Run> run = Simulate(Options(), functions);
-  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_OK_AND_ASSIGN(const tacet::Run run, Simulate(Options(), functions));
   EXPECT_THAT(told, testing::ElementsAre(0, 1));
-  EXPECT_TRUE(run->finished());
-  EXPECT_THAT(run->labels(), IsEmpty());
-  ASSERT_THAT(run->rounds(), SizeIs(2));
-  EXPECT_EQ(run->rounds()[1].participants, 3);
-  EXPECT_EQ(run->rounds()[1].accuracy, 0.5);
-  EXPECT_EQ(run->rounds()[1].auc, std::nullopt);
-  EXPECT_GT(run->rounds()[1].charged_epsilon.value(), run->rounds()[0].charged_epsilon.value());
+  EXPECT_TRUE(run.finished());
+  EXPECT_THAT(run.labels(), IsEmpty());
+  ASSERT_THAT(run.rounds(), SizeIs(2));
+  EXPECT_EQ(run.rounds()[1].participants, 3);
+  EXPECT_EQ(run.rounds()[1].accuracy, 0.5);
+  EXPECT_EQ(run.rounds()[1].auc, std::nullopt);
+  EXPECT_GT(run.rounds()[1].charged_epsilon.value(), run.rounds()[0].charged_epsilon.value());
 
-  const absl::StatusOr<tacet::Run> again = tacet::Run::Open(In("run"));
-  ASSERT_TRUE(again.ok()) << again.status();
-  const absl::StatusOr<std::vector<float>> model = again->Model();
-  ASSERT_TRUE(model.ok()) << model.status();
-  ASSERT_THAT(*model, SizeIs(4));
+  ASSERT_OK_AND_ASSIGN(const tacet::Run again, tacet::Run::Open(In("run")));
+  ASSERT_OK_AND_ASSIGN(const std::vector<float> model, again.Model());
+  ASSERT_THAT(model, SizeIs(4));
   // Noise of deviation 2 of two shares: of three in the average of two rounds 1.16. Seven
   // deviations are passed by one of four values once in 10^11 runs.
-  EXPECT_NEAR((*model)[0], 1.5, 8.2);
-  EXPECT_EQ(run->rounds()[1].loss, double{(*model)[0]});
+  EXPECT_NEAR(model[0], 1.5, 8.2);
+  EXPECT_EQ(run.rounds()[1].loss, double{model[0]});
 
-  const absl::StatusOr<Guarantee> guarantee = again->ComputeGuarantee();
-  ASSERT_TRUE(guarantee.ok()) << guarantee.status();
-  EXPECT_EQ(guarantee->delta, 1e-5);
-  ASSERT_TRUE(guarantee->headline.has_value());
+  ASSERT_OK_AND_ASSIGN(const Guarantee guarantee, again.ComputeGuarantee());
+  EXPECT_EQ(guarantee.delta, 1e-5);
+  ASSERT_TRUE(guarantee.headline.has_value());
   // Of 2 + 10 permitted attempts, of which 2 were charged.
-  EXPECT_GT(guarantee->epsilon, run->rounds()[1].charged_epsilon.value());
-  const absl::StatusOr<std::vector<Answer>> answers = again->Answers();
-  ASSERT_TRUE(answers.ok()) << answers.status();
-  EXPECT_THAT(*answers, IsEmpty());
+  EXPECT_GT(guarantee.epsilon, run.rounds()[1].charged_epsilon.value());
+  ASSERT_OK_AND_ASSIGN(const std::vector<Answer> answers, again.Answers());
+  EXPECT_THAT(answers, IsEmpty());
 }
 
 TEST_F(LiveApiTest, TheEpsilonOfARunIsThatOfItsOptions) {
   SimulationOptions options = Options();
   options.spare_attempts = 0;
-  const absl::StatusOr<tacet::Run> run = Simulate(options, Functions());
-  ASSERT_TRUE(run.ok()) << run.status();
-  const absl::StatusOr<Guarantee> of_run = run->ComputeGuarantee();
-  ASSERT_TRUE(of_run.ok()) << of_run.status();
-  const absl::StatusOr<Guarantee> of_options = ComputeGuarantee(options.federation);
-  ASSERT_TRUE(of_options.ok()) << of_options.status();
+  ASSERT_OK_AND_ASSIGN(const tacet::Run run, Simulate(options, Functions()));
+  ASSERT_OK_AND_ASSIGN(const Guarantee of_run, run.ComputeGuarantee());
+  ASSERT_OK_AND_ASSIGN(const Guarantee of_options, ComputeGuarantee(options.federation));
   // The run's bound includes what finite arithmetic adds.
-  EXPECT_GE(of_run->epsilon, of_options->epsilon);
-  EXPECT_NEAR(of_run->epsilon, of_options->epsilon, 0.02 * of_options->epsilon);
+  EXPECT_GE(of_run.epsilon, of_options.epsilon);
+  EXPECT_NEAR(of_run.epsilon, of_options.epsilon, 0.02 * of_options.epsilon);
 }
 
 TEST_F(LiveApiTest, UnitsAreDrawnAndSummed) {
@@ -128,19 +121,17 @@ TEST_F(LiveApiTest, UnitsAreDrawnAndSummed) {
     for (float& value : sum) value = 0;
     return absl::OkStatus();
   };
-  const absl::StatusOr<tacet::Run> run = Simulate(options, functions);
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_THAT(run->rounds(), SizeIs(2));
+  ASSERT_OK_AND_ASSIGN(const tacet::Run run, Simulate(options, functions));
+  EXPECT_THAT(run.rounds(), SizeIs(2));
 }
 
 TEST_F(LiveApiTest, AStoppedSimulationIsResumed) {
   SimulationFunctions functions = Functions();
   functions.stop = [] { return true; };
   EXPECT_EQ(Simulate(Options(), functions).status().code(), absl::StatusCode::kCancelled);
-  const absl::StatusOr<tacet::Run> stopped = tacet::Run::Open(In("run"));
-  ASSERT_TRUE(stopped.ok()) << stopped.status();
-  EXPECT_FALSE(stopped->finished());
-  EXPECT_EQ(stopped->Model().status().code(), absl::StatusCode::kNotFound);
+  ASSERT_OK_AND_ASSIGN(const tacet::Run stopped, tacet::Run::Open(In("run")));
+  EXPECT_FALSE(stopped.finished());
+  EXPECT_EQ(stopped.Model().status().code(), absl::StatusCode::kNotFound);
 
   EXPECT_EQ(Simulate(Options(), Functions()).status().code(), absl::StatusCode::kAlreadyExists);
   SimulationOptions other = Options();
@@ -150,10 +141,9 @@ TEST_F(LiveApiTest, AStoppedSimulationIsResumed) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("server.momentum"));
   other.momentum = 0;
-  const absl::StatusOr<tacet::Run> ended = Simulate(other, Functions());
-  ASSERT_TRUE(ended.ok()) << ended.status();
-  EXPECT_TRUE(ended->finished());
-  EXPECT_THAT(ended->rounds(), SizeIs(2));
+  ASSERT_OK_AND_ASSIGN(const tacet::Run ended, Simulate(other, Functions()));
+  EXPECT_TRUE(ended.finished());
+  EXPECT_THAT(ended.rounds(), SizeIs(2));
 }
 
 TEST_F(LiveApiTest, WrongOptionsAreNamed) {
@@ -186,16 +176,15 @@ TEST_F(LiveApiTest, WrongOptionsAreNamed) {
 // Anyone who may write into the directory cannot pass a model off as the one that the round
 // released.
 TEST_F(LiveApiTest, AnotherModelIsRefused) {
-  const absl::StatusOr<tacet::Run> run = Simulate(Options(), Functions());
-  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_OK_AND_ASSIGN(const tacet::Run run, Simulate(Options(), Functions()));
   const float other[] = {0, 0, 0, 0};
   std::ofstream(In("run/model.f32"), std::ios::binary)
       .write(reinterpret_cast<const char*>(other), sizeof(other));
-  const absl::Status refused = run->Model().status();
+  const absl::Status refused = run.Model().status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("model.f32 is not the model"));
   std::ofstream(In("run/model.f32"), std::ios::binary) << "12345";
-  EXPECT_THAT(std::string(run->Model().status().message()), HasSubstr("has 5 bytes"));
+  EXPECT_THAT(std::string(run.Model().status().message()), HasSubstr("has 5 bytes"));
 }
 
 TEST_F(LiveApiTest, NoRunIsOpenedWhereThereIsNone) {
@@ -236,16 +225,14 @@ class QueryApiTest : public LiveApiTest {
 };
 
 TEST_F(QueryApiTest, AnswersAreValuesAndComeFromTheRun) {
-  const absl::StatusOr<tacet::Run> run =
-      Ask(kQuery, SiteTables::Files(In("tables")), {.out = In("run"), .threads = 1});
-  ASSERT_TRUE(run.ok()) << run.status();
-  const absl::StatusOr<std::vector<Answer>> answers = run->Answers();
-  ASSERT_TRUE(answers.ok()) << answers.status();
-  ASSERT_THAT(*answers, SizeIs(2));
-  EXPECT_EQ((*answers)[0].question, "all");
-  EXPECT_EQ((*answers)[0].kind, "mean");
-  ASSERT_THAT((*answers)[0].estimates, SizeIs(3));
-  const Estimate& mean = (*answers)[0].estimates[2];
+  ASSERT_OK_AND_ASSIGN(const tacet::Run run, Ask(kQuery, SiteTables::Files(In("tables")),
+                                                 {.out = In("run"), .threads = 1}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Answer> answers, run.Answers());
+  ASSERT_THAT(answers, SizeIs(2));
+  EXPECT_EQ(answers[0].question, "all");
+  EXPECT_EQ(answers[0].kind, "mean");
+  ASSERT_THAT(answers[0].estimates, SizeIs(3));
+  const Estimate& mean = answers[0].estimates[2];
   EXPECT_EQ(mean.quantity, "mean");
   ASSERT_FALSE(mean.suppressed());
   // Ten of its own noise errors: once in 10^22 runs.
@@ -254,24 +241,22 @@ TEST_F(QueryApiTest, AnswersAreValuesAndComeFromTheRun) {
   EXPECT_GT(*mean.standard_error, *mean.noise_error);
   EXPECT_LT(mean.interval->low, *mean.value);
   EXPECT_GT(mean.interval->high, *mean.value);
-  EXPECT_THAT(run->rounds(), SizeIs(1));
-  const absl::StatusOr<Guarantee> guarantee = run->ComputeGuarantee();
-  ASSERT_TRUE(guarantee.ok()) << guarantee.status();
-  EXPECT_TRUE(std::isfinite(guarantee->epsilon));
+  EXPECT_THAT(run.rounds(), SizeIs(1));
+  ASSERT_OK_AND_ASSIGN(const Guarantee guarantee, run.ComputeGuarantee());
+  EXPECT_TRUE(std::isfinite(guarantee.epsilon));
 }
 
 // Numbers that somebody wrote into the answers are no longer what the sum says.
 TEST_F(QueryApiTest, ChangedAnswersAreRefused) {
-  const absl::StatusOr<tacet::Run> run =
-      Ask(kQuery, SiteTables::Files(In("tables")), {.out = In("run")});
-  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_OK_AND_ASSIGN(const tacet::Run run,
+                       Ask(kQuery, SiteTables::Files(In("tables")), {.out = In("run")}));
   std::ifstream file(In("run/answers.json"));
   std::string text{std::istreambuf_iterator<char>(file), {}};
   const size_t place = text.find("\"value\": ");
   ASSERT_NE(place, std::string::npos);
   text.insert(place + 9, "9");
   std::ofstream(In("run/answers.json")) << text;
-  const absl::Status refused = run->Answers().status();
+  const absl::Status refused = run.Answers().status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("answers.json"));
 }

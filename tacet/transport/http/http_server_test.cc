@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/transport/http/raw_client_for_test.h"
 
 namespace tacet::transport::http {
@@ -86,9 +86,7 @@ class HttpServerTest : public ::testing::Test {
  protected:
   void Start() {
     spec_.listen = {.host = "127.0.0.1", .port = 0};
-    auto server = HttpServer::Start(spec_, nullptr, service_);
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
+    ASSERT_OK_AND_ASSIGN(server_, HttpServer::Start(spec_, nullptr, service_));
     port_ = server_->listen().port;
   }
   static std::string Post(const std::string& path, const std::string& body,
