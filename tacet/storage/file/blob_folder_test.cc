@@ -11,12 +11,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tacet/base/child_for_test.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/server/blob_store_contract_for_test.h"
@@ -223,16 +222,11 @@ TEST_F(BlobFolderTest, DyingAtEveryCallLosesNothingThatWasComplete) {
        {DeadlyDisk::When::kBefore, DeadlyDisk::When::kHalfway, DeadlyDisk::When::kAfter}) {
     for (int die_at = 0;; ++die_at) {
       std::filesystem::remove_all(folder_);
-      const pid_t child = fork();
-      if (child == 0) {
+      const int code = base::ExitCodeInChild([&] {
         DeadlyDisk disk(die_at, when);
         auto blobs = BlobFolder::Open(folder_, disk);
-        _exit(blobs.ok() && Send(**blobs, 1, object, 250).ok() ? 0 : 1);
-      }
-      int status = 0;
-      ASSERT_EQ(waitpid(child, &status, 0), child);
-      ASSERT_TRUE(WIFEXITED(status));
-      const int code = WEXITSTATUS(status);
+        return blobs.ok() && Send(**blobs, 1, object, 250).ok() ? 0 : 1;
+      });
       ASSERT_TRUE(code == 0 || code == DeadlyDisk::kDied) << code;
       auto blobs = OpenOrDie(folder_);
       EXPECT_TRUE(code != 0 || Holds(*blobs, 1, object));
@@ -252,27 +246,18 @@ TEST_F(BlobFolderTest, KilledAtRandomMomentsLosesNothingThatWasComplete) {
   std::uniform_int_distribution<int> microseconds(500, 12'000);
   std::set<uint64_t> complete;
   for (int i = 0; i < 80; ++i) {
-    int ends[2];
-    ASSERT_EQ(pipe(ends), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      ::close(ends[0]);
+    base::Child child([&](int acknowledge) {
       auto blobs = BlobFolder::Open(folder_);
       for (uint64_t member = complete.size(); blobs.ok(); ++member) {
-        if (!Send(**blobs, member, ObjectOf(member, kBytes), 3000).ok()) _exit(1);
-        if (::write(ends[1], &member, sizeof member) != sizeof member) _exit(2);
+        if (!Send(**blobs, member, ObjectOf(member, kBytes), 3000).ok()) return 1;
+        if (::write(acknowledge, &member, sizeof member) != sizeof member) return 2;
       }
-      _exit(3);
-    }
-    ::close(ends[1]);
+      return 3;
+    });
     std::this_thread::sleep_for(std::chrono::microseconds(microseconds(generator)));
-    kill(child, SIGKILL);
-    uint64_t member = 0;
-    while (::read(ends[0], &member, sizeof member) == sizeof member) complete.insert(member);
-    ::close(ends[0]);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "ended with code " << WEXITSTATUS(status);
+    child.Kill();
+    while (const auto member = child.Read<uint64_t>()) complete.insert(*member);
+    ASSERT_EQ(child.ExitCode(), -1) << "it ended by itself";
   }
   auto blobs = OpenOrDie(folder_);
   EXPECT_FALSE(complete.empty());
@@ -285,30 +270,26 @@ TEST_F(BlobFolderTest, KilledAtRandomMomentsLosesNothingThatWasComplete) {
 // An object that is complete costs its own size in memory, not more.
 TEST_F(BlobFolderTest, HoldsALargeObjectOnce) {
   constexpr size_t kParts = 96;
-  const pid_t child = fork();
-  if (child == 0) {
+  const int code = base::ExitCodeInChild([&] {
     auto blobs = BlobFolder::Open(folder_);
-    if (!blobs.ok()) _exit(1);
+    if (!blobs.ok()) return 1;
     const base::Bytes part = ObjectOf(1, 1 << 20);
     crypto::Sha256Hasher hasher;
     for (size_t i = 0; i < kParts; ++i) hasher.Update(part);
     const crypto::Digest digest = hasher.Finish();
     for (size_t i = 0; i < kParts; ++i) {
-      if (!(*blobs)->Append(KeyOf(1), digest, i * part.size(), part).ok()) _exit(2);
+      if (!(*blobs)->Append(KeyOf(1), digest, i * part.size(), part).ok()) return 2;
     }
     rusage before{};
     ::getrusage(RUSAGE_SELF, &before);
     const bool complete = (*blobs)->Complete(KeyOf(1), digest).ok();
     rusage after{};
     ::getrusage(RUSAGE_SELF, &after);
-    if (!complete) _exit(3);
+    if (!complete) return 3;
     const long grown_mib = (after.ru_maxrss - before.ru_maxrss) / 1024;
-    _exit(grown_mib < long{kParts} * 3 / 2 ? 0 : 4);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+    return grown_mib < long{kParts} * 3 / 2 ? 0 : 4;
+  });
+  EXPECT_EQ(code, 0);
 }
 
 }  // namespace

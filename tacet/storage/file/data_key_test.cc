@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 
 namespace tacet::storage::file {
@@ -61,16 +61,15 @@ TEST_F(DataKeyTest, AFileThatIsNoKeyIsRefused) {
 
 TEST_F(DataKeyTest, ARunKnowsItsData) {
   Ensure();
-  const auto key = ReadDataKey(path_);
-  ASSERT_TRUE(key.ok()) << key.status();
-  EXPECT_TRUE(AreDataOfRun(digest_, *key, {1}).value());  // written down
-  EXPECT_TRUE(AreDataOfRun(digest_, *key, {1}).value());
-  EXPECT_FALSE(AreDataOfRun(digest_, *key, {2}).value());
-  ASSERT_TRUE(WriteDataOfRun(digest_, *key, {2}).ok());
-  EXPECT_TRUE(AreDataOfRun(digest_, *key, {2}).value());
+  ASSERT_OK_AND_ASSIGN(const auto key, ReadDataKey(path_));
+  EXPECT_TRUE(AreDataOfRun(digest_, key, {1}).value());  // written down
+  EXPECT_TRUE(AreDataOfRun(digest_, key, {1}).value());
+  EXPECT_FALSE(AreDataOfRun(digest_, key, {2}).value());
+  ASSERT_TRUE(WriteDataOfRun(digest_, key, {2}).ok());
+  EXPECT_TRUE(AreDataOfRun(digest_, key, {2}).value());
   EXPECT_FALSE(AreDataOfRun(digest_, crypto::SecretBytes(32), {2}).value());
   std::ofstream(digest_, std::ios::app) << "x";
-  EXPECT_THAT(base::Message(AreDataOfRun(digest_, *key, {2}).status()), HasSubstr("has 33 bytes"));
+  EXPECT_THAT(base::Message(AreDataOfRun(digest_, key, {2}).status()), HasSubstr("has 33 bytes"));
 }
 
 }  // namespace

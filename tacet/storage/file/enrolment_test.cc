@@ -13,11 +13,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tacet/agreement/signed_manifest.h"
-#include "tacet/base/status.h"
+#include "tacet/base/child_for_test.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/crypto/authority_for_test.h"
 #include "tacet/protocol/checkpoint.h"
@@ -152,23 +152,20 @@ TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
     ASSERT_TRUE(folder.Enrol(north.request(), renewed).ok());
     EXPECT_EQ(folder.Enrolled()->front().certificate, renewed);
   }
-  const auto folder = CoordinatorFolder::Open(folder_.path() / "federation");
-  ASSERT_TRUE(folder.ok()) << folder.status();
-  EXPECT_EQ(folder->parts().federation, "hospitals");
-  EXPECT_EQ(folder->parts().identity, crypto::Digest{7});
-  EXPECT_EQ(folder->parts().terms.agreement, "[model]\n");
-  EXPECT_EQ(folder->parts().authority, authority_);
-  EXPECT_EQ(folder->parts().terms.initial_model, agreement::WriteInitialModel(model_));
-  const auto keys = folder->UnlockKeys(KeyFile(1));
-  ASSERT_TRUE(keys.ok()) << keys.status();
-  EXPECT_EQ(keys->signing.public_key(), keys_.signing.public_key());
-  EXPECT_EQ(keys->authority.public_key(), keys_.authority.public_key());
-  EXPECT_EQ(folder->UnlockKeys(KeyFile(9)).status().code(), absl::StatusCode::kPermissionDenied);
-  const auto enrolled = folder->Enrolled();
-  ASSERT_TRUE(enrolled.ok()) << enrolled.status();
-  ASSERT_EQ(enrolled->size(), 2u);
-  EXPECT_EQ((*enrolled)[0].request.name, "north");
-  EXPECT_EQ((*enrolled)[1].certificate, souths);
+  ASSERT_OK_AND_ASSIGN(const auto folder, CoordinatorFolder::Open(folder_.path() / "federation"));
+  EXPECT_EQ(folder.parts().federation, "hospitals");
+  EXPECT_EQ(folder.parts().identity, crypto::Digest{7});
+  EXPECT_EQ(folder.parts().terms.agreement, "[model]\n");
+  EXPECT_EQ(folder.parts().authority, authority_);
+  EXPECT_EQ(folder.parts().terms.initial_model, agreement::WriteInitialModel(model_));
+  ASSERT_OK_AND_ASSIGN(const auto keys, folder.UnlockKeys(KeyFile(1)));
+  EXPECT_EQ(keys.signing.public_key(), keys_.signing.public_key());
+  EXPECT_EQ(keys.authority.public_key(), keys_.authority.public_key());
+  EXPECT_EQ(folder.UnlockKeys(KeyFile(9)).status().code(), absl::StatusCode::kPermissionDenied);
+  ASSERT_OK_AND_ASSIGN(const auto enrolled, folder.Enrolled());
+  ASSERT_EQ(enrolled.size(), 2u);
+  EXPECT_EQ(enrolled[0].request.name, "north");
+  EXPECT_EQ(enrolled[1].certificate, souths);
 }
 
 TEST_F(EnrolmentTest, EpochsHaveKeysOfTheirOwn) {
@@ -338,17 +335,13 @@ void DieAtEachCall(const std::function<bool(DiskCalls&)>& act,
   int die_at = 0;
   for (;; ++die_at) {
     SCOPED_TRACE(die_at);
-    const pid_t child = fork();
-    if (child == 0) {
+    const int code = base::ExitCodeInChild([&] {
       DeadlyDisk disk(die_at, DeadlyDisk::When::kHalfway);
-      _exit(act(disk) ? 1 : 0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status));
+      return act(disk) ? 1 : 0;
+    });
     expect();
-    if (WEXITSTATUS(status) == 0) break;
-    ASSERT_EQ(WEXITSTATUS(status), DeadlyDisk::kDied);
+    if (code == 0) break;
+    ASSERT_EQ(code, DeadlyDisk::kDied);
   }
   EXPECT_GE(die_at, 4);
 }
@@ -382,10 +375,9 @@ TEST_F(EnrolmentTest, AFederationIsMadeWhollyOrNotAtAll) {
         const absl::Status again = make(DiskCalls::System()).status();
         EXPECT_EQ(again.code(), whole ? absl::StatusCode::kAlreadyExists : absl::StatusCode::kOk)
             << again;
-        const auto opened = CoordinatorFolder::Open(home);
-        ASSERT_TRUE(opened.ok()) << opened.status();
-        EXPECT_TRUE(opened->UnlockKeys(KeyFile(1)).ok());
-        EXPECT_TRUE(opened->EpochKey(0, KeyFile(1)).ok());
+        ASSERT_OK_AND_ASSIGN(const auto opened, CoordinatorFolder::Open(home));
+        EXPECT_TRUE(opened.UnlockKeys(KeyFile(1)).ok());
+        EXPECT_TRUE(opened.EpochKey(0, KeyFile(1)).ok());
         EXPECT_EQ(Tree(home).size(), 11u);
         fs::remove_all(home);
       });
@@ -456,16 +448,14 @@ TEST_F(EnrolmentTest, ASiteJoinsAndRemembers) {
   const auto manifest = Sign(sites, 0);
   EXPECT_EQ(south.Joined().status().code(), absl::StatusCode::kNotFound);
   ASSERT_TRUE(Join(south, Invite(south, manifest, 1)).ok());
-  const auto again = SiteFolder::Open(folder_.path() / "south");
-  ASSERT_TRUE(again.ok()) << again.status();
-  const auto membership = again->Joined();
-  ASSERT_TRUE(membership.ok()) << membership.status();
-  EXPECT_EQ(membership->member, 1u);
-  EXPECT_EQ(membership->manifest.bytes(), manifest.bytes());
-  EXPECT_EQ(again->Coordinator().value(), keys_.signing.public_key());
-  EXPECT_EQ(again->InitialModel().value(), model_);
-  EXPECT_TRUE(agreement::DecryptEpochKey(membership->sealed_epoch_key, membership->manifest, 1,
-                                         again->UnlockKeys(KeyFile(2))->sealing)
+  ASSERT_OK_AND_ASSIGN(const auto again, SiteFolder::Open(folder_.path() / "south"));
+  ASSERT_OK_AND_ASSIGN(const auto membership, again.Joined());
+  EXPECT_EQ(membership.member, 1u);
+  EXPECT_EQ(membership.manifest.bytes(), manifest.bytes());
+  EXPECT_EQ(again.Coordinator().value(), keys_.signing.public_key());
+  EXPECT_EQ(again.InitialModel().value(), model_);
+  EXPECT_TRUE(agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest, 1,
+                                         again.UnlockKeys(KeyFile(2))->sealing)
                   .ok());
 }
 
@@ -477,10 +467,10 @@ TEST_F(EnrolmentTest, AnOfficerIsPinnedInTheIdentity) {
   EXPECT_FALSE(site.UnlockKeys(KeyFile(2))->officer.has_value());
   const crypto::PublicKey before = site.UnlockKeys(KeyFile(2))->signing.public_key();
   ASSERT_TRUE(site.PinOfficer(officer, KeyFile(2), entropy_).ok());
-  const auto keys = SiteFolder::Open(folder_.path() / "north")->UnlockKeys(KeyFile(2));
-  ASSERT_TRUE(keys.ok()) << keys.status();
-  EXPECT_EQ(keys->officer, officer);
-  EXPECT_EQ(keys->signing.public_key(), before);
+  ASSERT_OK_AND_ASSIGN(const auto keys,
+                       SiteFolder::Open(folder_.path() / "north")->UnlockKeys(KeyFile(2)));
+  EXPECT_EQ(keys.officer, officer);
+  EXPECT_EQ(keys.signing.public_key(), before);
 }
 
 TEST_F(EnrolmentTest, ASiteRefusesWhatIsNotForIt) {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/storage/file/key_file_for_test.h"
 #include "tacet/storage/file/secret_file.h"
@@ -22,14 +22,12 @@ using ::testing::HasSubstr;
 class ExchangeKeyFilesTest : public ::testing::Test {
  protected:
   crypto::ExchangePublicKey Prepare() {
-    const auto next = files_.PrepareNext(unlocker_, entropy_);
-    EXPECT_TRUE(next.ok()) << next.status();
-    return next->key;
+    const auto next = base::ValueOf(files_.PrepareNext(unlocker_, entropy_));
+    return next.key;
   }
   crypto::ExchangePublicKey TakeUp(const crypto::ExchangePublicKey& named) {
-    const auto key = files_.TakeUp(named, unlocker_);
-    EXPECT_TRUE(key.ok()) << key.status();
-    return key->public_key();
+    const auto key = base::ValueOf(files_.TakeUp(named, unlocker_));
+    return key.public_key();
   }
   bool Has(const crypto::ExchangePublicKey& named) {
     const auto key = files_.Find(named, unlocker_);
@@ -45,15 +43,13 @@ class ExchangeKeyFilesTest : public ::testing::Test {
 };
 
 TEST_F(ExchangeKeyFilesTest, TheNextKeyIsTheSameUntilItIsUsed) {
-  const auto made = files_.PrepareNext(unlocker_, entropy_);
-  ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_TRUE(made->is_new);
-  const auto again = files_.PrepareNext(unlocker_, entropy_);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_FALSE(again->is_new);
-  EXPECT_EQ(again->key, made->key);
-  EXPECT_EQ(TakeUp(made->key), made->key);
-  EXPECT_NE(Prepare(), made->key);
+  ASSERT_OK_AND_ASSIGN(const auto made, files_.PrepareNext(unlocker_, entropy_));
+  EXPECT_TRUE(made.is_new);
+  ASSERT_OK_AND_ASSIGN(const auto again, files_.PrepareNext(unlocker_, entropy_));
+  EXPECT_FALSE(again.is_new);
+  EXPECT_EQ(again.key, made.key);
+  EXPECT_EQ(TakeUp(made.key), made.key);
+  EXPECT_NE(Prepare(), made.key);
 }
 
 TEST_F(ExchangeKeyFilesTest, FilesAreLockedAndForTheirOwnerAlone) {

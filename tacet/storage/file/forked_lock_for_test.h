@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "tacet/base/child_for_test.h"
 
 namespace tacet::storage::file {
 
@@ -14,22 +14,19 @@ namespace tacet::storage::file {
 // that outlive it.
 template <typename Pointer, typename Open>
 void ExpectForksNeitherKeepNorGiveUp(Pointer held, const Open& open) {
-  const pid_t lasting = fork();
-  if (lasting == 0) {
-    for (;;) pause();
-  }
-  const pid_t ending = fork();
-  if (ending == 0) {
-    held.reset();
-    _exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(ending, &status, 0), ending);
+  base::Child lasting([](int) -> int {
+    for (;;) ::pause();
+  });
+  EXPECT_EQ(base::ExitCodeInChild([&] {
+              held.reset();
+              return 0;
+            }),
+            0);
   EXPECT_EQ(open().status().code(), absl::StatusCode::kFailedPrecondition);
   held.reset();
   EXPECT_TRUE(open().ok());
-  kill(lasting, SIGKILL);
-  ASSERT_EQ(waitpid(lasting, &status, 0), lasting);
+  lasting.Kill();
+  EXPECT_EQ(lasting.ExitCode(), -1);
 }
 
 }  // namespace tacet::storage::file

@@ -9,10 +9,9 @@
 #include <thread>
 
 #include "gtest/gtest.h"
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tacet/base/child_for_test.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/ledger/privacy_ledger.h"
@@ -31,7 +30,7 @@ class LedgerCrashTest : public ::testing::Test {
   // Opens the ledger and charges rounds from the first that is not charged; writes the number of
   // each charge to `acknowledge` once it has returned. Only ends by an error, by being killed, or
   // after `most` charges.
-  int Child(int acknowledge, uint32_t most, DiskCalls& disk) {
+  int Charge(int acknowledge, uint32_t most, DiskCalls& disk) {
     LedgerHeader header;
     header.population = "ward 3";
     auto opened = LedgerFile::OpenOrCreate(path_, header, disk);
@@ -49,24 +48,13 @@ class LedgerCrashTest : public ::testing::Test {
   // Runs a child; `kill_after` < 0: waits for its end. Returns its exit code, -1 when killed, and
   // adds what it acknowledged.
   int Run(uint32_t most, DiskCalls& disk, std::chrono::microseconds kill_after) {
-    int ends[2];
-    EXPECT_EQ(pipe(ends), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      ::close(ends[0]);
-      _exit(Child(ends[1], most, disk));
-    }
-    ::close(ends[1]);
+    base::Child child([&](int acknowledge) { return Charge(acknowledge, most, disk); });
     if (kill_after.count() >= 0) {
       std::this_thread::sleep_for(kill_after);
-      kill(child, SIGKILL);
+      child.Kill();
     }
-    uint32_t round = 0;
-    while (::read(ends[0], &round, sizeof round) == sizeof round) acknowledged_.insert(round);
-    ::close(ends[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    while (const auto round = child.Read<uint32_t>()) acknowledged_.insert(*round);
+    return child.ExitCode();
   }
 
   // Everything acknowledged is in the ledger, and at most one charge more a death.

@@ -8,10 +8,10 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/child_for_test.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/ledger/privacy_ledger.h"
 #include "tacet/storage/file/disk_for_test.h"
@@ -39,10 +39,9 @@ class LedgerFileTest : public ::testing::Test {
     return PrivacyLedger::Create(std::move(opened));
   }
   void ChargeRounds(uint32_t from, uint32_t to) {
-    auto ledger = Open();
-    ASSERT_TRUE(ledger.ok()) << ledger.status();
+    ASSERT_OK_AND_ASSIGN(auto ledger, Open());
     for (uint32_t round = from; round < to; ++round) {
-      ASSERT_TRUE((*ledger)->ChargeForSealing(Cost(), {0, round, 0}).ok());
+      ASSERT_TRUE(ledger->ChargeForSealing(Cost(), {0, round, 0}).ok());
     }
   }
   static std::string ReadAll(const std::filesystem::path& path) {
@@ -70,26 +69,22 @@ TEST_F(LedgerFileTest, KeepsChargesAcrossProcesses) {
   EXPECT_EQ(LedgerFile::Read(path_).status().code(), absl::StatusCode::kNotFound);
   ChargeRounds(0, 3);
   ChargeRounds(2, 5);
-  const auto found = LedgerFile::Read(path_);
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(found->header, Header());
-  ASSERT_EQ(found->entries.size(), 5u);
-  EXPECT_EQ(found->entries[4].label.number.round, 4u);
-  EXPECT_EQ(found->anchored, 5u);
+  ASSERT_OK_AND_ASSIGN(const auto found, LedgerFile::Read(path_));
+  EXPECT_EQ(found.header, Header());
+  ASSERT_EQ(found.entries.size(), 5u);
+  EXPECT_EQ(found.entries[4].label.number.round, 4u);
+  EXPECT_EQ(found.anchored, 5u);
 }
 
 TEST_F(LedgerFileTest, SeveralProcessesChargeOneLedger) {
   auto first = Open(), second = Open();
   ASSERT_TRUE(first.ok() && second.ok());
   ASSERT_TRUE((*first)->ChargeForSealing(Cost(), {0, 0, 0}).ok());
-  const pid_t child = fork();
-  if (child == 0) {
-    auto third = Open();
-    _exit(third.ok() && (*third)->ChargeForSealing(Cost(), {0, 1, 0}).ok() ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(base::ExitCodeInChild([&] {
+              auto third = Open();
+              return third.ok() && (*third)->ChargeForSealing(Cost(), {0, 1, 0}).ok() ? 0 : 1;
+            }),
+            0);
   ASSERT_TRUE((*second)->ChargeForSealing(Cost(), {0, 2, 0}).ok());
   EXPECT_EQ((*second)->entries().size(), 3u);
   EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 3u);
@@ -99,12 +94,11 @@ TEST_F(LedgerFileTest, SeveralProcessesChargeOneLedger) {
 TEST_F(LedgerFileTest, OneThatKeepsItsTurnIsNotWaitedForForEver) {
   LedgerPlace place(path_);
   place.max_wait_seconds = 0.02;
-  auto opened = LedgerFile::OpenOrCreate(place, Header());
-  ASSERT_TRUE(opened.ok()) << opened.status();
+  ASSERT_OK_AND_ASSIGN(auto opened, LedgerFile::OpenOrCreate(place, Header()));
   auto holder = LedgerFile::Open(path_);
   ASSERT_TRUE(holder->store->BeginTurn().ok());
   EXPECT_EQ(LedgerFile::Open(place).status().code(), absl::StatusCode::kUnavailable);
-  auto ledger = PrivacyLedger::Create(*std::move(opened));
+  auto ledger = PrivacyLedger::Create(std::move(opened));
   const absl::Status waiting = (*ledger)->ChargeForSealing(Cost(), {0, 0, 0});
   EXPECT_EQ(waiting.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(base::Message(waiting), HasSubstr("in use by another process"));
@@ -115,23 +109,17 @@ TEST_F(LedgerFileTest, OneThatKeepsItsTurnIsNotWaitedForForEver) {
 
 // Processes that all try to make and charge the same ledger: each that got in leaves its charge.
 TEST_F(LedgerFileTest, ManyProcessesStartAtOnce) {
-  std::vector<pid_t> children;
+  std::vector<base::Child> children;
   for (uint32_t number = 0; number < 8; ++number) {
-    const pid_t child = fork();
-    if (child == 0) {
+    children.emplace_back([&](int) {
       auto ledger = Open();
-      if (!ledger.ok()) _exit(2);
+      if (!ledger.ok()) return 2;
       AttemptCost cost = Cost();
       cost.manifest_hash[0] = cost.federation[0] = static_cast<uint8_t>(number);
-      _exit((*ledger)->ChargeForSealing(cost, {0, 0, 0}).ok() ? 0 : 1);
-    }
-    children.push_back(child);
+      return (*ledger)->ChargeForSealing(cost, {0, 0, 0}).ok() ? 0 : 1;
+    });
   }
-  for (const pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(WEXITSTATUS(status), 0);
-  }
+  for (base::Child& child : children) EXPECT_EQ(child.ExitCode(), 0);
   EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 8u);
 }
 
@@ -184,9 +172,8 @@ TEST_F(LedgerFileTest, ATornTailIsCutOffAndReported) {
   WriteAll(path_, whole + std::string(77, 'x'));
   EXPECT_EQ(LedgerFile::Read(path_)->torn_bytes, 77u);
   {
-    const auto opened = LedgerFile::Open(path_);
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    EXPECT_EQ(opened->found.torn_bytes, 77u);
+    ASSERT_OK_AND_ASSIGN(const auto opened, LedgerFile::Open(path_));
+    EXPECT_EQ(opened.found.torn_bytes, 77u);
     EXPECT_EQ(ReadAll(path_), whole);
   }
   ChargeRounds(2, 3);
@@ -199,12 +186,11 @@ TEST_F(LedgerFileTest, WhatSomebodyElseDoesToTheOpenFileIsNoticed) {
   const auto refusal = [&](const std::string& now) {
     WriteAll(path_, whole);
     WriteAll(Anchor(), anchor);
-    const auto ledger = Open();
-    EXPECT_TRUE(ledger.ok()) << ledger.status();
+    const auto ledger = base::ValueOf(Open());
     WriteAll(path_, now);
-    const absl::Status refused = (*ledger)->ChargeForSealing(Cost(), {0, 2, 0});
+    const absl::Status refused = ledger->ChargeForSealing(Cost(), {0, 2, 0});
     EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
-    EXPECT_FALSE((*ledger)->ChargeForSealing(Cost(), {0, 2, 0}).ok());
+    EXPECT_FALSE(ledger->ChargeForSealing(Cost(), {0, 2, 0}).ok());
     EXPECT_EQ(ReadAll(path_), now);
     return base::Message(refused);
   };
@@ -325,10 +311,9 @@ TEST_F(LedgerFileTest, EveryDiskCallMayFail) {
       }
       EXPECT_EQ((*ledger)->entries().size(), 3u);
       EXPECT_EQ(LedgerFile::Read(path_)->entries.size(), 3u);
-      auto other = Open();
-      ASSERT_TRUE(other.ok()) << other.status();
-      ASSERT_TRUE((*other)->ChargeForSealing(Cost(), {0, 3, 0}).ok());
-      EXPECT_EQ((*other)->entries().size(), 4u);
+      ASSERT_OK_AND_ASSIGN(auto other, Open());
+      ASSERT_TRUE(other->ChargeForSealing(Cost(), {0, 3, 0}).ok());
+      EXPECT_EQ(other->entries().size(), 4u);
       if (disk.calls <= fail_at) {
         EXPECT_GT(fail_at, 30);
         break;
@@ -345,9 +330,8 @@ TEST_F(LedgerFileTest, AFailedTurnForgetsNoChargeOfOthers) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     FailingDisk disk;
-    auto opened = LedgerFile::OpenOrCreate(place, Header(), disk);
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    const auto ledger = *PrivacyLedger::Create(*std::move(opened));
+    ASSERT_OK_AND_ASSIGN(auto opened, LedgerFile::OpenOrCreate(place, Header(), disk));
+    const auto ledger = *PrivacyLedger::Create(std::move(opened));
     ChargeRounds(0, 1);  // by the other one
     disk.fail_at = disk.calls + fail_at;
     const absl::Status first = ledger->ChargeForSealing(Cost(), {0, 1, 0});
@@ -380,14 +364,13 @@ TEST_F(LedgerFileTest, RepairThatFailsRepairsNothingWrongly) {
 }
 
 TEST_F(LedgerFileTest, CanBeReadWhileItIsCharged) {
-  const pid_t child = fork();
-  if (child == 0) {
+  base::Child child([&](int) {
     auto ledger = Open();
     for (uint32_t round = 0; round < 2000; ++round) {
-      if (!(*ledger)->ChargeForSealing(Cost(), {0, round, 0}).ok()) _exit(1);
+      if (!(*ledger)->ChargeForSealing(Cost(), {0, round, 0}).ok()) return 1;
     }
-    _exit(0);
-  }
+    return 0;
+  });
   size_t seen = 0;
   int reads = 0;
   while (seen < 2000) {
@@ -402,9 +385,7 @@ TEST_F(LedgerFileTest, CanBeReadWhileItIsCharged) {
     ++reads;
   }
   EXPECT_GT(reads, 3);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(child.ExitCode(), 0);
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tacet/base/child_for_test.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/ledger/privacy_ledger.h"
@@ -248,20 +248,14 @@ TEST_F(LedgerFolderTest, ADamagedLedgerStopsAll) {
 }
 
 TEST_F(LedgerFolderTest, HomesThatStartAtOnceMakeOneLedger) {
-  std::vector<pid_t> children;
+  std::vector<base::Child> children;
   for (int number = 0; number < 8; ++number) {
-    const pid_t child = fork();
-    if (child == 0) {
+    children.emplace_back([&](int) {
       Charge(std::string(1, static_cast<char>('a' + number)), 0, 5);
-      _exit(HasFailure() ? 1 : 0);
-    }
-    children.push_back(child);
+      return HasFailure() ? 1 : 0;
+    });
   }
-  for (const pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(WEXITSTATUS(status), 0);
-  }
+  for (base::Child& child : children) EXPECT_EQ(child.ExitCode(), 0);
   EXPECT_EQ(ChargesOn(kMain), 40u);
   EXPECT_EQ(LedgerFolder::LedgersIn(folder_)->size(), 1u);
 }
@@ -273,27 +267,21 @@ TEST_F(LedgerFolderTest, AHomeThatStartsTwiceAtOnceChargesOnePopulation) {
     fs::remove_all(root_);
     int gate[2];
     ASSERT_EQ(::pipe(gate), 0);
-    std::vector<pid_t> children;
+    std::vector<base::Child> children;
     for (int number = 0; number < 6; ++number) {
-      const pid_t child = fork();
-      if (child == 0) {
+      children.emplace_back([&](int) {
         ::close(gate[1]);
         char end;
         (void)!::read(gate[0], &end, 1);  // until the gate is closed
         const Opened ledger = Open("north", number % 2 == 0 ? kMain : "staff");
         const bool as_said = ledger.ok() || ledger.status().code() == kRefused;
-        _exit(!as_said ? 2 : ledger.ok() ? number % 2 : 3);
-      }
-      children.push_back(child);
+        return !as_said ? 2 : ledger.ok() ? number % 2 : 3;
+      });
     }
     ::close(gate[0]);
     ::close(gate[1]);
     std::map<int, int> ended;
-    for (const pid_t child : children) {
-      int status = 0;
-      waitpid(child, &status, 0);
-      ++ended[WEXITSTATUS(status)];
-    }
+    for (base::Child& child : children) ++ended[child.ExitCode()];
     EXPECT_EQ(ended[2], 0);
     EXPECT_EQ(ended[3], 3) << "refused";
     EXPECT_TRUE((ended[0] == 3) != (ended[1] == 3));

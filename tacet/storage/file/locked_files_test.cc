@@ -6,11 +6,10 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tacet/base/bytes.h"
-#include "tacet/base/status.h"
+#include "tacet/base/child_for_test.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/storage/file/disk_for_test.h"
 #include "tacet/storage/file/secret_file.h"
@@ -107,23 +106,18 @@ TEST_F(LockedFilesTest, ARepeatedChangeEndsOneThatDied) {
       const fs::path path = Lock(folder + "/identity.key", "i");
       const fs::path content = folder_.path() / folder / "content";
       fs::create_hard_link(path, content);
-      const pid_t child = ::fork();
-      if (child == 0) {
+      const int code = base::ExitCodeInChild([&] {
         DeadlyDisk disk(call, when);
-        _exit(ChangeUnlocker(std::span(&path, 1), present_, next_, entropy_, disk).ok() ? 0 : 1);
-      }
-      int status = 0;
-      ASSERT_EQ(::waitpid(child, &status, 0), child);
-      ASSERT_TRUE(WIFEXITED(status));
-      died = WEXITSTATUS(status) == DeadlyDisk::kDied;
-      ASSERT_TRUE(died || WEXITSTATUS(status) == 0);
+        return ChangeUnlocker(std::span(&path, 1), present_, next_, entropy_, disk).ok() ? 0 : 1;
+      });
+      died = code == DeadlyDisk::kDied;
+      ASSERT_TRUE(died || code == 0) << code;
       const absl::Status repeated = ChangeUnlocker(std::span(&path, 1), present_, next_, entropy_);
       ASSERT_TRUE(repeated.ok()) << repeated;
       EXPECT_EQ(Content(path, next_), "i");
       EXPECT_FALSE(fs::exists(path.string() + ".old"));
-      const auto old = ReadSecretFile(content);
-      ASSERT_TRUE(old.ok()) << old.status();
-      EXPECT_TRUE(std::ranges::all_of(old->Expose(), [](uint8_t byte) { return byte == 0; }));
+      ASSERT_OK_AND_ASSIGN(const auto old, ReadSecretFile(content));
+      EXPECT_TRUE(std::ranges::all_of(old.Expose(), [](uint8_t byte) { return byte == 0; }));
     }
   }
 }
@@ -143,9 +137,8 @@ TEST_F(LockedFilesTest, TheOldContentIsOverwritten) {
   const fs::path path = Lock("identity.key", "i");
   fs::create_hard_link(path, folder_.path() / "disk");
   ASSERT_TRUE(ChangeUnlocker(std::span(&path, 1), present_, next_, entropy_).ok());
-  const auto disk = ReadSecretFile(folder_.path() / "disk");
-  ASSERT_TRUE(disk.ok()) << disk.status();
-  EXPECT_TRUE(std::ranges::all_of(disk->Expose(), [](uint8_t byte) { return byte == 0; }));
+  ASSERT_OK_AND_ASSIGN(const auto disk, ReadSecretFile(folder_.path() / "disk"));
+  EXPECT_TRUE(std::ranges::all_of(disk.Expose(), [](uint8_t byte) { return byte == 0; }));
   EXPECT_FALSE(fs::exists(folder_.path() / "identity.key.old"));
 }
 

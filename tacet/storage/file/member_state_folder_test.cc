@@ -8,10 +8,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/child_for_test.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/member/member_state_contract_for_test.h"
 #include "tacet/storage/file/disk_for_test.h"
@@ -25,9 +25,9 @@ struct FolderBackend {
   member::MemberState& state() { return *folder; }
   void Reopen() {
     folder.reset();
-    auto opened = storage::file::MemberStateFolder::Open(temporary.path() / "state");
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    folder = *std::move(opened);
+    ASSERT_OK_AND_ASSIGN(auto opened,
+                         storage::file::MemberStateFolder::Open(temporary.path() / "state"));
+    folder = std::move(opened);
   }
 
   base::TemporaryFolder temporary{base::TemporaryFolder::kInMemory};
@@ -52,9 +52,7 @@ secagg::Attempt Numbered(uint32_t round, uint8_t model = 1) {
 class MemberStateFolderTest : public ::testing::Test {
  protected:
   std::unique_ptr<MemberStateFolder> Open(DiskCalls& disk = DiskCalls::System()) {
-    auto opened = MemberStateFolder::Open(path_, disk);
-    EXPECT_TRUE(opened.ok()) << opened.status();
-    return *std::move(opened);
+    return base::ValueOf(MemberStateFolder::Open(path_, disk));
   }
 
   const base::TemporaryFolder temporary_{base::TemporaryFolder::kInMemory};
@@ -167,21 +165,13 @@ TEST_F(MemberStateFolderTest, DyingAtEveryCallForgetsNothingThatWasAcknowledged)
         ASSERT_TRUE(folder->SaveMemory(base::Bytes(50, 1)).ok());
         ASSERT_TRUE(folder->SaveUpload(Numbered(1), base::Bytes(300, 1)).ok());
       }
-      int ends[2];
-      ASSERT_EQ(pipe(ends), 0);
-      const pid_t child = fork();
-      if (child == 0) {
+      base::Child child([&](int acknowledge) {
         DeadlyDisk disk(die_at, when);
-        _exit(SaveInTurn(path_, disk, ends[1]));
-      }
-      ::close(ends[1]);
+        return SaveInTurn(path_, disk, acknowledge);
+      });
       size_t acknowledged = 0;
-      for (char byte = 0; ::read(ends[0], &byte, 1) == 1;) ++acknowledged;
-      ::close(ends[0]);
-      int status = 0;
-      waitpid(child, &status, 0);
-      ASSERT_TRUE(WIFEXITED(status));
-      const int code = WEXITSTATUS(status);
+      while (child.Read<char>()) ++acknowledged;
+      const int code = child.ExitCode();
       ASSERT_TRUE(code == DeadlyDisk::kDied || code == 0) << code;
 
       const auto folder = Open();

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "gtest/gtest.h"
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tacet/base/child_for_test.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/ledger/privacy_ledger.h"
 #include "tacet/storage/file/disk_for_test.h"
@@ -42,7 +42,7 @@ class SharedLedgerCrashTest : public ::testing::Test {
 
   // A member of one federation, with a table of its own: charges attempt after attempt and
   // acknowledges what it may seal.
-  int Child(uint8_t federation, int acknowledge) const {
+  int Spend(uint8_t federation, int acknowledge) const {
     const fs::path home = root_ / std::to_string(federation);
     fs::create_directories(home);
     const auto folder = LedgerFolder::Open(root_ / "ledgers");
@@ -63,39 +63,21 @@ class SharedLedgerCrashTest : public ::testing::Test {
     }
   }
 
-  struct Process {
-    pid_t id = -1;
-    int acknowledged = -1;
-  };
-  Process Start(uint8_t federation) const {
-    int ends[2];
-    EXPECT_EQ(pipe(ends), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      ::close(ends[0]);
-      _exit(Child(federation, ends[1]));
-    }
-    ::close(ends[1]);
-    return {.id = child, .acknowledged = ends[0]};
+  base::Child Start(uint8_t federation) const {
+    return base::Child([&](int acknowledge) { return Spend(federation, acknowledge); });
   }
   // The exit code, -1 when it was killed; adds what it acknowledged.
-  int End(uint8_t federation, Process process) {
-    uint32_t round = 0;
-    while (::read(process.acknowledged, &round, sizeof round) == sizeof round) {
-      EXPECT_TRUE(sealed_[federation].insert(round).second) << "sealed twice";
+  int End(uint8_t federation, base::Child& process) {
+    while (const auto round = process.Read<uint32_t>()) {
+      EXPECT_TRUE(sealed_[federation].insert(*round).second) << "sealed twice";
     }
-    ::close(process.acknowledged);
-    int status = 0;
-    waitpid(process.id, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return process.ExitCode();
   }
 
   ledger::RecoveredLedger TheLedger() const {
     const auto paths = LedgerFolder::LedgersIn(root_ / "ledgers");
     EXPECT_EQ(paths->size(), 1u);
-    auto found = LedgerFile::Read(paths->front());
-    EXPECT_TRUE(found.ok()) << found.status();
-    return *std::move(found);
+    return base::ValueOf(LedgerFile::Read(paths->front()));
   }
 
   const base::TemporaryFolder temporary_{base::TemporaryFolder::kInMemory};
@@ -110,26 +92,26 @@ TEST_F(SharedLedgerCrashTest, TwoFederationsStopTogetherWhateverIsKilled) {
   size_t kills = 0;
   // One could spend the budget before the other begins.
   for (const uint8_t federation : {uint8_t{0}, uint8_t{1}}) {
-    const Process first = Start(federation);
-    uint32_t round = 0;
-    ASSERT_EQ(::read(first.acknowledged, &round, sizeof round), ssize_t{sizeof round});
-    kill(first.id, SIGKILL);
-    sealed_[federation].insert(round);
+    base::Child first = Start(federation);
+    const auto round = first.Read<uint32_t>();
+    ASSERT_TRUE(round.has_value());
+    first.Kill();
+    sealed_[federation].insert(*round);
     kills += End(federation, first) == -1 ? 1 : 0;
   }
   for (int turn = 0; turn < 60; ++turn) {
-    Process processes[] = {Start(0), Start(1)};
+    base::Child processes[] = {Start(0), Start(1)};
     const auto victim = static_cast<uint8_t>(turn % 2);
     std::this_thread::sleep_for(std::chrono::microseconds(microseconds(generator)));
     for (const uint8_t federation : {victim, static_cast<uint8_t>(1 - victim)}) {
-      kill(processes[federation].id, SIGKILL);
+      processes[federation].Kill();
       const int code = End(federation, processes[federation]);
       ASSERT_TRUE(code == -1 || code == kStopped) << code;
       kills += code == -1 ? 1 : 0;
     }
   }
   EXPECT_GT(kills, 20u);
-  Process processes[] = {Start(0), Start(1)};
+  base::Child processes[] = {Start(0), Start(1)};
   for (const uint8_t federation : {uint8_t{0}, uint8_t{1}}) {
     EXPECT_EQ(End(federation, processes[federation]), kStopped);
   }

@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 
 namespace tacet::storage::postgres {
 namespace {
@@ -14,13 +14,13 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(DatabaseUrlTest, NamesThePlaceWithoutUserAndPassword) {
-  const auto url = DatabaseUrl::Parse("postgresql://ann:s3cret@db.example.org:5433/federation");
-  ASSERT_TRUE(url.ok()) << url.status();
-  EXPECT_EQ(url->place(), "database federation at db.example.org");
-  EXPECT_THAT(url->connection(), HasSubstr("host='db.example.org' "));
-  EXPECT_THAT(url->connection(), HasSubstr("port='5433' "));
-  EXPECT_THAT(url->connection(), HasSubstr("user='ann' "));
-  EXPECT_THAT(url->connection(), HasSubstr("password='s3cret' "));
+  ASSERT_OK_AND_ASSIGN(
+      const auto url, DatabaseUrl::Parse("postgresql://ann:s3cret@db.example.org:5433/federation"));
+  EXPECT_EQ(url.place(), "database federation at db.example.org");
+  EXPECT_THAT(url.connection(), HasSubstr("host='db.example.org' "));
+  EXPECT_THAT(url.connection(), HasSubstr("port='5433' "));
+  EXPECT_THAT(url.connection(), HasSubstr("user='ann' "));
+  EXPECT_THAT(url.connection(), HasSubstr("password='s3cret' "));
   EXPECT_EQ(DatabaseUrl::Parse("postgres://")->place(),
             "database of the user's name at this machine");
 }
@@ -33,9 +33,8 @@ TEST(DatabaseUrlTest, WhatTheUrlSaysCountsMoreThanDefaults) {
 }
 
 TEST(DatabaseUrlTest, QuotesValues) {
-  const auto url = DatabaseUrl::Parse("postgresql://u:a'b%5Cc%20d@h/x");
-  ASSERT_TRUE(url.ok()) << url.status();
-  EXPECT_THAT(url->connection(), HasSubstr(R"(password='a\'b\\c d' )"));
+  ASSERT_OK_AND_ASSIGN(const auto url, DatabaseUrl::Parse("postgresql://u:a'b%5Cc%20d@h/x"));
+  EXPECT_THAT(url.connection(), HasSubstr(R"(password='a\'b\\c d' )"));
 }
 
 TEST(DatabaseUrlTest, RefusesWhatIsNoUrlWithoutQuotingIt) {

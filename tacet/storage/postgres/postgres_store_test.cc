@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/random.h"
 #include "tacet/server/server_store_contract_for_test.h"
 #include "tacet/storage/postgres/postgres_for_test.h"
@@ -217,11 +217,10 @@ TEST_F(PostgresStoreTest, ForgetsNothingWhenPostgresIsKilled) {
     ExpectError(status, absl::StatusCode::kUnavailable, "");
     ExpectError(store->Items({0, 0, 0}).status(), absl::StatusCode::kUnavailable, "");
     postgres_.Start();
-    const auto items = store->Items({0, 0, 0});
-    ASSERT_TRUE(items.ok()) << items.status();
-    EXPECT_GE(items->size(), acknowledged);
-    EXPECT_LE(items->size(), acknowledged + 1);
-    acknowledged = items->size();
+    ASSERT_OK_AND_ASSIGN(const auto items, store->Items({0, 0, 0}));
+    EXPECT_GE(items.size(), acknowledged);
+    EXPECT_LE(items.size(), acknowledged + 1);
+    acknowledged = items.size();
   }
   EXPECT_GT(acknowledged, 3u);
 }

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/child_for_test.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/server/server_store_contract_for_test.h"
 #include "tacet/storage/sqlite/sqlite_store.h"
@@ -81,7 +80,7 @@ uint64_t StepsIn(const SqliteStore& store) {
 }
 
 // Goes on where the store is; tells of each step once it is done. Returns only after an error.
-int Child(const std::filesystem::path& path, int acknowledge) {
+int GoOn(const std::filesystem::path& path, int acknowledge) {
   auto store = SqliteStore::Open(path);
   if (!store.ok()) return 1;
   for (uint64_t done = StepsIn(**store);;) {
@@ -98,26 +97,14 @@ TEST(SqliteCrashTest, KilledAtRandomMomentsForgetsNothing) {
   std::uniform_int_distribution<int> microseconds(500, 30'000);
   uint64_t acknowledged = 0;
   for (int i = 0; i < 100; ++i) {
-    int ends[2];
-    ASSERT_EQ(pipe(ends), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      ::close(ends[0]);
-      _exit(Child(path, ends[1]));
-    }
-    ::close(ends[1]);
+    base::Child child([&](int acknowledge) { return GoOn(path, acknowledge); });
     std::this_thread::sleep_for(std::chrono::microseconds(microseconds(generator)));
-    kill(child, SIGKILL);
-    uint64_t done = 0;
-    while (::read(ends[0], &done, sizeof done) == sizeof done) acknowledged = done;
-    ::close(ends[0]);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "ended with code " << WEXITSTATUS(status);
+    child.Kill();
+    while (const auto done = child.Read<uint64_t>()) acknowledged = *done;
+    ASSERT_EQ(child.ExitCode(), -1) << "it ended by itself";
 
-    const auto store = SqliteStore::Open(path);
-    ASSERT_TRUE(store.ok()) << store.status();
-    const uint64_t steps = StepsIn(**store);
+    ASSERT_OK_AND_ASSIGN(const auto store, SqliteStore::Open(path));
+    const uint64_t steps = StepsIn(*store);
     ASSERT_FALSE(HasFailure()) << "after death " << i;
     ASSERT_GE(steps, acknowledged);
     ASSERT_LE(steps, acknowledged + 1);

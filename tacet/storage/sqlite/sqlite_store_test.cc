@@ -14,9 +14,9 @@
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "tacet/base/child_for_test.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/server/server_store_contract_for_test.h"
@@ -165,14 +165,11 @@ TEST_F(SqliteStoreTest, RefusesValuesThatNoServerWrote) {
 TEST_F(SqliteStoreTest, ServesOneProcessAtATime) {
   auto store = OpenOrDie(path_);
   ExpectRefused(absl::StatusCode::kFailedPrecondition, "is in use by another process");
-  const pid_t child = fork();
-  if (child == 0) {
-    const auto other = SqliteStore::Open(path_);
-    _exit(other.status().code() == absl::StatusCode::kFailedPrecondition ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(base::ExitCodeInChild([&] {
+              const auto other = SqliteStore::Open(path_);
+              return other.status().code() == absl::StatusCode::kFailedPrecondition ? 0 : 1;
+            }),
+            0);
   EXPECT_TRUE(store->Begin(RecordOf(0, 0, 0), {}).ok());
   store.reset();
   EXPECT_NE(OpenOrDie(path_), nullptr);
@@ -248,8 +245,7 @@ TEST_F(SqliteStoreTest, LeavesNothingOfForgottenItemsOnTheDisk) {
 TEST_F(SqliteStoreTest, CleansWhatAKilledProcessLeft) {
   const PlantedValues planted(50);
   OpenOrDie(path_).reset();
-  const pid_t child = fork();
-  if (child == 0) {
+  const int code = base::ExitCodeInChild([&] {
     auto store = SqliteStore::Open(path_);
     const bool begun = store.ok() && (*store)->Begin(RecordOf(0, 0, 0), planted.members).ok();
     // As Finish does, but for its last step.
@@ -258,11 +254,9 @@ TEST_F(SqliteStoreTest, CleansWhatAKilledProcessLeft) {
     const bool forgot = sqlite3_open(path_.c_str(), &database) == SQLITE_OK &&
                         sqlite3_exec(database, "DELETE FROM cohort; UPDATE attempt SET phase = 4",
                                      nullptr, nullptr, nullptr) == SQLITE_OK;
-    _exit(begun && forgot ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return begun && forgot ? 0 : 1;
+  });
+  ASSERT_EQ(code, 0);
   ASSERT_EQ(planted.CountIn(AllFiles()), planted.members.size());
   auto store = OpenOrDie(path_);
   EXPECT_EQ(planted.CountIn(AllFiles()), 0u);
