@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/server/blob_store.h"
 
 namespace tacet::server {
@@ -88,9 +88,8 @@ TYPED_TEST_P(BlobStoreContract, TakesAnObjectInParts) {
     EXPECT_EQ(this->Arrived(key, object), end);
     have = end;
   }
-  const auto whole = this->blobs().Complete(key, crypto::Sha256(object));
-  ASSERT_TRUE(whole.ok()) << whole.status();
-  EXPECT_EQ(*whole, object);
+  ASSERT_OK_AND_ASSIGN(const auto whole, this->blobs().Complete(key, crypto::Sha256(object)));
+  EXPECT_EQ(whole, object);
   EXPECT_TRUE(this->Holds(key, object));
 }
 
@@ -209,11 +208,10 @@ TYPED_TEST_P(BlobStoreContract, ReadsParts) {
   const base::Bytes object = this->ObjectOf(1000, 3);
   this->Put(key, object);
   const auto expect_part = [&](uint64_t offset, size_t most, size_t size) {
-    const auto part = this->ReadPart(key, offset, most);
-    ASSERT_TRUE(part.ok()) << part.status();
-    EXPECT_EQ(part->total, 1000u);
-    ASSERT_EQ(part->part.size(), size);
-    EXPECT_TRUE(std::equal(part->part.begin(), part->part.end(),
+    ASSERT_OK_AND_ASSIGN(const auto part, this->ReadPart(key, offset, most));
+    EXPECT_EQ(part.total, 1000u);
+    ASSERT_EQ(part.part.size(), size);
+    EXPECT_TRUE(std::equal(part.part.begin(), part.part.end(),
                            object.begin() + static_cast<ptrdiff_t>(offset)));
   };
   expect_part(0, 1000, 1000);
@@ -233,13 +231,12 @@ TYPED_TEST_P(BlobStoreContract, ReadsParts) {
 TYPED_TEST_P(BlobStoreContract, AReaderReadsNothingBehindTheEnd) {
   const BlobKey key = this->KeyOf(7);
   this->Put(key, this->ObjectOf(100, 3));
-  const auto reader = this->blobs().Open(key);
-  ASSERT_TRUE(reader.ok()) << reader.status();
-  EXPECT_EQ((*reader)->size(), 100u);
+  ASSERT_OK_AND_ASSIGN(const auto reader, this->blobs().Open(key));
+  EXPECT_EQ(reader->size(), 100u);
   base::Bytes out(30);
-  EXPECT_TRUE((*reader)->Read(70, out).ok());
+  EXPECT_TRUE(reader->Read(70, out).ok());
   for (const uint64_t offset : {uint64_t{71}, uint64_t{200}, ~uint64_t{0}}) {
-    this->ExpectError((*reader)->Read(offset, out), absl::StatusCode::kOutOfRange,
+    this->ExpectError(reader->Read(offset, out), absl::StatusCode::kOutOfRange,
                       "of an object of 100 bytes");
   }
 }
@@ -248,11 +245,10 @@ TYPED_TEST_P(BlobStoreContract, AReaderKeepsWhatIsForgotten) {
   const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(1000, 3);
   this->Put(key, object);
-  const auto reader = this->blobs().Open(key);
-  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_OK_AND_ASSIGN(const auto reader, this->blobs().Open(key));
   ASSERT_TRUE(this->blobs().KeepOnly({}).ok());
   base::Bytes out(1000);
-  EXPECT_TRUE((*reader)->Read(0, out).ok());
+  EXPECT_TRUE(reader->Read(0, out).ok());
   EXPECT_EQ(out, object);
   this->ExpectError(this->blobs().Open(key).status(), absl::StatusCode::kNotFound, "");
 }
@@ -263,17 +259,15 @@ TYPED_TEST_P(BlobStoreContract, WhatAWriterDoesNotCommitHasNotArrived) {
   const crypto::Digest digest = crypto::Sha256(object);
   for (const uint64_t have : {0, 40}) {
     {
-      const auto writer = this->blobs().Begin(key, digest, have);
-      ASSERT_TRUE(writer.ok()) << writer.status();
-      ASSERT_TRUE((*writer)->Write(std::span(object).subspan(have, 20)).ok());
+      ASSERT_OK_AND_ASSIGN(const auto writer, this->blobs().Begin(key, digest, have));
+      ASSERT_TRUE(writer->Write(std::span(object).subspan(have, 20)).ok());
     }
     EXPECT_EQ(this->Arrived(key, object), have);
     {
-      const auto writer = this->blobs().Begin(key, digest, have);
-      ASSERT_TRUE(writer.ok()) << writer.status();
-      ASSERT_TRUE((*writer)->Write(std::span(object).subspan(have, 15)).ok());
-      ASSERT_TRUE((*writer)->Write(std::span(object).subspan(have + 15, 25)).ok());
-      ASSERT_TRUE((*writer)->Commit().ok());
+      ASSERT_OK_AND_ASSIGN(const auto writer, this->blobs().Begin(key, digest, have));
+      ASSERT_TRUE(writer->Write(std::span(object).subspan(have, 15)).ok());
+      ASSERT_TRUE(writer->Write(std::span(object).subspan(have + 15, 25)).ok());
+      ASSERT_TRUE(writer->Commit().ok());
     }
     EXPECT_EQ(this->Arrived(key, object), have + 40);
   }

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 
+#include "tacet/base/status_for_test.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/secagg/check_row.h"
@@ -188,9 +189,8 @@ class RandomRounds {
   }
 
   StoreRead ReadStore() {
-    const absl::StatusOr<StoredRounds> stored = store_.Read();
-    EXPECT_TRUE(stored.ok()) << stored.status();
-    return {.stored = *stored, .signed_ones = Parse(stored->of_beginning, stored->opening_votes)};
+    const StoredRounds stored = base::ValueOf(store_.Read());
+    return {.stored = stored, .signed_ones = Parse(stored.of_beginning, stored.opening_votes)};
   }
 
   // After a call that failed, or as a new process, which knows what is stored.
@@ -343,10 +343,9 @@ class RandomRounds {
       checked.disputed = Chance(2);
       answer = std::move(checked);
     } else if (const auto* const read = std::get_if<ReadBeginning>(&action)) {
-      const absl::StatusOr<std::vector<Item>> items = store_.ReadBeginning(read->at);
-      EXPECT_TRUE(items.ok());
+      const std::vector<Item> items = base::ValueOf(store_.ReadBeginning(read->at));
       answer =
-          BeginningRead{.round = read->at.round, .items = *items, .signed_ones = Parse(*items, {})};
+          BeginningRead{.round = read->at.round, .items = items, .signed_ones = Parse(items, {})};
     } else if (const auto* const sweep = std::get_if<Sweep>(&action)) {
       EXPECT_TRUE(store_.Clean(*sweep, {}).ok());
       Expect(StageOf<Collecting>(state_) == nullptr, "I12");

@@ -184,8 +184,7 @@ using ConfirmedAttemptTest = testing::RoundServerFixture;
 // confirm once more. Until 0.3 the attempt was failed at its deadline: four seats gave shares, the
 // fifth refused, and all were here.
 TEST_F(ConfirmedAttemptTest, IsPublishedAlsoByTheNextProcess) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Unmask(4);
   ASSERT_TRUE(Refuse(4, attempt).ok());
   for (size_t seat = 0; seat + 1 < Confirmations(); ++seat) {
@@ -196,8 +195,7 @@ TEST_F(ConfirmedAttemptTest, IsPublishedAlsoByTheNextProcess) {
   store_.failure().Heal();
   Restart();
   for (int i = 0; i < 3; ++i) {
-    now_ += 50;
-    Tick();
+    TickAfter(50);
   }
   ASSERT_FALSE(server_->Attempts().empty());
   EXPECT_EQ(server_->Attempts().front().phase, protocol::AttemptPhase::kPublished);

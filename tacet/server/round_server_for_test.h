@@ -60,6 +60,10 @@ class RoundServerFixture : public ::testing::Test {
     const absl::Status status = server_->Tick();
     ASSERT_TRUE(status.ok()) << status;
   }
+  void TickAfter(uint64_t seconds) {
+    now_ += seconds;
+    Tick();
+  }
 
   std::vector<uint64_t> Invited() {
     std::vector<uint64_t> invited;
@@ -119,11 +123,13 @@ class RoundServerFixture : public ::testing::Test {
     return members_.manifest().manifest().spec().committee.corrupt + size_t{1};
   }
 
-  void Collect() {
+  // An attempt with the uploads of all its cohort.
+  secagg::Attempt Collect() {
     Tick();
-    for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
+    for (const uint64_t member : Invited()) EXPECT_TRUE(Upload(member).ok());
     Tick();
-    ASSERT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+    return Current();
   }
 
   using Seats = std::vector<std::unique_ptr<protocol::testing::SmallFederation::Seat>>;

@@ -140,8 +140,7 @@ TEST_F(RoundServerLocksTest, AListenerMayAskTheServer) {
 
 // For ThreadSanitizer: setting a listener races with the calls to it.
 TEST_F(RoundServerLocksTest, ListenersCanBeSetAtAnyTime) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   std::atomic<int> told = 0;
   std::thread voting([&] {
     for (uint64_t member = 0; member < 5; ++member) {

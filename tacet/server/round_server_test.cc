@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/secagg/unmask_share.h"
@@ -30,18 +30,16 @@ using RoundServerTest = testing::RoundServerFixture;
 
 TEST_F(RoundServerTest, ARoundEndsWithTheSumOfItsCohort) {
   EXPECT_EQ(For(0).current, std::nullopt);
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   EXPECT_EQ(attempt.model_digest, testing::kInitialModel);
   EXPECT_EQ(For(4).current->participants, 3u);
   Publish();
 
   EXPECT_EQ(For(0).finished, 1u);
   EXPECT_THAT(For(0).kept, ElementsAre(attempt));
-  const auto decrypted = Decrypt(0, attempt);
-  ASSERT_TRUE(decrypted.ok()) << decrypted.status();
-  EXPECT_EQ(decrypted->aggregate.participants, 3u);
-  EXPECT_THAT(decrypted->wrong_seats, IsEmpty());
+  ASSERT_OK_AND_ASSIGN(const auto decrypted, Decrypt(0, attempt));
+  EXPECT_EQ(decrypted.aggregate.participants, 3u);
+  EXPECT_THAT(decrypted.wrong_seats, IsEmpty());
 }
 
 // The server cannot compute the digest of the initial model. Seats name it, as many as a vote
@@ -149,8 +147,7 @@ TEST_F(RoundServerTest, CohortsAreDrawnAgainAndKnownToNobodyElse) {
     const std::vector<uint64_t> invited = Invited();
     EXPECT_THAT(invited, SizeIs(3));
     cohorts.insert(invited);
-    now_ += 100;
-    Tick();  // nothing has arrived
+    TickAfter(100);  // nothing has arrived
     EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
     EXPECT_THAT(Invited(), IsEmpty());
     EXPECT_THAT(ValueOf(store_.Cohort()), IsEmpty());
@@ -161,11 +158,9 @@ TEST_F(RoundServerTest, CohortsAreDrawnAgainAndKnownToNobodyElse) {
 TEST_F(RoundServerTest, TooFewUploadsFailTheAttempt) {
   Tick();
   ASSERT_TRUE(Upload(Invited()[0]).ok());
-  now_ += 99;
-  Tick();
+  TickAfter(99);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
-  now_ += 1;
-  Tick();
+  TickAfter(1);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
   EXPECT_EQ(server_->Attempts().back().failure, "too-few-uploads");
   Tick();
@@ -177,8 +172,7 @@ TEST_F(RoundServerTest, TooFewUploadsFailTheAttempt) {
 TEST_F(RoundServerTest, ADeadlineOfAWrongClockIsNotWaitedFor) {
   for (const bool restart : {false, true}) {
     const uint64_t right = now_;
-    now_ += 86'400;
-    Tick();
+    TickAfter(86'400);
     const secagg::Attempt attempt = Current();
     now_ = right;
     if (restart) Restart();
@@ -199,8 +193,7 @@ TEST_F(RoundServerTest, EnoughUploadsAtTheDeadlineAreASum) {
   const std::vector<uint64_t> invited = Invited();
   ASSERT_TRUE(Upload(invited[0]).ok());
   ASSERT_TRUE(Upload(invited[2]).ok());
-  now_ += 100;
-  Tick();
+  TickAfter(100);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
   EXPECT_EQ(For(0).current->participants, 2u);
   EXPECT_THAT(base::Message(Upload(invited[1])), HasSubstr("round 0 attempt 0 is closed"));
@@ -212,16 +205,13 @@ TEST_F(RoundServerTest, APauseAfterAWrongClockIsNoLongerThanAnother) {
   Restart();
   Tick();
   const uint64_t right = now_;
-  now_ += 90 * base::kSecondsADay;
-  Tick();
+  TickAfter(90 * base::kSecondsADay);
   ASSERT_EQ(Phase(), protocol::AttemptPhase::kFailed);
   now_ = right + 10;
   Tick();
-  now_ += 59;
-  Tick();
+  TickAfter(59);
   EXPECT_EQ(Current().number.attempt, 0u);
-  now_ += 1;
-  Tick();
+  TickAfter(1);
   EXPECT_EQ(Current().number.attempt, 1u);
 }
 
@@ -287,8 +277,7 @@ TEST_F(GatheringTest, FewSpareAttemptsNeedMoreMembers) {
 TEST_F(GatheringTest, AMemberThatLeftAMinuteAgoIsAway) {
   Tick();
   ASSERT_TRUE(HasBegun());
-  now_ += 100;
-  Tick();
+  TickAfter(100);
   ASSERT_EQ(Phase(), protocol::AttemptPhase::kFailed);
   away_ = {0, 1, 2, 3, 4};
   now_ += kHereSeconds + 1;
@@ -320,11 +309,9 @@ TEST_F(GatheringTest, AMemberThatIsBusyIsWaitedFor) {
   ASSERT_TRUE(Upload(invited[0]).ok());
   ASSERT_TRUE(Upload(invited[1]).ok());
   away_ = {0, 1, 2, 3, 4};
-  now_ += 94;
-  Tick();
+  TickAfter(94);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
-  now_ += 1;
-  Tick();
+  TickAfter(1);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
 }
 
@@ -337,8 +324,7 @@ TEST_F(GatheringTest, AfterARestartTheDeadlineCounts) {
   now_ += 1;
   Restart();
   away_ = {0, 1, 2, 3, 4};
-  now_ += 98;
-  Tick();
+  TickAfter(98);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
 }
 
@@ -418,8 +404,7 @@ TEST_F(GatheringCommitteeTest, TheCommitteeMustBeAbleToDecrypt) {
 TEST_F(RoundServerTest, AttemptsEndWithTheAgreement) {
   for (int i = 0; i < 5; ++i) {
     Tick();
-    now_ += 100;
-    Tick();
+    TickAfter(100);
   }
   Tick();
   EXPECT_TRUE(For(0).stopped);
@@ -581,8 +566,7 @@ TEST_F(RoundServerTest, ARestartChangesNothingAtAnyStep) {
 }
 
 TEST_F(RoundServerTest, ARefusalIsCountedOnceAlsoAfterARestart) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(Refuse(0, attempt).ok());
     EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
@@ -594,8 +578,7 @@ TEST_F(RoundServerTest, ARefusalIsCountedOnceAlsoAfterARestart) {
 }
 
 TEST_F(RoundServerTest, AConfirmationIsCountedOnceAlsoAfterARestart) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Unmask(Quorum());
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(Confirm(0, attempt).ok());
@@ -612,12 +595,10 @@ TEST_F(RoundServerTest, AConfirmationIsCountedOnceAlsoAfterARestart) {
 
 // Seats that are away cost time: no new attempt, no new charge, and the uploads stay.
 TEST_F(RoundServerTest, AsLongAsSeatsAreAwayTheDeadlineIsExtended) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Vote(1);
   for (int i = 0; i < 5; ++i) {
-    now_ += 50;
-    Tick();
+    TickAfter(50);
     EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
     EXPECT_EQ(For(0).current->deadline, now_ + 50);
     Restart();
@@ -629,14 +610,12 @@ TEST_F(RoundServerTest, AsLongAsSeatsAreAwayTheDeadlineIsExtended) {
 }
 
 TEST_F(RoundServerTest, ASeatThatVotedAndIsGoneIsAwaitedToo) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   const Seats seats = Vote(5);
   const std::vector<base::Bytes> votes =
       ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt}));
   ASSERT_TRUE(Give(MemberOn(2), protocol::BulkKind::kUnmaskShare, seats[2]->Unmask(votes)).ok());
-  now_ += 50;
-  Tick();
+  TickAfter(50);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
 }
 
@@ -644,31 +623,26 @@ TEST_F(RoundServerTest, ACommitteeThatStaysAwayIsNotAwaitedForEver) {
   Collect();
   Vote(1);
   for (int i = 0; i < 18; ++i) {
-    now_ += 50;
-    Tick();
+    TickAfter(50);
     ASSERT_EQ(Phase(), protocol::AttemptPhase::kUnmasking) << i;
   }
-  now_ += 100;
-  Tick();
+  TickAfter(100);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
   EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
   EXPECT_EQ(For(0).finished, 0u);
 }
 
 TEST_F(RoundServerTest, WhenAllHaveSpokenWithoutAQuorumAnAttemptFails) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Vote(3);
   for (const size_t seat : {3, 4}) {
     const absl::Status taken =
         server_->Take(MemberOn(seat), protocol::PutVoteRequest{attempt, base::Bytes{1, 2, 3}});
     ASSERT_TRUE(taken.ok()) << taken;
   }
-  now_ += 49;
-  Tick();
+  TickAfter(49);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
-  now_ += 1;
-  Tick();
+  TickAfter(1);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
   EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
 }
@@ -676,13 +650,11 @@ TEST_F(RoundServerTest, WhenAllHaveSpokenWithoutAQuorumAnAttemptFails) {
 // One seat's word does not publish, whatever it is: it may be the corrupt one. The others may have
 // been lost before they could confirm: the attempt may have been decrypted, so it is not given up.
 TEST_F(RoundServerTest, WithOneConfirmationAnAttemptIsExtended) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Unmask(5);
   ASSERT_TRUE(Confirm(3, attempt).ok());
   for (int i = 0; i < 5; ++i) {
-    now_ += 50;
-    Tick();
+    TickAfter(50);
     EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
     EXPECT_EQ(For(0).current->deadline, now_ + 50);
     Restart();
@@ -694,17 +666,14 @@ TEST_F(RoundServerTest, WithOneConfirmationAnAttemptIsExtended) {
 
 // Some seats gave shares that do not decrypt, and the others refuse: nothing can come any more.
 TEST_F(RoundServerTest, SharesThatDoNotDecryptFailTheAttemptWhenTheirSeatsAreHere) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Unmask(4);
   ASSERT_TRUE(Refuse(4, attempt).ok());
   away_ = {MemberOn(2)};
-  now_ += 200;
-  Tick();
+  TickAfter(200);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);  // it may have been lost
   away_ = {};
-  now_ += 50;
-  Tick();
+  TickAfter(50);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
   EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
   EXPECT_EQ(Confirm(3, attempt).code(), absl::StatusCode::kFailedPrecondition);
@@ -713,8 +682,7 @@ TEST_F(RoundServerTest, SharesThatDoNotDecryptFailTheAttemptWhenTheirSeatsAreHer
 // A seat that looked at the aggregate before it decides whether others see it could repeat a round
 // until it likes the result.
 TEST_F(RoundServerTest, ASeatGivesItsShareBeforeItGetsOthers) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Unmask(4);
   EXPECT_TRUE(FetchAs(MemberOn(0), protocol::BulkKind::kUnmaskShare, attempt).ok());
   const absl::Status refused =
@@ -725,8 +693,7 @@ TEST_F(RoundServerTest, ASeatGivesItsShareBeforeItGetsOthers) {
 
 // Until a majority of members attests the model of a published round, seats go on unmasking it.
 TEST_F(RoundServerTest, APublishedRoundIsWorkedOnUntilItIsFinal) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Vote(1);
   for (size_t seat = 0; seat < Confirmations(); ++seat) {
     ASSERT_TRUE(Confirm(seat, attempt).ok());  // false ones
@@ -762,8 +729,7 @@ TEST_F(RoundServerTest, VerdictsAreForTheAttemptThatIsUnmasking) {
 }
 
 TEST_F(RoundServerTest, ALateUnmaskShareIsTakenAndServed) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   const auto last = members_.NewSeat(4, attempt);
   const base::Bytes vote = last->Vote(Fetch(protocol::BulkKind::kClosedRound, attempt),
                                       Fetch(protocol::BulkKind::kRoster, attempt));
@@ -839,8 +805,7 @@ TEST_F(RoundServerTest, ClosedRoundsAndRostersAreTheServers) {
 }
 
 TEST_F(RoundServerTest, ASeatVotesAndUnmasksOnce) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Unmask(4);
   const std::vector<base::Bytes> votes =
       ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt}));
@@ -1055,8 +1020,7 @@ class OutsideTheCommitteeTest : public RoundServerTest {
 };
 
 TEST_F(OutsideTheCommitteeTest, NobodyVotesUnmasksConfirmsOrSeesTheRoster) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Unmask(3);
   const std::vector<base::Bytes> votes =
       ValueOf(server_->Listed(protocol::FetchVotesRequest{attempt}));
@@ -1093,8 +1057,7 @@ TEST_F(OutsideTheCommitteeTest, NoUnmaskShareIsExpected) {
 }
 
 TEST_F(OutsideTheCommitteeTest, EverybodyDecrypts) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Publish();
   for (const uint64_t member : {kOutside, MemberOn(0), MemberOn(3)}) {
     EXPECT_EQ(ValueOf(Decrypt(member, attempt)).aggregate.participants, 3u);
@@ -1149,8 +1112,7 @@ class CommitteesTest : public testing::RoundServerFixture,
 
 TEST_P(CommitteesTest, AQuorumDecryptsAndMoreThanFConfirmationsPublish) {
   EXPECT_EQ(Quorum(), GetParam().quorum);
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   Unmask(GetParam().quorum);
   for (size_t seat = 0; seat < GetParam().confirmations; ++seat) {
     EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
@@ -1163,8 +1125,7 @@ TEST_P(CommitteesTest, AQuorumDecryptsAndMoreThanFConfirmationsPublish) {
 }
 
 TEST_P(CommitteesTest, FewerRefusalsDoNotEndAnAttempt) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   const size_t seats = GetParam().committee.size();
   for (size_t refused = 1; refused < GetParam().refusals; ++refused) {
     ASSERT_TRUE(Refuse(seats - refused, attempt).ok());
@@ -1180,8 +1141,7 @@ TEST_P(CommitteesTest, FalseRefusalsEndNothingOnceAQuorumVoted) {
   const size_t seats = GetParam().committee.size();
   for (const bool voted : {false, true}) {
     if (!voted && seats - corrupt < GetParam().quorum) continue;
-    Collect();
-    const secagg::Attempt attempt = Current();
+    const secagg::Attempt attempt = Collect();
     Unmask(voted ? seats : seats - corrupt);
     for (size_t i = 1; i <= corrupt; ++i) {
       ASSERT_TRUE(Refuse(seats - i, attempt).ok());
@@ -1198,8 +1158,7 @@ TEST_P(CommitteesTest, FalseRefusalsEndNothingOnceAQuorumVoted) {
 }
 
 TEST_P(CommitteesTest, EnoughRefusalsFailTheAttempt) {
-  Collect();
-  const secagg::Attempt attempt = Current();
+  const secagg::Attempt attempt = Collect();
   for (size_t seat = 0; seat < GetParam().refusals; ++seat) {
     EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
     ASSERT_TRUE(Refuse(seat, attempt).ok());
@@ -1261,8 +1220,7 @@ TEST_F(HalvingTest, ARefusedSumIsFollowedByHalfTheCohortDownToKMin) {
 
 TEST_F(HalvingTest, OtherFailuresHalveNothing) {
   Tick();
-  now_ += 100;
-  Tick();
+  TickAfter(100);
   ASSERT_EQ(server_->Attempts().back().failure, "too-few-uploads");
   Tick();
   EXPECT_THAT(Invited(), SizeIs(8));
@@ -1302,8 +1260,7 @@ TEST_F(CoinsTest, MembersDecideAndTheDeadlineCloses) {
   for (const uint64_t member : {0, 2, 3}) ASSERT_TRUE(Upload(member).ok());
   Tick();
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
-  now_ += 100;
-  Tick();
+  TickAfter(100);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
   EXPECT_EQ(For(0).current->participants, 3u);
 }

@@ -128,8 +128,7 @@ TEST_F(WrongSharesTest, ShowAParticipantWhichIsLeftOutForTheRestOfTheRound) {
   for (int attempt = 0; attempt < 10; ++attempt) {
     Tick();
     if (InvitesBad()) return;
-    now_ += 100;
-    Tick();
+    TickAfter(100);
     now_ += 2000;
   }
   ADD_FAILURE() << "never invited again";
@@ -160,8 +159,7 @@ TEST_F(WrongSharesTest, WithoutAllRowsTheCohortIsHalved) {
     ASSERT_TRUE(Refuse(seat, attempt).ok());
   }
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
-  now_ += 100;
-  Tick();
+  TickAfter(100);
   EXPECT_EQ(Failure(), "refused");
   EXPECT_THAT(server_->Status().left_out, IsEmpty());
   Tick();
@@ -210,8 +208,7 @@ TEST_F(WrongSharesTest, RowsAreTakenFromTheCommitteeWhileUnmaskingAndGivenToNobo
   EXPECT_TRUE(blobs_.Open(shares).ok());
   EXPECT_TRUE(blobs_.Open(row).ok());
   for (const size_t seat : {0, 1, 2}) ASSERT_TRUE(Refuse(seat, attempt).ok());
-  now_ += 100;
-  Tick();
+  TickAfter(100);
   ASSERT_EQ(Failure(), "refused");
   EXPECT_FALSE(blobs_.Open(shares).ok());
   EXPECT_FALSE(blobs_.Open(row).ok());
@@ -239,8 +236,7 @@ class FewToSpareTest : public WrongSharesTest {
     for (int attempt = 0; attempt < 15; ++attempt) {
       Tick();
       if (InvitesBad()) break;
-      now_ += 100;
-      Tick();
+      TickAfter(100);
       now_ += 4000;
     }
     CollectWithBad();
@@ -255,8 +251,7 @@ TEST_F(FewToSpareTest, LeavesOutWhateverTheDrawIs) {
   ASSERT_EQ(Failure(), "disputed-shares");
   size_t without = 0;
   for (int attempt = 0; attempt < 12; ++attempt) {
-    now_ += 1000;
-    Tick();
+    TickAfter(1000);
     ASSERT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
     ASSERT_THAT(Invited(), Not(Contains(kBad)));
     ASSERT_GE(Invited().size(), 3u);
@@ -267,8 +262,7 @@ TEST_F(FewToSpareTest, LeavesOutWhateverTheDrawIs) {
       UnmaskAll();
       for (const size_t seat : {0, 1, 2}) ASSERT_TRUE(Refuse(seat, Current()).ok());
     }
-    now_ += 100;
-    Tick();
+    TickAfter(100);
   }
   EXPECT_GT(without, 0u);  // kBad was drawn: missed with probability (5/9)^12, below 1e-3
 }
@@ -299,8 +293,7 @@ TEST_F(NobodyToMissTest, NothingBeginsBeforeKMinOthersAreHere) {
   FailByRows();
   ASSERT_EQ(Failure(), "disputed-shares");
   away_ = {2};
-  now_ += kHereSeconds + 1;
-  Tick();
+  TickAfter(kHereSeconds + 1);
   EXPECT_THAT(server_->Attempts(), SizeIs(1));
   const ServerStatus status = server_->Status();
   ASSERT_TRUE(status.gathering.has_value());
