@@ -79,6 +79,7 @@ LAB_ARROWS = {
     "bench": [],
     "kernels": [],
     "load": [],
+    "python_speed": [],
     "reproduce": ["bench"],
 }
 

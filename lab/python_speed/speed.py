@@ -1,6 +1,6 @@
 """Speed of the Python package: a seal beside that of C++, and training in threads.
 
-usage: PYTHONPATH=build/ci/python python python/benchmarks/speed.py build/ci/python/seal_speed
+usage: PYTHONPATH=build/ci/python python lab/python_speed/speed.py build/ci/lab/seal_speed
 
 Prints one JSON object. Run it on an idle machine, or under a real-time scheduler (chrt -f 10).
 """
