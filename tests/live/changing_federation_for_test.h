@@ -198,6 +198,14 @@ class ChangingFederation {
     }
   }
 
+  // Signs an epoch, and begins it.
+  const Epoch& BeginEpoch(const std::vector<int>& sites, const Epoch* before = nullptr,
+                          const std::function<void(agreement::SignedManifestSpec&)>& change = {}) {
+    const Epoch& epoch = Sign(sites, before, change);
+    Begin(epoch);
+    return epoch;
+  }
+
   // Time for the server, then a step of each site that has joined its epoch.
   void Turn(uint64_t seconds = 5) {
     now += seconds;
@@ -346,6 +354,14 @@ class ChangingFederation {
             << id << ": " << event.what << ": " << event.text;
       }
     }
+  }
+
+  // Until all sites of the epoch are done. Checks what holds where nobody lies.
+  void FinishWithoutFault() {
+    Finish();
+    ExpectModels();
+    ExpectCharges();
+    ExpectNoViolations();
   }
 
   std::vector<std::string> ViolationsOf(int id) {

@@ -35,15 +35,10 @@ class LastRoundTest : public ::testing::TestWithParam<std::set<int>> {};
 
 TEST_P(LastRoundTest, TheFederationGoesOn) {
   ChangingFederation all(5);
-  const auto& first = all.Sign(kAll);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(kAll);
   all.PublishFor(2, GetParam());
-  const auto& second = all.Sign(kAll, &first);
-  all.Begin(second);
-  all.Finish();
-  all.ExpectModels();
-  all.ExpectCharges();
-  all.ExpectNoViolations();
+  all.BeginEpoch(kAll, &first);
+  all.FinishWithoutFault();
 }
 
 INSTANTIATE_TEST_SUITE_P(EpochOpeningTest, LastRoundTest,
@@ -53,36 +48,26 @@ INSTANTIATE_TEST_SUITE_P(EpochOpeningTest, LastRoundTest,
 // Every process is started again whenever it has done something.
 TEST_P(LastRoundTest, TheFederationGoesOnThroughKills) {
   ChangingFederation all(4);
-  const auto& first = all.Sign(kAll);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(kAll);
   all.PublishFor(2, GetParam());
-  const auto& second = all.Sign(kAll, &first);
-  all.Begin(second);
+  const auto& second = all.BeginEpoch(kAll, &first);
   for (int turn = 0; turn < 8; ++turn) {
     all.Turn();
     for (const int id : kAll) ASSERT_TRUE(all.Join(id, second).ok());
     all.Turn();
     ASSERT_TRUE(all.Serve(second).ok());
   }
-  all.Finish();
-  all.ExpectModels();
-  all.ExpectCharges();
-  all.ExpectNoViolations();
+  all.FinishWithoutFault();
 }
 
 // One of those who had applied the last round leaves, and a newcomer has no round at all.
 TEST(EpochOpeningTest, ANewcomerOnTheCommitteeFollows) {
   for (const std::set<int>& appliers : {std::set<int>{2}, {0, 1}, {0, 2, 3}, {0, 1, 3}}) {
     ChangingFederation all(4);
-    const auto& first = all.Sign(kAll);
-    all.Begin(first);
+    const auto& first = all.BeginEpoch(kAll);
     all.PublishFor(2, appliers);
-    const auto& second = all.Sign({0, 1, 3, 4, 5}, &first);
-    all.Begin(second);
-    all.Finish();
-    all.ExpectModels();
-    all.ExpectCharges();
-    all.ExpectNoViolations();
+    all.BeginEpoch({0, 1, 3, 4, 5}, &first);
+    all.FinishWithoutFault();
   }
 }
 
@@ -95,8 +80,7 @@ TEST(EpochOpeningTest, SeatsFarBehindDoNotHideTheStateThatIsHeld) {
   };
   const std::vector<int> sites = {0, 1, 2, 3, 4, 5, 6, 7};
   ChangingFederation all(6);
-  const auto& first = all.Sign(sites, nullptr, eight_seats);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(sites, nullptr, eight_seats);
   all.RunUntil(1);
   for (const int id : {0, 1, 2}) all.SiteOf(id).session.reset();
   const std::vector<int> here = {3, 4, 5, 6, 7};
@@ -116,26 +100,20 @@ TEST(EpochOpeningTest, SeatsFarBehindDoNotHideTheStateThatIsHeld) {
   for (const int id : {4, 5, 6, 7}) all.StepOf(all.SiteOf(id));
   ASSERT_EQ(all.SiteOf(3).session->next_round(), 2u);
   for (const int id : {4, 5, 6, 7}) ASSERT_EQ(all.SiteOf(id).session->next_round(), 3u);
-  const auto& second = all.Sign(sites, &first, eight_seats);
-  all.Begin(second);
-  all.Finish();
-  all.ExpectModels();
-  all.ExpectCharges();
-  all.ExpectNoViolations();
+  all.BeginEpoch(sites, &first, eight_seats);
+  all.FinishWithoutFault();
 }
 
 // A round that is undone was charged, and stays so.
 TEST(EpochOpeningTest, AnUndoneRoundStaysCharged) {
   ChangingFederation all(3);
-  const auto& first = all.Sign(kAll);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(kAll);
   all.PublishFor(2, {0, 1});
   const auto charged = [&](int id, uint32_t epoch, uint32_t round) {
     return all.SiteOf(id).ledger->Holds({.manifest_hash = all.EpochOf(epoch).hash(),
                                          .number = {.epoch = epoch, .round = round, .attempt = 0}});
   };
-  const auto& second = all.Sign(kAll, &first);
-  all.Begin(second);
+  all.BeginEpoch(kAll, &first);
   all.Finish();
   all.ExpectModels();
   for (const int id : kAll) {
@@ -152,8 +130,7 @@ TEST(EpochOpeningTest, AnUndoneRoundStaysCharged) {
 TEST(EpochOpeningTest, WhoJoinsLaterLosesTheUndoneRound) {
   for (const uint32_t late : {2u, 3u}) {
     ChangingFederation all(6);
-    const auto& first = all.Sign(kAll);
-    all.Begin(first);
+    const auto& first = all.BeginEpoch(kAll);
     all.PublishFor(2, {4});
     const auto& second = all.Sign(kAll, &first);
     ASSERT_TRUE(all.Serve(second).ok());
@@ -174,8 +151,7 @@ TEST(EpochOpeningTest, WhoJoinsLaterLosesTheUndoneRound) {
 TEST(EpochOpeningTest, AServerThatLostItsFolderGoesOn) {
   for (const bool last_round_is_known : {true, false}) {
     ChangingFederation all(6);
-    const auto& first = all.Sign(kAll);
-    all.Begin(first);
+    const auto& first = all.BeginEpoch(kAll);
     if (last_round_is_known) {
       all.RunUntil(3);
     } else {
@@ -191,23 +167,17 @@ TEST(EpochOpeningTest, AServerThatLostItsFolderGoesOn) {
       all.SiteOf(id).log = {};
     }
     all.LoseServerFolder();
-    const auto& second = all.Sign(kAll, &first);
-    all.Begin(second);
-    all.Finish();
-    all.ExpectModels();
-    all.ExpectCharges();
-    all.ExpectNoViolations();
+    all.BeginEpoch(kAll, &first);
+    all.FinishWithoutFault();
   }
 }
 
 // What the epoch before left is swept away before the first attempt begins, and no upload with it.
 TEST(EpochOpeningTest, UploadsToItsFirstAttemptStay) {
   ChangingFederation all(4);
-  const auto& first = all.Sign(kAll);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(kAll);
   all.RunUntil(2);
-  const auto& second = all.Sign(kAll, &first);
-  all.Begin(second);
+  const auto& second = all.BeginEpoch(kAll, &first);
   for (int turn = 0; turn < 10; ++turn) {
     all.now += 5;
     for (const uint64_t member : {0, 1, 2, 3, 4}) all.server->NotePresence(member);
@@ -218,10 +188,7 @@ TEST(EpochOpeningTest, UploadsToItsFirstAttemptStay) {
   const absl::Status served = all.Serve(second);
   ASSERT_TRUE(served.ok()) << served;
   EXPECT_EQ(all.server->Status().accepted, 4u);
-  all.Finish();
-  all.ExpectModels();
-  all.ExpectCharges();
-  all.ExpectNoViolations();
+  all.FinishWithoutFault();
 }
 
 // The newcomer asks for the state before anybody has sent it, or gets no answer at first. Without
@@ -234,8 +201,7 @@ TEST(EpochOpeningTest, ANewcomerWithoutWhomNothingIsSummedIsInTheFirstAttempt) {
       spec.agreement.sampling.min_participants = 5;
     };
     ChangingFederation all(4);
-    const auto& first = all.Sign({1, 2, 3, 4, 5}, nullptr, needs_all);
-    all.Begin(first);
+    const auto& first = all.BeginEpoch({1, 2, 3, 4, 5}, nullptr, needs_all);
     all.RunUntil(2);
     const auto& second = all.Sign({1, 2, 3, 4, newcomer}, &first, needs_all);
     all.SiteOf(5).session.reset();
@@ -272,8 +238,7 @@ TEST(EpochOpeningTest, ANewcomerWithoutWhomNothingIsSummedIsInTheFirstAttempt) {
 TEST(EpochOpeningTest, ASeatVotesOnce) {
   for (const std::set<int>& appliers : {std::set<int>{0}, {0, 2, 4}}) {
     ChangingFederation all(4);
-    const auto& first = all.Sign(kAll);
-    all.Begin(first);
+    const auto& first = all.BeginEpoch(kAll);
     all.PublishFor(2, appliers);
     const auto& second = all.Sign(kAll, &first);
     std::map<uint64_t, std::set<base::Bytes>> votes;
@@ -315,11 +280,9 @@ class OpeningFaultsTest : public live::testing::OpeningFixture {
 
 // Three have voted when the server is restarted. The fourth is back before them.
 TEST_F(OpeningFaultsTest, WhoIsBackFirstAfterARestartVotes) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(3);
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   all_.SiteOf(4).session.reset();
   for (int turn = 0; turn < 20; ++turn) {
     Tick(second, {0, 1, 2, 3});
@@ -341,11 +304,9 @@ TEST_F(OpeningFaultsTest, WhoIsBackFirstAfterARestartVotes) {
 // Two seats have stored their votes and are cut off before they sent them. The fifth comes, which
 // has the last round, and the server goes on to ask for what it asked before.
 TEST_F(OpeningFaultsTest, AServerAsksForOneState) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.PublishFor(3, {0, 1, 4});
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   all_.SiteOf(4).session.reset();
   for (const int id : {0, 1, 2, 3}) Step(id, 1);
   for (int i = 0; i < 3; ++i) Tick(second, {0, 1, 2, 3});
@@ -361,10 +322,7 @@ TEST_F(OpeningFaultsTest, AServerAsksForOneState) {
   for (int i = 0; i < 3; ++i) Tick(second, {0, 1, 4});
   for (int turn = 0; turn < 10; ++turn) all_.Turn(1);
   for (const int id : {2, 3}) ASSERT_TRUE(all_.Join(id, second).ok());
-  all_.Finish();
-  all_.ExpectModels();
-  all_.ExpectCharges();
-  all_.ExpectNoViolations();
+  all_.FinishWithoutFault();
 }
 
 // Sites 0, 1 and 4 have the last round. Site 3 is behind, and votes for it. Then the server is
@@ -372,11 +330,9 @@ TEST_F(OpeningFaultsTest, AServerAsksForOneState) {
 TEST_F(OpeningFaultsTest, AVoteBringsTheStatementsThatItReliedOn) {
   for (const bool folder_is_lost : {false, true}) {
     ChangingFederation all(6);
-    const auto& first = all.Sign(kAll);
-    all.Begin(first);
+    const auto& first = all.BeginEpoch(kAll);
     all.PublishFor(3, {0, 1, 4});
-    const auto& second = all.Sign(kAll, &first);
-    all.Begin(second);
+    const auto& second = all.BeginEpoch(kAll, &first);
     for (const int id : kAll) all.StepOf(all.SiteOf(id));
     all.Turn(0);
     all.SiteOf(4).session.reset();
@@ -388,10 +344,7 @@ TEST_F(OpeningFaultsTest, AVoteBringsTheStatementsThatItReliedOn) {
     for (const int id : {0, 1, 2, 3}) ASSERT_TRUE(all.Join(id, second).ok());
     all.FinishAt({0, 1, 2, 3});
     ASSERT_TRUE(all.Join(4, second).ok());
-    all.Finish();
-    all.ExpectModels();
-    all.ExpectCharges();
-    all.ExpectNoViolations();
+    all.FinishWithoutFault();
   }
 }
 
@@ -400,11 +353,9 @@ TEST_F(OpeningFaultsTest, AVoteBringsTheStatementsThatItReliedOn) {
 TEST_F(OpeningFaultsTest, AfterTheOpeningFourSeatsGoOn) {
   for (const bool votes : {false, true}) {
     ChangingFederation all(6);
-    const auto& first = all.Sign(kAll);
-    all.Begin(first);
+    const auto& first = all.BeginEpoch(kAll);
     all.PublishFor(3, {0, 1, 4});
-    const auto& second = all.Sign(kAll, &first);
-    all.Begin(second);
+    const auto& second = all.BeginEpoch(kAll, &first);
     for (const int id : kAll) all.StepOf(all.SiteOf(id));
     all.now += 1;
     for (const int id : kAll) all.server->NotePresence(second.NumberOf(id));
@@ -421,13 +372,11 @@ TEST_F(OpeningFaultsTest, AfterTheOpeningFourSeatsGoOn) {
 
 // A seat that has lost its vote, and not its server, does not give another one.
 TEST_F(OpeningFaultsTest, AVoteThatOnlyTheServerHasIsTheSeatsVote) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(2);
   const auto before = StateOf(3);
   all_.RunUntil(3);
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   const base::Bytes given = Says(3, Word::kVote, second, before);
   ASSERT_TRUE(all_.server->Take(second.NumberOf(3), protocol::PutOpeningRequest{given}).ok());
   for (int turn = 0; turn < 10; ++turn) all_.Turn();
@@ -448,8 +397,7 @@ TEST_P(OpeningChaosTest, TheEpochBeginsForAllThatAreThere) {
     crypto::Random random = crypto::SeededRandom(seed, "opening chaos", appliers.size());
     ChangingFederation all(4);
     all.options.grace_seconds = random.Below(2) == 0 ? 0 : 10;
-    const auto& first = all.Sign(kAll);
-    all.Begin(first);
+    const auto& first = all.BeginEpoch(kAll);
     all.PublishFor(3, appliers);
     const bool has_newcomer = here == 5 && seed % 2 == 0;
     const std::vector<int> sites = has_newcomer ? std::vector<int>{0, 1, 3, 4, 5} : kAll;
@@ -496,10 +444,7 @@ TEST_P(OpeningChaosTest, TheEpochBeginsForAllThatAreThere) {
     for (int turn = 0; turn < 60; ++turn) all.Turn();
     for (const int id : there) EXPECT_TRUE(all.SiteOf(id).session->has_entered()) << id;
     if (here < 5) continue;
-    all.Finish();
-    all.ExpectModels();
-    all.ExpectCharges();
-    all.ExpectNoViolations();
+    all.FinishWithoutFault();
   }
 }
 

@@ -114,14 +114,12 @@ TEST(GuessedDigestsTest, TheOpeningOfAnEpochConfirmsNoState) {
       states.Take(epoch.manifest.manifest(), all.SiteOf(id).state);
     }
   };
-  const auto& first = all.Sign({0, 1, 2, 3, 4}, nullptr, with_momentum);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch({0, 1, 2, 3, 4}, nullptr, with_momentum);
   all.RunUntil(1);
   take(first);
   all.PublishFor(2, {0, 1});
   take(first);
-  const auto& second = all.Sign({0, 1, 2, 3, 4}, &first, with_momentum);
-  all.Begin(second);
+  const auto& second = all.BeginEpoch({0, 1, 2, 3, 4}, &first, with_momentum);
   for (int turn = 0; turn < 100; ++turn) {
     all.Turn();
     take(second);

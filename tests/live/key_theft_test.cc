@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/he/aggregation.h"
@@ -30,11 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using storage::file::SiteFolder;
 
-template <typename T>
-T ValueOf(absl::StatusOr<T> result) {
-  EXPECT_TRUE(result.ok()) << result.status();
-  return *std::move(result);
-}
+using base::ValueOf;
 
 constexpr uint64_t kDimension = 20;
 constexpr uint64_t kSites = 5;

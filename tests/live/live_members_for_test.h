@@ -403,6 +403,14 @@ class LiveFederation {
     }
   }
 
+  // Until everybody is done. Checks what holds where nobody lies.
+  void RunWithoutFault(uint32_t rounds, const std::vector<uint64_t>& numbers) {
+    Run();
+    ExpectModels(rounds, numbers);
+    ExpectNoViolations();
+    ExpectNobodySpokeTwice();
+  }
+
   absl::StatusOr<base::Bytes> Answer(std::span<const uint8_t> request) {
     if (hear) hear(request);
     TACET_ASSIGN_OR_RETURN(server::HandledRequest handled, handler->Handle(request, std::nullopt));

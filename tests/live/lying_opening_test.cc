@@ -28,14 +28,12 @@ using LyingOpeningTest = live::testing::OpeningFixture;
 
 // They say that the epoch begins where nobody is, or where few are.
 TEST_F(LyingOpeningTest, AMinorityChangesNothing) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(1);
   const State earlier = StateOf(0);
   all_.RunUntil(3);
   all_.LoseServerFolder();
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   const protocol::OpeningState invented{.round = 5, .model_digest = {1}, .state_digest = {2}};
   for (const int liar : {3, 4}) {
     const auto take = [&](const protocol::OpeningState& state) {
@@ -52,10 +50,7 @@ TEST_F(LyingOpeningTest, AMinorityChangesNothing) {
     another.round = 7;
     EXPECT_THAT(base::Message(take(another)), HasSubstr("the agreement has 6 rounds"));
   }
-  all_.Finish();
-  all_.ExpectModels();
-  all_.ExpectCharges();
-  all_.ExpectNoViolations();
+  all_.FinishWithoutFault();
   for (const int id : kAll) {
     EXPECT_EQ(all_.SiteOf(id).log.Count(member::NodeEventKind::kApplied, "earlier-state"), 0u);
   }
@@ -64,14 +59,12 @@ TEST_F(LyingOpeningTest, AMinorityChangesNothing) {
 // Votes of too few, of another epoch, in others' names and of one seat several times; words of a
 // majority in the place of votes.
 TEST_F(LyingOpeningTest, NobodyGoesBackWithoutAQuorum) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(1);
   const State before = StateOf(0);
   const std::vector<base::Bytes> of_last_epoch = AllSay(kAll, Word::kVote, first, before);
   all_.PublishFor(2, {0, 1, 2, 3, 4});
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   const auto of = [&](int id) { return Says(id, Word::kVote, second, before); };
   base::Bytes forged = of(1);
   forged.back() ^= 1;
@@ -108,13 +101,11 @@ TEST_F(LyingOpeningTest, NobodyGoesBackWithoutAQuorum) {
 // With one member that is behind they are a majority: the epoch may begin without the last round,
 // and then it does for everybody. Nobody seals anything twice.
 TEST_F(LyingOpeningTest, AllGoBackOneRoundOrNobody) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(1);
   const State before = StateOf(2);
   all_.PublishFor(2, {0, 1, 3, 4});
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   for (const int id : {0, 2}) {
     TellThat(id, 1, AllSay({2, 3, 4}, Word::kHas, second, before));
     Step(id);
@@ -143,15 +134,13 @@ TEST_F(LyingOpeningTest, AllGoBackOneRoundOrNobody) {
 // have given unmask shares: these do not vote for it, and do not go back there if more seats are
 // corrupt than the committee tolerates.
 TEST_F(LyingOpeningTest, WhatASumStartedFromIsNeverUndone) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(1);
   const State before = StateOf(2);
   all_.SiteOf(2).session.reset();
   for (int turn = 0; turn < 60 && all_.server->Status().finished < 3; ++turn) all_.Turn();
   for (const int id : {0, 1, 3, 4}) ASSERT_GE(RoundOf(id), 2u);
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   const std::map<int, uint32_t> rounds = {{0, RoundOf(0)}, {1, RoundOf(1)}};
   const secagg::Attempt again{.manifest_hash = second.hash(),
                               .number = {.epoch = 1, .round = 1, .attempt = 0},
@@ -182,10 +171,9 @@ TEST_F(LyingOpeningTest, WhatASumStartedFromIsNeverUndone) {
 // go on from what is published. Without v unmask shares for a sum they would vote for the state
 // before both rounds, and site 0 could never follow.
 TEST_F(LyingOpeningTest, AtMostOneRoundIsUndoneWithPackingOne) {
-  const auto& first = all_.Sign(kAll, nullptr, [](agreement::SignedManifestSpec& spec) {
+  const auto& first = all_.BeginEpoch(kAll, nullptr, [](agreement::SignedManifestSpec& spec) {
     spec.agreement.committee = {.seats = 5, .corrupt = 2, .packing = 1};
   });
-  all_.Begin(first);
   all_.RunUntil(1);
   const State before = StateOf(1);
   for (const uint32_t round : {1, 2}) {
@@ -207,8 +195,7 @@ TEST_F(LyingOpeningTest, AtMostOneRoundIsUndoneWithPackingOne) {
   }
   Step(0);
   const uint32_t applied = RoundOf(0);
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   for (const int id : {1, 2}) {
     TellThat(id, 1,
              {Says(1, Word::kHas, second, Under(second, StateOf(1)), Under(second, before)),
@@ -239,14 +226,12 @@ class DividingOpeningTest : public LyingOpeningTest,
 
 TEST_P(DividingOpeningTest, NobodyEndsWithAModelThatOthersDoNotHave) {
   const std::vector<int>& told_of_the_end = GetParam();
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(5);
   const State before = StateOf(2);
   all_.PublishFor(6, {0, 1, 3});
   const State end = StateOf(0);
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   for (const int id : kAll) {
     const bool fooled = std::ranges::find(told_of_the_end, id) != told_of_the_end.end();
     const auto has_both = [&](int site) {
@@ -274,12 +259,9 @@ TEST_P(DividingOpeningTest, NobodyEndsWithAModelThatOthersDoNotHave) {
       EXPECT_FALSE(all_.SiteOf(id).done) << id;
       EXPECT_EQ(RoundOf(id), id == 2 || id == 4 ? 5u : 6u) << id;
     }
-    all_.Begin(all_.Sign(kAll, &second));
+    all_.BeginEpoch(kAll, &second);
   }
-  all_.Finish();
-  all_.ExpectModels();
-  all_.ExpectCharges();
-  all_.ExpectNoViolations();
+  all_.FinishWithoutFault();
 }
 
 INSTANTIATE_TEST_SUITE_P(EpochOpeningTest, DividingOpeningTest,
@@ -289,14 +271,12 @@ INSTANTIATE_TEST_SUITE_P(EpochOpeningTest, DividingOpeningTest,
 // Site 0 has the last round, and ends with it. Sites 1 and 2 are behind, 3 and 4 are corrupt. All
 // see one quorum of votes, and all but site 0 are served by a server that begins behind it.
 TEST_F(LyingOpeningTest, AnEpochHasOneHistory) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(5);
   const State before = StateOf(1);
   all_.PublishFor(6, {0});
   const State end = StateOf(0);
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   for (const int id : {0, 1}) {
     TellThat(id, 6, AllSay({0, 3, 4}, Word::kHas, second, end));
     Step(id);
@@ -329,14 +309,12 @@ TEST_F(LyingOpeningTest, AnEpochHasOneHistory) {
 // The attempt behind the opening is announced as published: no seat that is behind votes for it or
 // unmasks it.
 TEST_F(LyingOpeningTest, NoSeatUnmasksAnAttemptBehindTheOpening) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(5);
   const State before = StateOf(1);
   all_.PublishFor(6, {0});
   const State end = StateOf(0);
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   const secagg::Attempt attempt{.manifest_hash = second.hash(),
                                 .number = {.epoch = 1, .round = 5, .attempt = 0},
                                 .model_digest = Under(second, before).model_digest};
@@ -363,13 +341,11 @@ TEST_F(LyingOpeningTest, NoSeatUnmasksAnAttemptBehindTheOpening) {
 // All votes are genuine. A member that has seen a quorum for the end of the training is told that
 // it has ended a round before.
 TEST_F(LyingOpeningTest, NobodyEndsOrAttestsBehindTheOpening) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(5);
   all_.PublishFor(6, {0, 1, 3});
   const State end = StateOf(0);
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   TellThat(2, 5, AllSay({0, 1, 3, 4}, Word::kVote, second, end));
   all_.SiteOf(2).log = {};
   Step(2);
@@ -387,11 +363,9 @@ TEST_F(LyingOpeningTest, NobodyEndsOrAttestsBehindTheOpening) {
 // Nobody is corrupt and all have the last round: the server alone, which hands out whatever part of
 // the truth it likes, does not make them go back.
 TEST_F(LyingOpeningTest, AServerAloneUndoesNothing) {
-  const auto& first = all_.Sign(kAll);
-  all_.Begin(first);
+  const auto& first = all_.BeginEpoch(kAll);
   all_.RunUntil(3);
-  const auto& second = all_.Sign(kAll, &first);
-  all_.Begin(second);
+  const auto& second = all_.BeginEpoch(kAll, &first);
   std::map<uint64_t, base::Bytes> said;
   all_.on_request = [&](std::span<const uint8_t> request) {
     const auto read = protocol::ReadMemberRequest(request, second.manifest, all_.now);
@@ -429,13 +403,11 @@ TEST_F(LyingOpeningTest, AServerAloneUndoesNothing) {
 TEST_F(LyingOpeningTest, OneVoteStopsAndUndoesNothing) {
   for (const bool invents : {true, false}) {
     ChangingFederation all(6);
-    const auto& first = all.Sign(kAll);
-    all.Begin(first);
+    const auto& first = all.BeginEpoch(kAll);
     all.RunUntil(2);
     const State before = all.CheckpointOf(4);
     all.RunUntil(3);
-    const auto& second = all.Sign(kAll, &first);
-    all.Begin(second);
+    const auto& second = all.BeginEpoch(kAll, &first);
     all.SiteOf(4).session.reset();
     const protocol::OpeningState state =
         invents ? protocol::OpeningState{.round = 5, .model_digest = {1}, .state_digest = {2}}
@@ -461,8 +433,7 @@ TEST_F(LyingOpeningTest, NoMemberUndoesMoreThanTheVotesSay) {
     spec.agreement.committee = {.seats = 5, .corrupt = 2};
     spec.agreement.committee_members = {0, 1, 2, 3, 4};
   };
-  const auto& first = all.Sign(six, nullptr, five_seats);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(six, nullptr, five_seats);
   all.RunUntil(3);
   const State third = all.CheckpointOf(5);
   all.SiteOf(5).session.reset();
@@ -475,8 +446,7 @@ TEST_F(LyingOpeningTest, NoMemberUndoesMoreThanTheVotesSay) {
   ASSERT_TRUE(all.Join(5, first).ok());
   for (int turn = 0; turn < 20 && all.SiteOf(5).session->next_round() < 6; ++turn) all.Turn(1);
   ASSERT_EQ(all.SiteOf(5).session->next_round(), 6u);
-  const auto& second = all.Sign(six, &first, five_seats);
-  all.Begin(second);
+  const auto& second = all.BeginEpoch(six, &first, five_seats);
   std::vector<base::Bytes> votes, attestations;
   for (const int id : {0, 1, 3, 4}) {
     votes.push_back(protocol::WriteOpeningStatement(

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/protocol/small_federation_for_test.h"
@@ -67,16 +67,16 @@ TEST(MemberRequestTest, EveryKindIsReadAsItWasWritten) {
   size_t kind = 0;
   for (const protocol::RequestBody& body : AllBodies()) {
     const base::Bytes bytes = Written(body);
-    const auto read = protocol::ReadMemberRequest(bytes, Members().manifest(), kNow);
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(read->member, 2u);
-    EXPECT_EQ(read->time, kNow);
+    ASSERT_OK_AND_ASSIGN(const auto read,
+                         protocol::ReadMemberRequest(bytes, Members().manifest(), kNow));
+    EXPECT_EQ(read.member, 2u);
+    EXPECT_EQ(read.time, kNow);
     EXPECT_EQ(protocol::RequestKindIn(bytes), protocol::RequestKindName(kind));
     const std::optional<crypto::Digest> question = protocol::QuestionIn(bytes);
     ASSERT_EQ(question.has_value(), protocol::RequestKindName(kind) != "put-part");
     EXPECT_EQ(question.value_or(protocol::QuestionOf(body)), protocol::QuestionOf(body));
-    EXPECT_EQ(read->body.index(), kind++);
-    EXPECT_EQ(protocol::WriteMemberRequest(*read, Members().manifest(), Members().site(2).signing),
+    EXPECT_EQ(read.body.index(), kind++);
+    EXPECT_EQ(protocol::WriteMemberRequest(read, Members().manifest(), Members().site(2).signing),
               bytes);
   }
   EXPECT_EQ(kind, protocol::kRequestKinds);
@@ -84,11 +84,12 @@ TEST(MemberRequestTest, EveryKindIsReadAsItWasWritten) {
 
 TEST(MemberRequestTest, ARefusalIsNotReadAsAConfirmation) {
   for (const bool confirmed : {false, true}) {
-    const auto read = protocol::ReadMemberRequest(
-        Written(protocol::PutVerdictRequest{.attempt = SomeAttempt(), .confirmed = confirmed}),
-        Members().manifest(), kNow);
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(std::get<protocol::PutVerdictRequest>(read->body).confirmed, confirmed);
+    ASSERT_OK_AND_ASSIGN(
+        const auto read,
+        protocol::ReadMemberRequest(
+            Written(protocol::PutVerdictRequest{.attempt = SomeAttempt(), .confirmed = confirmed}),
+            Members().manifest(), kNow));
+    EXPECT_EQ(std::get<protocol::PutVerdictRequest>(read.body).confirmed, confirmed);
   }
 }
 
@@ -165,10 +166,9 @@ TEST(MemberRequestTest, ClocksMayDifferByTenMinutes) {
 TEST(MemberRequestTest, AnswersAreReadAsTheyWereWritten) {
   const base::Bytes part(5, 3);
   const base::Bytes written = protocol::WriteFetchedPart(900, part);
-  const auto fetched = protocol::ReadFetchedPart(written);
-  ASSERT_TRUE(fetched.ok());
-  EXPECT_EQ(fetched->total, 900u);
-  EXPECT_THAT(fetched->part, ElementsAreArray(part));
+  ASSERT_OK_AND_ASSIGN(const auto fetched, protocol::ReadFetchedPart(written));
+  EXPECT_EQ(fetched.total, 900u);
+  EXPECT_THAT(fetched.part, ElementsAreArray(part));
   EXPECT_EQ(*protocol::ReadArrived(protocol::WriteArrived(77)), 77u);
   const std::vector<base::Bytes> blobs = {part, {}, base::Bytes(2, 1)};
   EXPECT_EQ(*protocol::ReadBlobs(protocol::WriteBlobs(blobs)), blobs);
@@ -180,10 +180,9 @@ TEST(AttestationTest, IsReadAsItWasSigned) {
   crypto::Digest digest;
   digest.fill(3);
   const base::Bytes bytes = Members().Attestation(4, 7, digest);
-  const auto read = protocol::ReadAttestation(bytes, Members().manifest());
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(*read, (protocol::Attestation{
-                       .member = 4, .round = 7, .model_digest = digest, .state_digest = {}}));
+  ASSERT_OK_AND_ASSIGN(const auto read, protocol::ReadAttestation(bytes, Members().manifest()));
+  EXPECT_EQ(read, (protocol::Attestation{
+                      .member = 4, .round = 7, .model_digest = digest, .state_digest = {}}));
   for (size_t i = 0; i < bytes.size(); ++i) {
     base::Bytes flipped = bytes;
     flipped[i] ^= 1;
@@ -232,19 +231,17 @@ class RequestHandlerTest : public ::testing::Test, protected server::RequestObse
 };
 
 TEST_F(RequestHandlerTest, AnAwaitWaitsUntilThereAreNews) {
-  const auto now = Handle(protocol::AwaitRequest{});
-  ASSERT_TRUE(now.ok()) << now.status();
-  const auto announcement = protocol::ReadAnnouncement(std::get<base::Bytes>(*now));
-  ASSERT_TRUE(announcement.ok());
-  const auto later = Handle(protocol::AwaitRequest{.known_revision = announcement->revision});
-  ASSERT_TRUE(later.ok());
-  const auto& waiting = std::get<server::Waiting>(*later);
+  ASSERT_OK_AND_ASSIGN(const auto now, Handle(protocol::AwaitRequest{}));
+  ASSERT_OK_AND_ASSIGN(const auto announcement,
+                       protocol::ReadAnnouncement(std::get<base::Bytes>(now)));
+  ASSERT_OK_AND_ASSIGN(const auto later,
+                       Handle(protocol::AwaitRequest{.known_revision = announcement.revision}));
+  const auto& waiting = std::get<server::Waiting>(later);
   EXPECT_FALSE(handler_.IsNews(waiting));
   ASSERT_TRUE(server_->Tick().ok());
   EXPECT_TRUE(handler_.IsNews(waiting));
-  const auto answer = protocol::ReadAnnouncement(*handler_.Answer(waiting));
-  ASSERT_TRUE(answer.ok());
-  EXPECT_EQ(answer->current->phase, protocol::AttemptPhase::kCollecting);
+  ASSERT_OK_AND_ASSIGN(const auto answer, protocol::ReadAnnouncement(*handler_.Answer(waiting)));
+  EXPECT_EQ(answer.current->phase, protocol::AttemptPhase::kCollecting);
   EXPECT_THAT(seen_, ElementsAre(Seen{"await", absl::StatusCode::kOk},
                                  Seen{"await", absl::StatusCode::kOk}));
 }

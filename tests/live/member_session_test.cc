@@ -24,10 +24,7 @@ const std::vector<uint64_t> kAll = {0, 1, 2, 3, 4};
 
 TEST(MemberSessionTest, AFederationReachesTheAverageOfItsCohorts) {
   LiveFederation live;
-  live.Run();
-  live.ExpectModels(3, kAll);
-  live.ExpectNoViolations();
-  live.ExpectNobodySpokeTwice();
+  live.RunWithoutFault(3, kAll);
   for (const auto& cohort : live.published) EXPECT_EQ(cohort.second.size(), 3u);
   for (const auto& site : live.sites) {
     EXPECT_EQ(site->ledger->entries().size(), 3u);  // every attempt, in it or not
@@ -52,10 +49,7 @@ TEST(MemberSessionTest, ARestartAtEveryRequestChangesNothing) {
       LiveFederation live(TwoRounds(ExactAgreement()));
       LiveFederation::Site& site = live.site(0);
       (answer ? site.wire.lose_answer : site.wire.lose_request) = lost;
-      live.Run();
-      live.ExpectModels(2, kAll);
-      live.ExpectNoViolations();
-      live.ExpectNobodySpokeTwice();
+      live.RunWithoutFault(2, kAll);
       EXPECT_EQ(site.ledger->entries().size(), 2u);
       ASSERT_EQ(live.server->Status().attempts, 2u);
       if (::testing::Test::HasFailure() || site.wire.calls <= lost) break;
@@ -76,10 +70,7 @@ TEST(MemberSessionTest, ALostRequestIsMadeAgain) {
       SCOPED_TRACE(
           fmt::format("member {} loses {} {}", site.number, answer ? "answer" : "request", lost));
       (answer ? site.wire.lose_answer : site.wire.lose_request) = lost;
-      live.Run();
-      live.ExpectModels(2, kAll);
-      live.ExpectNoViolations();
-      live.ExpectNobodySpokeTwice();
+      live.RunWithoutFault(2, kAll);
       EXPECT_EQ(live.server->Status().attempts, 2u);
       if (::testing::Test::HasFailure() || site.wire.calls <= lost) break;
     }
@@ -209,10 +200,7 @@ TEST(MemberSessionTest, UploadsThatAServerHasLostAreSentAgain) {
   ASSERT_TRUE(live.blobs.KeepOnly({}).ok());
   live.RestartServer();
   live.site(4).wire.cut = false;
-  live.Run();
-  live.ExpectModels(3, kAll);
-  live.ExpectNoViolations();
-  live.ExpectNobodySpokeTwice();
+  live.RunWithoutFault(3, kAll);
   EXPECT_EQ(live.server->Status().attempts, 3u);
 }
 
@@ -350,10 +338,7 @@ TEST(MemberSessionTest, AJournalThatFailsIsAskedAgain) {
 // Members 3 and 6 of nine have no seat. They decrypt and apply what the committee unmasked.
 TEST(MemberSessionTest, MembersWithoutASeatDecryptForThemselves) {
   LiveFederation live(SevenOfNine(), 3, 9);
-  live.Run();
-  live.ExpectModels(3, {0, 1, 2, 3, 4, 5, 6, 7, 8});
-  live.ExpectNoViolations();
-  live.ExpectNobodySpokeTwice();
+  live.RunWithoutFault(3, {0, 1, 2, 3, 4, 5, 6, 7, 8});
   EXPECT_EQ(live.server->Status().attempts, 3u);
   for (const uint64_t number : {3, 6}) {
     const LiveFederation::Site& site = live.site(number);

@@ -17,21 +17,14 @@ using ::testing::HasSubstr;
 
 TEST(MembershipChangeTest, RoundsModelAndLedgersGoOn) {
   ChangingFederation all(8);
-  const auto& first = all.Sign({0, 1, 2, 3, 4});
-  all.Begin(first);
+  const auto& first = all.BeginEpoch({0, 1, 2, 3, 4});
   all.RunUntil(2);
-  const auto& removed = all.Sign({0, 1, 3, 4}, &first);
-  all.Begin(removed);
+  const auto& removed = all.BeginEpoch({0, 1, 3, 4}, &first);
   all.RunUntil(4);
-  const auto& added = all.Sign({0, 1, 3, 4, 5}, &removed);
-  all.Begin(added);
+  const auto& added = all.BeginEpoch({0, 1, 3, 4, 5}, &removed);
   all.RunUntil(6);
-  const auto& replaced = all.Sign({1, 3, 5, 6}, &added);
-  all.Begin(replaced);
-  all.Finish();
-  all.ExpectModels();
-  all.ExpectCharges();
-  all.ExpectNoViolations();
+  all.BeginEpoch({1, 3, 5, 6}, &added);
+  all.FinishWithoutFault();
   // Who came later is charged for nothing before, and who went for nothing after.
   EXPECT_EQ(all.SiteOf(2).ledger->entries().size(), 2u);
   for (const auto& [id, begins] : std::vector<std::pair<int, uint32_t>>{{5, 2}, {6, 3}}) {
@@ -44,11 +37,9 @@ TEST(MembershipChangeTest, RoundsModelAndLedgersGoOn) {
 
 TEST(MembershipChangeTest, ARemovedMemberCannotGoOn) {
   ChangingFederation all;
-  const auto& first = all.Sign({0, 1, 2, 3, 4});
-  all.Begin(first);
+  const auto& first = all.BeginEpoch({0, 1, 2, 3, 4});
   all.RunUntil(2);
-  const auto& second = all.Sign({0, 1, 3, 4}, &first);
-  all.Begin(second);
+  const auto& second = all.BeginEpoch({0, 1, 3, 4}, &first);
   ChangingFederation::Site& gone = all.SiteOf(2);
   const size_t charged = gone.ledger->entries().size();
   const uint32_t applied = gone.session->next_round();
@@ -68,11 +59,9 @@ TEST(MembershipChangeTest, ARemovedMemberCannotGoOn) {
 // The server and the removed member want the others back in the epoch that they could read.
 TEST(MembershipChangeTest, AnEndedEpochIsRefused) {
   ChangingFederation all;
-  const auto& first = all.Sign({0, 1, 2, 3, 4});
-  all.Begin(first);
+  const auto& first = all.BeginEpoch({0, 1, 2, 3, 4});
   all.RunUntil(2);
-  const auto& second = all.Sign({0, 1, 3, 4}, &first);
-  all.Begin(second);
+  all.BeginEpoch({0, 1, 3, 4}, &first);
   all.RunUntil(3);
   EXPECT_THAT(base::Message(all.Join(0, first)),
               HasSubstr("has taken part in epoch 1 of hospitals, and the manifest is of epoch 0"));
@@ -100,8 +89,7 @@ TEST(MembershipChangeTest, AnEndedEpochIsRefused) {
 
 TEST(MembershipChangeTest, AForkOfAnEpochIsRefused) {
   ChangingFederation all;
-  const auto& first = all.Sign({0, 1, 2, 3, 4});
-  all.Begin(first);
+  const auto& first = all.BeginEpoch({0, 1, 2, 3, 4});
   all.RunUntil(1);
   const auto& left = all.Sign({0, 1, 3, 4}, &first);
   const auto& right = all.Sign({0, 2, 3, 4}, &first);
@@ -150,8 +138,7 @@ TEST(MembershipChangeTest, EveryMomentOfAChangeIsSafe) {
     for (const bool server_first : {true, false}) {
       SCOPED_TRACE(fmt::format("{} {}", moment, server_first));
       ChangingFederation all(4);
-      const auto& first = all.Sign({0, 1, 2, 3, 4});
-      all.Begin(first);
+      const auto& first = all.BeginEpoch({0, 1, 2, 3, 4});
       for (int turn = 0; turn < moment || !all.HaveAllApplied(); ++turn) all.Turn();
       const auto& second = all.Sign({0, 1, 3, 5}, &first);
       if (server_first) {
@@ -170,10 +157,7 @@ TEST(MembershipChangeTest, EveryMomentOfAChangeIsSafe) {
         ASSERT_TRUE(all.Serve(second).ok());
         for (const int id : second.sites) ASSERT_TRUE(all.Join(id, second).ok());
       }
-      all.Finish();
-      all.ExpectModels();
-      all.ExpectCharges();
-      all.ExpectNoViolations();
+      all.FinishWithoutFault();
     }
   }
 }

@@ -26,8 +26,7 @@ const std::vector<int> kSites = {0, 1, 2, 3, 4};
 
 TEST(SecondTrainingTest, BeginsFromItsOwnModelAndLedgersAddUp) {
   ChangingFederation all(3);
-  const auto& first = all.Sign(kSites);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(kSites);
   all.Finish();
   all.ExpectModels();
   const uint64_t charged = all.SiteOf(0).ledger->entries().size();
@@ -36,10 +35,7 @@ TEST(SecondTrainingTest, BeginsFromItsOwnModelAndLedgersAddUp) {
   const auto& second = all.SignTraining({0, 1, 3, 4, 5}, first, 2);
   all.Begin(second);
   EXPECT_EQ(all.SiteOf(0).session->next_round(), 0u);
-  all.Finish();
-  all.ExpectModels();
-  all.ExpectCharges();
-  all.ExpectNoViolations();
+  all.FinishWithoutFault();
   EXPECT_NE(all.SiteOf(0).session->model_digest(), model);
   EXPECT_EQ(all.server->Attempts().size(), 2u);
   EXPECT_EQ(all.SiteOf(0).ledger->entries().size(), charged + 2);
@@ -60,8 +56,7 @@ TEST(SecondTrainingTest, BeginsFromItsOwnModelAndLedgersAddUp) {
 // The committee of the new training needs none of the members before.
 TEST(SecondTrainingTest, MayHaveOtherMembersAltogether) {
   ChangingFederation all(2);
-  const auto& first = all.Sign(kSites);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(kSites);
   all.Finish();
   const auto& second = all.SignTraining({5, 6, 7}, first, 2);
   all.Begin(second);
@@ -85,8 +80,7 @@ TEST(SecondTrainingTest, EveryMomentOfTheChangeIsSafe) {
     for (const bool server_first : {true, false}) {
       SCOPED_TRACE(fmt::format("{} {}", moment, server_first));
       ChangingFederation all(3);
-      const auto& first = all.Sign(kSites);
-      all.Begin(first);
+      const auto& first = all.BeginEpoch(kSites);
       for (int turn = 0; turn < moment; ++turn) all.Turn();
       const auto& second = all.SignTraining(kSites, first, 3);
       if (server_first) {
@@ -122,8 +116,7 @@ TEST(SecondTrainingTest, EveryMomentOfTheChangeIsSafe) {
 // A state or a manifest of the first training leads nobody back to it.
 TEST(SecondTrainingTest, ThereIsNoWayBack) {
   ChangingFederation all(3);
-  const auto& first = all.Sign(kSites);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(kSites);
   all.RunUntil(2);
   const auto& second = all.SignTraining(kSites, first, 3);
   all.Begin(second);
@@ -209,8 +202,7 @@ TEST(SecondTrainingTest, NoStreamRepeatsEvenWhereRandomnessDoes) {
 // A server, or anyone it works with, hands what was said in the first training to the second.
 TEST(SecondTrainingTest, MessagesOfTheFirstAreWorthNothing) {
   ChangingFederation all(2);
-  const auto& first = all.Sign(kSites);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(kSites);
   std::vector<base::Bytes> requests, answers;
   for (const int id : kSites) {
     all.SiteOf(id).lie = [&](const protocol::RequestBody& body,
@@ -263,8 +255,7 @@ TEST(SecondTrainingTest, MessagesOfTheFirstAreWorthNothing) {
 // Whose data were spent in the first training has to say so in the second.
 TEST(SecondTrainingTest, ADeletedLedgerIsMissed) {
   ChangingFederation all(2);
-  const auto& first = all.Sign(kSites);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(kSites);
   all.Finish();
   const auto& second = all.SignTraining(kSites, first, 2);
   ASSERT_TRUE(all.Serve(second).ok());
@@ -283,8 +274,7 @@ TEST(SecondTrainingTest, LimitsOfParticipationBeginAgain) {
     spec.agreement.sampling.dummy_uploads = true;
     spec.agreement.sampling.max_participations = 2;
   };
-  const auto& first = all.Sign(kSites, nullptr, limited);
-  all.Begin(first);
+  const auto& first = all.BeginEpoch(kSites, nullptr, limited);
   all.Finish();
   const auto gives = [&](uint32_t epoch) {
     const auto& entries = all.SiteOf(0).ledger->entries();

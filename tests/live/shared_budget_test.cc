@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/policy/permission.h"
 #include "tests/live/live_members_for_test.h"
 
@@ -197,9 +197,8 @@ TEST_F(SharedBudgetTest, TwoFederationsAreRefusedTogether) {
   }
   auto spent = accounting::PrivacyFilter::Create(
       {.budget_epsilon = kYearly, .composition = accounting::Composition::kAnyEvents});
-  const auto found = ledger::RecoverLedger(data_.ledger, data_.anchor);
-  ASSERT_TRUE(found.ok()) << found.status();
-  for (const ledger::LedgerEntry& entry : found->entries) {
+  ASSERT_OK_AND_ASSIGN(const auto found, ledger::RecoverLedger(data_.ledger, data_.anchor));
+  for (const ledger::LedgerEntry& entry : found.entries) {
     EXPECT_EQ(entry.kind, ledger::ChargeKind::kSealing);
     ASSERT_TRUE(spent->Add(entry.event, entry.count).ok());
   }
