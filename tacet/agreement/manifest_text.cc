@@ -14,6 +14,7 @@
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/privacy_warnings.h"
 #include "tacet/agreement/roster_differences.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/dp/sum_limits.h"
 #include "tacet/secagg/committee.h"
@@ -24,9 +25,9 @@ namespace {
 
 base::JsonValue ServerJson(const agreement::ManifestServer& server) {
   if (server.name.empty()) return base::JsonValue();
-  base::JsonValue hosts = base::JsonValue::MakeArray();
-  for (const std::string& host : server.hosts) hosts.Append(host);
-  return base::JsonValue::MakeObject().Set("name", server.name).Set("hosts", std::move(hosts));
+  return base::JsonValue::MakeObject()
+      .Set("name", server.name)
+      .Set("hosts", base::JsonList(server.hosts));
 }
 
 }  // namespace

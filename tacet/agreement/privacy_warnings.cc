@@ -114,10 +114,4 @@ std::string WarningLines(const std::vector<std::string>& warnings) {
   return text;
 }
 
-base::JsonValue WarningsJson(const std::vector<std::string>& warnings) {
-  base::JsonValue list = base::JsonValue::MakeArray();
-  for (const std::string& warning : warnings) list.Append(warning);
-  return list;
-}
-
 }  // namespace tacet::agreement

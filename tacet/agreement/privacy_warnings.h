@@ -10,7 +10,6 @@
 
 #include "tacet/accounting/observers.h"
 #include "tacet/agreement/manifest.h"
-#include "tacet/base/json.h"
 
 namespace tacet::agreement {
 
@@ -41,7 +40,6 @@ absl::StatusOr<std::vector<std::string>> PrivacyWarnings(const agreement::Manife
 std::string WarningsText(const std::vector<std::string>& warnings);
 // A line each, with a heading of 12 columns, as AgreementText writes its lines.
 std::string WarningLines(const std::vector<std::string>& warnings);
-base::JsonValue WarningsJson(const std::vector<std::string>& warnings);
 
 }  // namespace tacet::agreement
 

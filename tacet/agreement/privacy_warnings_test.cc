@@ -119,11 +119,10 @@ TEST(PrivacyWarningsTest, LabelledRunsHaveNone) {
   EXPECT_THAT(*PrivacyWarnings(agreed), IsEmpty());
 }
 
-TEST(PrivacyWarningsTest, AreParagraphsLinesAndJson) {
+TEST(PrivacyWarningsTest, AreParagraphsAndLines) {
   EXPECT_EQ(WarningsText({}), "");
   EXPECT_EQ(WarningsText({"a", "b"}), "Warnings\n- a\n- b\n");
   EXPECT_EQ(WarningLines({"a", "b"}), "warning     a\nwarning     b\n");
-  EXPECT_EQ(WarningsJson({"a"}).Dump(), "[\"a\"]");
 }
 
 }  // namespace

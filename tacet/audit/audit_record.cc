@@ -11,6 +11,7 @@
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_filter.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/he/aggregation.h"
@@ -23,14 +24,6 @@ namespace {
 using agreement::ManifestSpec;
 using base::JsonValue;
 using ledger::LedgerEntry;
-
-JsonValue OrNull(const std::string& text) { return text.empty() ? JsonValue() : JsonValue(text); }
-
-JsonValue List(const std::vector<std::string>& texts) {
-  JsonValue list = JsonValue::MakeArray();
-  for (const std::string& text : texts) list.Append(text);
-  return list;
-}
 
 std::string JoinKeys(const std::vector<agreement::MemberIdentity>& members) {
   base::ByteWriter all;
@@ -89,14 +82,14 @@ JsonValue RunJson(const AuditedRun& run) {
   return JsonValue::MakeObject()
       .Set("kind", RunKindName(facts.kind))
       .Set("processes", facts.processes)
-      .Set("member", facts.member ? JsonValue(*facts.member) : JsonValue())
+      .Set("member", base::OrNull(facts.member))
       .Set("statement", KindStatement(run))
       .Set("finished", facts.finished)
-      .Set("stopped", OrNull(facts.stopped))
+      .Set("stopped", base::OrNull(facts.stopped))
       .Set("rounds_complete", run.complete_rounds())
       .Set("rounds_planned", run.agreed().rounds)
       .Set("first_round", run.first_round())
-      .Set("labels", List(facts.labels))
+      .Set("labels", base::JsonList(facts.labels))
       .Set("population", header.population)
       .Set("model", run.agreed().model)
       .Set("parameters", run.agreed().dimension)
@@ -377,17 +370,15 @@ JsonValue LedgerJson(const AuditedRun& run) {
 }
 
 JsonValue SoftwareJson(const AuditFacts& facts) {
-  JsonValue dependencies = JsonValue::MakeArray();
-  for (const Dependency& dependency : facts.dependencies) {
-    dependencies.Append(
-        JsonValue::MakeObject().Set("name", dependency.name).Set("version", dependency.version));
-  }
+  const auto json_of = [](const Dependency& dependency) {
+    return JsonValue::MakeObject().Set("name", dependency.name).Set("version", dependency.version);
+  };
   return JsonValue::MakeObject()
       .Set("name", "tacet")
       .Set("version", facts.version)
       .Set("commit", facts.program_commit)
       .Set("training_commits", facts.training_commits)
-      .Set("dependencies", std::move(dependencies));
+      .Set("dependencies", base::JsonList(facts.dependencies, json_of));
 }
 
 JsonValue RetentionJson(RunKind kind) {

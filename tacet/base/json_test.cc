@@ -1,11 +1,14 @@
 #include "tacet/base/json.h"
 
 #include <cmath>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status_for_test.h"
 
 namespace tacet::base {
@@ -40,6 +43,17 @@ TEST(JsonTest, KindsAreNotMixedUp) {
   EXPECT_THAT(base::Message(JsonValue(1).AsBool().status()), HasSubstr("expected true or false"));
   EXPECT_TRUE(JsonValue(1).items().empty());
   EXPECT_TRUE(JsonValue(1).members().empty());
+}
+
+TEST(JsonTest, ListsAndValuesThatMayBeMissing) {
+  const std::vector<std::string> texts = {"a", "bc"};
+  EXPECT_EQ(JsonList(texts).Dump(), "[\"a\",\"bc\"]");
+  EXPECT_EQ(JsonList(texts, [](const std::string& text) { return text.size(); }).Dump(), "[1,2]");
+  EXPECT_EQ(JsonList(std::vector<double>{}).Dump(), "[]");
+  EXPECT_EQ(OrNull(std::optional<double>(0)).Dump(), "0");
+  EXPECT_TRUE(OrNull(std::optional<double>()).is_null());
+  EXPECT_EQ(OrNull("a").Dump(), "\"a\"");
+  EXPECT_TRUE(OrNull("").is_null());
 }
 
 TEST(JsonTest, RefusesWhatIsNotJson) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tacet/base/json_lists.h"
+
 namespace tacet::report {
 
 using accounting::PrivacyRow;
@@ -17,7 +19,7 @@ base::JsonValue RowJson(const PrivacyRow& row) {
       .Set("neighbouring", accounting::NeighbouringName(row.neighbouring))
       .Set("sampling", accounting::SamplingName(row.sampling))
       .Set("standing", accounting::StandingName(row.standing))
-      .Set("epsilon", row.epsilon ? base::JsonValue(*row.epsilon) : base::JsonValue());
+      .Set("epsilon", base::OrNull(row.epsilon));
   if (row.hypothetical) item.Set("hypothetical", true);
   if (row.epsilon_lower) {
     item.Set("epsilon_lower", *row.epsilon_lower);
@@ -67,9 +69,7 @@ base::JsonValue PrivacyJson(const accounting::Guarantees& guarantees,
         .Set("epsilon", base::JsonValue())
         .Set("reason", "the run was made without noise or without clipping: no guarantee");
   }
-  base::JsonValue list = base::JsonValue::MakeArray();
-  for (const std::string& warning : warnings) list.Append(warning);
-  return GuaranteesJson(guarantees).Set("warnings", std::move(list));
+  return GuaranteesJson(guarantees).Set("warnings", base::JsonList(warnings));
 }
 
 base::JsonValue StatementJson(const accounting::PrivacyStatement& statement) {
@@ -90,8 +90,6 @@ base::JsonValue StatementJson(const accounting::PrivacyStatement& statement) {
     }
     list.Append(std::move(item));
   }
-  base::JsonValue limits = base::JsonValue::MakeArray();
-  for (const std::string& limit : statement.limits) limits.Append(limit);
   return base::JsonValue::MakeObject()
       .Set("hidden", statement.hidden)
       .Set("neighbour", statement.neighbour)
@@ -100,7 +98,7 @@ base::JsonValue StatementJson(const accounting::PrivacyStatement& statement) {
       .Set("meaning", accounting::MeaningOfEpsilonAndDelta(statement))
       .Set("false_positive_rate", statement.false_positive_rate)
       .Set("guarantees", std::move(list))
-      .Set("limits", std::move(limits));
+      .Set("limits", base::JsonList(statement.limits));
 }
 
 }  // namespace tacet::report

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tacet/accounting/guarantee_in_words.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/report/privacy_json.h"
 #include "tacet/run/answer_check.h"
@@ -111,8 +112,8 @@ JsonValue BeforeJson(const run::RunRecord& run) {
   if (!run.start || !run.start->evaluation) return {};
   const trainer::Evaluation& before = *run.start->evaluation;
   return JsonValue::MakeObject()
-      .Set("accuracy", before.accuracy ? JsonValue(*before.accuracy) : JsonValue())
-      .Set("loss", before.loss ? JsonValue(*before.loss) : JsonValue())
+      .Set("accuracy", base::OrNull(before.accuracy))
+      .Set("loss", base::OrNull(before.loss))
       .Set("samples", before.samples);
 }
 
@@ -145,8 +146,6 @@ absl::StatusOr<JsonValue> QueryJson(const run::RunRecord& run) {
 absl::StatusOr<JsonValue> RunJson(const run::RunRecord& run, std::string_view name,
                                   const RunGuarantees& guarantees) {
   TACET_ASSIGN_OR_RETURN(JsonValue query, QueryJson(run));
-  JsonValue labels = JsonValue::MakeArray();
-  for (const std::string& label : run.labels) labels.Append(label);
   JsonValue rounds = JsonValue::MakeArray();
   for (const simulation::RoundRecord& round : run.rounds) {
     rounds.Append(run::RoundJson(round, run.labels));
@@ -156,7 +155,7 @@ absl::StatusOr<JsonValue> RunJson(const run::RunRecord& run, std::string_view na
       .Set("path", run.path.string())
       .Set("state", StateOf(run))
       .Set("stopped", OfSummary(run, "stopped"))
-      .Set("labels", std::move(labels))
+      .Set("labels", base::JsonList(run.labels))
       .Set("planned_rounds", run.config.agreement.rounds)
       .Set("facts", FactsJson(run, guarantees))
       .Set("before", BeforeJson(run))

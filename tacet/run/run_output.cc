@@ -13,6 +13,7 @@
 #include "tacet/agreement/privacy_warnings.h"
 #include "tacet/audit/commit.h"
 #include "tacet/base/cpu.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/json_members.h"
 #include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
@@ -36,10 +37,6 @@ std::string QualityText(const trainer::Evaluation& evaluation) {
   if (evaluation.loss) text += fmt::format("  loss {:.4f}", *evaluation.loss);
   if (evaluation.auc) text += fmt::format("  AUC {:.4f}", *evaluation.auc);
   return text;
-}
-
-base::JsonValue JsonOf(const std::optional<double>& figure) {
-  return figure ? base::JsonValue(*figure) : base::JsonValue();
 }
 
 base::JsonValue LedgerJson(const agreement::Manifest& manifest,
@@ -79,7 +76,8 @@ base::JsonValue RoundJson(const simulation::RoundRecord& record,
   line.Set("model", record.model ? base::JsonValue(base::ToHex(*record.model)) : base::JsonValue());
   line.Set("model_epoch", record.model ? base::JsonValue(record.model_epoch) : base::JsonValue());
   const trainer::Evaluation evaluation = record.evaluation.value_or(trainer::Evaluation{});
-  line.Set("accuracy", JsonOf(evaluation.accuracy)).Set("loss", JsonOf(evaluation.loss));
+  line.Set("accuracy", base::OrNull(evaluation.accuracy))
+      .Set("loss", base::OrNull(evaluation.loss));
   if (evaluation.auc) line.Set("auc", *evaluation.auc);
   line.Set("charged_epsilon", record.charged_epsilon);
   line.Set("seconds", base::JsonValue::MakeObject()
@@ -91,9 +89,7 @@ base::JsonValue RoundJson(const simulation::RoundRecord& record,
                           .Set("evaluate", seconds.evaluate)
                           .Set("total", seconds.total));
   line.Set("upload_bytes", record.upload_bytes).Set("sum_bytes", record.sum_bytes);
-  base::JsonValue list = base::JsonValue::MakeArray();
-  for (const std::string& label : labels) list.Append(label);
-  return line.Set("labels", std::move(list));
+  return line.Set("labels", base::JsonList(labels));
 }
 
 base::JsonValue MachineJson() {
@@ -112,15 +108,12 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
                          agreement::GuaranteesOf(permitted));
   const simulation::SimulationResult& result = run.result;
   const trainer::Evaluation evaluation = run.evaluation.value_or(trainer::Evaluation{});
-  base::JsonValue list = base::JsonValue::MakeArray();
-  for (const std::string& label : run.labels) list.Append(label);
   base::JsonValue summary = base::JsonValue::MakeObject();
-  summary.Set("labels", std::move(list))
+  summary.Set("labels", base::JsonList(run.labels))
       .Set("model", agreed.model)
       .Set("parameters", he::SchemeName(agreed.scheme))
       .Set("dimension", agreed.dimension)
-      .Set("federated", agreed.federated_part.empty() ? base::JsonValue()
-                                                      : base::JsonValue(agreed.federated_part))
+      .Set("federated", base::OrNull(agreed.federated_part))
       .Set("clients", agreed.sampling.clients)
       .Set("cohort", agreed.sampling.cohort)
       .Set("unit", accounting::UnitName(agreed.privacy.unit))
@@ -128,16 +121,16 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("noise_stddev", agreed.mechanism.noise_stddev)
       .Set("rounds", result.rounds)
       .Set("charged_attempts", result.charged_attempts)
-      .Set("accuracy_before", JsonOf(run.before ? run.before->accuracy : std::nullopt))
-      .Set("accuracy", JsonOf(evaluation.accuracy))
-      .Set("loss", JsonOf(evaluation.loss))
-      .Set("auc", JsonOf(evaluation.auc))
-      .Set("most_frequent_class", JsonOf(run.most_frequent_class))
+      .Set("accuracy_before", base::OrNull(run.before ? run.before->accuracy : std::nullopt))
+      .Set("accuracy", base::OrNull(evaluation.accuracy))
+      .Set("loss", base::OrNull(evaluation.loss))
+      .Set("auc", base::OrNull(evaluation.auc))
+      .Set("most_frequent_class", base::OrNull(run.most_frequent_class))
       .Set("permitted_attempts", agreement::AttemptsIn(permitted))
       .Set("epsilon", guarantees.epsilon())
       .Set("charged_epsilon", result.charged_epsilon)
       .Set("delta", agreed.privacy.delta)
-      .Set("stopped", result.stopped.empty() ? base::JsonValue() : base::JsonValue(result.stopped))
+      .Set("stopped", base::OrNull(result.stopped))
       .Set("ledger", LedgerJson(run.manifest, result))
       .Set("seconds", run.seconds)
       .Set("commit", run.commit)
@@ -242,13 +235,13 @@ absl::Status RunReporter::WriteStart() const {
   const trainer::Evaluation before = before_.value_or(trainer::Evaluation{});
   const base::JsonValue start =
       base::JsonValue::MakeObject()
-          .Set("accuracy", JsonOf(before.accuracy))
-          .Set("loss", JsonOf(before.loss))
+          .Set("accuracy", base::OrNull(before.accuracy))
+          .Set("loss", base::OrNull(before.loss))
           .Set("samples", before_ ? base::JsonValue(before.samples) : base::JsonValue())
           .Set("commit", commit_)
           .Set("kind", tacet::audit::RunKindName(part_.kind))
           .Set("processes", part_.processes)
-          .Set("member", part_.member ? base::JsonValue(*part_.member) : base::JsonValue())
+          .Set("member", base::OrNull(part_.member))
           .Set("audit_key", audit_key_);
   return directory_.WriteFile(kStartFile, base::AsBytes(start.Dump(2) + "\n"));
 }

@@ -8,6 +8,7 @@
 
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/audit/commit.h"
+#include "tacet/base/json_lists.h"
 
 namespace tacet::app::attack {
 namespace {
@@ -108,7 +109,7 @@ base::JsonValue AttacksJson(const std::vector<MeasuredAttack>& attacks) {
     }
     list.Append(base::JsonValue::MakeObject()
                     .Set("method", measured.method)
-                    .Set("auc", measured.auc ? base::JsonValue(*measured.auc) : base::JsonValue())
+                    .Set("auc", base::OrNull(measured.auc))
                     .Set("auc_interval", IntervalJson(measured.auc_interval))
                     .Set("points", std::move(points)));
   }
@@ -167,26 +168,15 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
   for (const UnitTest& test : result.tests) tests.Append(TestJson(test, run));
   base::JsonValue bounds = base::JsonValue::MakeArray();
   for (const ObserverBound& bound : result.bounds) {
-    base::JsonValue most = base::JsonValue::MakeArray();
-    for (const double rate : bound.max_true_positive_rates) most.Append(rate);
     bounds.Append(
         base::JsonValue::MakeObject()
             .Set("observer", accounting::ObserverName(bound.observer))
-            .Set("epsilon", bound.epsilon ? base::JsonValue(*bound.epsilon) : base::JsonValue())
+            .Set("epsilon", base::OrNull(bound.epsilon))
             .Set("releases", bound.releases)
-            .Set("max_true_positive_rates", std::move(most)));
+            .Set("max_true_positive_rates", base::JsonList(bound.max_true_positive_rates)));
   }
-  base::JsonValue rates = base::JsonValue::MakeArray();
-  for (const double rate : kFalsePositiveRates) rates.Append(rate);
-  base::JsonValue skipped = base::JsonValue::MakeArray();
-  for (const std::string& reason : result.not_tested) skipped.Append(reason);
-  base::JsonValue lines = base::JsonValue::MakeArray();
-  for (const std::string& line : verdict) lines.Append(line);
-  base::JsonValue labels = base::JsonValue::MakeArray();
-  for (const std::string& label : run.labels()) labels.Append(label);
   const size_t comparisons = result.comparisons().size();
-  base::JsonValue json = base::JsonValue::MakeObject();
-  return json
+  return base::JsonValue::MakeObject()
       .Set("run",
            base::JsonValue::MakeObject()
                .Set("model", run.agreed().model)
@@ -194,19 +184,19 @@ base::JsonValue AttackJson(const AttackResult& result, const AttackedRun& run,
                .Set("neighbouring", accounting::NeighbouringName(run.agreed().privacy.neighbouring))
                .Set("delta", run.agreed().privacy.delta)
                .Set("charged_attempts", run.charged_attempts())
-               .Set("labels", std::move(labels)))
+               .Set("labels", base::JsonList(run.labels())))
       .Set("commit", audit::BuildCommit())
-      .Set("false_positive_rates", std::move(rates))
+      .Set("false_positive_rates", base::JsonList(kFalsePositiveRates))
       .Set("confidence", kShownConfidence)
       .Set("joint_confidence", kJointConfidence)
       .Set("comparisons", static_cast<uint64_t>(comparisons))
       .Set("limit_confidence",
            comparisons == 0 ? base::JsonValue() : LimitConfidence(kJointConfidence, comparisons))
       .Set("tests", std::move(tests))
-      .Set("not_tested", std::move(skipped))
+      .Set("not_tested", base::JsonList(result.not_tested))
       .Set("bounds", std::move(bounds))
       .Set("exceeds_bound", result.exceeds_bound())
-      .Set("verdict", std::move(lines));
+      .Set("verdict", base::JsonList(verdict));
 }
 
 std::vector<std::string> AttackVerdict(const AttackResult& result, const AttackedRun& run) {

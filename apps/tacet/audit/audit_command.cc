@@ -15,7 +15,7 @@
 #include "tacet/audit/audit_verify.h"
 #include "tacet/audit/model_card.h"
 #include "tacet/base/bytes.h"
-#include "tacet/base/json.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/config/configured_data.h"
 #include "tacet/run/answer_check.h"
@@ -36,11 +36,9 @@ constexpr std::string_view kModelCardFile = "model-card.md";
 
 // What both commands tell of a run.
 JsonValue Described(const AuditedRun& run, const JsonValue& record) {
-  JsonValue labels = JsonValue::MakeArray();
-  for (const std::string& label : run.facts.labels) labels.Append(label);
   return JsonValue::MakeObject()
       .Set("finished", run.facts.finished)
-      .Set("labels", std::move(labels))
+      .Set("labels", base::JsonList(run.facts.labels))
       .Set("rounds", run.complete_rounds())
       .Set("charged_attempts", run.charges())
       .Set("permitted_attempts", agreement::AttemptsIn(run.permitted()))
@@ -226,15 +224,13 @@ class VerifyCommand : public program::Command {
       for (const std::string& note : verified->notes) fmt::print("note        {}\n", note);
       return absl::OkStatus();
     }
-    JsonValue notes = JsonValue::MakeArray();
-    for (const std::string& note : verified->notes) notes.Append(note);
     fmt::print("{}\n", JsonValue::MakeObject()
                            .Set("valid", true)
                            .Set("signer", verified->signer)
                            .Set("pinned", !signer_.empty())
                            .Set("model", model_ ? JsonValue(model_is_) : JsonValue())
                            .Set("run", Described(verified->run, verified->record))
-                           .Set("notes", std::move(notes))
+                           .Set("notes", base::JsonList(verified->notes))
                            .Dump(2));
     return absl::OkStatus();
   }

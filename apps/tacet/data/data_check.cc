@@ -10,6 +10,7 @@
 
 #include "apps/tacet/simulate/training_run.h"
 #include "tacet/agreement/privacy_warnings.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/base/text_sink.h"
 #include "tacet/config/configured_data.h"
@@ -209,20 +210,16 @@ std::string DataCheckText(const DataCheck& check) {
 }
 
 base::JsonValue DataCheckJson(const DataCheck& check) {
-  base::JsonValue files = base::JsonValue::MakeArray();
-  for (const std::string& file : check.files) files.Append(file);
   base::JsonValue problems = base::JsonValue::MakeArray();
   for (const TableProblem& problem : check.problems) {
     problems.Append(
         base::JsonValue::MakeObject()
             .Set("file", problem.file)
             .Set("line", problem.line != 0 ? base::JsonValue(problem.line) : base::JsonValue())
-            .Set("column", problem.column ? base::JsonValue(*problem.column) : base::JsonValue())
-            .Set("column_name", problem.column_name.empty() ? base::JsonValue()
-                                                            : base::JsonValue(problem.column_name))
+            .Set("column", base::OrNull(problem.column))
+            .Set("column_name", base::OrNull(problem.column_name))
             .Set("problem", problem.fault.what)
-            .Set("change", problem.fault.remedy.empty() ? base::JsonValue()
-                                                        : base::JsonValue(problem.fault.remedy)));
+            .Set("change", base::OrNull(problem.fault.remedy)));
   }
   base::JsonValue classes = base::JsonValue::MakeArray();
   for (size_t label = 0; label < check.class_rows.size(); ++label) {
@@ -241,14 +238,14 @@ base::JsonValue DataCheckJson(const DataCheck& check) {
                          .Set("rows", question.rows));
   }
   return base::JsonValue::MakeObject()
-      .Set("files", std::move(files))
+      .Set("files", base::JsonList(check.files))
       .Set("problem_count", check.problem_count)
       .Set("problems", std::move(problems))
       .Set("rows", check.rows)
       .Set("clients", check.clients)
       .Set("classes", std::move(classes))
       .Set("questions", std::move(questions))
-      .Set("warnings", agreement::WarningsJson(check.warnings));
+      .Set("warnings", base::JsonList(check.warnings));
 }
 
 }  // namespace tacet::app::data

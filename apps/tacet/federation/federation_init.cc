@@ -10,7 +10,7 @@
 #include "tacet/agreement/manifest_text.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/privacy_warnings.h"
-#include "tacet/base/json.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/coordinator/federation_setup.h"
 #include "tacet/coordinator/federation_steps.h"
@@ -70,7 +70,7 @@ class FederationInitCommand : public program::Command {
                              .Set("coordinator", base::ToHex(coordinator))
                              .Set("dimension", training.plan.spec().dimension)
                              .Set("privacy", std::move(privacy))
-                             .Set("warnings", agreement::WarningsJson(training.warnings))
+                             .Set("warnings", base::JsonList(training.warnings))
                              .Dump(2));
       return;
     }

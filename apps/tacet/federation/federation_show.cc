@@ -7,6 +7,7 @@
 #include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest_text.h"
 #include "tacet/agreement/privacy_warnings.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/config/site_config.h"
 #include "tacet/coordinator/federation_setup.h"
@@ -56,14 +57,14 @@ class FederationShowCommand : public program::Command {
   absl::Status ShowUnsigned(const CoordinatorFolder& folder, uint32_t epoch) const {
     TACET_ASSIGN_OR_RETURN(const auto sites, folder.Enrolled());
     if (json_) {
-      base::JsonValue names = base::JsonValue::MakeArray();
-      for (const auto& site : sites) names.Append(site.request.name);
-      fmt::print("{}\n", base::JsonValue::MakeObject()
-                             .Set("federation", folder.parts().federation)
-                             .Set("epoch", epoch)
-                             .Set("manifest_hash", nullptr)
-                             .Set("enrolled", std::move(names))
-                             .Dump(2));
+      fmt::print("{}\n",
+                 base::JsonValue::MakeObject()
+                     .Set("federation", folder.parts().federation)
+                     .Set("epoch", epoch)
+                     .Set("manifest_hash", nullptr)
+                     .Set("enrolled",
+                          base::JsonList(sites, [](const auto& site) { return site.request.name; }))
+                     .Dump(2));
       return absl::OkStatus();
     }
     fmt::print(

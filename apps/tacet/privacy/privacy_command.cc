@@ -16,6 +16,7 @@
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/privacy_warnings.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/dp/mechanism_plan.h"
 #include "tacet/report/privacy_json.h"
@@ -107,7 +108,7 @@ class PrivacyCommand : public program::Command {
              const std::vector<std::string>& warnings) const {
     if (json_) {
       fmt::print("{}\n", tacet::report::GuaranteesJson(guarantees)
-                             .Set("warnings", agreement::WarningsJson(warnings))
+                             .Set("warnings", base::JsonList(warnings))
                              .Dump(2));
       return;
     }
