@@ -14,8 +14,8 @@ import pathlib
 import re
 import sys
 
-PLACES = ["apps", "cmake", "docs", "examples", "fuzz", "include", "lab", "packaging", "python",
-          "tacet", "tests", "tools", "web", "CMakeLists.txt", "CONTRIBUTING.md", "Makefile",
+PLACES = ["apps", "cmake", "configs", "docs", "examples", "fuzz", "include", "lab", "packaging",
+          "python", "tacet", "tests", "tools", "web", "CMakeLists.txt", "CONTRIBUTING.md", "Makefile",
           "README.md", "SECURITY.md"]
 LEFT_OUT = {"node_modules", "dist", "fixtures", "corpus", "__pycache__"}
 
@@ -66,7 +66,7 @@ def check(root):
     """All names of files that do not exist, sorted."""
     everything = list(files(root))
     names = {path.name for path in everything}
-    tops = {path.name for path in root.iterdir() if path.is_dir()}
+    tops = {place for place in PLACES if (root / place).is_dir()}  # and no folder that a run made
     tops |= {path.name for path in (root / "tacet").iterdir() if path.is_dir()}
     found = []
     for path in everything:
