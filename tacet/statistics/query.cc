@@ -362,8 +362,7 @@ absl::Status Query::CheckValues() const {
       if (!plan.is_moments() || spec_.ValuesOf(bounded.column) == nullptr) continue;
       return base::InvalidArgument(
           "question \"{}\": column \"{}\" has bounds, and agreed values in `data.values`: remove "
-          "one "
-          "of them",
+          "one of them",
           plan.spec.name, bounded.column);
     }
   }
