@@ -24,17 +24,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (query->dimension() > 65536) std::abort();
   if (query->spec().unit == accounting::Unit::kPerson) return 0;
   const std::vector<std::string>& columns = query->columns();
-  const statistics::SiteTable table =
-      statistics::TableOfRows("fuzz", columns, {std::vector<std::string>(columns.size(), "1")});
-  const auto site = statistics::SiteUnits::Create(query, table);
-  if (!site.ok()) std::abort();
-  std::vector<float> sum(query->dimension());
-  site->SumUnits(std::vector<uint32_t>{0}, sum);
-  double square = 0;
-  for (const float value : sum) square += double{value} * value;
   // With replace-one no row is farther than 2 S from a row that counts nowhere.
   const bool replaced = file->query.neighbouring == accounting::Neighbouring::kReplaceOne &&
                         file->query.unit == accounting::Unit::kRecord;
-  if (!(square <= (replaced ? 4 : 1) + 1e-6)) std::abort();
+  // A row that counts, and one that cannot be read.
+  for (const char* field : {"1", "36y"}) {
+    const statistics::SiteTable table =
+        statistics::TableOfRows("fuzz", columns, {std::vector<std::string>(columns.size(), field)});
+    const auto site = statistics::SiteUnits::Create(query, table);
+    if (!site.ok()) std::abort();
+    std::vector<float> sum(query->dimension());
+    site->SumUnits(std::vector<uint32_t>{0}, sum);
+    double square = 0;
+    for (const float value : sum) square += double{value} * value;
+    if (!(square <= (replaced ? 4 : 1) + 1e-6)) std::abort();
+  }
   return 0;
 }

@@ -63,6 +63,8 @@ struct Estimate {
   std::optional<double> noise_error = std::nullopt;
   std::optional<double> standard_error = std::nullopt;
   std::optional<Interval> interval = std::nullopt;  // of the query's confidence
+  // Of rows that were left out: more than 5 % of all that were asked for, beyond the noise.
+  bool too_many = false;
 
   bool suppressed() const { return !value.has_value(); }
 };

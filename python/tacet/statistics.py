@@ -66,6 +66,8 @@ __all__ = [
 
 Field = str | int | float
 
+_TOO_MANY = "  <- more than 5 % of the rows were left out"
+
 
 @dataclass(frozen=True)
 class Question:
@@ -122,6 +124,8 @@ class Estimate:
         standard_error: with the sampling error of the rows.
         low: lower end of the confidence interval.
         high: its upper end.
+        too_many: of rows that were left out: whether they are more than 5 % of all that were asked
+            for, and more than the noise explains.
     """
 
     quantity: str
@@ -132,6 +136,7 @@ class Estimate:
     standard_error: float
     low: float
     high: float
+    too_many: bool = False
 
     @property
     def suppressed(self) -> bool:
@@ -190,7 +195,7 @@ class Answer:
                 if estimate.value is None
                 else f"{estimate.value:.6g}  ({estimate.low:.6g} to {estimate.high:.6g})"
             )
-            lines.append(f"  {what:<40} {number}")
+            lines.append(f"  {what:<40} {number}{_TOO_MANY if estimate.too_many else ''}")
         return "\n".join(lines)
 
 
@@ -691,6 +696,7 @@ def open_release(path: str | os.PathLike[str]) -> Release:
                 standard_error=_number(each, "standard_error"),
                 low=_number(each, "low"),
                 high=_number(each, "high"),
+                too_many=each.get("too_many", False),
             )
             for each in question["estimates"]
         )

@@ -374,6 +374,27 @@ def test_texts_are_compared_by_agreed_values_alone(tmp_path: Path) -> None:
         counted(tmp_path, words, statistics.count(where=["b = 1"]))
 
 
+def test_many_rows_that_were_left_out_are_marked(tmp_path: Path) -> None:
+    rows = {"b": [1.0, None, 2.0, None] * 100}
+    release = statistics.ask(
+        dict.fromkeys(SITES, rows),
+        [statistics.count(where=["b >= 1"], name="some"), statistics.count(name="all")],
+        target_epsilon=10,
+        max_units=400,
+        out=tmp_path / "run",
+    )
+    left_out = release["some"]["left out"]
+    assert left_out.too_many
+    assert left_out.value is not None
+    assert abs(left_out.value - 200 * len(SITES)) < 7 * left_out.noise_error
+    share = release["some"]["left-out share"]
+    assert share.value is not None
+    assert abs(share.value - 0.5) < 7 * share.noise_error
+    assert str(release).count("<- more than 5 % of the rows were left out") == 2
+    # Nothing is read, so nothing is left out.
+    assert not release["all"].find("left out")
+
+
 class NotAvailable:
     """pandas.NA: nothing is known about what it equals."""
 

@@ -703,8 +703,8 @@ TEST(AuditTest, AFileOfAnotherLayoutIsRefused) {
   EXPECT_THAT(Refusal(Replaced(text, "ed25519", "none")), HasSubstr("algorithm is \"none\""));
   EXPECT_THAT(Refusal(Replaced(text, "\"fingerprint\": \"", "\"fingerprint\": \"0")),
               HasSubstr("not that of its key"));
-  EXPECT_THAT(Refusal(Replaced(text, "\"version\": 3,", "\"version\": 2,")),
-              HasSubstr("version 2, expected"));
+  EXPECT_THAT(Refusal(Replaced(text, "\"version\": 4,", "\"version\": 3,")),
+              HasSubstr("version 3, expected"));
   EXPECT_THAT(Refusal(Replaced(text, "\"head\": \"", "\"head\": \"zz")),
               AllOf(StartsWith("ledger: member `head`"), HasSubstr("hexadecimal")));
 }

@@ -9,8 +9,10 @@
 
 namespace tacet::run {
 
-// A block for each answer. Curves of an evaluation are left out: they are in the files.
-std::string AnswersText(const std::vector<tacet::statistics::Answer>& answers, double confidence);
+// A block for each answer. Curves of an evaluation are not shown: they are in the files.
+// `in_colour` prints in red where too many rows were left out.
+std::string AnswersText(const std::vector<tacet::statistics::Answer>& answers, double confidence,
+                        bool in_colour = false);
 
 // docs/formats/query.md, "answers.csv".
 std::string AnswersCsv(const std::vector<tacet::statistics::Answer>& answers);

@@ -25,6 +25,10 @@ Answer AnswerSurvival(const Measurements& measured);
 Answer AnswerEvaluation(const Measurements& measured);
 Answer AnswerRegression(const Measurements& measured);
 
+// Adds the number of rows that were left out, and their share where the question counts rows.
+// `left_out` are the values that follow `measured.values`.
+void AddLeftOut(const Measurements& measured, std::span<const double> left_out, Answer& answer);
+
 }  // namespace tacet::statistics
 
 #endif  // TACET_STATISTICS_ANSWER_PARTS_H_

@@ -28,6 +28,7 @@ base::JsonValue EstimateJson(const Estimate& estimate) {
   base::JsonValue json = base::JsonValue::MakeObject().Set("quantity", estimate.quantity);
   if (!estimate.group.empty()) json.Set("group", estimate.group);
   if (!estimate.at.empty()) json.Set("at", estimate.at);
+  if (estimate.too_many) json.Set("too_many", true);
   if (!estimate.value.has_value())
     return json.Set("value", base::JsonValue()).Set("suppressed", true);
   return json.Set("value", *estimate.value)
@@ -54,11 +55,14 @@ absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<cons
   }
   std::vector<Answer> answers;
   for (const QuestionPlan& plan : query.questions()) {
-    Answer answer = AnswerOf({.plan = plan,
-                              .values = released.subspan(plan.first, plan.size),
-                              .noise_stddev = noise_stddev,
-                              .floor = query.spec().floor,
-                              .confidence = query.spec().confidence});
+    const std::span<const double> part = released.subspan(plan.first, plan.size);
+    const Measurements measured{.plan = plan,
+                                .values = part.first(plan.measured()),
+                                .noise_stddev = noise_stddev,
+                                .floor = query.spec().floor,
+                                .confidence = query.spec().confidence};
+    Answer answer = AnswerOf(measured);
+    AddLeftOut(measured, part.subspan(plan.measured()), answer);
     answer.question = plan.spec.name;
     answer.kind = plan.spec.kind;
     answers.push_back(std::move(answer));

@@ -188,6 +188,110 @@ TEST(AnswersTest, SmallCountsAndWhatFollowsAreSuppressed) {
             std::string::npos);
 }
 
+// A row of every kind of fault, and rows that a condition excludes whatever else they lack.
+TEST(AnswersTest, RowsThatCannotBeReadAreCountedForEveryKind) {
+  const std::vector<RowCondition> adults = {{"age", Comparison::kAtLeast, "18"}};
+  const ColumnCellsSpec sexes = {.column = "sex", .categories = {"f", "m"}};
+  const ColumnCellsSpec years = {.column = "time", .edges = {0, 1, 2}};
+  const auto query = MakeQuery(
+      {{.name = "count", .where = {{"age", Comparison::kAtLeast, "18"}, {"sex", {}, "f"}}},
+       {.name = "sum", .kind = QuestionKind::kSum, .where = adults, .columns = {{"time", 0, 2}}},
+       {.name = "mean", .kind = QuestionKind::kMean, .where = adults, .columns = {{"time", 0, 2}}},
+       {.name = "both",
+        .kind = QuestionKind::kNormalise,
+        .where = adults,
+        .columns = {{"age", 0, 90}, {"time", 0, 2}}},
+       {.name = "sexes", .kind = QuestionKind::kHistogram, .where = adults, .cells = sexes},
+       {.name = "pairs",
+        .kind = QuestionKind::kCrosstab,
+        .where = adults,
+        .cells = sexes,
+        .across = years},
+       {.name = "times", .kind = QuestionKind::kQuantiles, .where = adults, .cells = years},
+       {.name = "curve",
+        .kind = QuestionKind::kSurvival,
+        .where = adults,
+        .cells = years,
+        .groups = sexes,
+        .event = {"dead", "1"}},
+       {.name = "scores",
+        .kind = QuestionKind::kEvaluation,
+        .where = adults,
+        .cells = {.column = "time", .edges = {0, 0.5, 1}},
+        .positive = {"dead", "1"}},
+       {.name = "odds",
+        .kind = QuestionKind::kRegression,
+        .where = adults,
+        .columns = {{"time", 0, 2}},
+        .positive = {"dead", "1"}}},
+      0, {ValuesOf("sex one-of=f,m")});
+  Rows rows(100, {"40", "f", "0.5", "1"});
+  rows.insert(rows.end(), 4, {"", "f", "0.5", "1"});     // nobody knows whether it is asked
+  rows.insert(rows.end(), 8, {"", "m", "0.5", "1"});     // excluded by the count's second condition
+  rows.insert(rows.end(), 16, {"3", "x", "?", ""});      // excluded
+  rows.insert(rows.end(), 32, {"40", "x", "0.5", "1"});  // not agreed
+  rows.insert(rows.end(), 64, {"40", "m", "36y", "0"});  // no number
+  rows.insert(rows.end(), 128, {"40", "m", "-1", "0"});  // below all cells, within bounds once cut
+  rows.insert(rows.end(), 256, {"40", "m", "0.5", "?"});  // missing
+  rows.insert(rows.end(), 512, {"40", "m", "9", "0"});    // beyond all cells
+  const auto answers = Answers(*query, SumOf(query, {"age", "sex", "time", "dead"}, rows), 0);
+  const auto left_out = [&](size_t question, std::string_view group = "") {
+    return *Find(answers[question], "left out", group).value;
+  };
+  EXPECT_NEAR(left_out(0), 4 + 32, 1e-6);
+  EXPECT_NEAR(left_out(1), 4 + 8 + 64, 1e-6);
+  EXPECT_NEAR(left_out(2), 4 + 8 + 64, 1e-6);
+  EXPECT_NEAR(left_out(3, "age"), 4 + 8, 1e-6);
+  EXPECT_NEAR(left_out(3, "time"), 4 + 8 + 64, 1e-6);
+  EXPECT_NEAR(left_out(4), 4 + 8 + 32, 1e-6);
+  EXPECT_NEAR(left_out(5), 4 + 8 + 32 + 64 + 128 + 512, 1e-6);
+  EXPECT_NEAR(left_out(6), 4 + 8 + 64 + 128 + 512, 1e-6);
+  EXPECT_NEAR(left_out(7), 4 + 8 + 32 + 64 + 128 + 256, 1e-6);
+  EXPECT_NEAR(left_out(8), 4 + 8 + 64 + 128 + 256 + 512, 1e-6);
+  EXPECT_NEAR(left_out(9), 4 + 8 + 64 + 256, 1e-6);
+  const auto share = [&](size_t question, std::string_view group = "") {
+    return *Find(answers[question], "left-out share", group).value;
+  };
+  EXPECT_NEAR(share(0), 36.0 / 136, 1e-6);
+  EXPECT_NEAR(share(3, "age"), 12.0 / (12 + 100 + 32 + 64 + 128 + 256 + 512), 1e-4);
+  EXPECT_NEAR(share(4), 44.0 / (44 + 100 + 64 + 128 + 256 + 512), 1e-6);
+  EXPECT_NEAR(share(7), 492.0 / (492 + 100 + 512), 1e-6);
+  EXPECT_NEAR(share(9), 332.0 / (332 + 100 + 32 + 128 + 512), 1e-4);
+}
+
+// The number that a false answer hides behind: above 5 %, and above what noise explains.
+TEST(AnswersTest, ManyRowsThatAreLeftOutAreMarked) {
+  const auto query = MakeQuery({{.name = "women", .where = {{"sex", {}, "f"}}},
+                                {.name = "old", .where = {{"age", Comparison::kAtLeast, "65"}}},
+                                {.name = "all"}},
+                               10, {ValuesOf("sex one-of=f,m")});
+  const auto with = [&](int unknown, double noise) {
+    Rows rows(95, {"f", "70"});
+    rows.insert(rows.end(), unknown, {"Frau", "70"});
+    return Answers(*query, SumOf(query, {"sex", "age"}, rows), noise);
+  };
+  const auto many = with(12, 0);
+  EXPECT_TRUE(Find(many[0], "left out").too_many);
+  EXPECT_NEAR(*Find(many[0], "left-out share").value, 12.0 / 107, 1e-6);
+  // Suppressed, as every count below the floor.
+  EXPECT_FALSE(Find(many[1], "left out").value.has_value());
+  EXPECT_FALSE(Find(many[1], "left out").too_many);
+  EXPECT_FALSE(Find(many[1], "left-out share").value.has_value());
+  // Nothing is read, so nothing can be left out.
+  EXPECT_EQ(many[2].estimates.size(), 1u);
+  EXPECT_FALSE(Find(with(12, 100)[0], "left out").too_many);
+  EXPECT_FALSE(Find(with(4, 0)[0], "left out").too_many);
+  const std::string json = AnswersJson(*query, many).Dump();
+  EXPECT_NE(json.find(R"("quantity":"left out","too_many":true,"value":12)"), std::string::npos)
+      << json;
+  // A share that follows from a suppressed count is suppressed, and the mark stays.
+  Rows rows(3, {"f", "70"});
+  rows.insert(rows.end(), 40, {"Frau", "70"});
+  const auto few = Answers(*query, SumOf(query, {"sex", "age"}, rows), 0);
+  EXPECT_FALSE(Find(few[0], "left-out share").value.has_value());
+  EXPECT_TRUE(Find(few[0], "left out").too_many);
+}
+
 // 2000 releases; the true count, mean and cell lie in 95 % of the intervals. A coverage of 0.95 has
 // a deviation of 0.0049: within 0.03 but for a probability below 1e-9. An error that is 15 % too
 // small (coverage 0.904) is seen with probability 0.99.

@@ -24,7 +24,12 @@ struct Estimate {
   // Interval of the query's confidence, from standard_error.
   double low = 0;
   double high = 0;
+  // Of rows that are left out: they are more than kManyLeftOut of all that were asked for, and more
+  // than the noise explains.
+  bool too_many = false;
 };
+
+inline constexpr double kManyLeftOut = 0.05;
 
 struct Answer {
   std::string question;

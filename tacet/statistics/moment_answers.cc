@@ -106,7 +106,7 @@ Answer AnswerMoments(const Measurements& measured) {
         "sampling error of the variance: fourth moment, drawn to that of a normal distribution as "
         "far as the noise demands");
   }
-  const size_t values = plan.size / plan.spec.columns.size();
+  const size_t values = MomentsOf(plan.spec.kind);
   for (size_t i = 0; i < plan.spec.columns.size(); ++i) {
     const BoundedColumn& bounded = plan.spec.columns[i];
     AddColumn(measured, bounded, measured.values.subspan(i * values, values),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tacet::statistics {
 namespace {
@@ -80,6 +81,9 @@ std::vector<double> PrefixStrategy::Cells(std::span<const double> y) const {
 }
 std::vector<double> PrefixStrategy::Suffixes(std::span<const double> y) const {
   return Apply(suffix_, y);
+}
+double PrefixStrategy::Total(std::span<const double> y) const {
+  return std::inner_product(y.begin(), y.end(), suffix_.begin(), 0.0);
 }
 double PrefixStrategy::CellDeviation(size_t cell) const {
   return DeviationOf(inverse_, cells_ - cell);

@@ -41,6 +41,8 @@ class PrefixStrategy {
   // Unbiased estimates from y: x = A^{-1} y, and S_i for i = 0..m-1.
   std::vector<double> Cells(std::span<const double> y) const;
   std::vector<double> Suffixes(std::span<const double> y) const;
+  // S_0 alone.
+  double Total(std::span<const double> y) const;
   // Their standard deviations where every y has noise of deviation 1.
   double CellDeviation(size_t cell) const;
   double SuffixDeviation(size_t cell) const;

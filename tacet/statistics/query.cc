@@ -123,6 +123,33 @@ absl::Status CheckCells(const QuestionPlan& plan) {
 // The largest multiple of `step` that is at most `value`.
 double RoundedDown(double value, double step) { return std::floor(value / step) * step; }
 
+// What one row that counts does to a part, at amplitude 1.
+struct RowReach {
+  double norm = 0;      // the largest, so the distance from a row that is left out in no part
+  double distance = 0;  // of two rows, or a row and none
+  double largest = 0;   // of its values
+};
+
+// Least value of a row that is left out, in amplitudes. At a quarter the count of such rows has
+// four times the error of a count, and takes 1/17 of its squared charge.
+constexpr double kLeastLeftOut = 0.25;
+
+// Plans the values of rows that are left out. Two such rows are equal, and one is
+// hypot(norm, value) from a row that counts, 90 degrees from it. So the value is free up to
+// sqrt(distance^2 - norm^2), or up to the norm where only norms are charged. It is never larger
+// than values of rows that count, which costs no bits. Returns how a row of either sort moves the
+// part.
+RowReach PlanLeftOut(RowReach reach, bool by_distance, QuestionPlan& plan) {
+  const double square = reach.distance * reach.distance - reach.norm * reach.norm;
+  const double free = by_distance ? std::sqrt(std::max(square, 0.0)) : reach.norm;
+  plan.left_out = std::min(reach.largest, std::max(free, kLeastLeftOut));
+  const double distance = std::max(reach.distance, std::hypot(reach.norm, plan.left_out));
+  const double kept = reach.distance / distance;
+  plan.left_out_cost = by_distance ? 1 - kept * kept : 0;
+  reach.distance = distance;
+  return reach;
+}
+
 // The largest power of two that is at most `value`.
 double PowerOfTwoBelow(double value) { return std::exp2(std::floor(std::log2(value))); }
 
@@ -197,29 +224,35 @@ absl::Status Query::PlanMoments(double budget, QuestionPlan& plan) {
   TACET_RETURN_IF_ERROR(
       CheckMoments(spec, spec.kind == QuestionKind::kNormalise ? kMaxColumns : 1));
   const size_t values = MomentsOf(spec.kind);
-  plan.size = values * spec.columns.size();
-  // Distance and norm at a = 1 of one column, or of a sum.
-  double distance = values == 5 ? 2 * std::sqrt(1 + 2 * kMomentHigher * kMomentHigher) : 2;
-  double norm = 2;
+  plan.left_out_values = spec.columns.size();
+  plan.size = (values + 1) * spec.columns.size();
+  // Of one column, or of a sum.
+  const double higher = values == 5 ? 2 * kMomentHigher * kMomentHigher : 0;
+  RowReach row{
+      .norm = std::sqrt(kMomentCount * kMomentCount + 1 + kMomentSquare * kMomentSquare + higher),
+      .distance = 2 * std::sqrt(1 + higher),
+      .largest = kMomentCount};
   if (spec.kind == QuestionKind::kSum) {
     const double low = spec.columns[0].low, high = spec.columns[0].high;
     const double largest = std::max(std::abs(low), std::abs(high));
-    distance = std::max(largest, high - low) / largest;
-    norm = 1;
+    row = {.norm = 1, .distance = std::max(largest, high - low) / largest, .largest = 1};
   }
+  row = PlanLeftOut(row, by_distance(), plan);
   // Each value of a unit is rounded to the nearest multiple of the grid: two units may come one
   // step nearer or farther in each.
   const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
   const auto rows = static_cast<double>(spec_.rows_per_unit);
   const double reach = rows * std::sqrt(static_cast<double>(spec.columns.size()));
-  plan.amplitude = (budget * kRoom - rounding) / (reach * (by_distance() ? distance : norm));
+  plan.amplitude =
+      (budget * kRoom - rounding) / (reach * (by_distance() ? row.distance : row.norm));
   // Counts and values at a bound are multiples of the grid, which rounding leaves unchanged.
   if (values > 1) plan.amplitude = 2 * grid_ * std::floor(plan.amplitude / (2 * grid_));
-  if (!(plan.amplitude > 2 * grid_)) return TooSmall();
+  plan.left_out = RoundedDown(plan.left_out * plan.amplitude, grid_);
+  if (!(plan.amplitude > 2 * grid_) || !(plan.left_out > 0)) return TooSmall();
   plan.square = RoundedDown(kMomentSquare * plan.amplitude, grid_);
   plan.higher = RoundedDown(kMomentHigher * plan.amplitude, grid_);
-  plan.replace_one = plan.amplitude * reach * distance + rounding;
-  plan.zero_out = plan.amplitude * reach * norm + rounding;
+  plan.replace_one = plan.amplitude * reach * row.distance + rounding;
+  plan.zero_out = plan.amplitude * reach * row.norm + rounding;
   coordinate_bound_ = std::max(coordinate_bound_, kMomentCount * plan.amplitude * rows + grid_);
   return absl::OkStatus();
 }
@@ -228,21 +261,27 @@ absl::Status Query::PlanRegression(double budget, QuestionPlan& plan) {
   TACET_RETURN_IF_ERROR(CheckRegression(plan.spec));
   const size_t columns = plan.spec.columns.size();
   const auto d = static_cast<double>(columns);
-  plan.size = 2 + 2 * columns + columns * (columns + 1) / 2;
+  plan.left_out_values = 1;
+  plan.size = 3 + 2 * columns + columns * (columns + 1) / 2;
   const double distance_square = std::sqrt(2.0) * std::pow(d, 1.5) + 4 * d + 2 * std::sqrt(2 * d);
   const double distance = std::sqrt(distance_square);
-  const double norm = std::sqrt(distance_square - std::sqrt(d / 2));
+  const RowReach row = PlanLeftOut({.norm = std::sqrt(distance_square - std::sqrt(d / 2)),
+                                    .distance = distance,
+                                    .largest = distance / std::sqrt(2.0)},
+                                   by_distance(), plan);
   const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
   const auto rows = static_cast<double>(spec_.rows_per_unit);
-  const double most = (budget * kRoom - rounding) / (rows * (by_distance() ? distance : norm));
+  const double most =
+      (budget * kRoom - rounding) / (rows * (by_distance() ? row.distance : row.norm));
   plan.amplitude = RoundedDown(most, grid_);
+  plan.left_out = RoundedDown(most * plan.left_out, grid_);
   plan.count = RoundedDown(most * distance / std::sqrt(2.0), grid_);
   plan.label = RoundedDown(most * std::pow(d / 2, 0.25), grid_);
   plan.square = RoundedDown(most * std::pow(2 * d, -0.25), grid_);
   plan.cross = RoundedDown(most * std::pow(2 * d, -0.25) * std::sqrt(2.0), grid_);
   if (!(std::min(plan.amplitude, plan.square) > 2 * grid_)) return TooSmall();
-  plan.replace_one = most * rows * distance + rounding;
-  plan.zero_out = most * rows * norm + rounding;
+  plan.replace_one = most * rows * row.distance + rounding;
+  plan.zero_out = most * rows * row.norm + rounding;
   const double largest = std::max({plan.count, plan.label, plan.amplitude, plan.cross});
   coordinate_bound_ = std::max(coordinate_bound_, largest * rows + grid_);
   return absl::OkStatus();
@@ -278,19 +317,29 @@ absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
     return base::InvalidArgument("{} cells, expected at most {}", length * plan.segments,
                                  kMaxDimension);
   }
-  plan.size = length * plan.segments;
+  // A count without conditions reads nothing.
+  plan.left_out_values = is_count && spec.where.empty() ? 0 : 1;
+  plan.size = length * plan.segments + plan.left_out_values;
   // The measurements of single rows are multiples of the grid, those of weighted rows are rounded.
   const double rounding =
       spec_.unit == Unit::kRecord ? 0 : grid_ * std::sqrt(static_cast<double>(plan.size));
   // A single value is a or 0.
-  const double apart = plan.size == 1 ? 1 : std::sqrt(2.0);
-  const double root = by_distance() ? apart : 1;
+  const double apart = plan.measured() == 1 ? 1 : std::sqrt(2.0);
+  const double norm = UnitNorm(measured, length);
+  RowReach row{.norm = norm, .distance = apart * norm, .largest = 1};
+  if (plan.left_out_values > 0) row = PlanLeftOut(row, by_distance(), plan);
   const auto rows = static_cast<double>(spec_.rows_per_unit);
-  const double amplitude = (budget * kRoom - rounding) / (rows * root * UnitNorm(measured, length));
-  if (!(amplitude >= grid_)) return TooSmall();
+  const double amplitude =
+      (budget * kRoom - rounding) / (rows * (by_distance() ? row.distance : row.norm));
+  plan.left_out = RoundedDown(plan.left_out * amplitude, grid_);
+  if (!(amplitude >= grid_) || (plan.left_out_values > 0 && !(plan.left_out > 0))) {
+    return TooSmall();
+  }
   plan.strategy.emplace(measured, length, amplitude, grid_);
   plan.zero_out = rows * plan.strategy->norm() + rounding;
-  plan.replace_one = apart * rows * plan.strategy->norm() + rounding;
+  plan.replace_one = rows * std::max(apart * plan.strategy->norm(),
+                                     std::hypot(plan.strategy->norm(), plan.left_out)) +
+                     rounding;
   coordinate_bound_ = std::max(coordinate_bound_, plan.strategy->largest_entry() * rows + grid_);
   return absl::OkStatus();
 }

@@ -60,8 +60,9 @@ struct FieldEquals {
   friend bool operator==(const FieldEquals&, const FieldEquals&) = default;
 };
 
-// One question, unchecked; fields that its kind does not use stay as they are here. A row whose
-// field is missing, or is in no cell, does not count in it.
+// One question, unchecked; fields that its kind does not use stay as they are here. A row is left
+// out where no condition excludes it, and a field that decides about it or its place cannot be
+// read: it is missing, no number, none of the agreed values, in no cell, or a time below 0.
 struct QuestionSpec {
   std::string name;
   QuestionKind kind = QuestionKind::kCount;
@@ -129,6 +130,10 @@ struct QuerySpec {
 //   R^2 = sqrt 2 d^1.5 + 4 d + 2 sqrt(2 d)
 // each rounded down to the grid. Two rows, or a row and none, are at most a R apart: proof in
 // docs/security/statistics.md.
+//
+// The last values of a part count the rows that are left out, which are 0 elsewhere: `left_out` for
+// each such row. There is one such value, or one a column where each column is measured by itself.
+// A count without conditions has none, since it reads no field.
 struct QuestionPlan {
   QuestionSpec spec;
   std::optional<ColumnCells> cells = {};
@@ -146,11 +151,16 @@ struct QuestionPlan {
   double count = 0;
   double label = 0;
   double cross = 0;
+  double left_out = 0;         // a multiple of the grid
+  size_t left_out_values = 0;  // of `size`
+  double left_out_cost = 0;    // their share of the part's squared charge
   // How far one unit can move this part, rounding included.
   double zero_out = 0;
   double replace_one = 0;
 
   bool is_moments() const { return !strategy.has_value(); }
+  // Values of rows that count.
+  size_t measured() const { return size - left_out_values; }
   // The columns that it reads: its own, those of groups, labels, events and conditions. Sorted.
   std::vector<std::string> columns() const;
   // Those of `where`, then that of the event or the label.

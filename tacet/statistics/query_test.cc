@@ -132,6 +132,46 @@ TEST(QueryTest, QuestionsShareOneCharge) {
   EXPECT_NEAR(Query::Create(spec)->questions()[0].strategy->largest_entry(), 0.5, 2e-3);
 }
 
+// The values of rows that are left out are as large as they can be at the charge of the others. A
+// count with conditions takes 3 % more noise, one without has no such value.
+TEST(QueryTest, RowsThatAreLeftOutCostWhatIsStated) {
+  const auto plan = [](QuestionSpec question, Neighbouring neighbouring) {
+    const auto query =
+        Query::Create({.questions = {std::move(question)}, .neighbouring = neighbouring});
+    EXPECT_TRUE(query.ok()) << query.status();
+    return query->questions()[0];
+  };
+  const QuestionSpec all{.name = "all"};
+  const QuestionSpec some{.name = "some", .where = {{"age", Comparison::kAtLeast, "18"}}};
+  const QuestionSpec mean{.name = "mean", .kind = QuestionKind::kMean, .columns = {{"age", 0, 90}}};
+  const QuestionSpec sum{.name = "sum", .kind = QuestionKind::kSum, .columns = {{"age", -90, 90}}};
+  const QuestionSpec quantiles{.name = "quantiles",
+                               .kind = QuestionKind::kQuantiles,
+                               .cells = {.column = "age", .edges = EqualEdges(0, 90, 9)}};
+  const QuestionSpec odds{.name = "odds",
+                          .kind = QuestionKind::kRegression,
+                          .columns = {{"age", 0, 90}},
+                          .positive = {"ill", "1"}};
+  constexpr auto kReplaceOne = Neighbouring::kReplaceOne, kZeroOut = Neighbouring::kZeroOut;
+  EXPECT_EQ(plan(all, kReplaceOne).size, 1u);
+  EXPECT_EQ(plan(all, kReplaceOne).left_out_cost, 0);
+  const QuestionPlan count = plan(some, kReplaceOne);
+  EXPECT_EQ(count.size, 2u);
+  EXPECT_NEAR(count.left_out_cost, 1.0 / 17, 1e-9);
+  EXPECT_NEAR(count.left_out / count.strategy->largest_entry(), 0.25, 1e-2);
+  EXPECT_NEAR(plan(all, kReplaceOne).strategy->largest_entry() / count.strategy->largest_entry(),
+              1.031, 2e-3);
+  EXPECT_LT(plan(mean, kReplaceOne).left_out_cost, 0.0004);
+  for (const QuestionSpec& question : {sum, quantiles, odds}) {
+    EXPECT_LT(plan(question, kReplaceOne).left_out_cost, 1e-9);
+  }
+  for (const QuestionSpec& question : {some, mean, sum, quantiles, odds}) {
+    EXPECT_EQ(plan(question, kZeroOut).left_out_cost, 0);
+  }
+  const QuestionPlan zero = plan(some, kZeroOut);
+  EXPECT_EQ(zero.left_out, zero.strategy->largest_entry());
+}
+
 agreement::ManifestSpec TermsOf(const Query& query, uint64_t sites, double epsilon) {
   agreement::ManifestSpec terms;
   terms.spare_attempts = 0;

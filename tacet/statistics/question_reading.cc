@@ -124,9 +124,14 @@ QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTab
   }
 }
 
-bool QuestionReading::AllHold(uint32_t row) const {
-  return std::ranges::all_of(
-      where_, [row](const CellReading<bool>& condition) { return condition(row).value_or(false); });
+std::optional<bool> QuestionReading::IsAsked(uint32_t row) const {
+  std::optional<bool> asked = true;
+  for (const CellReading<bool>& condition : where_) {
+    const std::optional<bool> holds = condition(row);
+    if (holds.has_value() && !*holds) return false;
+    if (!holds.has_value()) asked = std::nullopt;
+  }
+  return asked;
 }
 
 std::optional<uint32_t> QuestionReading::PlaceOf(uint32_t row) const {
@@ -160,42 +165,57 @@ std::optional<uint32_t> QuestionReading::PlaceOf(uint32_t row) const {
   }
 }
 
-bool QuestionReading::Counts(uint32_t row) const {
-  if (!AllHold(row)) return false;
-  if (strategy_cells_ > 0) return PlaceOf(row).has_value();
+RowUse QuestionReading::UseOf(uint32_t row) const {
+  const std::optional<bool> asked = IsAsked(row);
+  if (!asked.has_value()) return RowUse::kLeftOut;
+  if (!*asked) return RowUse::kOther;
   const auto has_value = [row](const CellReading<double>& value) { return value(row).has_value(); };
-  if (kind_ != QuestionKind::kRegression) return std::ranges::any_of(values_, has_value);
-  return is_yes_[0](row).has_value() && std::ranges::all_of(values_, has_value);
+  bool counts = false;
+  if (strategy_cells_ > 0) {
+    counts = PlaceOf(row).has_value();
+  } else if (kind_ == QuestionKind::kRegression) {
+    counts = is_yes_[0](row).has_value() && std::ranges::all_of(values_, has_value);
+  } else {
+    counts = std::ranges::any_of(values_, has_value);
+  }
+  return counts ? RowUse::kCounts : RowUse::kLeftOut;
 }
 
 void QuestionReading::AddRow(const QuestionPlan& plan, uint32_t row, double weight,
                              std::span<double> part) const {
-  if (!AllHold(row)) return;
+  const std::optional<bool> asked = IsAsked(row);
+  if (asked.has_value() && !*asked) return;
   if (strategy_cells_ > 0) {
-    const std::optional<uint32_t> place = PlaceOf(row);
-    if (place.has_value()) part[*place] += weight;
+    const std::optional<uint32_t> place = asked.has_value() ? PlaceOf(row) : std::nullopt;
+    part[place.value_or(plan.measured())] += weight;
     return;
   }
+  const std::span<double> left_out = part.subspan(plan.measured());
   if (kind_ == QuestionKind::kRegression) {
-    AddRegressionRow(plan, row, weight, part);
+    const bool counts = asked.has_value() && AddRegressionRow(plan, row, weight, part);
+    if (!counts) left_out[0] += weight * plan.left_out;
     return;
   }
   const size_t size = MomentsOf(kind_);
   for (size_t i = 0; i < values_.size(); ++i) {
-    const std::optional<double> t = values_[i](row);
-    if (t.has_value()) AddMoments(plan, *t, weight, part.subspan(i * size, size));
+    const std::optional<double> t = asked.has_value() ? values_[i](row) : std::nullopt;
+    if (t.has_value()) {
+      AddMoments(plan, *t, weight, part.subspan(i * size, size));
+    } else {
+      left_out[i] += weight * plan.left_out;
+    }
   }
 }
 
-void QuestionReading::AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
+bool QuestionReading::AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
                                        std::span<double> part) const {
   const std::optional<bool> positive = is_yes_[0](row);
-  if (!positive.has_value()) return;
+  if (!positive.has_value()) return false;
   std::array<double, kMaxRegressionValues> all{};
   const std::span<double> columns = std::span(all).first(values_.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     const std::optional<double> t = values_[i](row);
-    if (!t.has_value()) return;
+    if (!t.has_value()) return false;
     columns[i] = *t;
   }
   const double y = *positive ? 1 : -1;
@@ -210,6 +230,7 @@ void QuestionReading::AddRegressionRow(const QuestionPlan& plan, uint32_t row, d
       part[place++] += weight * plan.cross * columns[i] * columns[j];
     }
   }
+  return true;
 }
 
 }  // namespace tacet::statistics

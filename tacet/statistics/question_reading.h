@@ -55,23 +55,32 @@ class CellReading {
   OfNumber of_number_;
 };
 
+// What a row is to a question.
+enum class RowUse {
+  kOther,    // a condition excludes it
+  kCounts,   // in one of its columns at least
+  kLeftOut,  // a field that decides cannot be read
+};
+
 class QuestionReading {
  public:
   // `place`: of the question in the query. The table has the columns of the question.
   QuestionReading(const Query& query, size_t place, const SiteTable& table);
 
   size_t place() const { return place_; }
-  // Whether the row counts: its part is not all zeros.
-  bool Counts(uint32_t row) const;
+  RowUse UseOf(uint32_t row) const;
   // Adds the row's part, scaled by `weight`, to the histogram of a question that has one, or to the
-  // moments. `plan` is the question's; `part` has plan.size values.
+  // moments. `plan` is the question's; `part` has plan.size values, of a histogram the last for
+  // rows that are left out.
   void AddRow(const QuestionPlan& plan, uint32_t row, double weight, std::span<double> part) const;
 
  private:
-  bool AllHold(uint32_t row) const;
-  // In the histogram; none where the row does not count.
+  // Whether the conditions hold. One that fails decides; else none where a field cannot be read.
+  std::optional<bool> IsAsked(uint32_t row) const;
+  // In the histogram; none where a field cannot be read.
   std::optional<uint32_t> PlaceOf(uint32_t row) const;
-  void AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
+  // False where a field cannot be read: then nothing is added.
+  bool AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
                         std::span<double> part) const;
 
   size_t place_ = 0;

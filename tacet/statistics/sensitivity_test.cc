@@ -30,7 +30,7 @@ std::vector<std::vector<std::string>> RowDomain() {
   for (const char* age : {"", "0", "50", "61.8", "100", "1e300", "-7"}) {
     for (const char* sex : {"f", "m", "x"}) {
       for (const char* time : {"0", "9", "30", ""}) {
-        for (const char* dead : {"0", "1"}) {
+        for (const char* dead : {"0", "1", ""}) {
           for (const char* score : {"0", "0.5", "1"})
             rows.push_back({"p", age, sex, time, dead, score});
         }
@@ -95,6 +95,9 @@ QuestionSpec Regression() {
 std::vector<std::vector<QuestionSpec>> AllQueries() {
   return {
       {{.name = "count", .where = {{"age", Comparison::kAtLeast, "50"}}}},
+      {{.name = "one cell",
+        .kind = QuestionKind::kHistogram,
+        .cells = {.column = "age", .edges = {0, 100}}}},
       {Sum(0, 100)},
       {Sum(-1, 1)},
       {Sum(40, 60)},

@@ -114,11 +114,11 @@ uint32_t SiteUnits::RowOf(uint32_t unit, uint32_t place) const {
   return unit + place;
 }
 
-uint64_t SiteUnits::RowsOf(size_t question) const {
+uint64_t SiteUnits::RowsOf(size_t question, RowUse use) const {
   const auto reading = std::ranges::find(questions_, question, &QuestionReading::place);
   uint64_t count = 0;
   if (reading == questions_.end()) return count;
-  for (uint32_t row = 0; row < rows_; ++row) count += reading->Counts(row) ? 1 : 0;
+  for (uint32_t row = 0; row < rows_; ++row) count += reading->UseOf(row) == use ? 1 : 0;
   return count;
 }
 
@@ -135,6 +135,9 @@ void SiteUnits::AddMeasurements(std::span<const double> histograms, std::span<do
     for (size_t segment = 0; segment < plan.segments; ++segment) {
       const size_t first = plan.first + segment * length;
       plan.strategy->AddMeasurements(histograms.subspan(first, length), sum.subspan(first, length));
+    }
+    for (size_t i = plan.first + plan.measured(); i < plan.first + plan.size; ++i) {
+      sum[i] += plan.left_out * histograms[i];
     }
   }
 }

@@ -30,8 +30,8 @@ class SiteUnits {
   // Rows (unit record), persons, or 1 for unit client.
   uint32_t units() const { return units_; }
 
-  // Rows that count in a question.
-  uint64_t RowsOf(size_t question) const;
+  // Rows that a question counts, or another use of them; 0 where it does not ask this site.
+  uint64_t RowsOf(size_t question, RowUse use = RowUse::kCounts) const;
   // Units with more rows than that.
   uint64_t UnitsBeyond(uint64_t rows) const;
 
@@ -46,7 +46,7 @@ class SiteUnits {
   uint32_t RowsOfUnit(uint32_t unit) const;
   // The `place`-th of them.
   uint32_t RowOf(uint32_t unit, uint32_t place) const;
-  // Adds what the strategies measure of the histograms.
+  // Adds what the strategies measure of the histograms, and their rows that are left out.
   void AddMeasurements(std::span<const double> histograms, std::span<double> sum) const;
 
   std::shared_ptr<const Query> query_;

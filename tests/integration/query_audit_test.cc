@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -138,7 +139,9 @@ TEST_F(QueryAuditTest, TextAndAnswersAreBound) {
     for (const JsonValue& answer : answers.Find("questions")->items()) {
       JsonValue estimates = JsonValue::MakeArray();
       for (JsonValue estimate : answer.Find("estimates")->items()) {
-        estimates.Append(estimate.Set("value", *estimate.Find("value")->AsDouble() * 1.001));
+        const absl::StatusOr<double> value = estimate.Find("value")->AsDouble();
+        if (value.ok()) estimate.Set("value", *value * 1.001);
+        estimates.Append(std::move(estimate));
       }
       JsonValue altered = answer;
       questions.Append(altered.Set("estimates", std::move(estimates)));

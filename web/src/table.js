@@ -6,9 +6,9 @@ export const kStacked = { class: "scroll stack" };
 
 /**
  * columns: [{title, cell: (row, index) => text or element, number: true for right-aligned figures,
- * head: true for the cell that names its row}]; rows: anything.
+ * head: true for the cell that names its row}]; rows: anything. `rowClass`: of a row, or undefined.
  */
-export function dataTable(caption, columns, rows, attributes = {}) {
+export function dataTable(caption, columns, rows, attributes = {}, rowClass = () => undefined) {
   const classes = (column) => (column.number ? "number" : undefined);
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption, ...attributes },
     h("table", {},
@@ -16,7 +16,7 @@ export function dataTable(caption, columns, rows, attributes = {}) {
       h("thead", {}, h("tr", {}, columns.map((column) =>
         h("th", { scope: "col", class: classes(column) }, column.title)))),
       h("tbody", {}, rows.map((row, index) =>
-        h("tr", {}, columns.map((column) =>
+        h("tr", { class: rowClass(row) }, columns.map((column) =>
           h(column.head ? "th" : "td",
             { class: classes(column), scope: column.head ? "row" : undefined, "data-title": column.title },
             column.cell(row, index))))))));

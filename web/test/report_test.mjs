@@ -275,12 +275,14 @@ const kHeartDisease = process.env.TACET_HEART_DISEASE;
 test("a query: every answer with its interval, under one ε", () => {
   mkdirSync(at("tables"));
   const rows = Array.from({ length: 80 }, (_, i) => `${30 + (i % 50)},${i % 2 ? "f" : "m"}`).join("\n");
-  for (const site of ["north", "south"]) writeFileSync(at("tables", `${site}.csv`), `age,sex\n${rows}\n`);
+  // 400 in both: their noised count is 18 deviations above the floor.
+  const ageless = ",f\n".repeat(200);
+  for (const site of ["north", "south"]) writeFileSync(at("tables", `${site}.csv`), `age,sex\n${rows}\n${ageless}`);
   writeFileSync(at("query.toml"), `name = "two questions"
 floor = 70
 [privacy]
 target_epsilon = 4.0
-max_units = 100
+max_units = 300
 [[question]]
 name = "<b>ages</b>"
 kind = "mean"
@@ -301,6 +303,11 @@ categories = ["f", "m", "x"]
     }
     assert.match(text, /<b>ages<\/b>/);
     assert.match(text, /suppressed/);  // nobody has the category x
+    assert.match(text, /More than 5 % of the rows were left out/);
+    const marked = "[...document.querySelectorAll('tr.too-many th')].map((cell) => cell.textContent).join()";
+    assert.equal(await page.evaluate(marked), "left out,left-out share");
+    const red = "getComputedStyle(document.querySelector('tr.too-many th')).color !== getComputedStyle(document.body).color";
+    assert.ok(await page.evaluate(red));
     const picture = "svg.picture[aria-label^='count of sexes']";
     assert.equal(await page.evaluate(`document.querySelectorAll("${picture} rect").length`), 2);
     assert.match(await page.evaluate(`document.querySelector("${picture}").textContent`), /✕/);

@@ -7,6 +7,7 @@
 
 #include "fmt/chrono.h"
 #include "fmt/core.h"
+#include <unistd.h>
 
 #include "apps/tacet/program/console.h"
 #include "tacet/base/status.h"
@@ -63,7 +64,8 @@ class StatisticsCommand : public program::Command {
       fmt::print("{}\n", end.summary.Dump(2));
       return absl::OkStatus();
     }
-    fmt::print("{}\n", run::AnswersText(end.answers, loaded.query->spec().confidence));
+    fmt::print("{}\n", run::AnswersText(end.answers, loaded.query->spec().confidence,
+                                        isatty(fileno(stdout)) == 1));
     fmt::print("privacy     epsilon {:.3f} at delta {:g} per {} for all answers together\n",
                end.epsilon, end.delta, accounting::UnitName(loaded.query->spec().unit));
     fmt::print("results     {}\n", directory);

@@ -231,7 +231,9 @@ TEST_F(QueryApiTest, AnswersAreValuesAndComeFromTheRun) {
   ASSERT_THAT(answers, SizeIs(2));
   EXPECT_EQ(answers[0].question, "all");
   EXPECT_EQ(answers[0].kind, "mean");
-  ASSERT_THAT(answers[0].estimates, SizeIs(3));
+  ASSERT_THAT(answers[0].estimates, SizeIs(5));
+  EXPECT_EQ(answers[0].estimates[3].quantity, "left out");
+  EXPECT_FALSE(answers[0].estimates[3].too_many);
   const Estimate& mean = answers[0].estimates[2];
   EXPECT_EQ(mean.quantity, "mean");
   ASSERT_FALSE(mean.suppressed());

@@ -22,6 +22,7 @@ std::optional<T> Measured(T value) {
 
 Estimate PublicEstimate(const statistics::Estimate& estimate) {
   Estimate result{.quantity = estimate.quantity, .group = estimate.group, .at = estimate.at};
+  result.too_many = estimate.too_many;
   if (!estimate.value.has_value()) return result;
   result.value = estimate.value;
   result.noise_error = estimate.noise_error;

@@ -30,11 +30,21 @@ export function answerColumns(estimates, confidence) {
   ];
 }
 
+/** What to do about an answer that lacks many rows; null where it does not. */
+export const leftOutWarning = (answer) =>
+  (answer.estimates.some((estimate) => estimate.too_many)
+    ? h("p", { class: "danger-text", role: "alert" },
+      "More than 5 % of the rows were left out, because a field could not be read. Each site sees "
+      + "its own with ", h("code", {}, "tacet data check"), ".")
+    : null);
+
 function question(answer, confidence) {
   return h("div", { class: "card wide" },
     h("h3", {}, answer.name, " ", h("span", { class: "note" }, answer.kind)),
     answerPicture(answer),
-    dataTable(answer.name, answerColumns(answer.estimates, confidence), answer.estimates, kStacked),
+    dataTable(answer.name, answerColumns(answer.estimates, confidence), answer.estimates, kStacked,
+      (estimate) => (estimate.too_many ? "too-many" : undefined)),
+    leftOutWarning(answer),
     h("p", { class: "note" }, `${answer.methods.join("; ")}.`));
 }
 

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "fmt/format.h"
+
+#include "tacet/statistics/answer_parts.h"
+
+namespace tacet::statistics {
+namespace {
+
+struct RowCount {
+  double value = 0;
+  double error = 0;  // of the noise
+};
+
+// Rows that count, in column `column` where each is measured by itself. A sum does not tell.
+std::optional<RowCount> CountOf(const Measurements& measured, size_t column) {
+  const QuestionPlan& plan = measured.plan;
+  const auto of_value = [&](size_t place, double scale) {
+    return RowCount{.value = measured.values[place] / scale,
+                    .error = measured.noise_stddev / scale};
+  };
+  if (plan.spec.kind == QuestionKind::kRegression) return of_value(0, plan.count);
+  if (plan.spec.kind == QuestionKind::kSum) return std::nullopt;
+  if (plan.is_moments()) {
+    return of_value(column * MomentsOf(plan.spec.kind), kMomentCount * plan.amplitude);
+  }
+  RowCount count;
+  const size_t length = plan.strategy->cells();
+  for (size_t segment = 0; segment < plan.segments; ++segment) {
+    count.value += plan.strategy->Total(measured.values.subspan(segment * length, length));
+  }
+  count.error = measured.noise_stddev * plan.strategy->SuffixDeviation(0) *
+                std::sqrt(static_cast<double>(plan.segments));
+  return count;
+}
+
+void AddColumn(const Measurements& measured, const RowCount& left, std::optional<RowCount> count,
+               const std::string& column, Answer& answer) {
+  const bool enough = std::max(left.value, 0.0) >= measured.floor;
+  Estimate rows{.quantity = "left out", .group = column};
+  if (enough) {
+    rows = MakeEstimate(rows, left.value, left.error, left.error, measured.confidence,
+                        Range{0, std::numeric_limits<double>::infinity()});
+  }
+  if (!count.has_value()) {
+    answer.estimates.push_back(rows);
+    return;
+  }
+  const double all = left.value + std::max(count->value, 0.0);
+  rows.too_many = rows.value.has_value() && rows.low > 0 && left.value > kManyLeftOut * all;
+  Estimate share{.quantity = "left-out share", .group = column, .too_many = rows.too_many};
+  if (enough && std::max(count->value, 0.0) >= measured.floor && left.value + count->value > 0) {
+    const double of_all = left.value / all;
+    const double error = std::hypot((1 - of_all) * left.error, of_all * count->error) / all;
+    share = MakeEstimate(share, of_all, error, error, measured.confidence, Range{0, 1});
+  }
+  answer.estimates.push_back(rows);
+  answer.estimates.push_back(share);
+}
+
+}  // namespace
+
+void AddLeftOut(const Measurements& measured, std::span<const double> left_out, Answer& answer) {
+  const QuestionPlan& plan = measured.plan;
+  if (left_out.empty()) return;
+  for (size_t i = 0; i < left_out.size(); ++i) {
+    const RowCount left{.value = left_out[i] / plan.left_out,
+                        .error = measured.noise_stddev / plan.left_out};
+    AddColumn(measured, left, CountOf(measured, i),
+              plan.spec.kind == QuestionKind::kNormalise ? plan.spec.columns[i].column : "",
+              answer);
+  }
+  answer.methods.push_back("left out: noised count of rows with a field that cannot be read; " +
+                           (plan.left_out_cost > 1e-6
+                                ? fmt::format("it takes {:.2g} % of the question's squared charge",
+                                              100 * plan.left_out_cost)
+                                : "it takes nothing of the question's charge"));
+}
+
+}  // namespace tacet::statistics
