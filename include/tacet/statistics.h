@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,12 @@ struct QueryOptions {
   //
   // Default: none, one for each processor
   std::optional<uint32_t> threads = std::nullopt;
+
+  // Called once for each kind of fault in a column: fields that cannot be read count as missing,
+  // and their rows are left out. The text quotes the tables.
+  //
+  // Default: none, nobody hears of them
+  std::function<void(std::string_view)> on_data_problem = nullptr;
 };
 
 // Answers `query`, the text of a query file (docs/formats/query.md), over the tables. Each site's
@@ -46,9 +53,9 @@ struct QueryOptions {
 // knowledge of the field, and never by looking at the data.
 //
 // The run's Answers() are the estimates, its ComputeGuarantee() covers all of them together.
-// Errors: InvalidArgument names the key of the query, or file, line and column of the table, that
-// is wrong; NotFound where there is no table; AlreadyExists when `out` is not empty. Nothing is
-// charged before query and tables were checked.
+// Errors: InvalidArgument names the key of the query, or the file whose columns are wrong; NotFound
+// where there is no table; AlreadyExists when `out` is not empty. Nothing is charged before query
+// and tables were checked.
 absl::StatusOr<Run> Ask(std::string_view query, const SiteTables& tables,
                         const QueryOptions& options);
 

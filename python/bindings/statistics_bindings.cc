@@ -90,24 +90,24 @@ struct QueryCall {
   run::QueryRunOptions options;
 };
 
-absl::StatusOr<std::string> Ask(QueryCall call) {
+// Lines about fields that cannot be read.
+absl::StatusOr<std::vector<std::string>> Ask(QueryCall call) {
   TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded,
                          config::ParseQuery(call.text, "the query"));
   std::vector<statistics::SiteTable> tables;
+  table::ProblemSummary problems;
   if (call.tables.has_value()) {
     TACET_ASSIGN_OR_RETURN(tables, SiteTablesOf(*std::move(call.tables)));
     const run::QueryColumns columns(loaded.file, *loaded.query);
-    for (const statistics::SiteTable& table : tables) {
-      TACET_RETURN_IF_ERROR(run::CheckTable(columns, table));
-    }
+    for (const statistics::SiteTable& table : tables) run::CheckTable(columns, table, problems);
   } else {
     TACET_ASSIGN_OR_RETURN(tables, run::LoadSiteTables(call.data, loaded.file, *loaded.query,
-                                                       run::QueryFormat(loaded.file)));
+                                                       run::QueryFormat(loaded.file), problems));
   }
-  TACET_ASSIGN_OR_RETURN(const run::QueryRunEnd end,
-                         run::RunQuery(loaded, tables, run::LedgerName(call.data), call.options,
-                                       call.path, base::TextSink()));
-  return end.summary.Dump();
+  TACET_RETURN_IF_ERROR(run::RunQuery(loaded, tables, run::LedgerName(call.data), call.options,
+                                      call.path, base::TextSink())
+                            .status());
+  return run::ProblemLines(problems);
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ void BindStatistics(nb::module_& module) {
         return ValueOrThrow(WithoutLock([&] { return Ask(std::move(call)); }));
       },
       "text"_a, "tables"_a.none(), "data"_a, "path"_a, "insecure_seed"_a.none(), "threads"_a,
-      "Answer a query; the run's summary as JSON.");
+      "Answer a query; lines about fields that cannot be read.");
 }
 
 }  // namespace tacet::python

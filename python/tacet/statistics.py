@@ -25,6 +25,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -601,6 +602,10 @@ def ask(
         **options: those of `query_text`. One of ``target_epsilon``, ``noise_multiplier`` and
             ``noise_stddev`` is needed.
 
+    Warns:
+        UserWarning: fields of a column cannot be read. They count as missing, and their rows are
+            left out. The text quotes them.
+
     Raises:
         InvalidArgumentError: a question, an option or a table does not fit; the text names it.
         TypeError: a column that is read holds something else; the text names site and column.
@@ -654,9 +659,11 @@ def _ask(
         reading = QueryReading(text)
         given = [(str(site), *reading.columns(str(site), table)) for site, table in tables.items()]
     with run_folder(out) as path:
-        _core.ask(
+        problems = _core.ask(
             text, given, "python" if given is not None else str(tables), str(path), seed, workers
         )
+    for problem in problems:
+        warnings.warn(f"{problem}. Such fields count as missing", stacklevel=3)
     return open_release(path)
 
 

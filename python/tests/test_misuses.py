@@ -327,9 +327,6 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
      "the query has 0 questions, expected from 1 to 64"),
     ("no such column", lambda p, _: ask(p, questions=[statistics.mean("sex", low=0, high=1)]),
      tacet.NotFoundError, 'the table has no column "sex", which the query reads'),
-    ("text among numbers", lambda p, _: ask(
-        p, {"north": {"age": ["63 %"], "sex": ["f"]}}, [statistics.mean("age", low=0, high=99)]),
-     ValueError, 'site "north", row 0, column "age": "63 %" is not a finite number; write'),
     ("bounds are swapped", lambda p, _: ask(p, questions=[statistics.mean("age", low=9, high=1)]),
      ValueError, "has the bounds 9 and 1, expected finite numbers, the lower first"),
     ("too few units", lambda p, _: ask(p, max_units=1), tacet.BudgetError,

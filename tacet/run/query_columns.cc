@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "tacet/base/status.h"
+#include "fmt/format.h"
+
 #include "tacet/table/column.h"
 #include "tacet/table/person_text.h"
 
@@ -27,13 +27,18 @@ constexpr table::NumberSettings kSettings = {
         "it has a point where numbers have a decimal comma: write numbers with a comma, and "
         "without separators of thousands"};
 
-ValueFault MissingPerson() { return {.what = "the person is missing", .remedy = "fill it in"}; }
+ValueFault MissingPerson() {
+  return {.what = "the person is missing, so the row is nobody's and counts nowhere",
+          .remedy = "fill it in"};
+}
 
 std::optional<ValueFault> BeyondLimits(double number, std::string_view text) {
-  if (QueryColumns::IsOrdinary(number)) return std::nullopt;
+  if (tacet::statistics::IsOrdinary(number)) return std::nullopt;
   return ValueFault{
       .what = fmt::format("\"{}\" is beyond 3.4e38, the largest number of a table", text),
-      .remedy = "correct it, or leave the field empty if the value is missing"};
+      .remedy = "correct it, or leave the field empty if the value is missing",
+      .value = std::string(text),
+      .of_many = "are beyond 3.4e38, the largest number of a table"};
 }
 
 std::set<std::string> NumberColumns(const Query& query) {
@@ -69,8 +74,8 @@ class ColumnFaults {
       return is_wrong_[code] ? FaultOf(column_.text(code)) : std::nullopt;
     }
     const double number = column_.number(row);
-    return is_listed_ || !QueryColumns::IsOrdinary(number) ? columns_.FaultOf(name_, number)
-                                                           : std::nullopt;
+    return is_listed_ || !tacet::statistics::IsOrdinary(number) ? columns_.FaultOf(name_, number)
+                                                                : std::nullopt;
   }
 
  private:
@@ -116,10 +121,6 @@ ValueFault QueryColumns::NotANumber(const std::string& column, std::string_view 
   return fault;
 }
 
-bool QueryColumns::IsOrdinary(double number) {
-  return std::abs(number) <= std::numeric_limits<float>::max();
-}
-
 std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, std::string_view field,
                                                 DecimalMark mark) const {
   const bool missing = query_.IsMissing(field);
@@ -152,24 +153,19 @@ std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, doubl
   return BeyondLimits(number, text);
 }
 
-absl::Status CheckTable(const QueryColumns& columns, const tacet::statistics::SiteTable& table) {
-  size_t first_row = table.rows;
-  std::optional<size_t> first_column;
-  std::optional<ValueFault> fault;
+void CheckTable(const QueryColumns& columns, const tacet::statistics::SiteTable& table,
+                table::ProblemSummary& problems) {
   for (size_t i = 0; i < table.columns.size(); ++i) {
     const ColumnFaults faults(columns, table.columns[i], table.cells[i]);
-    for (size_t row = 0; row < first_row; ++row) {
-      std::optional<ValueFault> found = faults.OfRow(row);
-      if (!found.has_value()) continue;
-      first_row = row;
-      first_column = i;
-      fault = std::move(found);
+    for (size_t row = 0; row < table.rows; ++row) {
+      std::optional<ValueFault> fault = faults.OfRow(row);
+      if (!fault.has_value()) continue;
+      problems.Add({.file = fmt::format("site \"{}\"", table.name),
+                    .column = i,
+                    .column_name = table.columns[i],
+                    .fault = *std::move(fault)});
     }
   }
-  if (!first_column.has_value()) return absl::OkStatus();
-  return base::InvalidArgument("site \"{}\", row {}, column \"{}\": {}{}{}", table.name, first_row,
-                               table.columns[*first_column], fault->what,
-                               fault->remedy.empty() ? "" : "; ", fault->remedy);
 }
 
 }  // namespace tacet::run

@@ -7,19 +7,19 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/status.h"
-
 #include "tacet/statistics/query.h"
 #include "tacet/statistics/query_text.h"
 #include "tacet/statistics/site_table.h"
 #include "tacet/table/number_text.h"
+#include "tacet/table/problem_summary.h"
 #include "tacet/table/table_problem.h"
 
 namespace tacet::run {
 
-// Immutable. A field of a number column is missing or a number from -3.4e38 to 3.4e38, as binary32
-// has them. A column with agreed values holds these. Other text columns hold anything. The person
-// column is never missing for unit person.
+// Immutable. A field of a number column is missing or a number that statistics::IsOrdinary. A
+// column with agreed values holds these. Other text columns hold anything. The person column is
+// never missing for unit person. Everything else is a fault: the site hears of it, and the field
+// counts as missing.
 class QueryColumns {
  public:
   QueryColumns(const tacet::statistics::QueryFile& file, const tacet::statistics::Query& query);
@@ -35,8 +35,6 @@ class QueryColumns {
   }
   // Whether the sites agreed on the values of the column.
   bool HasValues(const std::string& column) const { return query_.ValuesOf(column) != nullptr; }
-  // Whether a number column may hold it; false for NaN.
-  static bool IsOrdinary(double number);
   bool IsMissing(std::string_view field) const { return query_.IsMissing(field); }
   // Of a field as the table writes it; none where it can be read.
   std::optional<table::ValueFault> FaultOf(const std::string& column, std::string_view field,
@@ -56,9 +54,9 @@ class QueryColumns {
   tacet::statistics::QuerySpec query_;
 };
 
-// The first fault of a table in memory, with a decimal point: InvalidArgument names site, row (from
-// 0), column and what to change.
-absl::Status CheckTable(const QueryColumns& columns, const tacet::statistics::SiteTable& table);
+// Adds the faults of a table in memory, with a decimal point. The file of a problem is the site.
+void CheckTable(const QueryColumns& columns, const tacet::statistics::SiteTable& table,
+                table::ProblemSummary& problems);
 
 }  // namespace tacet::run
 

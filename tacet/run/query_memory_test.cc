@@ -72,8 +72,9 @@ class QueryMemoryTest : public testing::Test {
     const auto loaded = base::ValueOf(config::ParseQuery(text, "query.toml"));
     const size_t before = live_bytes;
     most_bytes = before;
-    const auto tables = base::ValueOf(
-        LoadSiteTables(folder_.path(), loaded.file, *loaded.query, QueryFormat(loaded.file)));
+    table::ProblemSummary problems;
+    const auto tables = base::ValueOf(LoadSiteTables(folder_.path(), loaded.file, *loaded.query,
+                                                     QueryFormat(loaded.file), problems));
     EXPECT_EQ(tables.front().rows, kRows);
     Bytes bytes{.table = live_bytes - before};
     const auto site = base::ValueOf(tacet::statistics::SiteUnits::Create(

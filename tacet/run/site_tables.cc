@@ -1,6 +1,7 @@
 #include "tacet/run/site_tables.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <utility>
@@ -29,7 +30,8 @@ using tacet::statistics::SiteTable;
 
 constexpr uint64_t kMaxSites = 1'000'000;
 
-// Takes a problem: the error that ends the reading, or OK where problems are collected.
+// Takes a problem of a whole file: the error that ends the reading, or OK where problems are
+// collected.
 using Report = std::function<absl::Status(const TableProblem&)>;
 
 // Table of a site that grows.
@@ -55,14 +57,14 @@ struct ChosenColumn {
 class FileReader {
  public:
   FileReader(const table::TableFile& text, const QueryFile& file, const QueryColumns& columns,
-             const TableFormat& format, const Report& report)
+             const TableFormat& format, const Report& report, table::ProblemSummary& noted)
       : text_(text),
-        stem_(text.path().stem().string()),
         file_(file),
         columns_(columns),
         format_(format),
         records_(text.Records()),
-        report_(report) {}
+        report_(report),
+        noted_(noted) {}
 
   absl::Status Read(Tables& tables) {
     TACET_RETURN_IF_ERROR(ChooseSeparator());
@@ -71,14 +73,17 @@ class FileReader {
     if (problems_ > 0 && names_.empty()) return absl::OkStatus();
     TACET_RETURN_IF_ERROR(FindColumns(tables));
     const bool found_all = problems_ == 0;
-    if (found_all && !site_place_.has_value()) Site(stem_, tables);
+    const std::string stem = Stem();
+    if (found_all && !site_place_.has_value()) Site(stem, tables);
     while (true) {
-      TACET_ASSIGN_OR_RETURN(const bool more, Next());
-      if (!more) return absl::OkStatus();
-      const uint64_t before = problems_;
-      TACET_RETURN_IF_ERROR(CheckRow());
-      if (problems_ != before || !found_all) continue;
-      AddRow(Site(site_place_.has_value() ? fields_[*site_place_] : stem_, tables));
+      const TableRecords::Result result = records_.Next(*format_.separator, fields_);
+      if (result == TableRecords::Result::kEnd) return absl::OkStatus();
+      if (result == TableRecords::Result::kTooLong || result == TableRecords::Result::kUnreadable) {
+        return Problem(std::nullopt, *table::RecordFault(result, *format_.separator));
+      }
+      const bool has_site = ReadRow(result);
+      if (!has_site || !found_all) continue;
+      AddRow(Site(site_place_.has_value() ? fields_[*site_place_] : stem, tables));
       if (tables.sites.size() > kMaxSites) {
         return Problem(site_place_, {.what = fmt::format("more than {} sites", kMaxSites),
                                      .remedy = "correct `data.site_column` of the query"});
@@ -87,14 +92,21 @@ class FileReader {
   }
 
  private:
-  absl::Status Problem(uint64_t line, std::optional<size_t> column, ValueFault fault) {
-    ++problems_;
+  TableProblem ProblemAt(uint64_t line, std::optional<size_t> column, ValueFault fault) const {
     TableProblem problem{.file = text_.path().string(), .line = line, .fault = std::move(fault)};
     if (column.has_value()) {
       problem.column = *column;
       if (*column < names_.size()) problem.column_name = names_[*column];
     }
-    return report_(problem);
+    return problem;
+  }
+  absl::Status Problem(uint64_t line, std::optional<size_t> column, ValueFault fault) {
+    ++problems_;
+    return report_(ProblemAt(line, column, std::move(fault)));
+  }
+  // Of a row: it stops nothing.
+  void Note(std::optional<size_t> column, ValueFault fault) {
+    noted_.Add(ProblemAt(records_.line(), column, std::move(fault)));
   }
   absl::Status Problem(std::optional<size_t> column, ValueFault fault) {
     return Problem(records_.line(), column, std::move(fault));
@@ -115,16 +127,11 @@ class FileReader {
     return absl::OkStatus();
   }
 
-  // The next record that can be split; false at the end.
-  absl::StatusOr<bool> Next() {
-    while (true) {
-      const TableRecords::Result result = records_.Next(*format_.separator, fields_);
-      const std::optional<ValueFault> fault = table::RecordFault(result, *format_.separator);
-      if (!fault.has_value()) return result == TableRecords::Result::kRecord;
-      const std::optional<size_t> column =
-          table::IsFaultOfField(result) ? std::optional(fields_.size() - 1) : std::nullopt;
-      TACET_RETURN_IF_ERROR(Problem(column, *fault));
-    }
+  // The file's name without its ending, which names a site.
+  std::string Stem() const { return text_.path().stem().string(); }
+
+  std::optional<size_t> PlaceOfFault(TableRecords::Result result) const {
+    return table::IsFaultOfField(result) ? std::optional(fields_.size() - 1) : std::nullopt;
   }
 
   absl::Status ReadHeader() {
@@ -132,9 +139,12 @@ class FileReader {
       names_ = file_.columns;
       return absl::OkStatus();
     }
-    TACET_ASSIGN_OR_RETURN(const bool more, Next());
-    if (problems_ > 0) return absl::OkStatus();  // the first line does not say what the columns are
-    if (!more) return Problem(0, std::nullopt, {.what = "the file is empty", .remedy = ""});
+    const TableRecords::Result result = records_.Next(*format_.separator, fields_);
+    const std::optional<ValueFault> fault = table::RecordFault(result, *format_.separator);
+    if (fault.has_value()) return Problem(PlaceOfFault(result), *fault);
+    if (result == TableRecords::Result::kEnd) {
+      return Problem(0, std::nullopt, {.what = "the file is empty", .remedy = ""});
+    }
     names_ = fields_;
     return absl::OkStatus();
   }
@@ -187,48 +197,55 @@ class FileReader {
              .remedy = fmt::format("order them as {}", fmt::join(tables.columns, ", "))});
       }
     }
-    if (!site_place_.has_value() && tables.sites.contains(stem_)) {
+    if (!site_place_.has_value() && tables.sites.contains(Stem())) {
       return Problem(0, std::nullopt,
                      {.what = fmt::format("another file of this folder has the same name with "
                                           "another ending; both would be the table of site \"{}\"",
-                                          stem_),
+                                          Stem()),
                       .remedy = "keep one"});
     }
     return absl::OkStatus();
   }
 
-  absl::Status CheckRow() {
-    if (fields_.size() != names_.size()) {
-      return Problem(std::nullopt,
-                     {.what = fmt::format("{} columns, expected {}", fields_.size(), names_.size()),
-                      .remedy = fmt::format("quote a field that holds a {}, or correct the row",
-                                            table::SeparatorName(*format_.separator))});
+  // Reads the row and notes its faults. False where nobody knows its site.
+  bool ReadRow(TableRecords::Result result) {
+    std::optional<ValueFault> fault = table::RecordFault(result, *format_.separator);
+    if (!fault.has_value() && fields_.size() != names_.size()) {
+      fault = {.what = fmt::format("{} columns, expected {}", fields_.size(), names_.size()),
+               .remedy = fmt::format("quote a field that holds a {}, or correct the row",
+                                     table::SeparatorName(*format_.separator))};
     }
-    if (site_place_.has_value() && fields_[*site_place_].empty()) {
-      TACET_RETURN_IF_ERROR(
-          Problem(site_place_, {.what = "the site is empty", .remedy = "fill it in"}));
+    if (fault.has_value()) {
+      Note(PlaceOfFault(result), *std::move(fault));
+      records_.ResumeBehindFirstLine();
+      fields_.assign(names_.size(), "");
+    } else if (site_place_.has_value() && fields_[*site_place_].empty()) {
+      Note(site_place_, {.what = "the site is empty", .remedy = "fill it in"});
     }
-    for (ChosenColumn& column : chosen_) {
-      const size_t place = column.place;
-      if (column.holds_numbers && ReadNumber(fields_[place], column.number)) continue;
-      std::optional<ValueFault> fault =
-          columns_.FaultOf(names_[place], fields_[place], format_.decimal);
-      if (fault.has_value()) TACET_RETURN_IF_ERROR(Problem(place, *std::move(fault)));
-    }
-    return absl::OkStatus();
+    for (ChosenColumn& column : chosen_) ReadField(column, fault.has_value());
+    return !site_place_.has_value() || !fields_[*site_place_].empty();
   }
 
-  // False for a field with a fault.
+  // `is_known`: the faults of its row are noted already.
+  void ReadField(ChosenColumn& column, bool is_known) {
+    const std::string& field = fields_[column.place];
+    if (column.holds_numbers && ReadNumber(field, column.number)) return;
+    std::optional<ValueFault> fault =
+        columns_.FaultOf(names_[column.place], field, format_.decimal);
+    if (fault.has_value() && !is_known) Note(column.place, *std::move(fault));
+  }
+
+  // False for a field with a fault, whose number is missing.
   bool ReadNumber(const std::string& field, double& number) const {
     number = std::numeric_limits<double>::quiet_NaN();
     if (columns_.IsMissing(field)) return true;
     const std::optional<double> read = table::ParseDecimal(field, format_.decimal);
-    if (!read.has_value() || !QueryColumns::IsOrdinary(*read)) return false;
+    if (!read.has_value() || !tacet::statistics::IsOrdinary(*read)) return false;
     number = *read;
     return true;
   }
 
-  // A row without fault, which CheckRow has read.
+  // A row that ReadRow has read.
   void AddRow(GrowingTable& site) const {
     ++site.table.rows;
     for (size_t i = 0; i < chosen_.size(); ++i) {
@@ -264,13 +281,13 @@ class FileReader {
   }
 
   const table::TableFile& text_;
-  std::string stem_;
   const QueryFile& file_;
   const QueryColumns& columns_;
   TableFormat format_;
   TableRecords records_;
   const Report& report_;
-  uint64_t problems_ = 0;
+  table::ProblemSummary& noted_;
+  uint64_t problems_ = 0;  // of the whole file
   std::vector<std::string> names_, fields_;
   std::vector<ChosenColumn> chosen_;
   std::optional<size_t> site_place_;
@@ -278,10 +295,10 @@ class FileReader {
 
 absl::Status ReadFile(const std::filesystem::path& path, const QueryFile& file,
                       const QueryColumns& columns, const TableFormat& format, const Report& report,
-                      Tables& tables) {
+                      table::ProblemSummary& noted, Tables& tables) {
   TACET_ASSIGN_OR_RETURN(const table::TableFile text, table::TableFile::Open(path));
   if (text.encoding_problem().has_value()) return report(*text.encoding_problem());
-  return FileReader(text, file, columns, format, report).Read(tables);
+  return FileReader(text, file, columns, format, report, noted).Read(tables);
 }
 
 std::vector<SiteTable> InOrder(Tables tables) {
@@ -312,7 +329,8 @@ absl::StatusOr<TableFormat> SiteFormat(const QueryFile& file, const config::RunC
 absl::StatusOr<std::vector<SiteTable>> LoadSiteTables(const std::filesystem::path& path,
                                                       const QueryFile& file,
                                                       const tacet::statistics::Query& query,
-                                                      const TableFormat& format) {
+                                                      const TableFormat& format,
+                                                      table::ProblemSummary& problems) {
   TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> files, data::CsvFiles(path));
   if (files.empty()) {
     return base::NotFound("{}: there is no file that ends in .csv, .data or .tsv", path.string());
@@ -323,28 +341,35 @@ absl::StatusOr<std::vector<SiteTable>> LoadSiteTables(const std::filesystem::pat
   };
   Tables tables;
   for (const std::filesystem::path& each : files) {
-    TACET_RETURN_IF_ERROR(ReadFile(each, file, columns, format, report, tables));
+    TACET_RETURN_IF_ERROR(ReadFile(each, file, columns, format, report, problems, tables));
   }
   return InOrder(std::move(tables));
 }
 
 std::vector<SiteTable> ReadSiteTables(const std::vector<std::filesystem::path>& files,
                                       const QueryFile& file, const tacet::statistics::Query& query,
-                                      const TableFormat& format,
-                                      const std::function<void(const TableProblem&)>& on_problem) {
+                                      const TableFormat& format, table::ProblemSummary& problems) {
   const QueryColumns columns(file, query);
-  const Report report = [&on_problem](const TableProblem& problem) {
-    on_problem(problem);
+  const Report report = [&problems](const TableProblem& problem) {
+    problems.Add(problem);
     return absl::OkStatus();
   };
   Tables tables;
   for (const std::filesystem::path& each : files) {
-    const absl::Status read = ReadFile(each, file, columns, format, report, tables);
+    const absl::Status read = ReadFile(each, file, columns, format, report, problems, tables);
     if (!read.ok()) {
-      on_problem({.file = each.string(), .fault = {.what = base::Message(read), .remedy = ""}});
+      problems.Add({.file = each.string(), .fault = {.what = base::Message(read), .remedy = ""}});
     }
   }
   return InOrder(std::move(tables));
+}
+
+std::vector<std::string> ProblemLines(const table::ProblemSummary& problems) {
+  std::vector<std::string> lines;
+  for (const table::ProblemGroup& group : problems.Groups()) {
+    lines.push_back(table::ProblemText(group.Told()));
+  }
+  return lines;
 }
 
 }  // namespace tacet::run

@@ -3,8 +3,8 @@
 #define TACET_RUN_SITE_TABLES_H_
 
 #include <filesystem>
-#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,7 +13,7 @@
 #include "tacet/statistics/query_text.h"
 #include "tacet/statistics/site_table.h"
 #include "tacet/table/number_text.h"
-#include "tacet/table/table_problem.h"
+#include "tacet/table/problem_summary.h"
 
 namespace tacet::run {
 
@@ -32,18 +32,26 @@ absl::StatusOr<TableFormat> SiteFormat(const tacet::statistics::QueryFile& file,
 
 // One table for each file, named as the file, or for each value of the query's site column, in the
 // order of the names. Columns that the query does not read are left out. Columns of numbers become
-// numbers; in others a number gets a decimal point. Files are read in pieces. InvalidArgument is
-// the first problem of the files: file, line, column, what is wrong and what to change. NotFound
-// where there is no file.
+// numbers; in others a number gets a decimal point. Files are read in pieces.
+//
+// No row decides whether a file can be read: who knows the row would learn from a refusal what it
+// holds. A field with a fault counts as missing, and so do all fields of a row that cannot be
+// split. `problems` gets these faults, for the site alone. Where the query has a site column, a row
+// without its site counts nowhere.
+//
+// InvalidArgument is the first problem of a file as a whole, of its encoding or its columns: file,
+// line, what is wrong and what to change. NotFound where there is no file.
 absl::StatusOr<std::vector<tacet::statistics::SiteTable>> LoadSiteTables(
     const std::filesystem::path& path, const tacet::statistics::QueryFile& file,
-    const tacet::statistics::Query& query, const TableFormat& format);
-// The same with every problem handed to `on_problem`. Rows with problems are left out, as are all
-// rows of a file whose columns cannot be found.
+    const tacet::statistics::Query& query, const TableFormat& format,
+    table::ProblemSummary& problems);
+// The same, where problems of whole files are in `problems`, too: their rows are left out.
 std::vector<tacet::statistics::SiteTable> ReadSiteTables(
     const std::vector<std::filesystem::path>& files, const tacet::statistics::QueryFile& file,
     const tacet::statistics::Query& query, const TableFormat& format,
-    const std::function<void(const table::TableProblem&)>& on_problem);
+    table::ProblemSummary& problems);
+// A line for each group of problems that did not stop a query.
+std::vector<std::string> ProblemLines(const table::ProblemSummary& problems);
 
 }  // namespace tacet::run
 

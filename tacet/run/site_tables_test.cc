@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -48,6 +50,12 @@ std::string TextOfQuery(std::string_view data = "[data]\n", std::string_view que
   return fmt::format("{}values = ['sex one-of=f|f.1,m']\n{}", data, query);
 }
 
+std::string FaultsOf(const QueryColumns& columns, const SiteTable& table) {
+  table::ProblemSummary problems;
+  CheckTable(columns, table, problems);
+  return fmt::format("{}", fmt::join(ProblemLines(problems), "\n"));
+}
+
 class SiteTablesTest : public ::testing::Test {
  protected:
   void Write(const std::string& name, std::string_view text) {
@@ -55,18 +63,33 @@ class SiteTablesTest : public ::testing::Test {
   }
   absl::StatusOr<std::vector<SiteTable>> Load(const std::string& data = "[data]\n") {
     const auto loaded = base::ValueOf(config::ParseQuery(TextOfQuery(data), "query.toml"));
-    return LoadSiteTables(folder_.path(), loaded.file, *loaded.query, QueryFormat(loaded.file));
+    return Load(loaded, QueryFormat(loaded.file));
+  }
+  absl::StatusOr<std::vector<SiteTable>> Load(const config::LoadedQuery& loaded,
+                                              const TableFormat& format = {}) {
+    problems_ = table::ProblemSummary();
+    return LoadSiteTables(folder_.path(), loaded.file, *loaded.query, format, problems_);
+  }
+  // What the site is told about the rows of the last tables, which stopped nothing.
+  std::string Told() const { return fmt::format("{}", fmt::join(ProblemLines(problems_), "\n")); }
+  // The same after loading, without the folder.
+  std::string Noted(const std::string& data = "[data]\n") {
+    EXPECT_TRUE(Load(data).ok()) << Load(data).status();
+    return WithoutFolder(Told());
   }
   // The message, without the folder.
   std::string Refusal(const std::string& data = "[data]\n") {
     const auto tables = Load(data);
     EXPECT_EQ(tables.status().code(), absl::StatusCode::kInvalidArgument);
-    const std::string message = base::Message(tables.status());
-    EXPECT_TRUE(message.starts_with(folder_.path().string() + "/")) << message;
-    return message.substr(std::min(message.size(), folder_.path().string().size() + 1));
+    return WithoutFolder(base::Message(tables.status()));
+  }
+  std::string WithoutFolder(const std::string& text) const {
+    EXPECT_TRUE(text.starts_with(folder_.path().string() + "/")) << text;
+    return text.substr(std::min(text.size(), folder_.path().string().size() + 1));
   }
 
   base::TemporaryFolder folder_;
+  table::ProblemSummary problems_;
 };
 
 TEST_F(SiteTablesTest, EachFileIsASiteWithTheColumnsThatAreAsked) {
@@ -102,7 +125,7 @@ TEST_F(SiteTablesTest, FilesWithASiteColumnHaveOneOrderOfColumns) {
 TEST_F(SiteTablesTest, APointAmongDecimalCommasIsNotGuessed) {
   Write("bonn.csv", "age;sex\n61,5;f\n1.234;f\n");
   EXPECT_EQ(
-      Refusal("[data]\ndecimal = \"comma\"\n"),
+      Noted("[data]\ndecimal = \"comma\"\n"),
       "bonn.csv:3: column 0 (\"age\"): \"1.234\" is not a finite number; it has a point where "
       "numbers have a decimal comma: write numbers with a comma, and without separators of "
       "thousands");
@@ -111,41 +134,41 @@ TEST_F(SiteTablesTest, APointAmongDecimalCommasIsNotGuessed) {
 }
 
 // Each of them counted as missing once, without a word.
-TEST_F(SiteTablesTest, AFieldThatIsNoNumberIsRefused) {
-  const auto refusal = [&](std::string_view field, const std::string& data = "[data]\n") {
+TEST_F(SiteTablesTest, AFieldThatIsNoNumberIsTold) {
+  const auto told = [&](std::string_view field, const std::string& data = "[data]\n") {
     Write("bonn.csv", fmt::format("sex;age\nf;61\nf;{}\n", field));
-    const std::string message = Refusal(data);
+    const std::string message = Noted(data);
     const std::string place = fmt::format("bonn.csv:3: column 1 (\"age\"): \"{}\" is ", field);
     EXPECT_TRUE(message.starts_with(place)) << message;
     return message.substr(std::min(message.size(), place.size()));
   };
-  EXPECT_EQ(refusal("63 %"), "not a finite number; write the number alone, without unit or remark");
-  EXPECT_THAT(refusal("\xEF\xBB\xBF"
-                      "63"),
+  EXPECT_EQ(told("63 %"), "not a finite number; write the number alone, without unit or remark");
+  EXPECT_THAT(told("\xEF\xBB\xBF"
+                   "63"),
               HasSubstr("remove the invisible byte order mark (U+FEFF) in it"));
-  EXPECT_EQ(refusal("12,5"),
+  EXPECT_EQ(told("12,5"),
             "not a finite number; if the file writes numbers with a decimal comma, set "
             "`data.decimal = \"comma\"` in the query, or as a site of a federation "
             "`data.csv_decimal = \"comma\"` in its own settings");
-  EXPECT_THAT(refusal("1.234,5", "[data]\ndecimal = \"comma\"\n"),
+  EXPECT_THAT(told("1.234,5", "[data]\ndecimal = \"comma\"\n"),
               HasSubstr("write it without separators of thousands"));
   for (const char* date : {"2024-05-01", "01.05.2024", "5/1/24"}) {
-    EXPECT_THAT(refusal(date), HasSubstr("that is a date: write the number")) << date;
+    EXPECT_THAT(told(date), HasSubstr("that is a date: write the number")) << date;
   }
   for (const char* number : {"1e308", "-1e308", "3.5e38"}) {
     EXPECT_EQ(
-        refusal(number),
+        told(number),
         "beyond 3.4e38, the largest number of a table; correct it, or leave the field empty if "
         "the value is missing");
   }
   for (const char* text : {"1e309", "inf", "nan", "+-5", "0x1F", "f"}) {
-    EXPECT_THAT(refusal(text), HasSubstr("not a finite number")) << text;
+    EXPECT_THAT(told(text), HasSubstr("not a finite number")) << text;
   }
   // A word that only other queries know.
-  EXPECT_EQ(refusal("NA", "[data]\nmissing = [\"?\"]\n"),
+  EXPECT_EQ(told("NA", "[data]\nmissing = [\"?\"]\n"),
             "not a finite number; if that means \"missing\", add \"NA\" to `data.missing` of the "
             "query, or leave the field empty");
-  EXPECT_THAT(refusal("N/A"), HasSubstr("add \"N/A\" to `data.missing` of the query"));
+  EXPECT_THAT(told("N/A"), HasSubstr("add \"N/A\" to `data.missing` of the query"));
 }
 
 TEST_F(SiteTablesTest, MissingFieldsAndWhatIsNotReadAsANumberArePassed) {
@@ -163,11 +186,12 @@ TEST_F(SiteTablesTest, ConditionsAndCellsReadNumbers) {
     const auto loaded = base::ValueOf(config::ParseQuery(
         fmt::format("[privacy]\ntarget_epsilon = 1\n[[question]]\n{}", question), "query.toml"));
     std::vector<std::string> columns;
-    ReadSiteTables({folder_.path() / "bonn.csv"}, loaded.file, *loaded.query, {},
-                   [&](const table::TableProblem& problem) {
-                     columns.push_back(problem.column_name);
-                     EXPECT_EQ(problem.line, 2u);
-                   });
+    table::ProblemSummary found;
+    ReadSiteTables({folder_.path() / "bonn.csv"}, loaded.file, *loaded.query, {}, found);
+    for (const table::ProblemGroup& group : found.Groups()) {
+      columns.push_back(group.first.column_name);
+      EXPECT_EQ(group.first.line, 2u);
+    }
     return columns;
   };
   EXPECT_THAT(problems("kind = 'count'\nwhere = ['days >= 5', 'sex = 1', 'age < 60']"),
@@ -188,9 +212,9 @@ TEST_F(SiteTablesTest, ConditionsAndCellsReadNumbers) {
 }
 
 // "Female" where the query asks for F was a silent "no", as was TRUE where it asks for 1.
-TEST_F(SiteTablesTest, AValueThatNobodyAgreedOnIsRefused) {
+TEST_F(SiteTablesTest, AValueThatNobodyAgreedOnIsTold) {
   Write("bonn.csv", "age,sex\n61,f\n61,Female\n");
-  EXPECT_EQ(Refusal(), "bonn.csv:3: column 1 (\"sex\"): \"Female\" is none of the agreed f|f.1, m");
+  EXPECT_EQ(Noted(), "bonn.csv:3: column 1 (\"sex\"): \"Female\" is none of the agreed f|f.1, m");
   Write("bonn.csv", "age,died\n61,1\n61,1.0\n61,TRUE\n");
   const auto load = [&](std::string_view data) {
     const auto loaded = config::ParseQuery(
@@ -199,7 +223,8 @@ TEST_F(SiteTablesTest, AValueThatNobodyAgreedOnIsRefused) {
                     data),
         "query.toml");
     EXPECT_TRUE(loaded.ok()) << loaded.status();
-    return base::Message(LoadSiteTables(folder_.path(), loaded->file, *loaded->query, {}).status());
+    EXPECT_TRUE(Load(*loaded).ok());
+    return Told();
   };
   EXPECT_THAT(load(""),
               HasSubstr("bonn.csv:4: column 1 (\"died\"): \"TRUE\" is not a finite number; "
@@ -210,7 +235,7 @@ TEST_F(SiteTablesTest, AValueThatNobodyAgreedOnIsRefused) {
 }
 
 // The same in memory, of texts and of numbers.
-TEST_F(SiteTablesTest, AValueInMemoryThatNobodyAgreedOnIsRefused) {
+TEST_F(SiteTablesTest, AValueInMemoryThatNobodyAgreedOnIsTold) {
   const auto loaded = config::ParseQuery(
       "[data]\nvalues = ['died one-of=1|yes,0|no']\n[privacy]\ntarget_epsilon = 1\n[[question]]\n"
       "kind = 'count'\nwhere = ['died = yes']\n",
@@ -220,19 +245,19 @@ TEST_F(SiteTablesTest, AValueInMemoryThatNobodyAgreedOnIsRefused) {
   const auto check = [&](const tacet::statistics::TextRows& rows) {
     const SiteTable texts = TableOfRows("bonn", {"died"}, rows);
     const SiteTable typed = tacet::statistics::TypedTableOfRows("bonn", {"died"}, rows);
-    const std::string message = base::Message(CheckTable(columns, texts));
-    EXPECT_EQ(base::Message(CheckTable(columns, typed)), message);
+    const std::string message = FaultsOf(columns, texts);
+    EXPECT_EQ(FaultsOf(columns, typed), message);
     return message;
   };
   EXPECT_EQ(check({{"1"}, {"0"}, {""}}), "");
   EXPECT_EQ(check({{"1"}, {"yes"}, {"0.0"}, {"NA"}}), "");
   EXPECT_EQ(check({{"1"}, {"2"}}),
-            "site \"bonn\", row 1, column \"died\": \"2\" is none of the agreed 1|yes, 0|no");
-  EXPECT_EQ(check({{"yes"}, {"ja"}}).find("site \"bonn\", row 1, column \"died\": \"ja\" is"), 0u);
+            "site \"bonn\": column 0 (\"died\"): \"2\" is none of the agreed 1|yes, 0|no");
+  EXPECT_EQ(check({{"yes"}, {"ja"}}).find("site \"bonn\": column 0 (\"died\"): \"ja\" is"), 0u);
 }
 
 // They would all have been one person.
-TEST_F(SiteTablesTest, RowsWithoutTheirPersonAreRefused) {
+TEST_F(SiteTablesTest, RowsWithoutTheirPersonAreNobodys) {
   const std::string persons = "[data]\nperson_column = \"patient\"\n";
   const std::string query = std::string(kQuery).replace(kQuery.find("target_epsilon"), 0,
                                                         "unit = \"person\"\nrows_per_unit = 1\n");
@@ -240,16 +265,21 @@ TEST_F(SiteTablesTest, RowsWithoutTheirPersonAreRefused) {
                        config::ParseQuery(TextOfQuery(persons, query), "query.toml"));
   for (const char* person : {"", "NA"}) {
     Write("bonn.csv", fmt::format("age,sex,patient\n61,f,P1\n61,f,{}\n", person));
-    EXPECT_THAT(
-        base::Message(LoadSiteTables(folder_.path(), loaded.file, *loaded.query, {}).status()),
-        HasSubstr("bonn.csv:3: column 2 (\"patient\"): the person is missing; fill it in"));
+    ASSERT_OK_AND_ASSIGN(const auto tables, Load(loaded));
+    EXPECT_THAT(Told(),
+                HasSubstr("bonn.csv:3: column 2 (\"patient\"): the person is missing, so the "
+                          "row is nobody's and counts nowhere; fill it in"));
+    const auto units =
+        tacet::statistics::SiteUnits::Create(loaded.query, tables.front(), "patient");
+    ASSERT_TRUE(units.ok()) << units.status();
+    EXPECT_EQ(units->units(), 1u);
+    EXPECT_EQ(units->RowsOf(0), 1u);
   }
   EXPECT_TRUE(Load(persons).ok());  // unit record
   Write("bonn.csv", "age,sex\n61,f\n");
-  EXPECT_THAT(
-      base::Message(LoadSiteTables(folder_.path(), loaded.file, *loaded.query, {}).status()),
-      HasSubstr("bonn.csv:1: there is no column \"patient\", which names the person "
-                "(data.person_column); the columns are age, sex"));
+  EXPECT_THAT(base::Message(Load(loaded).status()),
+              HasSubstr("bonn.csv:1: there is no column \"patient\", which names the person "
+                        "(data.person_column); the columns are age, sex"));
   EXPECT_TRUE(Load(persons).ok());
 }
 
@@ -265,8 +295,7 @@ TEST_F(SiteTablesTest, SpellingsOfOnePersonAreOnePerson) {
     table += fmt::format("{:08},90\n{},90\n{}.0,90\n", person, person, person);
   }
   for (const char* site : {"s0.csv", "s1.csv", "s2.csv"}) Write(site, table);
-  const auto tables =
-      LoadSiteTables(folder_.path(), loaded->file, *loaded->query, QueryFormat(loaded->file));
+  const auto tables = Load(*loaded);
   ASSERT_TRUE(tables.ok()) << tables.status();
   ASSERT_EQ(tables->size(), 3u);
   const double one = loaded->query->questions()[0].strategy->largest_entry();
@@ -281,19 +310,18 @@ TEST_F(SiteTablesTest, SpellingsOfOnePersonAreOnePerson) {
     EXPECT_NEAR(sum[0] / one, 200, 1e-6);
   }
   Write("s0.csv", table + "\xC2\xA0\xE2\x80\x8B,90\n");
-  EXPECT_THAT(
-      base::Message(LoadSiteTables(folder_.path(), loaded->file, *loaded->query, {}).status()),
-      HasSubstr("s0.csv:602: column 0 (\"mrn\"): the person is missing; fill it in"));
+  EXPECT_TRUE(Load(*loaded).ok());
+  EXPECT_THAT(Told(), HasSubstr("s0.csv:602: column 0 (\"mrn\"): the person is missing"));
 }
 
 TEST_F(SiteTablesTest, TablesInMemoryAreCheckedAlike) {
   const auto loaded = config::ParseQuery(TextOfQuery(), "query.toml");
   SiteTable table = TableOfRows("bonn", {"sex", "age"}, {{"f", "61"}, {"m", ""}});
   const QueryColumns columns(loaded->file, *loaded->query);
-  EXPECT_TRUE(CheckTable(columns, table).ok());
+  EXPECT_EQ(FaultsOf(columns, table), "");
   table = TableOfRows("bonn", {"sex", "age"}, {{"f", "61"}, {"m", "63 %"}});
-  EXPECT_EQ(base::Message(CheckTable(columns, table)),
-            "site \"bonn\", row 1, column \"age\": \"63 %\" is not a finite number; write the "
+  EXPECT_EQ(FaultsOf(columns, table),
+            "site \"bonn\": column 1 (\"age\"): \"63 %\" is not a finite number; write the "
             "number alone, without unit or remark");
 }
 
@@ -313,21 +341,21 @@ TEST_F(SiteTablesTest, NumbersInMemoryAreCheckedAlike) {
       for (const double number : numbers) cells.AddNumber(number);
       table.cells.push_back(std::move(cells).Finish());
     }
-    return base::Message(CheckTable(columns, table));
+    return FaultsOf(columns, table);
   };
   constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(check({61, kMissing, -3.4e38}, {1, 2, 1e300}), "");
   EXPECT_EQ(check({61, HUGE_VAL}, {1, 2}),
-            "site \"bonn\", row 1, column \"age\": \"inf\" is not a finite number");
+            "site \"bonn\": column 0 (\"age\"): \"inf\" is not a finite number");
   EXPECT_EQ(check({3.5e38, 1}, {1, 2}),
-            "site \"bonn\", row 0, column \"age\": \"350000000000000001565567347835409530880\" is "
+            "site \"bonn\": column 0 (\"age\"): \"350000000000000001565567347835409530880\" is "
             "beyond 3.4e38, the largest number of a table; correct it, or leave the field empty if "
             "the value is missing");
-  // The first row with a fault, whatever its column.
-  EXPECT_EQ(check({1, HUGE_VAL, 1}, {1, kMissing, 2}),
-            "site \"bonn\", row 1, column \"age\": \"inf\" is not a finite number");
-  EXPECT_EQ(check({1, 1, HUGE_VAL}, {1, kMissing, 2}),
-            "site \"bonn\", row 1, column \"patient\": the person is missing; fill it in");
+  EXPECT_EQ(
+      check({1, HUGE_VAL, HUGE_VAL}, {1, kMissing, 2}),
+      "site \"bonn\": column 0 (\"age\"): 2 values are no finite numbers: \"inf\" (2)\n"
+      "site \"bonn\": column 1 (\"patient\"): the person is missing, so the row is nobody's and "
+      "counts nowhere; fill it in");
 }
 
 // A site's own settings say how its files write numbers and separate fields.
@@ -336,10 +364,11 @@ TEST_F(SiteTablesTest, ASiteHasItsOwnFormat) {
   config::RunConfig own;
   const auto load = [&] {
     const auto format = base::ValueOf(SiteFormat(loaded->file, own));
-    return LoadSiteTables(folder_.path(), loaded->file, *loaded->query, format);
+    return Load(*loaded, format);
   };
   Write("bonn.csv", "sex;age\nf;61,5\n");
-  EXPECT_THAT(base::Message(load().status()), HasSubstr("\"61,5\" is not a finite number"));
+  EXPECT_TRUE(load().ok());
+  EXPECT_THAT(Told(), HasSubstr("\"61,5\" is not a finite number"));
   for (const char* comma : {"comma", ","}) {
     own.data.csv_decimal = comma;
     ASSERT_OK_AND_ASSIGN(const auto tables, load());
@@ -368,13 +397,13 @@ TEST_F(SiteTablesTest, ErrorsNameFileAndLine) {
   EXPECT_EQ(Load().status().code(), absl::StatusCode::kNotFound);
   Write("bonn.csv", "age,sex\n61,f\n62\n");
   EXPECT_EQ(
-      Refusal(),
+      Noted(),
       "bonn.csv:3: 1 columns, expected 2; quote a field that holds a `,`, or correct the row");
   Write("bonn.csv", "age,sex,age\n61,f,2\n");
   EXPECT_THAT(base::Message(Load().status()), HasSubstr("column \"age\" is there twice"));
   Write("bonn.csv", "age,sex\n61,\"f\n");
   EXPECT_EQ(
-      Refusal(),
+      Noted(),
       "bonn.csv:2: column 1 (\"sex\"): a quoted field does not end; close the quote, or write a "
       "quote in a quoted field twice");
   Write("bonn.csv", "Age,sex\n61,f\n");
@@ -386,13 +415,47 @@ TEST_F(SiteTablesTest, ErrorsNameFileAndLine) {
                                 4));
   EXPECT_THAT(base::Message(Load().status()), HasSubstr("UTF-16"));
   Write("bonn.csv", "age,sex,clinic\n61,f,A\n62,f,\n");
-  EXPECT_EQ(Refusal("[data]\nsite_column = \"clinic\"\n"),
+  EXPECT_EQ(Noted("[data]\nsite_column = \"clinic\"\n"),
             "bonn.csv:3: column 2 (\"clinic\"): the site is empty; fill it in");
   Write("bonn.csv", "age,sex\n61,f\n");
   EXPECT_EQ(
       Refusal("[data]\nsite_column = \"clinic\"\n"),
       "bonn.csv:1: there is no column \"clinic\", which names the site (data.site_column); the "
       "columns are age, sex");
+}
+
+// Who knows the record learned from a refusal that its cell is bad: the site was named as away, and
+// the query never ended. Now every row is read, and only the site hears of it.
+TEST_F(SiteTablesTest, NoRowDecidesWhetherASiteAnswers) {
+  ASSERT_OK_AND_ASSIGN(const auto loaded, config::ParseQuery(TextOfQuery(), "query.toml"));
+  const tacet::statistics::QuestionPlan& plan = loaded.query->questions().front();
+  for (const char* row :
+       {"36y,f", "36,Frau", "1e39,f", "36", "36,f,x", "\"36,f", "\"36\"y,f", "inf,f", "> 89,f"}) {
+    Write("bonn.csv", fmt::format("age,sex\n61,f\n{}\n40,f\n", row));
+    const auto tables = Load(loaded);
+    ASSERT_TRUE(tables.ok()) << row << tables.status();
+    EXPECT_EQ(problems_.count(), 1u) << row;
+    const auto units = tacet::statistics::SiteUnits::Create(loaded.query, tables->front());
+    ASSERT_TRUE(units.ok()) << row << units.status();
+    EXPECT_EQ(units->units(), 3u) << row;
+    EXPECT_EQ(units->RowsOf(0), 2u) << row;
+    EXPECT_EQ(units->RowsOf(0, tacet::statistics::RowUse::kLeftOut), 1u) << row;
+    std::vector<float> sum(loaded.query->dimension());
+    units->SumUnits(std::vector<uint32_t>{0, 1, 2}, sum);
+    EXPECT_NEAR(sum[plan.measured()], plan.left_out, 1e-9) << row;
+  }
+}
+
+// A quote that begins a field of one row and nowhere ends, or only at another row's quote.
+TEST_F(SiteTablesTest, AQuoteOfOneRowHidesNoOther) {
+  for (const char* row : {"36,\"f", "\"36,f"}) {
+    for (const char* last : {"40,f", "40,\"f\"", "\"40\",f", "\"40\",\"f\""}) {
+      Write("bonn.csv", fmt::format("age,sex\n61,f\n{}\n40,f\n41,f\n{}\n42,f\n", row, last));
+      ASSERT_OK_AND_ASSIGN(const auto tables, Load());
+      EXPECT_EQ(tables.front().rows, 6u) << row << " " << last;
+      EXPECT_EQ(problems_.count(), 1u) << Told();
+    }
+  }
 }
 
 TEST_F(SiteTablesTest, DigestsCoverEveryField) {

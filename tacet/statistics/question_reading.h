@@ -24,7 +24,8 @@ class CellReading {
   using OfText = std::function<std::optional<T>(std::string_view)>;
   using OfNumber = std::function<std::optional<T>(double)>;
 
-  // Of cells that are not missing. `of_number` gets finite numbers only; others are texts.
+  // Of cells that are not missing. `of_number` gets numbers that IsOrdinary; infinite ones are
+  // texts.
   CellReading(const table::Column& column, const QuerySpec& query, const OfText& of_text,
               OfNumber of_number)
       : column_(column), of_number_(std::move(of_number)) {
@@ -44,8 +45,8 @@ class CellReading {
   std::optional<T> operator()(uint32_t row) const {
     if (!column_.is_numbers()) return of_code_[column_.code(row)];
     const double number = column_.number(row);
-    if (std::isfinite(number)) return of_number_(number);
-    return std::isnan(number) ? std::nullopt : of_infinity_[number > 0 ? 1 : 0];
+    if (IsOrdinary(number)) return of_number_(number);
+    return std::isinf(number) ? of_infinity_[number > 0 ? 1 : 0] : std::nullopt;
   }
 
  private:

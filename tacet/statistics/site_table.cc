@@ -76,10 +76,12 @@ std::optional<double> NumberOf(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+  if (error != std::errc() || end != text.data() + text.size() || !IsOrdinary(value)) {
     return std::nullopt;
   }
   return value;
 }
+
+bool IsOrdinary(double number) { return std::abs(number) <= std::numeric_limits<float>::max(); }
 
 }  // namespace tacet::statistics

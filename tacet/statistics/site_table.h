@@ -31,8 +31,10 @@ struct SiteTable {
 // rows; a missing number is 0x7ff8000000000000.
 crypto::Digest TablesDigest(const std::vector<SiteTable>& tables);
 
-// The whole text as a finite decimal number; absent when it is none.
+// The whole text as a decimal number that IsOrdinary; absent when it is none.
 std::optional<double> NumberOf(std::string_view text);
+// Whether a table may hold the number: from -3.4e38 to 3.4e38, as binary32; false for NaN.
+bool IsOrdinary(double number);
 
 }  // namespace tacet::statistics
 

@@ -15,19 +15,24 @@
 namespace tacet::statistics {
 namespace {
 
+constexpr uint32_t kNobody = std::numeric_limits<uint32_t>::max();
+
 // Persons of a column, numbered in the order of their first rows.
 struct Persons {
-  std::vector<uint32_t> of_row;
+  std::vector<uint32_t> of_row;  // kNobody where it is missing
   uint32_t count = 0;
 };
 
-Persons PersonsOf(const table::Column& column, uint32_t rows) {
+Persons PersonsOf(const table::Column& column, uint32_t rows, const QuerySpec& query) {
   Persons persons{.of_row = std::vector<uint32_t>(rows)};
   if (column.is_numbers()) {
     absl::flat_hash_map<uint64_t, uint32_t> known;
     for (uint32_t row = 0; row < rows; ++row) {
-      const auto key = std::bit_cast<uint64_t>(column.number(row));
-      persons.of_row[row] = known.try_emplace(key, known.size()).first->second;
+      const double number = column.number(row);
+      persons.of_row[row] =
+          std::isnan(number)
+              ? kNobody
+              : known.try_emplace(std::bit_cast<uint64_t>(number), known.size()).first->second;
     }
     persons.count = static_cast<uint32_t>(known.size());
     return persons;
@@ -35,8 +40,10 @@ Persons PersonsOf(const table::Column& column, uint32_t rows) {
   absl::flat_hash_map<std::string, uint32_t> known;
   std::vector<uint32_t> of_code;
   for (uint32_t code = 0; code < column.distinct(); ++code) {
-    of_code.push_back(
-        known.try_emplace(table::PersonKey(column.text(code)), known.size()).first->second);
+    const std::string key = table::PersonKey(column.text(code));
+    of_code.push_back(key.empty() || query.IsMissing(column.text(code))
+                          ? kNobody
+                          : known.try_emplace(key, known.size()).first->second);
   }
   for (uint32_t row = 0; row < rows; ++row) persons.of_row[row] = of_code[column.code(row)];
   persons.count = static_cast<uint32_t>(known.size());
@@ -93,14 +100,18 @@ absl::Status SiteUnits::FindUnits(const SiteTable& table, const std::string& per
         table.name, person_column);
   }
   // Persons in the order of their first rows, then the rows of each of them in order.
-  const auto [person_of, count] = PersonsOf(table.cells[*place], rows_);
+  const auto [person_of, count] = PersonsOf(table.cells[*place], rows_, query_->spec());
   units_ = count;
   first_row_.assign(units_ + 1, 0);
-  for (const uint32_t person : person_of) ++first_row_[person + 1];
+  for (const uint32_t person : person_of) {
+    if (person != kNobody) ++first_row_[person + 1];
+  }
   std::partial_sum(first_row_.begin(), first_row_.end(), first_row_.begin());
-  person_rows_.resize(rows_);
+  person_rows_.resize(first_row_.back());
   std::vector<uint32_t> next(first_row_.begin(), first_row_.end() - 1);
-  for (uint32_t row = 0; row < rows_; ++row) person_rows_[next[person_of[row]]++] = row;
+  for (uint32_t row = 0; row < rows_; ++row) {
+    if (person_of[row] != kNobody) person_rows_[next[person_of[row]]++] = row;
+  }
   return absl::OkStatus();
 }
 
@@ -118,7 +129,7 @@ uint64_t SiteUnits::RowsOf(size_t question, RowUse use) const {
   const auto reading = std::ranges::find(questions_, question, &QuestionReading::place);
   uint64_t count = 0;
   if (reading == questions_.end()) return count;
-  for (uint32_t row = 0; row < rows_; ++row) count += reading->UseOf(row) == use ? 1 : 0;
+  ForEachRow([&](uint32_t row) { count += reading->UseOf(row) == use ? 1 : 0; });
   return count;
 }
 

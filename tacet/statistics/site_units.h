@@ -19,10 +19,11 @@ namespace tacet::statistics {
 // The rows of a table as the query sees them, grouped by unit. Immutable.
 class SiteUnits {
  public:
-  // `person_column` groups the rows for unit person: rows with
-  // equal table::PersonKey are one. NotFound names a column that the table lacks;
-  // ResourceExhausted when the site has more units than the query allows. Neither depends on the
-  // data of one unit: neighbouring tables have the same columns and the same number of units.
+  // `person_column` groups the rows for unit person: rows with equal table::PersonKey are one. Rows
+  // without it are nobody's: they could be anybody's, so they count nowhere. NotFound names a
+  // column that the table lacks; ResourceExhausted when the site has more units than the query
+  // allows. Neither depends on the data of one unit: neighbouring tables have the same columns and
+  // the same number of units.
   static absl::StatusOr<SiteUnits> Create(std::shared_ptr<const Query> query,
                                           const SiteTable& table,
                                           const std::string& person_column = "");
@@ -52,6 +53,16 @@ class SiteUnits {
   std::shared_ptr<const Query> query_;
   uint32_t rows_ = 0;
   uint32_t units_ = 0;
+  // Calls `visit` with each row that belongs to a unit.
+  template <typename Visit>
+  void ForEachRow(Visit visit) const {
+    if (first_row_.empty()) {
+      for (uint32_t row = 0; row < rows_; ++row) visit(row);
+    } else {
+      for (const uint32_t row : person_rows_) visit(row);
+    }
+  }
+
   // Unit person: person u has person_rows_[first_row_[u] .. first_row_[u + 1]).
   std::vector<uint32_t> first_row_, person_rows_;
   std::vector<QuestionReading> questions_;  // that ask this site

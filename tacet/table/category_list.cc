@@ -69,7 +69,9 @@ ValueFault CategoryList::NotAmong(std::string_view field) const {
   for (const Text& text : texts_) words.push_back(text.text);
   const std::optional<std::string> near = base::NearestWord(field, words);
   return {.what = fmt::format("\"{}\" is none of the agreed {}", field, Listed()),
-          .remedy = near ? fmt::format("write \"{}\" if that is meant", *near) : ""};
+          .remedy = near ? fmt::format("write \"{}\" if that is meant", *near) : "",
+          .value = std::string(field),
+          .of_many = fmt::format("are none of the agreed {}", Listed())};
 }
 
 }  // namespace tacet::table

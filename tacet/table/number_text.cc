@@ -96,7 +96,10 @@ ValueFault NotANumber(std::string_view text, DecimalMark mark, const NumberSetti
   } else if (std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
     remedy = "write the number alone, without unit or remark";
   }
-  return {.what = fmt::format("\"{}\" is not a finite number", text), .remedy = std::move(remedy)};
+  return {.what = fmt::format("\"{}\" is not a finite number", text),
+          .remedy = std::move(remedy),
+          .value = std::string(text),
+          .of_many = "are no finite numbers"};
 }
 
 }  // namespace tacet::table

@@ -12,6 +12,9 @@ namespace tacet::table {
 struct ValueFault {
   std::string what;
   std::string remedy;  // what to change; empty: `what` says it
+  // Where many values may have the fault: the value, and "are outside the agreed bounds 50..650".
+  std::string value = {};
+  std::string of_many = {};
 };
 
 struct TableProblem {

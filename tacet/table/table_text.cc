@@ -301,13 +301,13 @@ TableRecords::Result TableRecords::Next(char separator, std::vector<std::string>
   while (SkipBlankLines()) {
     if (is_unreadable_) break;
     line_ = next_line_;
-    const std::string_view before = rest_;
-    const uint64_t line = next_line_;
+    record_ = rest_;
+    record_line_ = next_line_;
     const Result result = ReadRecord(separator, fields);
     const bool may_go_on = MayGoOn(result, rest_);
-    if (may_go_on || result == Result::kUnclosedQuote) {
-      rest_ = before;
-      next_line_ = line;
+    if (may_go_on || result != Result::kRecord) {
+      rest_ = record_;
+      next_line_ = record_line_;
     }
     if (may_go_on && rest_.size() < kMaxRecordBytes) {
       ReadMore();
@@ -315,14 +315,23 @@ TableRecords::Result TableRecords::Next(char separator, std::vector<std::string>
     }
     if (may_go_on && result != Result::kUnclosedQuote) {
       source_.reset();
-      rest_ = {};
+      rest_ = record_ = {};
       return Result::kTooLong;
     }
     SkipLine();
     if (result != Result::kRecord || !IsRowOfSeparators(fields)) return result;
   }
-  rest_ = {};
+  rest_ = record_ = {};
   return std::exchange(is_unreadable_, false) ? Result::kUnreadable : Result::kEnd;
+}
+
+void TableRecords::ResumeBehindFirstLine() {
+  // Where the record had more lines, the first of them is still in the window: nothing was read
+  // behind a record that was split, and after a fault reading goes on there anyway.
+  if (record_.empty() || next_line_ <= record_line_ + 1) return;
+  rest_ = record_;
+  next_line_ = record_line_;
+  SkipLine();
 }
 
 TableRecords::Result TableRecords::Peek(char separator, std::vector<std::string>& fields) {

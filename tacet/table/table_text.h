@@ -67,10 +67,12 @@ class TableRecords {
   enum class Result {
     kRecord,
     kEnd,
-    kUnclosedQuote,   // of the last field; reading goes on behind the first line of the record
-    kTextAfterQuote,  // in the last field; reading goes on at the next line
-    kTooLong,         // of a text in pieces, longer than kMaxRecordBytes; reading ends
-    kUnreadable,      // the source failed; reading ends
+    // Faults of the last field. Reading goes on behind the first line of the record: a quote that
+    // is not meant as one hides nothing but its own line.
+    kUnclosedQuote,
+    kTextAfterQuote,
+    kTooLong,     // of a text in pieces, longer than kMaxRecordBytes; reading ends
+    kUnreadable,  // the source failed; reading ends
   };
   static constexpr size_t kMaxRecordBytes = size_t{1} << 26;
   static constexpr size_t kPieceBytes = size_t{1} << 18;
@@ -87,6 +89,9 @@ class TableRecords {
   Result Next(char separator, std::vector<std::string>& fields);
   // The same, and the record stays the next one.
   Result Peek(char separator, std::vector<std::string>& fields);
+  // Reads on behind the first line of the last record, where it had more: its quotes are not meant
+  // as such. Once, before the next record.
+  void ResumeBehindFirstLine();
   // From 1: the line on which the last record began. Where a field was wrong, its own line.
   uint64_t line() const { return line_; }
 
@@ -109,6 +114,8 @@ class TableRecords {
   char line_break_ = '\n';
   uint64_t next_line_ = 1;  // of the first character of rest_
   uint64_t line_ = 0;
+  std::string_view record_;  // rest_ where the last record began
+  uint64_t record_line_ = 0;
   std::unique_ptr<TextSource> source_;  // none: rest_ is all there is
   size_t piece_bytes_ = 0;
   std::vector<char> window_;  // holds rest_ of a text in pieces

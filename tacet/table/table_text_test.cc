@@ -53,7 +53,7 @@ TEST(TableRecordsTest, QuotedFieldsHoldSeparatorsQuotesAndLineBreaks) {
 
 TEST(TableRecordsTest, ReadingGoesOnBehindAWrongField) {
   EXPECT_THAT(Records("1,\"a\"b\n2,3\n"), ElementsAre("1<text>", "2:2|3|"));
-  EXPECT_THAT(Records("1,\"a\nb\"c\n2,3\n"), ElementsAre("2<text>", "3:2|3|"));
+  EXPECT_THAT(Records("1,\"a\nb\"c\n2,3\n"), ElementsAre("2<text>", "2:b\"c|", "3:2|3|"));
   EXPECT_THAT(Records("1,\"a\n2,3\n"), ElementsAre("1<unclosed>", "2:2|3|"));
   EXPECT_THAT(Records("1,\""), ElementsAre("1<unclosed>"));
 }

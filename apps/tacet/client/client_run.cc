@@ -200,6 +200,9 @@ class ClientRunCommand : public program::Command {
       Say("data        {}: {} samples to train on\n", training.data.name,
           training.learner->training_samples(0));
     }
+    for (const std::string& note : training.data_notes) {
+      fmt::print(stderr, "tacet: {}. Such fields count as missing\n", note);
+    }
     if (flags_.app.empty()) {
       Say("server      {}\n", flags_.server);
     } else {

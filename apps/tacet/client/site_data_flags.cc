@@ -69,8 +69,10 @@ absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedMa
   }
   TACET_ASSIGN_OR_RETURN(const run::TableFormat format,
                          run::SiteFormat(loaded.file, training.config));
+  table::ProblemSummary problems;
   TACET_ASSIGN_OR_RETURN(const std::vector<tacet::statistics::SiteTable> tables,
-                         run::LoadSiteTables(path, loaded.file, *loaded.query, format));
+                         run::LoadSiteTables(path, loaded.file, *loaded.query, format, problems));
+  training.data_notes = run::ProblemLines(problems);
   if (!flags.client().has_value() && tables.size() != 1) {
     return base::InvalidArgument(
         "{} has the tables of {} sites: choose this site's with --client, from 0", path,

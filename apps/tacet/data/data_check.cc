@@ -34,7 +34,7 @@ std::optional<tacet::data::Dataset> ReadTables(const fs::path& path,
                                                const tacet::data::CsvOptions& options,
                                                DataCheck& check) {
   tacet::data::CsvReader reader(
-      options, [&check](const TableProblem& problem) { AddProblem(check, problem); });
+      options, [&check](const TableProblem& problem) { check.problems.Add(problem); });
   const auto files = tacet::data::CsvFiles(path);
   if (!files.ok()) AddProblem(check, path.string(), files.status());
   for (const fs::path& file : files.value_or(std::vector<fs::path>())) {
@@ -46,7 +46,7 @@ std::optional<tacet::data::Dataset> ReadTables(const fs::path& path,
   if (!alike.empty()) check.warnings.push_back(std::move(alike));
   absl::StatusOr<tacet::data::Dataset> dataset = reader.Finish(path.string());
   if (dataset.ok()) return *std::move(dataset);
-  if (check.problem_count == 0) AddProblem(check, path.string(), dataset.status());
+  if (check.problems.empty()) AddProblem(check, path.string(), dataset.status());
   return std::nullopt;
 }
 
@@ -67,17 +67,17 @@ void CheckClient(const DataCheckSpec& spec, const tacet::data::Dataset& dataset,
   const std::string& path = spec.config.data.path;
   const auto clients = dataset.clients();
   if (!spec.client.has_value() && clients > 1) {
-    AddProblem(check,
-               {.file = path,
-                .fault = {.what = fmt::format("the data are of {} clients, a site is one", clients),
-                          .remedy = "set `data.csv_client_column = \"\"` and give one file, or "
-                                    "choose with --client"}});
+    check.problems.Add(
+        {.file = path,
+         .fault = {.what = fmt::format("the data are of {} clients, a site is one", clients),
+                   .remedy = "set `data.csv_client_column = \"\"` and give one file, or "
+                             "choose with --client"}});
   }
   if (spec.client.has_value() && *spec.client >= clients) {
-    AddProblem(check, {.file = path,
-                       .fault = {.what = fmt::format("--client is {}, the data are of {} clients",
-                                                     *spec.client, clients),
-                                 .remedy = "clients are counted from 0"}});
+    check.problems.Add({.file = path,
+                        .fault = {.what = fmt::format("--client is {}, the data are of {} clients",
+                                                      *spec.client, clients),
+                                  .remedy = "clients are counted from 0"}});
   }
 }
 
@@ -103,7 +103,7 @@ absl::Status Warn(const DataCheckSpec& spec, const tacet::data::Dataset& dataset
     check.warnings.push_back(*unread);
   }
   if (!spec.agreed.has_value()) {
-    if (check.problem_count == 0) WarnOfSimulation(spec.config, check);
+    if (check.problems.empty()) WarnOfSimulation(spec.config, check);
     return absl::OkStatus();
   }
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
@@ -114,14 +114,10 @@ absl::Status Warn(const DataCheckSpec& spec, const tacet::data::Dataset& dataset
 
 }  // namespace
 
-void AddProblem(DataCheck& check, const TableProblem& problem) {
-  if (check.problem_count++ < kMaxListedProblems) check.problems.push_back(problem);
-}
-
 void AddProblem(DataCheck& check, const std::string& file, const absl::Status& status) {
   std::string what = base::Message(status);
   if (what.starts_with(file + ": ")) what.erase(0, file.size() + 2);
-  AddProblem(check, {.file = file, .fault = {.what = std::move(what), .remedy = ""}});
+  check.problems.Add({.file = file, .fault = {.what = std::move(what), .remedy = ""}});
 }
 
 std::optional<std::string> UnreadTables(const fs::path& path) {
@@ -172,28 +168,30 @@ std::string DataCheckText(const DataCheck& check) {
   std::string text;
   std::string file;
   std::set<std::string> wrong_files;
-  for (const TableProblem& problem : check.problems) {
-    wrong_files.insert(problem.file);
-    if (problem.file != file) text += fmt::format("{}\n", problem.file);
-    file = problem.file;
-    std::string place = problem.line != 0 ? fmt::format("line {}", problem.line) : "";
-    if (problem.column.has_value()) {
-      place += fmt::format(", column {}", *problem.column);
-      if (!problem.column_name.empty()) place += fmt::format(" (\"{}\")", problem.column_name);
+  for (const table::ProblemGroup& group : check.problems.Groups()) {
+    const TableProblem& first = group.first;
+    wrong_files.insert(first.file);
+    if (first.file != file) text += fmt::format("{}\n", first.file);
+    file = first.file;
+    std::string place =
+        first.line != 0 ? fmt::format("{}line {}", group.count > 1 ? "from " : "", first.line) : "";
+    if (first.column.has_value()) {
+      place += fmt::format("{}column {}", place.empty() ? "" : ", ", *first.column);
+      if (!first.column_name.empty()) place += fmt::format(" (\"{}\")", first.column_name);
     }
-    text += fmt::format("  {}{}{}\n", place, place.empty() ? "" : ": ", problem.fault.what);
-    if (!problem.fault.remedy.empty()) text += fmt::format("    {}\n", problem.fault.remedy);
-  }
-  if (check.problem_count > check.problems.size()) {
-    text += fmt::format("and {} more problems\n", check.problem_count - check.problems.size());
+    text += fmt::format("  {}{}{}\n", place, place.empty() ? "" : ": ", group.What());
+    for (const std::string& remedy : group.remedies) text += fmt::format("    {}\n", remedy);
   }
   if (!text.empty()) text += "\n";
-  text += check.problem_count == 0
-              ? fmt::format("problems    none in {}\n", Count(check.files.size(), "file"))
-              : fmt::format("problems    {} in {} of {}\n", check.problem_count, wrong_files.size(),
-                            Count(std::max(check.files.size(), wrong_files.size()), "file"));
-  text += fmt::format("rows        {} without problems, of {}\n", check.rows,
-                      Count(check.clients, check.questions.empty() ? "client" : "site"));
+  text +=
+      check.problems.empty()
+          ? fmt::format("problems    none in {}\n", Count(check.files.size(), "file"))
+          : fmt::format("problems    {} in {} of {}\n", check.problems.count(), wrong_files.size(),
+                        Count(std::max(check.files.size(), wrong_files.size()), "file"));
+  text += check.questions.empty()
+              ? fmt::format("rows        {} without problems, of {}\n", check.rows,
+                            Count(check.clients, "client"))
+              : fmt::format("rows        {}, of {}\n", check.rows, Count(check.clients, "site"));
   for (size_t label = 0; label < check.class_rows.size() && check.class_rows.size() <= 100;
        ++label) {
     text += fmt::format(
@@ -202,24 +200,40 @@ std::string DataCheckText(const DataCheck& check) {
         Count(check.class_rows[label], "row"));
   }
   for (const QuestionRows& question : check.questions) {
-    text += fmt::format("{}{} ({}): {}\n",
-                        &question == check.questions.data() ? "questions   " : "            ",
-                        question.question, question.kind, Count(question.rows, "row"));
+    text += fmt::format(
+        "{}{} ({}): {}{}\n", &question == check.questions.data() ? "questions   " : "            ",
+        question.question, question.kind, Count(question.rows, "row"),
+        question.left_out == 0 ? "" : fmt::format(", {} left out", question.left_out));
+  }
+  for (const ConditionRows& condition : check.conditions) {
+    text += fmt::format(
+        "{}{}: {} of {}{}\n",
+        &condition == check.conditions.data() ? "conditions  " : "            ",
+        condition.condition, condition.rows, Count(condition.all, "row"),
+        condition.unreadable == 0 ? "" : fmt::format(", {} cannot be read", condition.unreadable));
   }
   return text + agreement::WarningLines(check.warnings);
 }
 
 base::JsonValue DataCheckJson(const DataCheck& check) {
   base::JsonValue problems = base::JsonValue::MakeArray();
-  for (const TableProblem& problem : check.problems) {
+  for (const table::ProblemGroup& group : check.problems.Groups()) {
+    const TableProblem& first = group.first;
+    base::JsonValue values = base::JsonValue::MakeArray();
+    for (const table::ValueCount& value : group.values) {
+      values.Append(
+          base::JsonValue::MakeObject().Set("value", value.value).Set("count", value.count));
+    }
     problems.Append(
         base::JsonValue::MakeObject()
-            .Set("file", problem.file)
-            .Set("line", problem.line != 0 ? base::JsonValue(problem.line) : base::JsonValue())
-            .Set("column", base::OrNull(problem.column))
-            .Set("column_name", base::OrNull(problem.column_name))
-            .Set("problem", problem.fault.what)
-            .Set("change", base::OrNull(problem.fault.remedy)));
+            .Set("file", first.file)
+            .Set("line", first.line != 0 ? base::JsonValue(first.line) : base::JsonValue())
+            .Set("column", base::OrNull(first.column))
+            .Set("column_name", base::OrNull(first.column_name))
+            .Set("count", group.count)
+            .Set("problem", group.What())
+            .Set("values", std::move(values))
+            .Set("change", base::JsonList(group.remedies)));
   }
   base::JsonValue classes = base::JsonValue::MakeArray();
   for (size_t label = 0; label < check.class_rows.size(); ++label) {
@@ -235,16 +249,26 @@ base::JsonValue DataCheckJson(const DataCheck& check) {
     questions.Append(base::JsonValue::MakeObject()
                          .Set("question", question.question)
                          .Set("kind", question.kind)
-                         .Set("rows", question.rows));
+                         .Set("rows", question.rows)
+                         .Set("left_out", question.left_out));
+  }
+  base::JsonValue conditions = base::JsonValue::MakeArray();
+  for (const ConditionRows& condition : check.conditions) {
+    conditions.Append(base::JsonValue::MakeObject()
+                          .Set("condition", condition.condition)
+                          .Set("rows", condition.rows)
+                          .Set("unreadable", condition.unreadable)
+                          .Set("all", condition.all));
   }
   return base::JsonValue::MakeObject()
       .Set("files", base::JsonList(check.files))
-      .Set("problem_count", check.problem_count)
+      .Set("problem_count", check.problems.count())
       .Set("problems", std::move(problems))
       .Set("rows", check.rows)
       .Set("clients", check.clients)
       .Set("classes", std::move(classes))
       .Set("questions", std::move(questions))
+      .Set("conditions", std::move(conditions))
       .Set("warnings", base::JsonList(check.warnings));
 }
 

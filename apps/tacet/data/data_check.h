@@ -13,12 +13,9 @@
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/json.h"
 #include "tacet/config/run_config.h"
-#include "tacet/table/table_problem.h"
+#include "tacet/table/problem_summary.h"
 
 namespace tacet::app::data {
-
-// Problems beyond these are counted, not listed.
-inline constexpr uint64_t kMaxListedProblems = 10'000;
 
 struct DataCheckSpec {
   config::RunConfig config;  // data.path says where the data are
@@ -28,29 +25,36 @@ struct DataCheckSpec {
   std::optional<uint64_t> client = std::nullopt;  // the site among the data set's clients
 };
 
-// Rows of the tables that count in a question.
+// Rows of the tables that count in a question, and those that are left out of it.
 struct QuestionRows {
   std::string question;
   std::string kind;
   uint64_t rows = 0;
+  uint64_t left_out = 0;
+};
+
+// Rows for which a condition of the query holds, of those that it is asked about.
+struct ConditionRows {
+  std::string condition;
+  uint64_t rows = 0;
+  uint64_t unreadable = 0;  // nobody knows whether it holds
+  uint64_t all = 0;
 };
 
 struct DataCheck {
   std::vector<std::string> files;  // that were read
-  std::vector<table::TableProblem> problems;
-  uint64_t problem_count = 0;
+  table::ProblemSummary problems;
   // Of the rows without problems.
   uint64_t rows = 0;
   uint64_t clients = 0;
   std::vector<uint64_t> class_rows;
   std::vector<std::string> class_texts;  // of data.csv_labels
   std::vector<QuestionRows> questions;   // of a query, which has no classes
+  std::vector<ConditionRows> conditions;
   std::vector<std::string> warnings;
 };
 
-// Lists the problem, or counts it.
-void AddProblem(DataCheck& check, const table::TableProblem& problem);
-// Of a whole file.
+// Adds a problem of a whole file.
 void AddProblem(DataCheck& check, const std::string& file, const absl::Status& status);
 // Tables in a folder that are not read, since their names end otherwise.
 std::optional<std::string> UnreadTables(const std::filesystem::path& path);
@@ -58,8 +62,8 @@ std::optional<std::string> UnreadTables(const std::filesystem::path& path);
 // InvalidArgument when the configuration itself is wrong; problems of the data are in the result.
 absl::StatusOr<DataCheck> CheckData(const DataCheckSpec& spec);
 
-// File by file, with line, column and what to change; then the counts and the warnings. It quotes
-// values of the data, so it is for the site alone.
+// File by file, one line for each column and kind of fault, with what to change; then the counts
+// and the warnings. It quotes values of the data, so it is for the site alone.
 std::string DataCheckText(const DataCheck& check);
 // docs/formats/datasets.md, "Check of a site's files".
 base::JsonValue DataCheckJson(const DataCheck& check);

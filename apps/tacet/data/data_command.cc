@@ -77,7 +77,7 @@ class DataCheckCommand : public program::Command {
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const DataCheck check, Check());
     fmt::print("{}", json_ ? DataCheckJson(check).Dump(2) + "\n" : DataCheckText(check));
-    if (check.problem_count > 0) exit_code_ = kProblems;
+    if (!check.problems.empty()) exit_code_ = kProblems;
     return absl::OkStatus();
   }
 

@@ -1,6 +1,7 @@
 #include "apps/tacet/data/query_check.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -18,7 +19,6 @@
 namespace tacet::app::data {
 namespace {
 
-using table::TableProblem;
 using tacet::statistics::Query;
 using tacet::statistics::QuestionPlan;
 using tacet::statistics::SiteTable;
@@ -28,9 +28,8 @@ using tacet::statistics::SiteUnits;
 void ChooseTable(const QueryCheckSpec& spec, std::vector<SiteTable>& tables, DataCheck& check) {
   if (!spec.is_live || tables.empty()) return;
   const auto problem = [&](std::string what, std::string remedy) {
-    AddProblem(check,
-               TableProblem{.file = spec.data.string(),
-                            .fault = {.what = std::move(what), .remedy = std::move(remedy)}});
+    check.problems.Add({.file = spec.data.string(),
+                        .fault = {.what = std::move(what), .remedy = std::move(remedy)}});
   };
   if (!spec.client.has_value() && tables.size() > 1) {
     problem(fmt::format("the data are the tables of {} sites, a site has one", tables.size()),
@@ -76,9 +75,62 @@ void WarnOfFieldsWithoutCell(const QueryCheckSpec& spec, const std::vector<SiteT
       if (count == 0 || is_time) continue;
       check.warnings.push_back(fmt::format(
           "question \"{}\": {} {} of column \"{}\" {} in none of its cells, such as \"{}\"; their "
-          "rows do not count: correct them if that is not meant",
+          "rows are left out: correct them if that is not meant",
           plan.spec.name, count, count == 1 ? "field" : "fields", (*cells)->column(),
           count == 1 ? "is" : "are", example));
+    }
+  }
+}
+
+bool AsksTable(const tacet::statistics::QuestionSpec& question, const SiteTable& table) {
+  return question.sites.empty() || std::ranges::count(question.sites, table.name) > 0;
+}
+
+// "Female (862), Male (709)": the most frequent values of a column.
+std::string ValuesText(const std::vector<const table::Column*>& columns) {
+  constexpr size_t kMostValues = 5;
+  std::map<std::string, uint64_t> counts;
+  for (const table::Column* column : columns) {
+    for (size_t row = 0; row < column->rows(); ++row) ++counts[column->TextOf(row)];
+  }
+  std::vector<std::pair<std::string, uint64_t>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater(),
+                           [](const auto& of) { return of.second; });
+  std::string text;
+  for (size_t i = 0; i < std::min(sorted.size(), kMostValues); ++i) {
+    text +=
+        fmt::format("{}{} ({})", i == 0 ? "" : ", ",
+                    sorted[i].first.empty() ? "empty fields" : sorted[i].first, sorted[i].second);
+  }
+  return sorted.size() > kMostValues ? text + ", ..." : text;
+}
+
+// How many rows each condition holds for. One that holds for none is often an error of spelling.
+void CountConditions(const QueryCheckSpec& spec, const std::vector<SiteTable>& tables,
+                     DataCheck& check) {
+  const Query& query = *spec.query.query;
+  std::set<std::string> known;
+  for (const QuestionPlan& plan : query.questions()) {
+    for (const tacet::statistics::RowCondition& condition : plan.conditions()) {
+      ConditionRows found{.condition = condition.Text()};
+      std::vector<const table::Column*> columns;
+      for (const SiteTable& table : tables) {
+        const std::optional<size_t> place = table.Find(condition.column);
+        if (!place.has_value() || !AsksTable(plan.spec, table)) continue;
+        const table::Column& column = *columns.emplace_back(&table.cells[*place]);
+        const auto holds = tacet::statistics::ReadCondition(column, query.spec(), condition);
+        found.all += table.rows;
+        for (uint32_t row = 0; row < table.rows; ++row) {
+          const std::optional<bool> answer = holds(row);
+          found.unreadable += answer.has_value() ? 0 : 1;
+          found.rows += answer.value_or(false) ? 1 : 0;
+        }
+      }
+      if (found.all == 0 || !known.insert(found.condition).second) continue;
+      check.conditions.push_back(found);
+      if (found.rows > 0) continue;
+      check.warnings.push_back(fmt::format("0 of {} rows have {}; the column holds {}", found.all,
+                                           found.condition, ValuesText(columns)));
     }
   }
 }
@@ -127,14 +179,17 @@ void CountRows(const QueryCheckSpec& spec, const std::vector<SiteTable>& tables,
   const double floor = query.spec().floor;
   for (size_t i = 0; i < query.questions().size(); ++i) {
     const tacet::statistics::QuestionSpec& question = query.questions()[i].spec;
-    uint64_t rows = 0;
-    for (const SiteUnits& site : sites) rows += site.RowsOf(i);
+    uint64_t rows = 0, left_out = 0;
+    for (const SiteUnits& site : sites) {
+      rows += site.RowsOf(i);
+      left_out += site.RowsOf(i, tacet::statistics::RowUse::kLeftOut);
+    }
     check.questions.push_back({.question = question.name,
                                .kind = std::string(QuestionKindName(question.kind)),
-                               .rows = rows});
-    const bool asks = question.sites.empty() || std::ranges::any_of(tables, [&](const auto& table) {
-                        return std::ranges::count(question.sites, table.name) > 0;
-                      });
+                               .rows = rows,
+                               .left_out = left_out});
+    const bool asks = std::ranges::any_of(
+        tables, [&](const SiteTable& table) { return AsksTable(question, table); });
     if (static_cast<double>(rows) >= floor || !asks || !KeepsFloor(question.kind)) continue;
     check.warnings.push_back(fmt::format(
         "question \"{}\": {} here, and the floor is {}: its answer is suppressed unless other "
@@ -152,13 +207,12 @@ DataCheck CheckQueryTables(const QueryCheckSpec& spec) {
   const auto files = found.value_or(std::vector<std::filesystem::path>());
   for (const std::filesystem::path& file : files) check.files.push_back(file.string());
   if (found.ok() && files.empty()) {
-    AddProblem(check, TableProblem{.file = spec.data.string(),
-                                   .fault = {.what = "there is no table",
-                                             .remedy = "a table ends in .csv, .tsv or .data"}});
+    check.problems.Add(
+        {.file = spec.data.string(),
+         .fault = {.what = "there is no table", .remedy = "a table ends in .csv, .tsv or .data"}});
   }
   std::vector<SiteTable> tables =
-      run::ReadSiteTables(files, spec.query.file, *spec.query.query, spec.format,
-                          [&check](const TableProblem& problem) { AddProblem(check, problem); });
+      run::ReadSiteTables(files, spec.query.file, *spec.query.query, spec.format, check.problems);
   ChooseTable(spec, tables, check);
   std::vector<SiteUnits> sites;
   std::vector<std::string> names;
@@ -175,6 +229,7 @@ DataCheck CheckQueryTables(const QueryCheckSpec& spec) {
   }
   check.clients = tables.size();
   if (!sites.empty()) CountRows(spec, tables, sites, check);
+  CountConditions(spec, tables, check);
   WarnOfFieldsWithoutCell(spec, tables, check);
   WarnOfPersons(spec, tables, sites, check);
   if (const auto unread = UnreadTables(spec.data); unread.has_value()) {

@@ -23,8 +23,9 @@ struct QueryCheckSpec {
   std::optional<uint64_t> client = std::nullopt;  // the site's place among the tables
 };
 
-// All problems of the files for the columns of the query, the rows that count in each question, and
-// warnings about counts below the floor, persons with many rows, and values without a cell.
+// All problems of the files for the columns of the query, the rows that count in each question and
+// are left out of it, the rows for which each condition holds, and warnings about conditions that
+// hold for none, counts below the floor, persons with many rows, and values without a cell.
 DataCheck CheckQueryTables(const QueryCheckSpec& spec);
 
 }  // namespace tacet::app::data

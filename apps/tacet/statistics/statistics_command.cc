@@ -48,9 +48,13 @@ class StatisticsCommand : public program::Command {
       return base::InvalidArgument("--data is missing: the file or folder with the sites' tables");
     }
     TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded, run::LoadQuery(query_path_));
-    TACET_ASSIGN_OR_RETURN(
-        const auto tables,
-        run::LoadSiteTables(*data_, loaded.file, *loaded.query, run::QueryFormat(loaded.file)));
+    table::ProblemSummary problems;
+    TACET_ASSIGN_OR_RETURN(const auto tables,
+                           run::LoadSiteTables(*data_, loaded.file, *loaded.query,
+                                               run::QueryFormat(loaded.file), problems));
+    for (const std::string& line : run::ProblemLines(problems)) {
+      fmt::print(stderr, "tacet: {}. Such fields count as missing\n", line);
+    }
     const base::TextSink progress = program::Console(json_ ? stderr : stdout);
     const std::string directory =
         out_.value_or(fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr))));

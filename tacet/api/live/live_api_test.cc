@@ -272,9 +272,22 @@ TEST_F(QueryApiTest, WrongQueriesAndTablesAreNamed) {
   };
   EXPECT_EQ(refused("none = 1", "tables").code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(refused(kQuery, "nowhere").code(), absl::StatusCode::kNotFound);
+  std::ofstream(In("tables/west.csv")) << "years\n63\n";
+  const absl::Status column = refused(kQuery, "tables");
+  EXPECT_THAT(std::string(column.message()), AllOf(HasSubstr("west.csv"), HasSubstr("\"age\"")));
+}
+
+// A cell stops nothing: its row is left out, and the caller is told.
+TEST_F(QueryApiTest, CellsThatCannotBeReadAreTold) {
   std::ofstream(In("tables/west.csv")) << "age\n63 %\n";
-  const absl::Status cell = refused(kQuery, "tables");
-  EXPECT_THAT(std::string(cell.message()), AllOf(HasSubstr("west.csv"), HasSubstr("63 %")));
+  std::vector<std::string> told;
+  const auto run = Ask(kQuery, SiteTables::Files(In("tables")),
+                       {.out = In("run"), .threads = 1, .on_data_problem = [&](auto problem) {
+                          told.emplace_back(problem);
+                        }});
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_THAT(told[0], AllOf(HasSubstr("west.csv:2"), HasSubstr("63 %")));
 }
 
 }  // namespace
