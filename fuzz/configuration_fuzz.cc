@@ -4,7 +4,9 @@
 #include <string_view>
 
 #include "apps/tacet/simulate/configured_learner.h"
+#include "tacet/config/configured_data.h"
 #include "tacet/config/run_config.h"
+#include "tacet/config/site_settings.h"
 #include "tacet/run/configured_simulation.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -19,5 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     (void)run::SimulationSpecOf(*config);
     (void)app::simulate::LearnerSpecOf(*config);
   }
+  // Settings of the sites of a rehearsal, which may have a wrong word in one of their values.
+  const auto sites = config::ParseSiteSettings(text, "fuzz");
+  if (!sites.ok()) return 0;
+  for (const auto& [name, own] : *sites) (void)config::CsvOptionsOf(own);
   return 0;
 }

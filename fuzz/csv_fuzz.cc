@@ -11,6 +11,7 @@
 
 #include "tacet/data/csv.h"
 #include "tacet/data/csv_for_test.h"
+#include "tacet/table/agreed_values.h"
 #include "tacet/table/table_text.h"
 
 namespace {
@@ -18,7 +19,15 @@ namespace {
 using namespace tacet::data;
 using namespace tacet::table;
 
-// Options of the first byte. With columns described, the first line of the text is taken for it.
+// Takes the first line from the text; false where it has no end.
+bool TakeLine(std::string_view& text, std::string_view& line) {
+  line = text.substr(0, text.find('\n'));
+  if (line.size() + 1 > text.size()) return false;
+  text.remove_prefix(line.size() + 1);
+  return true;
+}
+
+// Options of the first byte. Spellings, and a described column, are first lines of the text.
 bool ReadOptions(unsigned char choice, std::string_view& text, CsvOptions& options) {
   options.header = (choice & 1) != 0;
   if (!options.header) options.client = std::string("0");
@@ -29,15 +38,21 @@ bool ReadOptions(unsigned char choice, std::string_view& text, CsvOptions& optio
     options.classes = 0;
     options.labels = *CategoryList::Create({"no|nein|0", "yes|ja|1", "not known"});
   }
+  std::string_view line;
+  if ((choice & 128) != 0) {
+    if (!TakeLine(text, line)) return false;
+    const auto spellings = ParseAgreedValues(line);
+    if (!spellings.ok()) return false;
+    options.spellings = {*spellings};
+  }
   if ((choice & 8) == 0) return true;
   options.client.clear();
   options.label_above = 0.5;
   options.missing = {"", "?"};
-  const std::string_view line = text.substr(0, text.find('\n'));
+  if (!TakeLine(text, line)) return false;
   const auto feature = ParseCsvFeature(line);
-  if (!feature.ok() || line.size() + 1 > text.size()) return false;
+  if (!feature.ok()) return false;
   options.features = {*feature};
-  text.remove_prefix(line.size() + 1);
   return true;
 }
 
@@ -67,7 +82,8 @@ class TextInPieces final : public TextSource {
   std::string_view rest_;
 };
 
-void CheckPieces(std::string_view text, char separator, size_t piece) {
+// `resume`: behind the first line of each record.
+void CheckPieces(std::string_view text, char separator, size_t piece, bool resume) {
   TableRecords whole(text);
   TableRecords parts(std::make_unique<TextInPieces>(text), text.find('\n') != text.npos, piece);
   std::vector<std::string> fields, others;
@@ -77,6 +93,9 @@ void CheckPieces(std::string_view text, char separator, size_t piece) {
     if (parts.Next(separator, others) != result) std::abort();
     if (result == TableRecords::Result::kEnd) break;
     if (fields != others || whole.line() != parts.line()) std::abort();
+    if (!resume) continue;
+    whole.ResumeBehindFirstLine();
+    parts.ResumeBehindFirstLine();
   }
   EncodingCheck check;
   std::string_view rest = text;
@@ -99,7 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
   CsvOptions options;
   std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  CheckPieces(text, options.separator.value_or((data[0] & 64) != 0 ? ';' : ','), 1 + data[0] % 13);
+  CheckPieces(text, (data[0] & 64) != 0 ? ';' : ',', 1 + data[0] % 13, (data[0] & 128) != 0);
   if (!ReadOptions(data[0], text, options)) return 0;
   const uint64_t problems = CountProblems(text, options);
   const auto dataset = ParseCsv(text, "fuzz.csv", options);

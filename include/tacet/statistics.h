@@ -40,6 +40,13 @@ struct QueryOptions {
   // Default: none, one for each processor
   std::optional<uint32_t> threads = std::nullopt;
 
+  // TOML file with a table [site.NAME] for each site whose files are written in another way than
+  // the query says: `csv_separator`, `csv_decimal`, `csv_spellings` (docs/formats/query.md, "Agreed
+  // values").
+  //
+  // Default: none
+  std::optional<std::filesystem::path> sites = std::nullopt;
+
   // Called once for each kind of fault in a column: fields that cannot be read count as missing,
   // and their rows are left out. The text quotes the tables.
   //
@@ -53,9 +60,9 @@ struct QueryOptions {
 // knowledge of the field, and never by looking at the data.
 //
 // The run's Answers() are the estimates, its ComputeGuarantee() covers all of them together.
-// Errors: InvalidArgument names the key of the query, or the file whose columns are wrong; NotFound
-// where there is no table; AlreadyExists when `out` is not empty. Nothing is charged before query
-// and tables were checked.
+// Errors: InvalidArgument names the key of the query or of `sites`, or the file whose columns are
+// wrong; NotFound where there is no table, or none of a site in `sites`; AlreadyExists when `out`
+// is not empty. Nothing is charged before query and tables were checked.
 absl::StatusOr<Run> Ask(std::string_view query, const SiteTables& tables,
                         const QueryOptions& options);
 

@@ -86,6 +86,7 @@ struct QueryCall {
   std::string text;
   std::optional<std::vector<Table>> tables;  // none: those in `data`
   std::string data;                          // their path, or a name for the ledger
+  std::optional<std::string> sites;          // file with the formats of sites
   std::string path;
   run::QueryRunOptions options;
 };
@@ -97,12 +98,19 @@ absl::StatusOr<std::vector<std::string>> Ask(QueryCall call) {
   std::vector<statistics::SiteTable> tables;
   table::ProblemSummary problems;
   if (call.tables.has_value()) {
+    if (call.sites.has_value()) {
+      return base::InvalidArgument(
+          "sites says how files are written, and the tables are in memory: give the path of the "
+          "files, or leave out sites");
+    }
     TACET_ASSIGN_OR_RETURN(tables, SiteTablesOf(*std::move(call.tables)));
     const run::QueryColumns columns(loaded.file, *loaded.query);
     for (const statistics::SiteTable& table : tables) run::CheckTable(columns, table, problems);
   } else {
-    TACET_ASSIGN_OR_RETURN(tables, run::LoadSiteTables(call.data, loaded.file, *loaded.query,
-                                                       run::QueryFormat(loaded.file), problems));
+    TACET_ASSIGN_OR_RETURN(const run::TableFormats formats,
+                           run::RehearsalFormats(loaded.file, call.sites));
+    TACET_ASSIGN_OR_RETURN(
+        tables, run::LoadSiteTables(call.data, loaded.file, *loaded.query, formats, problems));
   }
   TACET_RETURN_IF_ERROR(run::RunQuery(loaded, tables, run::LedgerName(call.data), call.options,
                                       call.path, base::TextSink())
@@ -134,16 +142,18 @@ void BindStatistics(nb::module_& module) {
   module.def(
       "ask",
       [](std::string text, std::optional<std::vector<Table>> tables, std::string data,
-         std::string path, std::optional<uint64_t> insecure_seed, uint64_t threads) {
+         std::optional<std::string> sites, std::string path, std::optional<uint64_t> insecure_seed,
+         uint64_t threads) {
         QueryCall call{.text = std::move(text),
                        .tables = std::move(tables),
                        .data = std::move(data),
+                       .sites = std::move(sites),
                        .path = std::move(path),
                        .options = {.insecure_seed = insecure_seed, .threads = threads}};
         return ValueOrThrow(WithoutLock([&] { return Ask(std::move(call)); }));
       },
-      "text"_a, "tables"_a.none(), "data"_a, "path"_a, "insecure_seed"_a.none(), "threads"_a,
-      "Answer a query; lines about fields that cannot be read.");
+      "text"_a, "tables"_a.none(), "data"_a, "sites"_a.none(), "path"_a, "insecure_seed"_a.none(),
+      "threads"_a, "Answer a query; lines about fields that cannot be read.");
 }
 
 }  // namespace tacet::python

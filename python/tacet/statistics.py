@@ -514,7 +514,7 @@ def query_text(
         missing: fields that mean "missing", such as ``["", "NA"]``; an empty field always does.
         values: values of the columns that hold texts, with their spellings, such as
             ``["sex one-of=f|F|female,m|M|male"]``. A condition, an event and a label need them
-            where they compare texts; another value in such a column is refused.
+            where they compare texts; a row with another value is left out.
         floor: estimated counts below it are suppressed, with all that follows from them.
         confidence: of intervals, in (0, 1).
         name: of the query.
@@ -575,6 +575,7 @@ def ask(
     tables: Mapping[str, Any] | str | os.PathLike[str],
     questions: Sequence[Question],
     *,
+    sites: str | os.PathLike[str] | None = None,
     insecure_seed: int | None = None,
     threads: int = 0,
     out: str | os.PathLike[str] | None = None,
@@ -596,6 +597,9 @@ def ask(
             as float64; a text takes 4 bytes, and each distinct one is kept once. Or a path: a CSV
             file or a folder of them, as for ``tacet statistics --data``.
         questions: made by `count`, `mean` and the others. They share one charge.
+        sites: where ``tables`` is a path, a TOML file with a table ``[site.NAME]`` for each site
+            whose files are written in another way than the query says: ``csv_separator``,
+            ``csv_decimal`` and ``csv_spellings`` (docs/formats/query.md).
         insecure_seed: fixes noise and keys, for debugging: it protects nobody.
         threads: worker threads. 0: all processors.
         out: run directory. None: a new one below ``runs/``, named by the time.
@@ -612,13 +616,21 @@ def ask(
         AlreadyExistsError: ``out`` holds something.
         BudgetError: the budget does not permit the query.
     """
-    return _ask(query_text(questions, **options), tables, insecure_seed, threads, out)
+    return _ask(
+        query_text(questions, **options),
+        tables,
+        sites=sites,
+        insecure_seed=insecure_seed,
+        threads=threads,
+        out=out,
+    )
 
 
 def ask_file(
     tables: Mapping[str, Any] | str | os.PathLike[str],
     query: str | os.PathLike[str],
     *,
+    sites: str | os.PathLike[str] | None = None,
     insecure_seed: int | None = None,
     threads: int = 0,
     out: str | os.PathLike[str] | None = None,
@@ -630,17 +642,22 @@ def ask_file(
     Args:
         tables: as in `ask`.
         query: the file.
+        sites: as in `ask`.
         insecure_seed: as in `ask`.
         threads: as in `ask`.
         out: as in `ask`.
     """
     text = Path(query).read_text(encoding="utf-8")
-    return _ask(text, tables, insecure_seed, threads, out)
+    return _ask(
+        text, tables, sites=sites, insecure_seed=insecure_seed, threads=threads, out=out
+    )
 
 
 def _ask(
     text: str,
     tables: Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    sites: str | os.PathLike[str] | None,
     insecure_seed: int | None,
     threads: int,
     out: str | os.PathLike[str] | None,
@@ -660,7 +677,13 @@ def _ask(
         given = [(str(site), *reading.columns(str(site), table)) for site, table in tables.items()]
     with run_folder(out) as path:
         problems = _core.ask(
-            text, given, "python" if given is not None else str(tables), str(path), seed, workers
+            text,
+            given,
+            "python" if given is not None else str(tables),
+            None if sites is None else os.fspath(sites),
+            str(path),
+            seed,
+            workers,
         )
     for problem in problems:
         warnings.warn(f"{problem}. Such fields count as missing", stacklevel=3)

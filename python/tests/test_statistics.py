@@ -94,6 +94,34 @@ def test_all_kinds_with_the_programs_bits(tmp_path: Path) -> None:
     assert [answer.name for answer in release] == [question.keys["name"] for question in QUESTIONS]
 
 
+def test_a_site_may_write_its_file_in_another_way(tmp_path: Path) -> None:
+    plain, mixed, settings = tmp_path / "plain", tmp_path / "mixed", tmp_path / "sites.toml"
+    for folder in (plain, mixed):
+        folder.mkdir()
+        for site in SITES:
+            (folder / f"{site}.csv").write_text("age,sex\n61.5,f\n40,m\n")
+    (mixed / "bonn.csv").write_text("age;sex\n61,5;femme\n40;homme\n")
+    settings.write_text(
+        "[site.bonn]\ncsv_decimal = 'comma'\ncsv_spellings = ['sex one-of=f|femme,m|homme']\n"
+    )
+    questions = [
+        statistics.mean("age", low=0, high=100, where=["sex = f"], name="age"),
+        statistics.count(where=["sex = m"], name="men"),
+    ]
+    options = {"target_epsilon": 4.0, "values": ["sex one-of=f,m"], "insecure_seed": 5}
+    expected = statistics.ask(plain, questions, out=tmp_path / "a", **options)
+    release = statistics.ask(mixed, questions, sites=settings, out=tmp_path / "b", **options)
+    assert release.answers == expected.answers
+    with pytest.raises(tacet.InvalidArgumentError, match="the tables are in memory"):
+        statistics.ask(
+            {"bonn": {"age": [1.0], "sex": ["f"]}},
+            questions,
+            sites=settings,
+            out=tmp_path / "c",
+            **options,
+        )
+
+
 def test_the_noise_may_be_given_in_clip_norms_or_itself(tmp_path: Path) -> None:
     tables = {site: rows_of(site) for site in SITES}
     question = [statistics.count(name="all")]

@@ -12,6 +12,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/data/load.h"
+#include "tacet/table/agreed_values.h"
 #include "tacet/table/category_list.h"
 #include "tacet/table/number_text.h"
 
@@ -113,6 +114,11 @@ absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config) {
   if (!labels.ok()) return base::Annotate(labels.status(), "data.csv_labels");
   csv.labels = *labels;
   TACET_RETURN_IF_ERROR(CheckLabels(config));
+  for (const std::string& text : config.data.csv_spellings) {
+    const absl::StatusOr<table::AgreedValues> spellings = table::ParseAgreedValues(text);
+    if (!spellings.ok()) return base::Annotate(spellings.status(), "data.csv_spellings");
+    csv.spellings.push_back(*spellings);
+  }
   for (const std::string& text : config.data.csv_features) {
     TACET_ASSIGN_OR_RETURN(csv.features.emplace_back(), data::ParseCsvFeature(text));
   }

@@ -66,6 +66,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("data.csv_label_above", c.data.csv_label_above);
   visit("data.csv_separator", c.data.csv_separator);
   visit("data.csv_decimal", c.data.csv_decimal);
+  visit("data.csv_spellings", c.data.csv_spellings);
   visit("data.classes", c.data.classes);
   visit("data.sites", c.data.sites);
   visit("data.handwriting_writers", c.data.handwriting_writers);
@@ -376,9 +377,7 @@ absl::Status SetKey(RunConfig& config, std::string_view key, const base::JsonVal
   return status;
 }
 
-namespace {
-
-absl::StatusOr<std::string> ReadText(const std::string& path) {
+absl::StatusOr<std::string> ReadConfigText(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
     return base::InvalidArgument("{} is a folder; give the configuration file (TOML) in it", path);
@@ -390,10 +389,8 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   return text.str();
 }
 
-}  // namespace
-
 absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path) {
-  TACET_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  TACET_ASSIGN_OR_RETURN(const std::string text, ReadConfigText(path));
   return ParseRunConfig(text, path);
 }
 
@@ -436,7 +433,7 @@ std::string AgreedToml(const RunConfig& config) {
   static const std::set<std::string_view> own = {
       "data.path",        "data.clients",       "data.sites",         "data.csv_client_column",
       "data.held_out",    "training.precision", "federation.weights", "data.csv_separator",
-      "data.csv_decimal",
+      "data.csv_decimal", "data.csv_spellings",
   };
   return TomlOf(config, [](std::string_view key) {
     return !key.starts_with("run.") && !key.starts_with("ledger.") &&

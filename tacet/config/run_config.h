@@ -44,8 +44,9 @@ struct RunConfig {
     std::optional<double> csv_label_above;  // class 1 above this number, class 0 otherwise
     std::string csv_separator = "auto";     // between fields
     std::string csv_decimal = "point";
-    uint64_t classes = 0;  // 0: the largest label + 1
-    uint64_t sites = 0;    // clients become persons spread over so many sites
+    std::vector<std::string> csv_spellings;  // of a site's own files: "sex one-of=F|femme,M|homme"
+    uint64_t classes = 0;                    // 0: the largest label + 1
+    uint64_t sites = 0;                      // clients become persons spread over so many sites
     uint64_t handwriting_writers = 100;
     uint64_t handwriting_min_samples = 60;
     uint64_t handwriting_max_samples = 100;
@@ -101,6 +102,8 @@ struct RunConfig {
 // checked where the values are used.
 absl::StatusOr<RunConfig> ParseRunConfig(std::string_view toml, std::string_view source);
 absl::StatusOr<RunConfig> LoadRunConfig(const std::string& path);
+// The text of such a file. InvalidArgument for a folder, NotFound where it cannot be read.
+absl::StatusOr<std::string> ReadConfigText(const std::string& path);
 
 // Writes the draw of cohorts that accounting::Resolved() chooses for so many members into a
 // configuration that leaves it open: a training keeps it when members come and go.

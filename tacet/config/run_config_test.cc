@@ -173,11 +173,16 @@ TEST(RunConfigTest, LabelsAreDescribedInOneWay) {
 
   // All sites map alike; how one site's files are written is its own.
   const auto config = ParseRunConfig(
-      "[data]\ncsv_labels = [\"no\", \"yes\"]\ncsv_separator = \";\"\ncsv_decimal = \"comma\"\n",
+      "[data]\ncsv_labels = [\"no\", \"yes\"]\ncsv_separator = \";\"\ncsv_decimal = \"comma\"\n"
+      "csv_spellings = [\"sex one-of=f|femme\"]\n",
       "test.toml");
   const std::string agreed = AgreedToml(*config);
   EXPECT_THAT(agreed, HasSubstr("csv_labels = [\"no\", \"yes\"]"));
-  EXPECT_THAT(agreed, AllOf(Not(HasSubstr("csv_separator")), Not(HasSubstr("csv_decimal"))));
+  EXPECT_THAT(agreed, AllOf(Not(HasSubstr("csv_separator")), Not(HasSubstr("csv_decimal")),
+                            Not(HasSubstr("csv_spellings"))));
+  EXPECT_EQ(CsvOptionsOf(*config)->spellings.front().column, "sex");
+  EXPECT_THAT(refusal("csv_spellings = [\"sex f=femme\"]\n"),
+              HasSubstr("data.csv_spellings: \"sex f=femme\": expected a column"));
 }
 
 // The text comes from another site, and is shown before it is accepted.

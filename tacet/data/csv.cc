@@ -219,6 +219,9 @@ absl::Status CsvReader::Table::Row() {
          .remedy = fmt::format("quote a field that holds a {}, or correct the row",
                                SeparatorName(separator_))});
   }
+  for (size_t i = 0; i < fields_.size() && !options_.spellings.empty(); ++i) {
+    table::WriteAsAgreed(options_.spellings, columns_.Name(i), options_.decimal, fields_[i]);
+  }
   const size_t rows = state_.spec.labels.size(), features = state_.features.size();
   const uint64_t problems = problems_;
   TACET_RETURN_IF_ERROR(ReadNames());

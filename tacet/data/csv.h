@@ -17,6 +17,7 @@
 
 #include "tacet/data/csv_feature.h"
 #include "tacet/data/dataset.h"
+#include "tacet/table/agreed_values.h"
 #include "tacet/table/category_list.h"
 #include "tacet/table/number_text.h"
 #include "tacet/table/table_problem.h"
@@ -29,8 +30,9 @@ struct CsvOptions {
   // Between fields; none: found in each file (TableRecords, FindSeparator).
   std::optional<char> separator = {};
   table::DecimalMark decimal = table::DecimalMark::kPoint;
-  bool header = true;             // the first line holds column names
-  std::string label = "-1";       // column of the class
+  std::vector<table::AgreedValues> spellings = {};  // of these files (table::WriteAsAgreed)
+  bool header = true;                               // the first line holds column names
+  std::string label = "-1";                         // column of the class
   std::string client = "client";  // column of the client: any text; empty: all rows of a file have
                                   // one client, named as the file without its ending
   uint32_t classes = 0;           // 0: the largest label + 1

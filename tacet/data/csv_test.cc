@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/data/csv_for_test.h"
 
 namespace tacet::data {
@@ -126,6 +127,21 @@ TEST(CsvTest, DescribedFeaturesAreScaledAndMissingValuesSaySo) {
   ASSERT_TRUE(dataset->has_persons());
   EXPECT_EQ(dataset->person(0), dataset->person(2));
   EXPECT_NE(dataset->person(0), dataset->person(1));
+}
+
+// A label and a feature as this site's files spell them.
+TEST(CsvTest, ASiteHasItsOwnSpellings) {
+  CsvOptions options{.label = "ill", .client = ""};
+  options.labels = base::ValueOf(table::CategoryList::Create({"no", "yes"}));
+  options.features = {base::ValueOf(ParseCsvFeature("sex one-of=F,M"))};
+  for (const char* list : {"sex one-of=F|femme,M|homme", "ill one-of=no|non,yes|oui"}) {
+    options.spellings.push_back(base::ValueOf(table::ParseAgreedValues(list)));
+  }
+  const auto dataset = ParseCsv("sex,ill\nfemme,oui\nM,non\n", "nord.csv", options);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(dataset->labels(), ElementsAre(1, 0));
+  EXPECT_THAT(Input(*dataset, 0), ElementsAre(1, 0));
+  EXPECT_THAT(Input(*dataset, 1), ElementsAre(0, 1));
 }
 
 TEST(CsvTest, ColumnsOfFilesWithoutHeaderCanBeNamed) {

@@ -12,6 +12,7 @@
 #include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
 #include "tacet/config/configured_data.h"
+#include "tacet/config/site_settings.h"
 #include "tacet/data/csv.h"
 #include "tacet/run/query_columns.h"
 #include "tacet/table/number_text.h"
@@ -222,7 +223,11 @@ class FileReader {
     } else if (site_place_.has_value() && fields_[*site_place_].empty()) {
       Note(site_place_, {.what = "the site is empty", .remedy = "fill it in"});
     }
-    for (ChosenColumn& column : chosen_) ReadField(column, fault.has_value());
+    for (ChosenColumn& column : chosen_) {
+      table::WriteAsAgreed(format_.spellings, names_[column.place], format_.decimal,
+                           fields_[column.place]);
+      ReadField(column, fault.has_value());
+    }
     return !site_place_.has_value() || !fields_[*site_place_].empty();
   }
 
@@ -297,7 +302,12 @@ absl::Status ReadFile(const std::filesystem::path& path, const QueryFile& file,
                       const QueryColumns& columns, const TableFormat& format, const Report& report,
                       table::ProblemSummary& noted, Tables& tables) {
   TACET_ASSIGN_OR_RETURN(const table::TableFile text, table::TableFile::Open(path));
-  if (text.encoding_problem().has_value()) return report(*text.encoding_problem());
+  if (const auto& problem = text.encoding_problem(); problem.has_value()) {
+    // On the line of the names it is the file's, on a later one a row's, whose field is then a text
+    // that nobody agreed on.
+    if (problem->line < (file.columns.empty() ? 2U : 1U)) return report(*problem);
+    noted.Add(*problem);
+  }
   return FileReader(text, file, columns, format, report, noted).Read(tables);
 }
 
@@ -323,17 +333,38 @@ absl::StatusOr<TableFormat> SiteFormat(const QueryFile& file, const config::RunC
   TableFormat format = QueryFormat(file);
   format.separator = csv.separator;
   if (csv.decimal == DecimalMark::kComma) format.decimal = csv.decimal;
+  format.spellings = csv.spellings;
   return format;
+}
+
+absl::StatusOr<TableFormats> RehearsalFormats(const QueryFile& file,
+                                              const std::optional<std::filesystem::path>& sites) {
+  TableFormats formats = QueryFormat(file);
+  if (!sites.has_value()) return formats;
+  TACET_ASSIGN_OR_RETURN(const auto settings, config::LoadSiteSettings(sites->string()));
+  for (const auto& [name, own] : settings) {
+    const absl::StatusOr<TableFormat> format = SiteFormat(file, own);
+    if (!format.ok()) return base::Annotate(format.status(), fmt::format("site \"{}\"", name));
+    formats.of_site.emplace(name, *format);
+  }
+  return formats;
 }
 
 absl::StatusOr<std::vector<SiteTable>> LoadSiteTables(const std::filesystem::path& path,
                                                       const QueryFile& file,
                                                       const tacet::statistics::Query& query,
-                                                      const TableFormat& format,
+                                                      const TableFormats& formats,
                                                       table::ProblemSummary& problems) {
   TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> files, data::CsvFiles(path));
   if (files.empty()) {
     return base::NotFound("{}: there is no file that ends in .csv, .data or .tsv", path.string());
+  }
+  for (const auto& [name, format] : formats.of_site) {
+    if (std::ranges::find(files, name, [](const auto& each) { return each.stem().string(); }) ==
+        files.end()) {
+      return base::NotFound("{}: there is no file of site \"{}\", which has settings of its own",
+                            path.string(), name);
+    }
   }
   const QueryColumns columns(file, query);
   const Report report = [](const TableProblem& problem) {
@@ -341,7 +372,8 @@ absl::StatusOr<std::vector<SiteTable>> LoadSiteTables(const std::filesystem::pat
   };
   Tables tables;
   for (const std::filesystem::path& each : files) {
-    TACET_RETURN_IF_ERROR(ReadFile(each, file, columns, format, report, problems, tables));
+    TACET_RETURN_IF_ERROR(
+        ReadFile(each, file, columns, formats.Of(each.stem().string()), report, problems, tables));
   }
   return InOrder(std::move(tables));
 }

@@ -3,8 +3,10 @@
 #define TACET_RUN_SITE_TABLES_H_
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,6 +14,7 @@
 #include "tacet/config/run_config.h"
 #include "tacet/statistics/query_text.h"
 #include "tacet/statistics/site_table.h"
+#include "tacet/table/agreed_values.h"
 #include "tacet/table/number_text.h"
 #include "tacet/table/problem_summary.h"
 
@@ -21,14 +24,34 @@ namespace tacet::run {
 struct TableFormat {
   std::optional<char> separator = {};  // none: found in each file
   table::DecimalMark decimal = table::DecimalMark::kPoint;
+  std::vector<table::AgreedValues> spellings = {};  // the files' own (table::WriteAsAgreed)
+};
+
+// Of all files, or of each site's.
+struct TableFormats {
+  // NOLINTNEXTLINE(google-explicit-constructor): most often all files have one format
+  TableFormats(TableFormat all = {}) : common(std::move(all)) {}
+
+  const TableFormat& Of(const std::string& site) const {
+    const auto own = of_site.find(site);
+    return own == of_site.end() ? common : own->second;
+  }
+
+  TableFormat common;
+  std::map<std::string, TableFormat> of_site = {};  // by the name of the site's file
 };
 
 // As the query says it.
 TableFormat QueryFormat(const tacet::statistics::QueryFile& file);
-// As the query says it or the site's own settings: `data.csv_separator`, `data.csv_decimal`. What
-// the numbers mean is agreed. InvalidArgument for a word that they do not know.
+// As the query says it or the site's own settings: `data.csv_separator`, `data.csv_decimal`,
+// `data.csv_spellings`. What the values mean is agreed. InvalidArgument for a word that they do not
+// know.
 absl::StatusOr<TableFormat> SiteFormat(const tacet::statistics::QueryFile& file,
                                        const config::RunConfig& own);
+// Of a rehearsal: as the query says it, and for the sites with a table in the file `sites` as that
+// says it (config::LoadSiteSettings). Without the file all are the query's.
+absl::StatusOr<TableFormats> RehearsalFormats(const tacet::statistics::QueryFile& file,
+                                              const std::optional<std::filesystem::path>& sites);
 
 // One table for each file, named as the file, or for each value of the query's site column, in the
 // order of the names. Columns that the query does not read are left out. Columns of numbers become
@@ -40,10 +63,11 @@ absl::StatusOr<TableFormat> SiteFormat(const tacet::statistics::QueryFile& file,
 // without its site counts nowhere.
 //
 // InvalidArgument is the first problem of a file as a whole, of its encoding or its columns: file,
-// line, what is wrong and what to change. NotFound where there is no file.
+// line, what is wrong and what to change. NotFound where there is no file, and for a format of a
+// site that has none.
 absl::StatusOr<std::vector<tacet::statistics::SiteTable>> LoadSiteTables(
     const std::filesystem::path& path, const tacet::statistics::QueryFile& file,
-    const tacet::statistics::Query& query, const TableFormat& format,
+    const tacet::statistics::Query& query, const TableFormats& formats,
     table::ProblemSummary& problems);
 // The same, where problems of whole files are in `problems`, too: their rows are left out.
 std::vector<tacet::statistics::SiteTable> ReadSiteTables(

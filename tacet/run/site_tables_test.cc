@@ -386,6 +386,42 @@ TEST_F(SiteTablesTest, ASiteHasItsOwnFormat) {
   EXPECT_THAT(base::Message(load().status()), HasSubstr("there is no column \"age\""));
 }
 
+// femme and 61,5 at one site, F and 61.5 at the other: what the values mean is agreed, how a site
+// writes them is its own.
+TEST_F(SiteTablesTest, EachSiteOfARehearsalHasItsOwnSpellings) {
+  ASSERT_OK_AND_ASSIGN(const auto loaded, config::ParseQuery(TextOfQuery(), "query.toml"));
+  Write("bonn.csv", "sex;age\nfemme;61,5\nf;40\nhomme;1\n");
+  Write("celle.csv", "sex,age\nf,61.5\nfemme,40\n");
+  const std::filesystem::path settings = folder_.path() / "sites.toml";
+  const auto load = [&](std::string_view text) -> absl::StatusOr<std::vector<SiteTable>> {
+    std::ofstream(settings) << text;
+    TACET_ASSIGN_OR_RETURN(const TableFormats formats, RehearsalFormats(loaded.file, settings));
+    problems_ = table::ProblemSummary();
+    return LoadSiteTables(folder_.path(), loaded.file, *loaded.query, formats, problems_);
+  };
+  ASSERT_OK_AND_ASSIGN(const auto tables,
+                       load("[site.bonn]\ncsv_decimal = 'comma'\ncsv_spellings = ['sex "
+                            "one-of=f|femme,m|homme']\n"));
+  EXPECT_THAT(RowsOf(tables[0]),
+              ElementsAre(ElementsAre("f", "61.5"), ElementsAre("f", "40"), ElementsAre("m", "1")));
+  EXPECT_THAT(RowsOf(tables[1]), ElementsAre(ElementsAre("f", "61.5"), ElementsAre("femme", "40")));
+  EXPECT_EQ(problems_.count(), 1u) << Told();
+  EXPECT_THAT(Told(),
+              HasSubstr("celle.csv:3: column 0 (\"sex\"): \"femme\" is none of the agreed"));
+  const auto refusal = [&](std::string_view text) { return base::Message(load(text).status()); };
+  EXPECT_THAT(refusal("[site.bern]\ncsv_decimal = 'comma'\n"),
+              HasSubstr("there is no file of site \"bern\""));
+  EXPECT_THAT(refusal("[site.bonn]\ncsv_decimal = 'komma'\n"),
+              HasSubstr("site \"bonn\": data.csv_decimal is \"komma\""));
+  EXPECT_THAT(refusal("[site.bonn]\ncsv_missing = ['x']\n"),
+              HasSubstr("site.bonn.csv_missing is unknown: expected csv_separator, csv_decimal"));
+  EXPECT_THAT(refusal("[site.bonn]\ncsv_spellings = ['sex f=femme']\n"),
+              HasSubstr("site \"bonn\": data.csv_spellings: \"sex f=femme\": expected a column"));
+  EXPECT_THAT(refusal("[site.bonn]\ncsv_spellings = 'sex'\n"),
+              HasSubstr("site.bonn.csv_spellings is not a list"));
+  EXPECT_THAT(refusal("floor = 3\n"), HasSubstr("expected tables [site.NAME]"));
+}
+
 // The second file's ages would have been read as the sex, and the other way round.
 TEST_F(SiteTablesTest, TwoFilesOfOneNameAreNotOneSite) {
   Write("bonn.csv", "age,sex\n61,f\n");
@@ -446,6 +482,21 @@ TEST_F(SiteTablesTest, NoRowDecidesWhetherASiteAnswers) {
   }
 }
 
+// A byte of another encoding in one row: others are read, and the site sees what to change.
+TEST_F(SiteTablesTest, AByteOfAnotherEncodingIsItsRowsAlone) {
+  const std::vector<std::string> fields = {"\xFC", "\xC3", std::string("\0", 1)};
+  for (const std::string& field : fields) {
+    Write("bonn.csv",
+          fmt::format("age,sex,name\n61,f,a\n36,{},b\n37,f,{}\n40,f,c\n", field, field));
+    ASSERT_OK_AND_ASSIGN(const auto tables, Load());
+    EXPECT_EQ(tables.front().rows, 4u);
+    EXPECT_EQ(problems_.count(), 2u);
+    EXPECT_THAT(Told(), HasSubstr("bonn.csv:3: column 1 (\"sex\"): \"\xEF\xBF\xBD\" is none of"));
+    Write("bonn.csv", fmt::format("age,sex,{}\n61,f,a\n", field));
+    EXPECT_EQ(Load().status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
 // A quote that begins a field of one row and nowhere ends, or only at another row's quote.
 TEST_F(SiteTablesTest, AQuoteOfOneRowHidesNoOther) {
   for (const char* row : {"36,\"f", "\"36,f"}) {
@@ -456,6 +507,15 @@ TEST_F(SiteTablesTest, AQuoteOfOneRowHidesNoOther) {
       EXPECT_EQ(problems_.count(), 1u) << Told();
     }
   }
+}
+
+// The second quote's line is longer than the piece of the file in which the first one stands.
+TEST_F(SiteTablesTest, AQuoteHidesNoLongLine) {
+  Write("bonn.csv", fmt::format("age,sex,name\n61,f,a\n\"36,f,b\n\"40\",f,{}\n41,f,c\n",
+                                std::string(size_t{3} << 18, 'x')));
+  ASSERT_OK_AND_ASSIGN(const auto tables, Load());
+  EXPECT_EQ(tables.front().rows, 4u);
+  EXPECT_EQ(problems_.count(), 1u) << Told();
 }
 
 TEST_F(SiteTablesTest, DigestsCoverEveryField) {

@@ -64,4 +64,15 @@ absl::StatusOr<AgreedValues> ParseAgreedValues(std::string_view text) {
       text);
 }
 
+void WriteAsAgreed(const std::vector<AgreedValues>& lists, std::string_view column,
+                   DecimalMark mark, std::string& field) {
+  for (const AgreedValues& list : lists) {
+    if (list.column != column) continue;
+    const std::optional<size_t> value = list.values.Find(field, mark);
+    if (!value.has_value()) continue;
+    field = list.values.name(*value);
+    return;
+  }
+}
+
 }  // namespace tacet::table

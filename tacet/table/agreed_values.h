@@ -34,6 +34,12 @@ struct AgreedValues {
 // "'smokes now' one-of=yes|1,no|0". InvalidArgument quotes the text.
 absl::StatusOr<AgreedValues> ParseAgreedValues(std::string_view text);
 
+// A site's own spellings: the first text of each value is one on which the sites agree, and the
+// others are what its files hold. A field that is one of them becomes the first. `lists` may have
+// several lists of a column.
+void WriteAsAgreed(const std::vector<AgreedValues>& lists, std::string_view column,
+                   DecimalMark mark, std::string& field);
+
 }  // namespace tacet::table
 
 #endif  // TACET_TABLE_AGREED_VALUES_H_

@@ -6,7 +6,23 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "tacet/base/utf8.h"
+
 namespace tacet::table {
+
+std::string FieldText(std::string_view field) {
+  std::string text;
+  while (!field.empty()) {
+    const size_t bytes = field.front() == '\0' ? 0 : base::Utf8CharacterBytes(field);
+    if (bytes == 0) {
+      text += "\xEF\xBF\xBD";
+    } else {
+      text += field.substr(0, bytes);
+    }
+    field.remove_prefix(std::max<size_t>(bytes, 1));
+  }
+  return text;
+}
 
 std::string ProblemGroup::What() const {
   const ValueFault& fault = first.fault;
@@ -27,8 +43,10 @@ TableProblem ProblemGroup::Told() const {
   return problem;
 }
 
-void ProblemSummary::Add(const TableProblem& problem) {
+void ProblemSummary::Add(TableProblem problem) {
   ++count_;
+  problem.fault.what = FieldText(problem.fault.what);
+  problem.fault.value = FieldText(problem.fault.value);
   const ValueFault& fault = problem.fault;
   Key key{problem.file, problem.column.value_or(std::numeric_limits<uint64_t>::max()),
           problem.column_name, fault.of_many.empty() ? fault.what : fault.of_many};

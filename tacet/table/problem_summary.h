@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -13,6 +14,9 @@
 #include "tacet/table/table_problem.h"
 
 namespace tacet::table {
+
+// A field in UTF-8: each zero byte, and each byte of another encoding, becomes U+FFFD.
+std::string FieldText(std::string_view field);
 
 struct ValueCount {
   std::string value;
@@ -36,10 +40,11 @@ struct ProblemGroup {
   TableProblem Told() const;
 };
 
-// Memory grows with kinds of faults and distinct values, not with rows, and is bounded.
+// Values are shown as FieldText. Memory grows with kinds of faults and distinct values, not with
+// rows, and is bounded.
 class ProblemSummary {
  public:
-  void Add(const TableProblem& problem);
+  void Add(TableProblem problem);
 
   uint64_t count() const { return count_; }  // of all problems
   bool empty() const { return count_ == 0; }

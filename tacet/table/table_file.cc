@@ -73,7 +73,7 @@ absl::StatusOr<TableFile> TableFile::Open(const std::filesystem::path& path) {
   std::vector<char> window(std::min<uint64_t>(TableRecords::kPieceBytes, file.bytes_ + 1));
   uint64_t total = 0;
   size_t kept = 0;
-  for (bool is_last = false; !is_last && !check.is_wrong();) {
+  for (bool is_last = false; !is_last && !(check.is_wrong() && check.has_line_feed());) {
     in.read(window.data() + kept, static_cast<std::streamsize>(window.size() - kept));
     const auto read = static_cast<size_t>(in.gcount());
     is_last = !in;

@@ -19,7 +19,8 @@ class TableFile {
   static absl::StatusOr<TableFile> Open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  // The fault of a file that holds no table in UTF-8; its records mean nothing then.
+  // The fault of a file that does not hold UTF-8 alone. Its records mean nothing then, unless the
+  // fault is one of a row: then the fields of other rows are right.
   const std::optional<TableProblem>& encoding_problem() const { return problem_; }
   // The records, from the beginning; unreadable at their end where the file changed since Open.
   TableRecords Records() const;

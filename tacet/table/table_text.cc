@@ -100,6 +100,7 @@ std::optional<TableProblem> EncodingProblem(std::string_view text, std::string_v
 }
 
 size_t EncodingCheck::Take(std::string_view text, bool is_last) {
+  has_line_feed_ = has_line_feed_ || text.find('\n') != std::string_view::npos;
   if (fault_.has_value()) return text.size();
   if (!is_last && text.size() <= kLookAhead) return 0;
   for (const Magic& magic : kForeign) {

@@ -38,9 +38,11 @@ class EncodingCheck {
   bool is_wrong() const { return fault_.has_value(); }
   // After the last text, or as soon as it is wrong.
   std::optional<TableProblem> Problem(std::string_view file) const;
-  bool has_line_feed() const { return line_ > 1; }
+  // Also behind the wrong byte, as far as Take saw it.
+  bool has_line_feed() const { return has_line_feed_; }
 
  private:
+  bool has_line_feed_ = false;
   size_t done_ = 0;
   uint64_t line_ = 1;  // of the next byte
   std::optional<ValueFault> fault_;

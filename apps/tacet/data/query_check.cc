@@ -77,7 +77,7 @@ void WarnOfFieldsWithoutCell(const QueryCheckSpec& spec, const std::vector<SiteT
           "question \"{}\": {} {} of column \"{}\" {} in none of its cells, such as \"{}\"; their "
           "rows are left out: correct them if that is not meant",
           plan.spec.name, count, count == 1 ? "field" : "fields", (*cells)->column(),
-          count == 1 ? "is" : "are", example));
+          count == 1 ? "is" : "are", table::FieldText(example)));
     }
   }
 }
@@ -100,7 +100,8 @@ std::string ValuesText(const std::vector<const table::Column*>& columns) {
   for (size_t i = 0; i < std::min(sorted.size(), kMostValues); ++i) {
     text +=
         fmt::format("{}{} ({})", i == 0 ? "" : ", ",
-                    sorted[i].first.empty() ? "empty fields" : sorted[i].first, sorted[i].second);
+                    sorted[i].first.empty() ? "empty fields" : table::FieldText(sorted[i].first),
+                    sorted[i].second);
   }
   return sorted.size() > kMostValues ? text + ", ..." : text;
 }

@@ -34,6 +34,10 @@ class StatisticsCommand : public program::Command {
                       "CSV file, or folder of CSV files: one for each site, or with a site "
                       "column (data.site_column)",
                       &data_);
+    options.AddString("sites",
+                      "TOML file with a table [site.NAME] for each site whose files are written in "
+                      "another way: csv_separator, csv_decimal, csv_spellings",
+                      &sites_);
     options.AddString("out", "run directory; when not given, a new one below runs/", &out_);
     options.AddUint("threads", "worker threads; when not given, all processors", &threads_);
     options.AddUint("insecure-seed",
@@ -49,9 +53,11 @@ class StatisticsCommand : public program::Command {
     }
     TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded, run::LoadQuery(query_path_));
     table::ProblemSummary problems;
-    TACET_ASSIGN_OR_RETURN(const auto tables,
-                           run::LoadSiteTables(*data_, loaded.file, *loaded.query,
-                                               run::QueryFormat(loaded.file), problems));
+    TACET_ASSIGN_OR_RETURN(const run::TableFormats formats,
+                           run::RehearsalFormats(loaded.file, sites_));
+    TACET_ASSIGN_OR_RETURN(
+        const auto tables,
+        run::LoadSiteTables(*data_, loaded.file, *loaded.query, formats, problems));
     for (const std::string& line : run::ProblemLines(problems)) {
       fmt::print(stderr, "tacet: {}. Such fields count as missing\n", line);
     }
@@ -78,7 +84,7 @@ class StatisticsCommand : public program::Command {
 
  private:
   std::string query_path_;
-  std::optional<std::string> data_, out_;
+  std::optional<std::string> data_, sites_, out_;
   std::optional<uint64_t> threads_, insecure_seed_;
   bool json_ = false;
 };

@@ -290,5 +290,24 @@ TEST_F(QueryApiTest, CellsThatCannotBeReadAreTold) {
   EXPECT_THAT(told[0], AllOf(HasSubstr("west.csv:2"), HasSubstr("63 %")));
 }
 
+TEST_F(QueryApiTest, ASiteMayWriteItsFileInAnotherWay) {
+  std::ofstream(In("tables/west.csv")) << "age\n63,5\n";
+  std::ofstream(In("sites.toml")) << "[site.west]\ncsv_separator = 'semicolon'\n"
+                                     "csv_decimal = 'comma'\n";
+  std::vector<std::string> told;
+  const auto ask = [&](const char* sites) {
+    return Ask(kQuery, SiteTables::Files(In("tables")),
+               {.out = In("run"),
+                .threads = 1,
+                .sites = In(sites),
+                .on_data_problem = [&](auto problem) { told.emplace_back(problem); }})
+        .status();
+  };
+  EXPECT_EQ(ask("none.toml").code(), absl::StatusCode::kNotFound);
+  const absl::Status asked = ask("sites.toml");
+  EXPECT_TRUE(asked.ok()) << asked;
+  EXPECT_THAT(told, IsEmpty());
+}
+
 }  // namespace
 }  // namespace tacet

@@ -13,9 +13,10 @@ absl::StatusOr<Run> Ask(std::string_view query, const SiteTables& tables,
   if (options.threads == 0U) return base::InvalidArgument("threads is 0, expected 1 or more");
   TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded, config::ParseQuery(query, "the query"));
   table::ProblemSummary problems;
-  TACET_ASSIGN_OR_RETURN(const auto rows,
-                         run::LoadSiteTables(tables.path(), loaded.file, *loaded.query,
-                                             run::QueryFormat(loaded.file), problems));
+  TACET_ASSIGN_OR_RETURN(const run::TableFormats formats,
+                         run::RehearsalFormats(loaded.file, options.sites));
+  TACET_ASSIGN_OR_RETURN(const auto rows, run::LoadSiteTables(tables.path(), loaded.file,
+                                                              *loaded.query, formats, problems));
   if (options.on_data_problem) {
     for (const std::string& line : run::ProblemLines(problems)) options.on_data_problem(line);
   }
