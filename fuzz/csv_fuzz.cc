@@ -59,12 +59,16 @@ bool ReadOptions(unsigned char choice, std::string_view& text, CsvOptions& optio
 // Problems of the whole file. Each names it, and none is found where reading succeeds.
 uint64_t CountProblems(std::string_view text, const CsvOptions& options) {
   uint64_t problems = 0;
-  CsvReader reader(options, [&problems](const TableProblem& problem) {
+  const auto count = [&problems](const TableProblem& problem) {
     if (problem.file != "fuzz.csv" || problem.fault.what.empty()) std::abort();
     ++problems;
-  });
+  };
+  CsvReader reader(options, {.of_rows = count, .of_files = count});
   if (!reader.Add(text, "fuzz.csv").ok()) std::abort();
-  (void)reader.Finish("fuzz.csv");
+  const auto dataset = reader.Finish("fuzz.csv");
+  if (dataset.ok() && problems == 0 && dataset->readable_samples() != dataset->samples()) {
+    std::abort();
+  }
   return problems;
 }
 

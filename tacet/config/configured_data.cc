@@ -159,13 +159,14 @@ absl::Status CheckShape(const data::Dataset& dataset, const std::vector<uint64_t
 
 }  // namespace
 
-absl::StatusOr<data::Dataset> LoadAllData(const RunConfig& config) {
+absl::StatusOr<data::Dataset> LoadAllData(const RunConfig& config,
+                                          table::ProblemSummary* unreadable) {
   if (config.data.path.empty()) {
     TACET_ASSIGN_OR_RETURN(const data::HandwritingSpec spec, HandwritingSpecOf(config));
     return data::DrawHandwriting(spec);
   }
   TACET_ASSIGN_OR_RETURN(const data::CsvOptions csv, CsvOptionsOf(config));
-  return data::LoadDataset(config.data.path, csv);
+  return data::LoadDataset(config.data.path, csv, unreadable);
 }
 
 absl::StatusOr<data::Dataset> ArrangeRunData(const RunConfig& config, data::Dataset dataset) {
@@ -177,8 +178,9 @@ absl::StatusOr<data::Dataset> ArrangeRunData(const RunConfig& config, data::Data
   return data::SpreadOverSites(dataset, config.data.sites, config.run.seed);
 }
 
-absl::StatusOr<data::Dataset> LoadRunData(const RunConfig& config) {
-  TACET_ASSIGN_OR_RETURN(data::Dataset dataset, LoadAllData(config));
+absl::StatusOr<data::Dataset> LoadRunData(const RunConfig& config,
+                                          table::ProblemSummary* unreadable) {
+  TACET_ASSIGN_OR_RETURN(data::Dataset dataset, LoadAllData(config, unreadable));
   return ArrangeRunData(config, std::move(dataset));
 }
 

@@ -13,6 +13,7 @@
 #include "tacet/data/csv.h"
 #include "tacet/data/dataset.h"
 #include "tacet/data/handwriting.h"
+#include "tacet/table/problem_summary.h"
 
 namespace tacet::config {
 
@@ -35,10 +36,13 @@ absl::StatusOr<ModelInput> ModelInputOf(const RunConfig& config);
 absl::StatusOr<std::vector<float>> LoadParameters(const std::string& path, std::string_view key);
 
 // The data of a run: what is read from data.path, or drawn when that is empty, then arranged:
-// data.clients of the clients, spread over data.sites. InvalidArgument when
-// samples are not of model.input_shape.
-absl::StatusOr<data::Dataset> LoadRunData(const RunConfig& config);
-absl::StatusOr<data::Dataset> LoadAllData(const RunConfig& config);
+// data.clients of the clients, spread over data.sites. `unreadable` takes the problems of rows
+// (data::LoadCsv); without it they are errors. InvalidArgument when samples are not of
+// model.input_shape.
+absl::StatusOr<data::Dataset> LoadRunData(const RunConfig& config,
+                                          table::ProblemSummary* unreadable = nullptr);
+absl::StatusOr<data::Dataset> LoadAllData(const RunConfig& config,
+                                          table::ProblemSummary* unreadable = nullptr);
 absl::StatusOr<data::Dataset> ArrangeRunData(const RunConfig& config, data::Dataset dataset);
 
 }  // namespace tacet::config

@@ -1,5 +1,7 @@
 #include "tacet/config/data_warnings.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
@@ -29,7 +31,9 @@ std::string EmptyClasses(const RunConfig& config, const data::Dataset& dataset) 
 
 std::vector<uint64_t> ClassCounts(const data::Dataset& dataset) {
   std::vector<uint64_t> counts(dataset.classes());
-  for (const uint32_t label : dataset.labels()) ++counts[label];
+  for (uint64_t row = 0; row < dataset.samples(); ++row) {
+    if (dataset.is_readable(row)) ++counts[dataset.label(row)];
+  }
   return counts;
 }
 
@@ -40,7 +44,9 @@ std::string ClassText(const RunConfig& config, uint64_t label) {
 }
 
 uint64_t HeldOutRows(const RunConfig& config, const data::Dataset& dataset) {
-  return data::Split(dataset, config.run.seed, config.data.held_out).held_out_rows().size();
+  const data::Split split(dataset, config.run.seed, config.data.held_out);
+  return static_cast<uint64_t>(std::ranges::count_if(
+      split.held_out_rows(), [&](uint32_t row) { return dataset.is_readable(row); }));
 }
 
 std::vector<std::string> DataWarnings(const RunConfig& config, const data::Dataset& dataset) {

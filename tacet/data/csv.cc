@@ -44,32 +44,56 @@ struct CsvReader::State {
   class Names {
    public:
     uint32_t Number(const std::string& text) {
-      const auto [entry, fresh] =
-          known_.try_emplace(table::PersonKey(text), static_cast<uint32_t>(known_.size()));
-      if (fresh) in_order_.push_back(text);
-      return entry->second;
+      const auto [entry, fresh] = known_.try_emplace(table::PersonKey(text), count_);
+      if (!fresh) return entry->second;
+      in_order_.push_back(text);
+      return count_++;
     }
+    // Of somebody whose identifier is missing.
+    uint32_t Unknown() { return count_++; }
     // As they were first spelt.
     const std::vector<std::string>& in_order() const { return in_order_; }
 
    private:
     std::unordered_map<std::string, uint32_t> known_;
     std::vector<std::string> in_order_;
+    uint32_t count_ = 0;
   };
 
-  // The error that ends the reading, or OK where problems are collected.
-  absl::Status Report(const TableProblem& problem) const {
-    if (!on_problem) return base::InvalidArgument("{}", ProblemText(problem));
-    on_problem(problem);
-    return absl::OkStatus();
+  // Reports a problem of a file as a whole, or of a row: the error that ends the reading, or OK.
+  absl::Status Report(const TableProblem& problem) const { return Hand(faults.of_files, problem); }
+  absl::Status ReportRow(const TableProblem& problem) const {
+    return Hand(faults.of_rows, problem);
+  }
+  // On the line of the names a byte of another encoding is the file's fault, on a later one a
+  // row's, whose field is then a text that nobody agreed on. True where the rows can be read.
+  absl::StatusOr<bool> ReportEncoding(const std::optional<TableProblem>& problem) const {
+    if (!problem.has_value()) return true;
+    const bool is_rows = problem->line >= (options.header ? 2U : 1U);
+    TACET_RETURN_IF_ERROR(is_rows ? ReportRow(*problem) : Report(*problem));
+    return is_rows;
+  }
+  // Of features.
+  uint64_t Width() const {
+    uint64_t width = 0;
+    for (const CsvFeature& feature : options.features) width += feature.width();
+    return width > 0 ? width : shared.count;
   }
 
   CsvOptions options;
-  std::function<void(const TableProblem&)> on_problem;
+  CsvFaults faults;
   Names clients, persons;
   std::vector<float> features;
   DatasetSpec spec;
   SharedFeatures shared = {};
+
+ private:
+  static absl::Status Hand(const std::function<void(const TableProblem&)>& take,
+                           const TableProblem& problem) {
+    if (!take) return base::InvalidArgument("{}", ProblemText(problem));
+    take(problem);
+    return absl::OkStatus();
+  }
 };
 
 // The state of one table.
@@ -85,16 +109,30 @@ class CsvReader::Table {
   absl::Status Read();
 
  private:
-  // Reports a problem: the error that ends the reading, or OK where problems are collected.
-  absl::Status Problem(uint64_t line, std::optional<size_t> column, ValueFault fault);
+  TableProblem ProblemAt(uint64_t line, std::optional<size_t> column, ValueFault fault) const;
+  // Reports a problem of the file: the error that ends the reading, or OK.
+  absl::Status Problem(uint64_t line, std::optional<size_t> column, ValueFault fault) {
+    ++problems_;
+    return state_.Report(ProblemAt(line, column, std::move(fault)));
+  }
   absl::Status Problem(std::optional<size_t> column, ValueFault fault) {
     return Problem(records_.line(), column, std::move(fault));
   }
+  // The same of the row.
+  absl::Status RowProblem(std::optional<size_t> column, ValueFault fault) {
+    ++row_problems_;
+    return state_.ReportRow(ProblemAt(records_.line(), column, std::move(fault)));
+  }
+  std::optional<size_t> PlaceOfFault(TableRecords::Result result) const {
+    return table::IsFaultOfField(result) ? std::optional(fields_.size() - 1) : std::nullopt;
+  }
 
-  // The next record that can be split; false at the end.
-  absl::StatusOr<bool> NextRecord();
   absl::Status ChooseSeparator();
-  absl::Status Row();
+  // Reads the row of a record that was just read.
+  absl::Status Row(TableRecords::Result result);
+  absl::Status ReadFields();
+  // Adds the row as one that cannot be read; `is_split`: its fields are known.
+  void AddUnreadable(bool is_split);
   absl::Status ReadNames();
   absl::Status ReadLabel();
   absl::Status ReadFeature(size_t index);
@@ -106,31 +144,20 @@ class CsvReader::Table {
   State& state_;
   const CsvOptions& options_;
   char separator_ = ',';
-  uint64_t problems_ = 0;
+  uint64_t problems_ = 0;      // of the whole file
+  uint64_t row_problems_ = 0;  // of the current row
   std::vector<std::string> fields_;
   CsvColumns columns_;
 };
 
-absl::Status CsvReader::Table::Problem(uint64_t line, std::optional<size_t> column,
-                                       ValueFault fault) {
-  ++problems_;
+TableProblem CsvReader::Table::ProblemAt(uint64_t line, std::optional<size_t> column,
+                                         ValueFault fault) const {
   TableProblem problem{.file = std::string(name_), .line = line, .fault = std::move(fault)};
   if (column.has_value()) {
     problem.column = *column;
     problem.column_name = columns_.Name(*column);
   }
-  return state_.Report(problem);
-}
-
-absl::StatusOr<bool> CsvReader::Table::NextRecord() {
-  while (true) {
-    const TableRecords::Result result = records_.Next(separator_, fields_);
-    const std::optional<ValueFault> fault = RecordFault(result, separator_);
-    if (!fault.has_value()) return result == TableRecords::Result::kRecord;
-    const std::optional<size_t> column =
-        table::IsFaultOfField(result) ? std::optional(fields_.size() - 1) : std::nullopt;
-    TACET_RETURN_IF_ERROR(Problem(column, *fault));
-  }
+  return problem;
 }
 
 absl::Status CsvReader::Table::ChooseSeparator() {
@@ -152,14 +179,16 @@ absl::Status CsvReader::Table::ReadLabel() {
   const std::string& field = fields_[*column];
   if (!options_.labels.empty()) {
     const std::optional<size_t> label = options_.labels.Find(field, options_.decimal);
-    if (!label.has_value()) return Problem(column, options_.labels.NotAmong(field));
+    if (!label.has_value()) return RowProblem(column, options_.labels.NotAmong(field));
     state_.spec.labels.push_back(static_cast<uint32_t>(*label));
     return absl::OkStatus();
   }
   const std::optional<double> value = ParseDecimal(field, options_.decimal);
   const auto not_a_label = [&](std::string_view expected, std::string remedy) {
-    return Problem(column, {.what = fmt::format("\"{}\" is not a label: {}", field, expected),
-                            .remedy = std::move(remedy)});
+    return RowProblem(column, {.what = fmt::format("\"{}\" is not a label: {}", field, expected),
+                               .remedy = std::move(remedy),
+                               .value = field,
+                               .of_many = fmt::format("are no labels: {}", expected)});
   };
   if (options_.label_above.has_value()) {
     if (!value.has_value()) {
@@ -175,10 +204,10 @@ absl::Status CsvReader::Table::ReadLabel() {
   }
   const auto label = static_cast<uint32_t>(*value);
   if (options_.classes != 0 && label >= options_.classes) {
-    return Problem(column, {.what = fmt::format("label {} where there are {} classes", label,
-                                                options_.classes),
-                            .remedy = "classes are counted from 0; correct the label or raise "
-                                      "`data.classes`"});
+    return RowProblem(column, {.what = fmt::format("label {} where there are {} classes", label,
+                                                   options_.classes),
+                               .remedy = "classes are counted from 0; correct the label or raise "
+                                         "`data.classes`"});
   }
   state_.spec.labels.push_back(label);
   return absl::OkStatus();
@@ -190,7 +219,7 @@ absl::Status CsvReader::Table::ReadFeature(size_t index) {
   const std::string& field = fields_[column];
   if (options_.features.empty()) {
     const std::optional<float> value = ParseDecimal32(field, options_.decimal);
-    if (!value.has_value()) return Problem(column, NotANumber(field, options_.decimal));
+    if (!value.has_value()) return RowProblem(column, NotANumber(field, options_.decimal));
     state_.features.push_back(*value);
     return absl::OkStatus();
   }
@@ -198,7 +227,7 @@ absl::Status CsvReader::Table::ReadFeature(size_t index) {
   std::optional<ValueFault> fault = AppendFeature(
       options_.features[index], missing ? std::nullopt : std::optional<std::string_view>(field),
       options_.decimal, state_.features);
-  return fault.has_value() ? Problem(column, *std::move(fault)) : absl::OkStatus();
+  return fault.has_value() ? RowProblem(column, *std::move(fault)) : absl::OkStatus();
 }
 
 absl::Status CsvReader::Table::ReadNames() {
@@ -206,31 +235,39 @@ absl::Status CsvReader::Table::ReadNames() {
        {std::pair(columns_.client(), "client"), std::pair(columns_.person(), "person")}) {
     if (!column.has_value() || !table::PersonKey(fields_[*column]).empty()) continue;
     TACET_RETURN_IF_ERROR(
-        Problem(column, {.what = fmt::format("the {} is empty", role), .remedy = "fill it in"}));
+        RowProblem(column, {.what = fmt::format("the {} is empty", role), .remedy = "fill it in"}));
   }
   return absl::OkStatus();
 }
 
-absl::Status CsvReader::Table::Row() {
-  if (fields_.size() != columns_.count()) {
-    return Problem(
-        std::nullopt,
-        {.what = fmt::format("{} columns, expected {}", fields_.size(), columns_.count()),
-         .remedy = fmt::format("quote a field that holds a {}, or correct the row",
-                               SeparatorName(separator_))});
+absl::Status CsvReader::Table::Row(TableRecords::Result result) {
+  row_problems_ = 0;
+  std::optional<ValueFault> fault = RecordFault(result, separator_);
+  if (!fault.has_value() && fields_.size() != columns_.count()) {
+    fault = {.what = fmt::format("{} columns, expected {}", fields_.size(), columns_.count()),
+             .remedy = fmt::format("quote a field that holds a {}, or correct the row",
+                                   SeparatorName(separator_))};
   }
+  if (!fault.has_value()) return ReadFields();
+  TACET_RETURN_IF_ERROR(RowProblem(PlaceOfFault(result), *std::move(fault)));
+  records_.ResumeBehindFirstLine();
+  AddUnreadable(false);
+  return absl::OkStatus();
+}
+
+absl::Status CsvReader::Table::ReadFields() {
   for (size_t i = 0; i < fields_.size() && !options_.spellings.empty(); ++i) {
     table::WriteAsAgreed(options_.spellings, columns_.Name(i), options_.decimal, fields_[i]);
   }
   const size_t rows = state_.spec.labels.size(), features = state_.features.size();
-  const uint64_t problems = problems_;
   TACET_RETURN_IF_ERROR(ReadNames());
   TACET_RETURN_IF_ERROR(ReadLabel());
   for (size_t index = 0; index < columns_.features().size(); ++index) {
     TACET_RETURN_IF_ERROR(ReadFeature(index));
   }
-  if (problems_ != problems) {
+  if (row_problems_ > 0) {
     DropRowsBeyond(rows, features);
+    AddUnreadable(true);
     return absl::OkStatus();
   }
   const std::optional<size_t> client = columns_.client(), person = columns_.person();
@@ -238,6 +275,21 @@ absl::Status CsvReader::Table::Row() {
       state_.clients.Number(client ? fields_[*client] : client_of_file_));
   if (person) state_.spec.sample_persons.push_back(state_.persons.Number(fields_[*person]));
   return absl::OkStatus();
+}
+
+void CsvReader::Table::AddUnreadable(bool is_split) {
+  const auto known = [&](const std::optional<size_t>& column) {
+    return is_split && column.has_value() && !table::PersonKey(fields_[*column]).empty();
+  };
+  const std::optional<size_t> client = columns_.client(), person = columns_.person();
+  if (client.has_value() && !known(client)) return;
+  state_.spec.labels.push_back(0);
+  state_.features.resize(state_.features.size() + state_.Width(), kUnreadable);
+  state_.spec.sample_clients.push_back(
+      state_.clients.Number(client ? fields_[*client] : client_of_file_));
+  if (!person.has_value()) return;
+  state_.spec.sample_persons.push_back(known(person) ? state_.persons.Number(fields_[*person])
+                                                     : state_.persons.Unknown());
 }
 
 void CsvReader::Table::DropRowsBeyond(size_t rows, size_t features) {
@@ -251,9 +303,13 @@ absl::Status CsvReader::Table::Read() {
   TACET_RETURN_IF_ERROR(ChooseSeparator());
   if (problems_ > 0) return absl::OkStatus();
   const size_t rows = state_.spec.labels.size(), features = state_.features.size();
-  TACET_ASSIGN_OR_RETURN(bool more, NextRecord());
-  if (problems_ > 0) return absl::OkStatus();  // the first line does not say what the columns are
-  if (!more) return Problem(0, std::nullopt, {.what = "the file has no rows", .remedy = ""});
+  TableRecords::Result result = records_.Next(separator_, fields_);
+  if (const auto fault = RecordFault(result, separator_); fault.has_value()) {
+    return Problem(PlaceOfFault(result), *fault);  // the first line says what the columns are
+  }
+  if (result == TableRecords::Result::kEnd) {
+    return Problem(0, std::nullopt, {.what = "the file has no rows", .remedy = ""});
+  }
   if (!options_.header && !options_.columns.empty() && options_.columns.size() != fields_.size()) {
     return Problem(std::nullopt, {.what = fmt::format("{} columns, the configuration names {}",
                                                       fields_.size(), options_.columns.size()),
@@ -265,39 +321,38 @@ absl::Status CsvReader::Table::Read() {
                                       }));
   const bool found_all = problems_ == 0;
   if (options_.header) {
-    TACET_ASSIGN_OR_RETURN(more, NextRecord());
-    if (!more) {
+    result = records_.Next(separator_, fields_);
+    if (result == TableRecords::Result::kEnd) {
       return Problem(0, std::nullopt,
                      {.what = "the file has no rows below its header", .remedy = ""});
     }
   }
-  while (more) {
-    TACET_RETURN_IF_ERROR(Row());
+  for (; result != TableRecords::Result::kEnd; result = records_.Next(separator_, fields_)) {
+    if (result == TableRecords::Result::kTooLong || result == TableRecords::Result::kUnreadable) {
+      return Problem(std::nullopt, *RecordFault(result, separator_));
+    }
+    TACET_RETURN_IF_ERROR(Row(result));
     if (!found_all) DropRowsBeyond(rows, features);
-    TACET_ASSIGN_OR_RETURN(more, NextRecord());
   }
   return absl::OkStatus();
 }
 
-CsvReader::CsvReader(CsvOptions options, std::function<void(const TableProblem&)> on_problem)
-    : state_(new State{.options = std::move(options),
-                       .on_problem = std::move(on_problem),
-                       .clients = {},
-                       .persons = {},
-                       .features = {},
-                       .spec = {}}) {}
+CsvReader::CsvReader(CsvOptions options, CsvFaults faults) : state_(std::make_unique<State>()) {
+  state_->options = std::move(options);
+  state_->faults = std::move(faults);
+}
 CsvReader::~CsvReader() = default;
 
 absl::Status CsvReader::Add(std::string_view text, std::string_view name) {
-  const std::optional<TableProblem> problem = table::EncodingProblem(text, name);
-  if (problem.has_value()) return state_->Report(*problem);
-  return Table(TableRecords(text), name, *state_).Read();
+  TACET_ASSIGN_OR_RETURN(const bool is_text,
+                         state_->ReportEncoding(table::EncodingProblem(text, name)));
+  return is_text ? Table(TableRecords(text), name, *state_).Read() : absl::OkStatus();
 }
 
 absl::Status CsvReader::AddFile(const std::filesystem::path& path) {
   TACET_ASSIGN_OR_RETURN(const table::TableFile file, table::TableFile::Open(path));
-  if (file.encoding_problem().has_value()) return state_->Report(*file.encoding_problem());
-  return Table(file.Records(), path.string(), *state_).Read();
+  TACET_ASSIGN_OR_RETURN(const bool is_text, state_->ReportEncoding(file.encoding_problem()));
+  return is_text ? Table(file.Records(), path.string(), *state_).Read() : absl::OkStatus();
 }
 
 std::span<const std::string> CsvReader::persons() const { return state_->persons.in_order(); }
@@ -305,10 +360,8 @@ std::span<const std::string> CsvReader::persons() const { return state_->persons
 absl::StatusOr<Dataset> CsvReader::Finish(std::string_view name) {
   State& state = *state_;
   if (state.spec.labels.empty()) return base::InvalidArgument("{}: there are no rows", name);
-  uint64_t width = 0;
-  for (const CsvFeature& feature : state.options.features) width += feature.width();
   state.spec.name = std::string(name);
-  state.spec.input_shape = {width > 0 ? width : state.shared.count};
+  state.spec.input_shape = {state.Width()};
   state.spec.features = std::move(state.features);
   state.spec.client_names = state.clients.in_order();
   const uint32_t known = state.options.known_classes();
@@ -336,8 +389,13 @@ absl::Status AddCsvFiles(const std::filesystem::path& path, CsvReader& reader) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options) {
-  CsvReader reader(options);
+absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options,
+                                table::ProblemSummary* unreadable) {
+  CsvFaults faults;
+  if (unreadable != nullptr) {
+    faults.of_rows = [unreadable](const TableProblem& problem) { unreadable->Add(problem); };
+  }
+  CsvReader reader(options, std::move(faults));
   TACET_RETURN_IF_ERROR(AddCsvFiles(path, reader));
   return reader.Finish(path.string());
 }

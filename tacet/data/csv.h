@@ -20,6 +20,7 @@
 #include "tacet/table/agreed_values.h"
 #include "tacet/table/category_list.h"
 #include "tacet/table/number_text.h"
+#include "tacet/table/problem_summary.h"
 #include "tacet/table/table_problem.h"
 
 namespace tacet::data {
@@ -49,23 +50,32 @@ struct CsvOptions {
   uint32_t known_classes() const;
 };
 
+// Takes problems: those of a row, and those of a file as a whole, of its encoding or its columns.
+// Without a function the first problem ends the reading.
+struct CsvFaults {
+  std::function<void(const table::TableProblem&)> of_rows = {};
+  std::function<void(const table::TableProblem&)> of_files = {};
+};
+
 // Reads any number of tables with the same columns into one data set. A client, or a person, that
 // is in several of them is one, and so are all spellings with one table::PersonKey.
 class CsvReader {
  public:
-  // With `on_problem`, each problem is handed to it, rows with problems are left out, and Add
-  // returns no error.
-  explicit CsvReader(CsvOptions options,
-                     std::function<void(const table::TableProblem&)> on_problem = {});
+  // With `of_rows` a row with a problem stays in its place as one that cannot be read
+  // (Dataset::is_readable): if it vanished, the rows behind it would move, and others would be held
+  // out. It is its own person where its person is missing, and left out where its client is. With
+  // `of_files` the rows of a file with a problem are left out.
+  explicit CsvReader(CsvOptions options, CsvFaults faults = {});
   ~CsvReader();
 
-  // `name` stands for the file in messages. InvalidArgument is the first problem: file, line (from
-  // 1), column, what is wrong and what to change. The reader is then of no further use.
+  // `name` stands for the file in messages. InvalidArgument is the first problem that no function
+  // takes: file, line (from 1), column, what is wrong and what to change. The reader is then of no
+  // further use.
   absl::Status Add(std::string_view text, std::string_view name);
   // The same of a file, which is read in pieces. Also the errors of TableFile::Open.
   absl::Status AddFile(const std::filesystem::path& path);
 
-  // The persons of rows without problems, each as it was first spelt.
+  // The persons, each as it was first spelt.
   std::span<const std::string> persons() const;
   // Everything that was added, under this name.
   absl::StatusOr<Dataset> Finish(std::string_view name);
@@ -79,8 +89,10 @@ class CsvReader {
 
 // A file, or all files of a folder, with one of the endings .csv, .data and .tsv, in the order of
 // their names, up to 4 GiB each. Unless the options name a separator, a file that ends in .tsv is
-// separated by tabs. NotFound when there is none.
-absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options);
+// separated by tabs. `unreadable` takes the problems of rows, which then are rows that cannot be
+// read; without it they are errors. NotFound when there is no file.
+absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options,
+                                table::ProblemSummary* unreadable = nullptr);
 // Hands those files to a reader.
 absl::Status AddCsvFiles(const std::filesystem::path& path, CsvReader& reader);
 // Those files, errors of DataFiles; whether there is one.

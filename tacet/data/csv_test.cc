@@ -1,20 +1,24 @@
 #include "tacet/data/csv.h"
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
 #include "tacet/base/status_for_test.h"
 #include "tacet/data/csv_for_test.h"
+#include "tacet/data/split.h"
 
 namespace tacet::data {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 std::vector<float> Input(const Dataset& dataset, uint64_t row) {
@@ -127,6 +131,53 @@ TEST(CsvTest, DescribedFeaturesAreScaledAndMissingValuesSaySo) {
   ASSERT_TRUE(dataset->has_persons());
   EXPECT_EQ(dataset->person(0), dataset->person(2));
   EXPECT_NE(dataset->person(0), dataset->person(1));
+}
+
+// Who knows a row must not learn from a refusal that a cell of it is bad. And were the row gone,
+// others would be held out, and the blocks of a sum would hold others.
+TEST(CsvTest, ARowThatCannotBeReadKeepsItsPlace) {
+  const CsvOptions options{.label = "ill", .client = "", .classes = 2, .person = "id"};
+  const auto read = [&](std::string_view row) {
+    std::string text = "id,a,ill\n";
+    for (int i = 0; i < 40; ++i) {
+      text += i == 20 ? fmt::format("{}\n", row) : fmt::format("p{},{},{}\n", i, i, i % 2);
+    }
+    table::ProblemSummary problems;
+    CsvReader reader(options, {.of_rows = [&](const auto& problem) { problems.Add(problem); }});
+    EXPECT_TRUE(reader.Add(text, "nord.csv").ok()) << row;
+    EXPECT_EQ(problems.empty(), row == "p20,20,0") << row;
+    auto dataset = reader.Finish("nord.csv");
+    EXPECT_TRUE(dataset.ok()) << row << dataset.status();
+    return *std::move(dataset);
+  };
+  const Dataset good = read("p20,20,0");
+  const Split expected(good, 1, 0.3);
+  for (const char* row : {"p20,36y,0", "p20,20,yes", "p20,20,2", ",20,0", "p20,20", "p20,20,0,1",
+                          "p20,\"20,0", "\"p20\"x,20,0", "p20,1e99,0", "p20,\xFC,0"}) {
+    const Dataset dataset = read(row);
+    ASSERT_EQ(dataset.samples(), 40u) << row;
+    EXPECT_EQ(dataset.readable_samples(), 39u) << row;
+    EXPECT_FALSE(dataset.is_readable(20)) << row;
+    EXPECT_THAT(Input(dataset, 21), ElementsAre(21)) << row;
+    std::set<uint32_t> persons;
+    for (uint64_t i = 0; i < 40; ++i) persons.insert(dataset.person(i));
+    EXPECT_EQ(persons.size(), 40u) << row;
+    const Split split(dataset, 1, 0.3);
+    EXPECT_THAT(split.training_rows(0), ElementsAreArray(expected.training_rows(0))) << row;
+    EXPECT_THAT(split.held_out_rows(), ElementsAreArray(expected.held_out_rows())) << row;
+    EXPECT_FALSE(ParseCsv(fmt::format("id,a,ill\np1,1,0\n{}\n", row), "strict.csv", options).ok());
+  }
+}
+
+TEST(CsvTest, ARowWithoutItsClientIsLeftOut) {
+  table::ProblemSummary problems;
+  CsvReader reader({}, {.of_rows = [&](const auto& problem) { problems.Add(problem); }});
+  ASSERT_TRUE(reader.Add("client,a,label\nx,1,0\n,2,0\nx,y,0\nz,3\n", "some.csv").ok());
+  EXPECT_EQ(problems.count(), 3u);
+  ASSERT_OK_AND_ASSIGN(const Dataset dataset, reader.Finish("some.csv"));
+  EXPECT_EQ(dataset.clients(), 1u);
+  EXPECT_EQ(dataset.samples(), 2u);
+  EXPECT_EQ(dataset.readable_samples(), 1u);
 }
 
 // A label and a feature as this site's files spell them.

@@ -52,12 +52,13 @@ absl::Status CheckSpec(const DatasetSpec& spec, uint64_t input_size) {
     }
   }
   if (const auto* values = std::get_if<std::vector<float>>(&spec.features)) {
-    const auto bad =
-        std::ranges::find_if(*values, [](float value) { return !std::isfinite(value); });
-    if (bad != values->end()) {
-      const auto at = static_cast<uint64_t>(bad - values->begin());
+    for (uint64_t row = 0; row < samples; ++row) {
+      const auto own = std::span(*values).subspan(row * input_size, input_size);
+      if (std::ranges::all_of(own, [](float value) { return std::isnan(value); })) continue;
+      const auto bad = std::ranges::find_if(own, [](float value) { return !std::isfinite(value); });
+      if (bad == own.end()) continue;
       return base::InvalidArgument("{}: feature {} of sample {} is not a finite number", spec.name,
-                                   at % input_size, at / input_size);
+                                   bad - own.begin(), row);
     }
   }
   return absl::OkStatus();
@@ -94,10 +95,25 @@ absl::StatusOr<Dataset> Dataset::Create(DatasetSpec spec) {
   return dataset;
 }
 
+bool Dataset::is_readable(uint64_t row) const {
+  const auto* values = std::get_if<std::vector<float>>(&spec_.features);
+  return values == nullptr || !std::isnan((*values)[row * input_size_]);
+}
+
+uint64_t Dataset::readable_samples() const {
+  uint64_t count = 0;
+  for (uint64_t row = 0; row < samples(); ++row) count += is_readable(row) ? 1 : 0;
+  return count;
+}
+
 void Dataset::CopyInput(uint64_t row, std::span<float> input) const {
   if (const auto* bytes = std::get_if<std::vector<uint8_t>>(&spec_.features)) {
     const uint8_t* from = bytes->data() + row * input_size_;
     for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(from[i]) / 255.0f;
+    return;
+  }
+  if (!is_readable(row)) {
+    std::ranges::fill(input, 0.0f);
     return;
   }
   const auto& values = *std::get_if<std::vector<float>>(&spec_.features);
@@ -218,11 +234,13 @@ crypto::Digest DatasetDigest(const Dataset& dataset) {
 }
 
 double MostFrequentClassShare(const Dataset& dataset) {
-  if (dataset.samples() == 0) return 0;
+  const uint64_t samples = dataset.readable_samples();
+  if (samples == 0) return 0;
   std::vector<uint64_t> count(dataset.classes(), 0);
-  for (const uint32_t label : dataset.labels()) ++count[label];
-  return static_cast<double>(*std::ranges::max_element(count)) /
-         static_cast<double>(dataset.samples());
+  for (uint64_t row = 0; row < dataset.samples(); ++row) {
+    if (dataset.is_readable(row)) ++count[dataset.label(row)];
+  }
+  return static_cast<double>(*std::ranges::max_element(count)) / static_cast<double>(samples);
 }
 
 }  // namespace tacet::data

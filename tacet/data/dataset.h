@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <variant>
@@ -15,12 +16,16 @@
 
 namespace tacet::data {
 
+// In place of the values of a sample that could not be read: NaN.
+inline constexpr float kUnreadable = std::numeric_limits<float>::quiet_NaN();
+
 // Unchecked data set from a reader.
 struct DatasetSpec {
   std::string name;                   // for messages: a file, a folder, "handwriting"
   std::vector<uint64_t> input_shape;  // of one sample: {height, width} of an image, {n} of a row
   // Row-major, one row of `input_size` values a sample. Bytes are images: 0 = background,
-  // 255 = ink; a model sees value / 255. Floats are seen as they are.
+  // 255 = ink; a model sees value / 255. Floats are seen as they are, and a sample whose values are
+  // all kUnreadable is one that could not be read.
   std::variant<std::vector<uint8_t>, std::vector<float>> features;
   std::vector<uint32_t> labels;           // a class in [0, classes) for every sample
   std::vector<uint32_t> sample_clients;   // an index into `client_names` for every sample
@@ -35,12 +40,16 @@ struct DatasetSpec {
 // neighbours there, `rows(client)` is its list.
 class Dataset {
  public:
-  // InvalidArgument when sizes disagree, a label or a client is out of range, a float is not
-  // finite, or there is no client, class or feature at all.
+  // InvalidArgument when sizes disagree, a label or a client is out of range, a float of a sample
+  // that can be read is not finite, or there is no client, class or feature at all.
   static absl::StatusOr<Dataset> Create(DatasetSpec spec);
 
   const std::string& name() const { return spec_.name; }
-  uint64_t samples() const { return spec_.labels.size(); }
+  uint64_t samples() const { return spec_.labels.size(); }  // also those that cannot be read
+  // Whether a sample can be read. One that cannot keeps its place among the others, contributes
+  // nothing to a model, and is not evaluated.
+  bool is_readable(uint64_t row) const;
+  uint64_t readable_samples() const;
   uint64_t clients() const { return spec_.client_names.size(); }
   uint32_t classes() const { return spec_.classes; }
   const std::vector<uint64_t>& input_shape() const { return spec_.input_shape; }
@@ -68,7 +77,8 @@ class Dataset {
     return spec_.features;
   }
 
-  // Writes what a model sees of a row: bytes / 255, floats unchanged. input.size() == input_size().
+  // Writes what a model sees of a row: bytes / 255, floats unchanged, zeros for a row that cannot
+  // be read. input.size() == input_size().
   void CopyInput(uint64_t row, std::span<float> input) const;
 
  private:
@@ -105,7 +115,8 @@ absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const Chose
 // What is kept or sent is federation::KeyedDataDigest of it.
 crypto::Digest DatasetDigest(const Dataset& dataset);
 
-// The accuracy of always answering the most frequent class, in [0, 1]; 0 without samples.
+// The accuracy of always answering the most frequent class, in [0, 1]; 0 without samples that can
+// be read.
 double MostFrequentClassShare(const Dataset& dataset);
 
 }  // namespace tacet::data

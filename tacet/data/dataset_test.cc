@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/base/status_for_test.h"
 #include "tacet/data/split.h"
 
 namespace tacet::data {
@@ -36,6 +37,27 @@ void ExpectError(DatasetSpec spec, const std::string& message) {
   ASSERT_FALSE(dataset.ok()) << message;
   EXPECT_EQ(dataset.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(base::Message(dataset.status()), HasSubstr(message));
+}
+
+// It keeps its place, and nothing is seen of it.
+TEST(DatasetTest, ASampleMayBeUnreadable) {
+  DatasetSpec spec = SmallSpec();
+  spec.features = std::vector<float>{1, 2, kUnreadable, kUnreadable, 5, 6};
+  spec.labels = {0, 1, 0};
+  ASSERT_OK_AND_ASSIGN(const Dataset dataset, Dataset::Create(spec));
+  EXPECT_EQ(dataset.samples(), 3u);
+  EXPECT_EQ(dataset.readable_samples(), 2u);
+  EXPECT_TRUE(dataset.is_readable(0));
+  EXPECT_FALSE(dataset.is_readable(1));
+  std::vector<float> input(2, 7);
+  dataset.CopyInput(1, input);
+  EXPECT_THAT(input, ElementsAre(0, 0));
+  EXPECT_EQ(MostFrequentClassShare(dataset), 1);
+  const ChosenRows own{.client = 0, .rows = {1}};
+  ASSERT_OK_AND_ASSIGN(const Dataset chosen, SelectRows(dataset, {&own, 1}, "chosen"));
+  EXPECT_FALSE(chosen.is_readable(0));
+  spec.features = std::vector<float>{1, 2, 0, 0, 5, 6};
+  EXPECT_NE(DatasetDigest(dataset), DatasetDigest(base::ValueOf(Dataset::Create(spec))));
 }
 
 // `sizes[o]` samples of client o, dealt out in turns so that no client's rows are neighbours.
@@ -130,6 +152,9 @@ TEST(DatasetTest, RefusesWhatContradictsItself) {
   spec = SmallSpec();
   spec.features = std::vector<float>{1, 2, 3, std::numeric_limits<float>::infinity(), 5, 6};
   ExpectError(spec, "feature 1 of sample 1 is not a finite number");
+  spec = SmallSpec();
+  spec.features = std::vector<float>{1, 2, kUnreadable, 4, 5, 6};
+  ExpectError(spec, "feature 0 of sample 1 is not a finite number");
   spec = SmallSpec();
   spec.client_names.clear();
   ExpectError(spec, "there is no data owner");

@@ -94,14 +94,15 @@ absl::StatusOr<std::vector<fs::path>> FilesOfDataset(const fs::path& path) {
   return HoldsLeaf(path) ? LeafFiles(path) : CsvFiles(path);
 }
 
-absl::StatusOr<Dataset> LoadDataset(const fs::path& path, const CsvOptions& csv) {
+absl::StatusOr<Dataset> LoadDataset(const fs::path& path, const CsvOptions& csv,
+                                    table::ProblemSummary* unreadable) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) return base::NotFound("{}: no such file or folder", path.string());
   const bool folder = fs::is_directory(status);
   if (folder && HoldsIdxImages(path)) return LoadIdxFolder(path);
   if (HoldsLeaf(path)) return LoadLeaf(path);
-  if (HoldsCsv(path)) return LoadCsv(path, csv);
+  if (HoldsCsv(path)) return LoadCsv(path, csv, unreadable);
   if (folder) return LoadIdxFolder(path);  // which says what is missing
   return base::InvalidArgument(
       "{}: not a data set: expected a folder of IDX files, or files ending in .csv, .tsv, .data or "

@@ -18,7 +18,8 @@ namespace tacet::data {
 // - a file ending in .json, or a folder with such files: LoadLeaf;
 // - a file ending in .csv, .tsv or .data, or a folder with such files: LoadCsv with `csv`.
 // NotFound or InvalidArgument otherwise; every error names the file.
-absl::StatusOr<Dataset> LoadDataset(const std::filesystem::path& path, const CsvOptions& csv = {});
+absl::StatusOr<Dataset> LoadDataset(const std::filesystem::path& path, const CsvOptions& csv = {},
+                                    table::ProblemSummary* unreadable = nullptr);
 
 // The same for a folder of IDX files only. Classes = the largest label + 1.
 absl::StatusOr<Dataset> LoadIdxFolder(const std::filesystem::path& folder);

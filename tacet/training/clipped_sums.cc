@@ -49,7 +49,9 @@ absl::Status ClippedSums::AddRecords(uint64_t client, std::span<const uint32_t> 
       rows_.push_back(units_.rows(client, units[next++]).front());
     }
     TACET_ASSIGN_OR_RETURN(const std::span<const double> norms, Norms(rows_));
-    for (size_t i = 0; i < norms.size(); ++i) factors[i] = -Factor(norms[i], clip_norm);
+    for (size_t i = 0; i < norms.size(); ++i) {
+      factors[i] = dataset_.is_readable(rows_[i]) ? -Factor(norms[i], clip_norm) : 0;
+    }
     gradients_.AddTo(std::span(factors).first(norms.size()), total_);
     first = next;
   }
@@ -58,8 +60,7 @@ absl::Status ClippedSums::AddRecords(uint64_t client, std::span<const uint32_t> 
 
 absl::Status ClippedSums::AddPerson(uint64_t client, uint32_t unit, double clip_norm) {
   std::ranges::fill(person_, 0.0);
-  std::array<double, kChunk> ones{};
-  ones.fill(1.0);
+  std::array<double, kChunk> weights{};
   const std::span<const uint32_t> rows = units_.rows(client, unit);
   for (size_t first = 0; first < rows.size(); first += kChunk) {
     const auto chunk = rows.subspan(first, std::min(kChunk, rows.size() - first));
@@ -67,7 +68,10 @@ absl::Status ClippedSums::AddPerson(uint64_t client, uint32_t unit, double clip_
     if (!std::ranges::all_of(norms, [](double norm) { return std::isfinite(norm); })) {
       return absl::OkStatus();
     }
-    gradients_.AddTo(std::span(ones).first(chunk.size()), person_);
+    for (size_t i = 0; i < chunk.size(); ++i) {
+      weights[i] = dataset_.is_readable(chunk[i]) ? 1.0 : 0.0;
+    }
+    gradients_.AddTo(std::span(weights).first(chunk.size()), person_);
   }
   double square = 0;
   for (const double value : person_) square += value * value;

@@ -29,6 +29,7 @@ class ClippedSums {
   ClippedSums(const models::Architecture& architecture, const data::Dataset& dataset,
               const data::UnitRows& units);
 
+  // A row that cannot be read keeps its place in its block and adds zero.
   // Trainer::SumClippedGradients (trainer/learner.h); all arguments were checked.
   absl::Status Sum(std::span<const float> model, uint64_t client, std::span<const uint32_t> units,
                    double clip_norm, std::span<float> sum);

@@ -134,6 +134,38 @@ TEST(ClippedSumsTest, SpellingsOfOnePersonAreClippedTogether) {
   EXPECT_LE(Distance(sum, std::vector<float>(sum.size(), 0)), 0.01);
 }
 
+// Whether a row can be read moves its own unit, and no bit of another one.
+TEST(ClippedSumsTest, ARowThatCannotBeReadMovesNoOtherUnit) {
+  constexpr size_t kBad = 300;  // of person 100
+  data::DatasetSpec bad = Samples(600);
+  std::fill_n(std::get<std::vector<float>>(bad.features).begin() + kBad * kInputs, kInputs,
+              data::kUnreadable);
+  for (const auto unit : {accounting::Unit::kRecord, accounting::Unit::kPerson}) {
+    const Site good = MakeSite(Samples(600), unit), site = MakeSite(bad, unit);
+    const auto units = static_cast<uint32_t>(good.learner->units(0));
+    ASSERT_EQ(site.learner->units(0), units);
+    size_t other = 0, zero = 0;
+    for (uint32_t u = 0; u < units; ++u) {
+      const std::vector<float> sum = site.Sum({u}, 1e9);
+      other += sum != good.Sum({u}, 1e9) ? 1 : 0;
+      zero += std::ranges::all_of(sum, [](float value) { return value == 0; }) ? 1 : 0;
+    }
+    EXPECT_EQ(other, 1u);
+    EXPECT_EQ(zero, unit == accounting::Unit::kRecord ? 1u : 0u);
+    EXPECT_LE(Distance(good.Sum(Range(units), 0.01), site.Sum(Range(units), 0.01)), 0.01);
+  }
+  // A person of whom no row can be read.
+  std::fill_n(std::get<std::vector<float>>(bad.features).begin() + kBad * kInputs, 3 * kInputs,
+              data::kUnreadable);
+  const Site site = MakeSite(bad, accounting::Unit::kPerson);
+  size_t zero = 0;
+  for (uint32_t u = 0; u < site.learner->units(0); ++u) {
+    const std::vector<float> sum = site.Sum({u}, 1);
+    zero += std::ranges::all_of(sum, [](float value) { return value == 0; }) ? 1 : 0;
+  }
+  EXPECT_EQ(zero, 1u);
+}
+
 TEST(ClippedSumsTest, NobodyGivesZeros) {
   for (const auto unit : {accounting::Unit::kRecord, accounting::Unit::kPerson}) {
     EXPECT_THAT(MakeSite(Samples(9), unit).Sum({}, 1), Each(0.0f));

@@ -38,8 +38,16 @@ struct Shared {
   data::UnitRows units;
   models::FederatedPart part;
 
+  // Rows that can be read.
+  std::vector<uint32_t> Readable(std::span<const uint32_t> rows) const {
+    std::vector<uint32_t> readable(rows.begin(), rows.end());
+    std::erase_if(readable, [&](uint32_t row) { return !dataset.is_readable(row); });
+    return readable;
+  }
+
   uint64_t TrainingSamples(uint64_t client) const {
-    const uint64_t all = split.training_rows(client).size();
+    const auto all = static_cast<uint64_t>(std::ranges::count_if(
+        split.training_rows(client), [&](uint32_t row) { return dataset.is_readable(row); }));
     return spec.sample_cap == 0 ? all : std::min<uint64_t>(all, spec.sample_cap);
   }
 
@@ -115,8 +123,8 @@ class SgdTrainer final : public trainer::Trainer {
     TACET_RETURN_IF_ERROR(CheckModelSize(shared_, model.size()));
     TACET_RETURN_IF_ERROR(CheckModelSize(shared_, update.size()));
     TACET_RETURN_IF_ERROR(CheckClient(shared_, client));
-    const std::span<const uint32_t> rows = shared_.split.training_rows(client);
-    if (rows.empty()) {
+    order_ = shared_.Readable(shared_.split.training_rows(client));
+    if (order_.empty()) {
       std::ranges::fill(update, 0.0f);
       return absl::OkStatus();
     }
@@ -124,7 +132,6 @@ class SgdTrainer final : public trainer::Trainer {
                                                : network_->Load(shared_.part.Whole(model)));
     crypto::Random random = crypto::SeededRandom(shared_.spec.seed, "batches", round, client);
     const float learning_rate = shared_.LearningRate(round);
-    order_.assign(rows.begin(), rows.end());
     crypto::Shuffle(random, order_);
     order_.resize(shared_.TrainingSamples(client));
     for (uint32_t epoch = 0; epoch < shared_.spec.local_epochs; ++epoch) {
@@ -282,7 +289,8 @@ absl::StatusOr<trainer::Evaluation> ModelLearner::Evaluate(std::span<const float
                                  kMaxThreads);
   }
   const std::vector<float> all = shared_.part.Whole(model);
-  const std::span<const uint32_t> rows = shared_.split.held_out_rows();
+  const std::vector<uint32_t> held_out = shared_.Readable(shared_.split.held_out_rows());
+  const std::span<const uint32_t> rows = held_out;
   const size_t chunks = (rows.size() + kEvaluationChunk - 1) / kEvaluationChunk;
   std::vector<Score> scores(chunks);
   std::atomic<size_t> next = 0;

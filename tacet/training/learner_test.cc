@@ -168,6 +168,38 @@ TEST(LearnerTest, ClientsWithFewSamplesTrainAndThoseWithNoneStandStill) {
   }
 }
 
+// A row that cannot be read changes neither training nor evaluation.
+TEST(LearnerTest, RowsThatCannotBeReadAreNotLearned) {
+  data::DatasetSpec spec;
+  spec.name = "some";
+  spec.input_shape = {2};
+  spec.client_names = {"one", "two"};
+  spec.classes = 2;
+  std::vector<float> features;
+  for (uint32_t i = 0; i < 60; ++i) {
+    const bool is_bad = i >= 50 || i % 5 == 0;
+    const float value = is_bad ? data::kUnreadable : static_cast<float>(i % 2);
+    features.insert(features.end(), {value, value});
+    spec.labels.push_back(is_bad ? 0 : i % 2);
+    spec.sample_clients.push_back(i < 50 ? 0 : 1);
+  }
+  spec.features = features;
+  const auto learner = MakeLearner({.model = "logistic", .held_out_share = 0.5, .batch = 4},
+                                   base::ValueOf(data::Dataset::Create(spec)));
+  const auto trainer = *learner->NewTrainer();
+  std::vector<float> model = learner->InitialModel();
+  EXPECT_EQ(learner->training_samples(1), 0u);
+  EXPECT_THAT(Update(*learner, *trainer, model, 0, 1), Each(0.0f));
+  for (uint32_t round = 0; round < 40; ++round) {
+    const std::vector<float> update = Update(*learner, *trainer, model, round, 0);
+    for (size_t i = 0; i < model.size(); ++i) model[i] += update[i];
+  }
+  ASSERT_OK_AND_ASSIGN(const trainer::Evaluation evaluation, learner->Evaluate(model, 2));
+  EXPECT_EQ(learner->training_samples(0) + evaluation.samples, 40u);
+  EXPECT_EQ(evaluation.accuracy, 1);
+  EXPECT_LT(*evaluation.loss, std::log(2));
+}
+
 TEST(LearnerTest, ASampleCapBoundsARound) {
   const auto learner = MakeLearner({.model = "logistic", .sample_cap = 5}, Uneven());
   EXPECT_EQ(learner->training_samples(1), 1u);

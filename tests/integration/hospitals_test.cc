@@ -91,12 +91,25 @@ TEST_F(HospitalsTest, BadTablesAreRefusedBeforeAnybodyJoins) {
   ExpectRefusal("south.csv:1: there is no feature column \"chol\"");
   Write("data/south.csv", "age,chol,ill\n40,100,0\n");
   ExpectRefusal("south.csv:1: there is no person column \"id\"");
-  Write("data/south.csv", "id,age,chol,ill\ns1,40,300,0\ns2,70,?,2\n");
-  ExpectRefusal("south.csv:3: column 3 (\"ill\"): label 2 where there are 2 classes");
-  Write("data/south.csv", "id,age,chol,ill\ns1,40,300,0\ns2,70,5.2,1\n");
-  ExpectRefusal("south.csv:3: column 2 (\"chol\"): 5.2 is outside the agreed bounds 50..650");
-  Write("data/south.csv", "id,age,chol,ill\ns1,?,300,0\n");
-  ExpectRefusal("south.csv:2: column 1 (\"age\"): the value is missing");
+  for (const char* site : {"data/north.csv", "data/south.csv"}) {
+    Write(site, "id,age,chol,ill\ns1,?,300,0\n");
+  }
+  ExpectRefusal("no row can be read");
+}
+
+// One row decides nothing: it is told, and left out.
+TEST_F(HospitalsTest, BadRowsAreLeftOut) {
+  Write("data/south.csv",
+        "id,age,chol,ill\ns1,40,300,0\ns2,70,?,2\ns3,70,5.2,1\n,70,200,1\ns4,?,300,0\n");
+  ASSERT_EQ(Simulate(), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("8 samples of 2 clients"));
+  for (const char* line : {"south.csv:3: column 3 (\"ill\"): label 2 where there are 2 classes",
+                           "south.csv:4: column 2 (\"chol\"): 5.2 is outside the agreed bounds",
+                           "south.csv:5: column 0 (\"id\"): the person is empty",
+                           "south.csv:6: column 1 (\"age\"): the value is missing"}) {
+    EXPECT_THAT(output_, HasSubstr(line));
+  }
+  EXPECT_THAT(output_, HasSubstr("Such rows are left out"));
 }
 
 TEST_F(HospitalsTest, UnitsThatDoNotFitAreRefusedBeforeAnybodyJoins) {

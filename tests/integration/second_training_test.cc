@@ -257,5 +257,54 @@ high = 100
   }
 }
 
+// A training over tables, one of which has a bad row.
+class TableTrainingProgramTest : public SecondTrainingProgramTest {
+ protected:
+  TableTrainingProgramTest() {
+    agreed_ = R"(
+[data]
+classes = 2
+csv_label_column = "ill"
+csv_features = ["age 0..120"]
+[model]
+name = "logistic"
+[federation]
+min_participants = 2
+spare_attempts = 60
+rounds = {}
+[privacy]
+clip_norm = 0.5
+coordinate_bound = 0.1
+noise_multiplier = 12
+scale = 1e-3
+)";
+  }
+
+  void SetUp() override {
+    SetUpFolders();
+    WriteConfig("[data]\ncsv_client_column = \"\"\n", "table.toml");
+    BeginServer();
+    for (const std::string& site : sites_) {
+      WriteConfig(fmt::format("age,ill\n30,0\n{},1\n70,1\n", site == sites_[0] ? "36y" : "36"),
+                  site + ".csv");
+      running_[site] =
+          StartAs(site,
+                  {"client", "run", "--home", site, "--key-file", site + ".key", "--server",
+                   reached_at_, "--config", "table.toml", "--data", site + ".csv", "--json"},
+                  site + "-");
+    }
+  }
+};
+
+// On the old code the first site ended with an error, and the others named it as absent.
+TEST_F(TableTrainingProgramTest, ARowThatCannotBeReadEndsNothing) {
+  AwaitEnd(kFirstRounds);
+  for (const std::string& site : sites_) {
+    EXPECT_EQ(said_[site].find("\"36y\" is not a finite number") != std::string::npos,
+              site == sites_[0])
+        << said_[site];
+  }
+}
+
 }  // namespace
 }  // namespace tacet::app

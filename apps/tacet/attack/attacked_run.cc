@@ -183,7 +183,8 @@ absl::StatusOr<AttackedRun> AttackedRun::Open(const RunDirectory& directory,
   if (data.has_value()) config.data.path = *data;
   config::RunConfig whole = config;
   whole.data.clients = whole.data.sites = 0;
-  absl::StatusOr<Dataset> all = config::LoadAllData(whole);
+  table::ProblemSummary unreadable;  // the run's program told them
+  absl::StatusOr<Dataset> all = config::LoadAllData(whole, &unreadable);
   if (!all.ok()) {
     return base::Annotate(all.status(), "the run's data (--data names where they lie now)");
   }
@@ -258,6 +259,7 @@ absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t clients
   for (uint64_t client = 0; client < all_.clients(); ++client) {
     for (const uint32_t row : split.training_rows(client)) would_train[row] = true;
     for (const uint32_t row : all_.rows(client)) {
+      if (!all_.is_readable(row)) continue;
       groups[by_column ? all_.person(row) : client].push_back(row);
     }
   }

@@ -201,7 +201,7 @@ class ClientRunCommand : public program::Command {
           training.learner->training_samples(0));
     }
     for (const std::string& note : training.data_notes) {
-      fmt::print(stderr, "tacet: {}. Such fields count as missing\n", note);
+      fmt::print(stderr, "tacet: {}\n", note);
     }
     if (flags_.app.empty()) {
       Say("server      {}\n", flags_.server);

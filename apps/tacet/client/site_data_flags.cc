@@ -1,7 +1,10 @@
 #include "apps/tacet/client/site_data_flags.h"
 
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "fmt/format.h"
 
 #include "apps/tacet/simulate/configured_learner.h"
 #include "apps/tacet/simulate/training_run.h"
@@ -55,6 +58,13 @@ absl::Status LoadExternalData(const SiteDataFlags& flags, site::SiteTraining& tr
   return absl::OkStatus();
 }
 
+void NoteProblems(const table::ProblemSummary& problems, std::string_view consequence,
+                  site::SiteTraining& training) {
+  for (const std::string& line : run::ProblemLines(problems)) {
+    training.data_notes.push_back(fmt::format("{}. {}", line, consequence));
+  }
+}
+
 // The one table of this site, and the vector that answers the query.
 absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedManifest& manifest,
                            const std::string& site, site::SiteTraining& training) {
@@ -72,7 +82,7 @@ absl::Status LoadQueryData(const SiteDataFlags& flags, const agreement::SignedMa
   table::ProblemSummary problems;
   TACET_ASSIGN_OR_RETURN(const std::vector<tacet::statistics::SiteTable> tables,
                          run::LoadSiteTables(path, loaded.file, *loaded.query, format, problems));
-  training.data_notes = run::ProblemLines(problems);
+  NoteProblems(problems, "Such fields count as missing", training);
   if (!flags.client().has_value() && tables.size() != 1) {
     return base::InvalidArgument(
         "{} has the tables of {} sites: choose this site's with --client, from 0", path,
@@ -158,7 +168,9 @@ absl::StatusOr<site::SiteTraining> LoadSiteTraining(const SiteDataFlags& flags,
         "--records is for external models: tacet counts the records of {} itself",
         training.config.model.name);
   }
-  TACET_ASSIGN_OR_RETURN(const data::Dataset all, config::LoadRunData(training.config));
+  table::ProblemSummary problems;
+  TACET_ASSIGN_OR_RETURN(const data::Dataset all, config::LoadRunData(training.config, &problems));
+  NoteProblems(problems, "Such rows are left out", training);
   TACET_ASSIGN_OR_RETURN(data::Dataset own, OwnData(all, flags.client()));
   training.data = app::simulate::RunDataOf(own);
   training.records = own.samples();

@@ -33,8 +33,8 @@ std::string Count(uint64_t number, std::string_view name) {
 std::optional<tacet::data::Dataset> ReadTables(const fs::path& path,
                                                const tacet::data::CsvOptions& options,
                                                DataCheck& check) {
-  tacet::data::CsvReader reader(
-      options, [&check](const TableProblem& problem) { check.problems.Add(problem); });
+  const auto add = [&check](const TableProblem& problem) { check.problems.Add(problem); };
+  tacet::data::CsvReader reader(options, {.of_rows = add, .of_files = add});
   const auto files = tacet::data::CsvFiles(path);
   if (!files.ok()) AddProblem(check, path.string(), files.status());
   for (const fs::path& file : files.value_or(std::vector<fs::path>())) {
@@ -156,7 +156,7 @@ absl::StatusOr<DataCheck> CheckData(const DataCheckSpec& spec) {
     AddProblem(check, spec.config.data.path, arranged.status());
     return check;
   }
-  check.rows = arranged->samples();
+  check.rows = arranged->readable_samples();
   check.clients = arranged->clients();
   check.class_rows = config::ClassCounts(*arranged);
   if (spec.agreed.has_value()) CheckClient(spec, *arranged, check);

@@ -16,6 +16,8 @@
 #include "tacet/config/site_config.h"
 #include "tacet/models/network.h"
 #include "tacet/run/configured_simulation.h"
+#include "tacet/run/site_tables.h"
+#include "tacet/table/problem_summary.h"
 
 namespace tacet::app::simulate {
 namespace {
@@ -34,6 +36,16 @@ absl::StatusOr<std::string> FormOf(const training::LearnerSpec& spec,
                          models::Network::Create(architecture, 1, models::Network::Mode::kInference,
                                                  {.precision = spec.precision}));
   return std::string(network->form());
+}
+
+absl::Status TellUnreadable(const table::ProblemSummary& problems, const data::Dataset& dataset,
+                            const base::TextSink& out) {
+  const std::vector<std::string> lines = run::ProblemLines(problems);
+  if (!lines.empty() && dataset.readable_samples() == 0) {
+    return base::InvalidArgument("no row can be read: {}", lines.front());
+  }
+  for (const std::string& line : lines) out.Print("warning     {}. Such rows are left out\n", line);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -60,7 +72,9 @@ absl::Status TrainingRun::Prepare() {
     out_.Print("data        none given: handwriting of {} writers, drawn by the program\n",
                config_.data.handwriting_writers);
   }
-  TACET_ASSIGN_OR_RETURN(data::Dataset dataset, config::LoadRunData(config_));
+  table::ProblemSummary unreadable;
+  TACET_ASSIGN_OR_RETURN(data::Dataset dataset, config::LoadRunData(config_, &unreadable));
+  TACET_RETURN_IF_ERROR(TellUnreadable(unreadable, dataset, out_));
   spec.data = RunDataOf(dataset);
   most_frequent_class_ = data::MostFrequentClassShare(dataset);
   out_.Print("data        {}: {} samples of {} clients in {} classes, read in {:.1f} s\n",
