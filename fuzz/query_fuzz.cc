@@ -27,8 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // With replace-one no row is farther than 2 S from a row that counts nowhere.
   const bool replaced = file->query.neighbouring == accounting::Neighbouring::kReplaceOne &&
                         file->query.unit == accounting::Unit::kRecord;
-  // A row that counts, and one that cannot be read.
-  for (const char* field : {"1", "36y"}) {
+  // Rows that count, and one that cannot be read.
+  for (const char* field : {"1", "2025-01-31", "> 89", "36y"}) {
     const statistics::SiteTable table =
         statistics::TableOfRows("fuzz", columns, {std::vector<std::string>(columns.size(), field)});
     const auto site = statistics::SiteUnits::Create(query, table);

@@ -22,6 +22,7 @@ edges and categories by knowledge of the field, never by looking at the data.
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
@@ -87,14 +88,15 @@ class Cells:
     """Cells of a column: intervals between edges, equal bins, or categories.
 
     Attributes:
-        edges: increasing; the last interval holds both of its ends.
+        edges: increasing; the last interval holds both of its ends. Numbers, or for a column of
+            dates ``datetime.date`` or texts such as "2025-01-31".
         bins: number of equal intervals from ``low`` to ``high``, instead.
         low: lower end of the bins. None: 0.
         high: upper end of the bins.
         categories: values of the column, instead.
     """
 
-    edges: Sequence[float] | None = None
+    edges: Sequence[float] | Sequence[str] | Sequence[datetime.date] | None = None
     bins: int | None = None
     low: float | None = None
     high: float | None = None
@@ -103,7 +105,7 @@ class Cells:
     def keys(self) -> dict[str, Any]:
         """Keys of docs/formats/query.md that were given."""
         keys: dict[str, Any] = {
-            "edges": _numbers("edges", self.edges),
+            "edges": _edges(self.edges),
             "bins": None if self.bins is None else whole_number_of("bins", self.bins),
             "low": None if self.low is None else number_of("low", self.low),
             "high": None if self.high is None else number_of("high", self.high),
@@ -285,6 +287,13 @@ def _list(name: str, values: Any) -> list[Any] | None:
 def _numbers(name: str, values: Sequence[float] | None) -> list[float] | None:
     listed = _list(name, values)
     return None if listed is None else [number_of(name, value) for value in listed]
+
+
+def _edges(values: Sequence[Any] | None) -> list[float] | list[str] | None:
+    listed = _list("edges", values)
+    if listed and isinstance(listed[0], str | datetime.date):
+        return [day.isoformat() if isinstance(day, datetime.date) else str(day) for day in listed]
+    return _numbers("edges", listed)
 
 
 def _within(column: str, low: float, high: float) -> dict[str, Any]:
@@ -488,6 +497,7 @@ def query_text(
     site_column: str | None = None,
     missing: Sequence[str] = ("", "?", "NA"),
     values: Sequence[str] | None = None,
+    derived: Sequence[str] | None = None,
     floor: float = 0,
     confidence: float = 0.95,
     name: str = "query",
@@ -514,7 +524,11 @@ def query_text(
         missing: fields that mean "missing", such as ``["", "NA"]``; an empty field always does.
         values: values of the columns that hold texts, with their spellings, such as
             ``["sex one-of=f|F|female,m|M|male"]``. A condition, an event and a label need them
-            where they compare texts; a row with another value is left out.
+            where they compare texts; a row with another value is left out. Columns of dates
+            (``"admitted date"``), limits (``"age at-least=90"`` for "> 89") and units
+            (``"dose unit=mg"``) are listed, too.
+        derived: columns that follow from dates: ``"age = years from born to 2025-01-01"``,
+            ``"stay = days from admitted to discharged"``.
         floor: estimated counts below it are suppressed, with all that follows from them.
         confidence: of intervals, in (0, 1).
         name: of the query.
@@ -532,6 +546,7 @@ def query_text(
         "site_column": site_column,
         "missing": _list("missing", missing),
         "values": _list("values", values),
+        "derived": _list("derived", derived),
     }
     privacy = {
         "unit": unit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ __all__ = ["QueryReading", "plain_value"]
 # Keys of a question that name a column, and those with the values that are looked for in it.
 _VALUES = {"column": "categories", "event": "event_value", "group": "groups", "label": "positive"}
 _PART = 1 << 16  # rows whose values are Python objects at one time
+_DATE_COLUMN = re.compile(r"\s*(?:'([^']*)'|(\S+))\s+date(?:=.*)?")
+_DERIVED = re.compile(r".*\sfrom\s+(?:'([^']*)'|(\S+))\s+to\s+(?:'([^']*)'|(\S+))\s*")
 _TRUTH_CONDITION = re.compile(r"\s*(.*?)\s*!?=\s*(true|false)\s*", re.IGNORECASE)
 
 
@@ -48,6 +51,10 @@ class QueryReading:
         data = keys.get("data")
         words = _items(data.get("missing")) if isinstance(data, Mapping) else []
         self._missing = [word for word in words if isinstance(word, str)]
+        agreed = _items(data.get("values")) if isinstance(data, Mapping) else []
+        self._dates = {name for text in agreed for name in _names(_DATE_COLUMN, text)}
+        derived = _items(data.get("derived")) if isinstance(data, Mapping) else []
+        self._texts += [name for text in derived for name in _names(_DERIVED, text)]
         self._compared_with_truth = set(_columns_with_truth_words(keys))
 
     def columns(self, site: str, table: Any) -> tuple[list[str], list[_core.Column | int]]:
@@ -86,6 +93,14 @@ class QueryReading:
         if not self._reads(str(name)):
             return len(values) if hasattr(values, "__len__") else sum(1 for _ in values)
         place = f"site {site!r}, column {str(name)!r}"
+        if getattr(getattr(values, "dtype", None), "kind", "") == "M":
+            if str(name) not in self._dates:
+                text = (
+                    f"{place}: it holds dates. Say so in the query, as in "
+                    f'values=["{name} date"], and derive a number from them where one is meant'
+                )
+                raise TypeError(text)
+            values = _days(values)
         array = _array(place, values)
         against_words = str(name) in self._compared_with_truth
         if array is not None:
@@ -142,6 +157,24 @@ def _columns_with_truth_words(keys: Mapping[str, Any]) -> Iterator[Any]:
                 yield str(part.get(column))
 
 
+def _names(pattern: re.Pattern[str], text: Any) -> list[str]:
+    """Return the columns that a line of the query names."""
+    found = pattern.fullmatch(str(text))
+    return [name for name in found.groups() if name is not None] if found is not None else []
+
+
+def _days(values: Any) -> list[str | None]:
+    """Return the days of a column of dates as year-month-day; None where one is missing."""
+    array = np.asarray(values)
+    if array.dtype.kind != "M":  # dates with a time zone: the day there
+        return [None if is_missing(day) else day.date().isoformat() for day in array.tolist()]
+    mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.isnat(array)
+    texts = np.datetime_as_string(array, unit="D").tolist()
+    return [
+        None if hidden or text == "NaT" else text for text, hidden in zip(texts, mask, strict=True)
+    ]
+
+
 def _array(place: str, values: Any) -> np.ndarray[Any, Any] | None:
     """Return numbers as an array that can be read in place; None for other columns."""
     if hasattr(values, "__array__") and not hasattr(getattr(values, "dtype", None), "kind"):
@@ -151,11 +184,8 @@ def _array(place: str, values: Any) -> np.ndarray[Any, Any] | None:
     if getattr(values, "ndim", 1) != 1:
         text = f"{place}: it has {values.ndim} dimensions, wanted one"
         raise TypeError(text)
-    if kind in ("m", "M"):
-        text = (
-            f"{place}: times are no numbers and no texts. Convert them, such as to days after a "
-            "public date"
-        )
+    if kind == "m":
+        text = f"{place}: times are no numbers and no texts. Convert them, such as to days"
         raise TypeError(text)
     if kind not in ("b", "i", "u", "f") or not isinstance(dtype, np.dtype):
         return None
@@ -199,6 +229,8 @@ def _plain(place: str, value: Any) -> float | int | str | None:
         value = value.tolist()  # None where it is masked
     if isinstance(value, str | bytes):
         return str(value) if isinstance(value, str) else value.decode("utf-8")
+    if isinstance(value, datetime.date) and not is_missing(value):
+        return value.isoformat()
     if isinstance(value, int):  # True is 1
         return int(value)
     if not hasattr(value, "__array__") and is_missing(value):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
@@ -522,6 +523,10 @@ AGES = [statistics.mean("age", low=0, high=100)]
         ),
         (
             {"a": {"age": np.zeros(2, dtype="datetime64[ns]")}}, AGES, {"target_epsilon": 1},
+            TypeError, "site 'a', column 'age': it holds dates. Say so in the query",
+        ),
+        (
+            {"a": {"age": np.zeros(2, dtype="timedelta64[s]")}}, AGES, {"target_epsilon": 1},
             TypeError, "site 'a', column 'age': times are no numbers",
         ),
         ({"a": TABLE, "b": TABLE}, ["count"], {"target_epsilon": 1}, TypeError, "is no question"),
@@ -574,3 +579,65 @@ def test_questions_and_answers_name_what_is_wrong(tmp_path: Path) -> None:
         statistics.ask({"a": TABLE, "b": TABLE}, COUNT, target_epsilon=1, out=release.path)
     lines = json.loads((release.path / "summary.json").read_text())
     assert lines["model"] == "query"
+
+
+class ZonedDates:
+    """What a pandas Series of dates with a time zone has: an array of datetimes."""
+
+    class dtype:  # noqa: N801
+        """Of a column that is no array of NumPy."""
+
+        kind = "M"
+
+    def __init__(self, days: list[datetime.date | None]) -> None:
+        zone = datetime.timezone(datetime.timedelta(hours=2))
+        night = datetime.time(0, 5, tzinfo=zone)
+        self.values = [day and datetime.datetime.combine(day, night) for day in days]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> Any:
+        return np.array(self.values, dtype=object)
+
+
+def test_dates_come_in_many_forms() -> None:
+    """Dates of NumPy and of datetime, with and without a time, and texts, are the same days."""
+    days = ["1950-05-17", "1980-02-29", None, "2001-12-31"] * 50
+    dates = [None if day is None else datetime.date.fromisoformat(day) for day in days]
+    forms: dict[str, Any] = {
+        "texts": days,
+        "with times": [day and f"{day}T23:59:59.5+02:00" for day in days],
+        "numpy": np.array([day or "NaT" for day in days], dtype="datetime64[ns]"),
+        "masked": np.ma.masked_array(
+            np.array([day or "1900-01-01" for day in days], dtype="datetime64[D]"),
+            [day is None for day in days],
+        ),
+        "dates": dates,
+        "datetimes": [day and datetime.datetime(day.year, day.month, day.day, 23) for day in dates],
+        "zone": ZonedDates(dates),
+    }
+    release = statistics.ask(
+        {name: {"day of birth": values} for name, values in forms.items()},
+        [
+            statistics.histogram(
+                "day of birth",
+                Cells(edges=[datetime.date(year, 1, 1) for year in (1950, 1980, 2010)]),
+                name="born",
+            ),
+            statistics.count(name="grown", where=["age >= 45"]),
+        ],
+        target_epsilon=40,
+        max_units=1000,
+        values=["'day of birth' date"],
+        derived=["age = years from 'day of birth' to 2025-02-28"],
+    )
+    near = {
+        release["born"].find("count", group="", at="[1950-01-01, 1980-01-01)")[0]: 350,
+        release["born"].find("count", group="", at="[1980-01-01, 2010-01-01]")[0]: 700,
+        release["grown"]["count"]: 350,  # on 28 February 2025 who was born on 29 February is 44
+        release["grown"]["left out"]: 350,
+    }
+    for estimate, truth in near.items():
+        assert estimate.noise_error < 5
+        assert estimate.value == pytest.approx(truth, abs=8 * estimate.noise_error)

@@ -115,9 +115,9 @@ absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config) {
   csv.labels = *labels;
   TACET_RETURN_IF_ERROR(CheckLabels(config));
   for (const std::string& text : config.data.csv_spellings) {
-    const absl::StatusOr<table::AgreedValues> spellings = table::ParseAgreedValues(text);
-    if (!spellings.ok()) return base::Annotate(spellings.status(), "data.csv_spellings");
-    csv.spellings.push_back(*spellings);
+    const absl::StatusOr<table::AgreedColumn> spelling = table::ParseSpelling(text);
+    if (!spelling.ok()) return base::Annotate(spelling.status(), "data.csv_spellings");
+    csv.spellings.push_back(*spelling);
   }
   for (const std::string& text : config.data.csv_features) {
     TACET_ASSIGN_OR_RETURN(csv.features.emplace_back(), data::ParseCsvFeature(text));

@@ -180,9 +180,9 @@ TEST(RunConfigTest, LabelsAreDescribedInOneWay) {
   EXPECT_THAT(agreed, HasSubstr("csv_labels = [\"no\", \"yes\"]"));
   EXPECT_THAT(agreed, AllOf(Not(HasSubstr("csv_separator")), Not(HasSubstr("csv_decimal")),
                             Not(HasSubstr("csv_spellings"))));
-  EXPECT_EQ(CsvOptionsOf(*config)->spellings.front().column, "sex");
+  EXPECT_EQ(std::get<table::AgreedValues>(CsvOptionsOf(*config)->spellings.front()).column, "sex");
   EXPECT_THAT(refusal("csv_spellings = [\"sex f=femme\"]\n"),
-              HasSubstr("data.csv_spellings: \"sex f=femme\": expected a column"));
+              HasSubstr("data.csv_spellings: \"sex f=femme\": expected"));
 }
 
 // The text comes from another site, and is shown before it is accepted.

@@ -31,7 +31,7 @@ struct CsvOptions {
   // Between fields; none: found in each file (TableRecords, FindSeparator).
   std::optional<char> separator = {};
   table::DecimalMark decimal = table::DecimalMark::kPoint;
-  std::vector<table::AgreedValues> spellings = {};  // of these files (table::WriteAsAgreed)
+  std::vector<table::AgreedColumn> spellings = {};  // of these files (table::WriteAsAgreed)
   bool header = true;                               // the first line holds column names
   std::string label = "-1";                         // column of the class
   std::string client = "client";  // column of the client: any text; empty: all rows of a file have

@@ -23,6 +23,12 @@ constexpr table::NumberSettings kSettings = {
     .comma =
         "if the file writes numbers with a decimal comma, set `data.decimal = \"comma\"` in the "
         "query, or as a site of a federation `data.csv_decimal = \"comma\"` in its own settings",
+    .date =
+        "that is a date: list the column in `data.values` of the query, as in \"admitted date\", "
+        "and derive a number from it in `data.derived` where one is meant",
+    .unit =
+        "write the number alone, or agree on its unit in `data.values` of the query, as in \"dose "
+        "unit=mg\"",
     .point =
         "it has a point where numbers have a decimal comma: write numbers with a comma, and "
         "without separators of thousands"};
@@ -61,7 +67,10 @@ std::set<std::string> NumberColumns(const Query& query) {
 class ColumnFaults {
  public:
   ColumnFaults(const QueryColumns& columns, const std::string& name, const table::Column& column)
-      : columns_(columns), name_(name), column_(column), is_listed_(columns.HasValues(name)) {
+      : columns_(columns),
+        name_(name),
+        column_(column),
+        judges_numbers_(columns.HasValues(name) || columns.HasNumbers(name)) {
     if (column.is_numbers()) return;
     for (uint32_t code = 0; code < column.distinct(); ++code) {
       is_wrong_.push_back(FaultOf(column.text(code)).has_value());
@@ -74,8 +83,9 @@ class ColumnFaults {
       return is_wrong_[code] ? FaultOf(column_.text(code)) : std::nullopt;
     }
     const double number = column_.number(row);
-    return is_listed_ || !tacet::statistics::IsOrdinary(number) ? columns_.FaultOf(name_, number)
-                                                                : std::nullopt;
+    return judges_numbers_ || !tacet::statistics::IsOrdinary(number)
+               ? columns_.FaultOf(name_, number)
+               : std::nullopt;
   }
 
  private:
@@ -86,7 +96,7 @@ class ColumnFaults {
   const QueryColumns& columns_;
   const std::string& name_;
   const table::Column& column_;
-  bool is_listed_;
+  bool judges_numbers_;
   std::vector<bool> is_wrong_;
 };
 
@@ -110,9 +120,30 @@ QueryColumns::QueryColumns(const QueryFile& file, const Query& query)
   person_ = file.person_column;
 }
 
+std::optional<double> QueryColumns::NumberIn(const std::string& column, std::string_view field,
+                                             DecimalMark mark) const {
+  const table::AgreedNumbers* agreed = query_.NumbersOf(column);
+  return agreed != nullptr ? agreed->Find(field, mark) : table::ParseDecimal(field, mark);
+}
+
+// Of a number that can be read.
+std::optional<ValueFault> QueryColumns::FaultOfNumber(const std::string& column, double number,
+                                                      std::string_view text) const {
+  const table::AgreedNumbers* agreed = query_.NumbersOf(column);
+  if (agreed != nullptr && agreed->range.has_value() && !agreed->range->Holds(number)) {
+    return table::OutsideRange(text, *agreed->range);
+  }
+  return BeyondLimits(number, text);
+}
+
 ValueFault QueryColumns::NotANumber(const std::string& column, std::string_view field,
                                     DecimalMark mark) const {
   ValueFault fault = table::NotANumber(field, mark, kSettings);
+  if (const auto stated = table::ParseLimit(field, mark); stated.has_value()) {
+    fault.remedy =
+        fmt::format("agree how to read it in `data.values` of the query, as in \"{} {}={}\"",
+                    column, stated->is_lower ? "at-least" : "at-most", stated->limit);
+  }
   if (fault.remedy.empty() && compared_.contains(column)) {
     fault.remedy =
         "if the column holds texts, list its values with their spellings in `data.values` of the "
@@ -131,10 +162,13 @@ std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, std::
     return values->Find(field, mark).has_value() ? std::nullopt
                                                  : std::optional(values->NotAmong(field));
   }
-  if (!IsNumber(column)) return std::nullopt;
-  const std::optional<double> value = table::ParseDecimal(field, mark);
-  if (!value.has_value()) return NotANumber(column, field, mark);
-  return BeyondLimits(*value, field);
+  const table::AgreedNumbers* agreed = query_.NumbersOf(column);
+  if (agreed == nullptr && !IsNumber(column)) return std::nullopt;
+  const std::optional<double> value =
+      agreed != nullptr ? agreed->Read(field, mark) : table::ParseDecimal(field, mark);
+  if (value.has_value()) return FaultOfNumber(column, *value, field);
+  return HoldsDates(column) ? table::NotADate(field, *agreed->dates)
+                            : NotANumber(column, field, mark);
 }
 
 std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, double number) const {
@@ -147,10 +181,11 @@ std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, doubl
                ? std::nullopt
                : std::optional(values->NotAmong(table::TextOfNumber(number)));
   }
-  if (!IsNumber(column)) return std::nullopt;
   const std::string text = table::TextOfNumber(number);
+  if (HoldsDates(column)) return table::NotADate(text, *query_.NumbersOf(column)->dates);
+  if (!IsNumber(column)) return std::nullopt;
   if (std::isinf(number)) return NotANumber(column, text, DecimalMark::kPoint);
-  return BeyondLimits(number, text);
+  return FaultOfNumber(column, number, text);
 }
 
 void CheckTable(const QueryColumns& columns, const tacet::statistics::SiteTable& table,

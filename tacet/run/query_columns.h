@@ -29,10 +29,17 @@ class QueryColumns {
   // Those without which a table cannot answer: without the person column for other units.
   const std::set<std::string>& needed() const { return needed_; }
   bool IsNumber(const std::string& column) const { return numbers_.contains(column); }
-  // Whether cells of the column are read as numbers alone. Persons are texts: 007 is not 7.
+  // Whether cells of the column are read as numbers alone. Persons are texts: 007 is
+  // not 7. So are dates, since a number is nobody knows which day.
   bool HoldsNumbers(const std::string& column) const {
-    return IsNumber(column) && column != person_column_;
+    return IsNumber(column) && column != person_column_ && !query_.HoldsDates(column);
   }
+  bool HoldsDates(const std::string& column) const { return query_.HoldsDates(column); }
+  // Whether they agreed how to read its numbers or dates.
+  bool HasNumbers(const std::string& column) const { return query_.NumbersOf(column) != nullptr; }
+  // The number that a field of the column is, written with the mark.
+  std::optional<double> NumberIn(const std::string& column, std::string_view field,
+                                 table::DecimalMark mark) const;
   // Whether the sites agreed on the values of the column.
   bool HasValues(const std::string& column) const { return query_.ValuesOf(column) != nullptr; }
   bool IsMissing(std::string_view field) const { return query_.IsMissing(field); }
@@ -45,6 +52,8 @@ class QueryColumns {
  private:
   table::ValueFault NotANumber(const std::string& column, std::string_view field,
                                table::DecimalMark mark) const;
+  std::optional<table::ValueFault> FaultOfNumber(const std::string& column, double number,
+                                                 std::string_view text) const;
   bool IsPerson(const std::string& column) const { return !person_.empty() && column == person_; }
 
   std::set<std::string> read_, needed_, numbers_;

@@ -26,6 +26,7 @@ using table::DecimalMark;
 using table::TableProblem;
 using table::TableRecords;
 using table::ValueFault;
+using tacet::statistics::DerivedColumn;
 using tacet::statistics::QueryFile;
 using tacet::statistics::SiteTable;
 
@@ -165,6 +166,14 @@ class FileReader {
 
   absl::Status FindColumns(Tables& tables) {
     for (size_t i = 0; i < names_.size(); ++i) {
+      if (std::ranges::count(file_.query.derived, names_[i], &DerivedColumn::name) > 0) {
+        TACET_RETURN_IF_ERROR(
+            Problem(HeaderLine(), i,
+                    {.what = fmt::format("column \"{}\" is there, and `data.derived` of the query "
+                                         "makes one",
+                                         names_[i]),
+                     .remedy = "rename or remove one of them"}));
+      }
       if (!file_.site_column.empty() && names_[i] == file_.site_column && !site_place_) {
         site_place_ = i;
       }
@@ -234,17 +243,17 @@ class FileReader {
   // `is_known`: the faults of its row are noted already.
   void ReadField(ChosenColumn& column, bool is_known) {
     const std::string& field = fields_[column.place];
-    if (column.holds_numbers && ReadNumber(field, column.number)) return;
-    std::optional<ValueFault> fault =
-        columns_.FaultOf(names_[column.place], field, format_.decimal);
+    const std::string& name = names_[column.place];
+    if (column.holds_numbers && ReadNumber(name, field, column.number)) return;
+    std::optional<ValueFault> fault = columns_.FaultOf(name, field, format_.decimal);
     if (fault.has_value() && !is_known) Note(column.place, *std::move(fault));
   }
 
   // False for a field with a fault, whose number is missing.
-  bool ReadNumber(const std::string& field, double& number) const {
+  bool ReadNumber(const std::string& name, const std::string& field, double& number) const {
     number = std::numeric_limits<double>::quiet_NaN();
     if (columns_.IsMissing(field)) return true;
-    const std::optional<double> read = table::ParseDecimal(field, format_.decimal);
+    const std::optional<double> read = columns_.NumberIn(name, field, format_.decimal);
     if (!read.has_value() || !tacet::statistics::IsOrdinary(*read)) return false;
     number = *read;
     return true;

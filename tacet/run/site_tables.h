@@ -24,7 +24,7 @@ namespace tacet::run {
 struct TableFormat {
   std::optional<char> separator = {};  // none: found in each file
   table::DecimalMark decimal = table::DecimalMark::kPoint;
-  std::vector<table::AgreedValues> spellings = {};  // the files' own (table::WriteAsAgreed)
+  std::vector<table::AgreedColumn> spellings = {};  // the files' own (table::WriteAsAgreed)
 };
 
 // Of all files, or of each site's.

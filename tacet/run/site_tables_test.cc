@@ -66,9 +66,17 @@ class SiteTablesTest : public ::testing::Test {
     return Load(loaded, QueryFormat(loaded.file));
   }
   absl::StatusOr<std::vector<SiteTable>> Load(const config::LoadedQuery& loaded,
-                                              const TableFormat& format = {}) {
+                                              const TableFormats& formats = {}) {
     problems_ = table::ProblemSummary();
-    return LoadSiteTables(folder_.path(), loaded.file, *loaded.query, format, problems_);
+    return LoadSiteTables(folder_.path(), loaded.file, *loaded.query, formats, problems_);
+  }
+  // With settings of sites.
+  absl::StatusOr<std::vector<SiteTable>> Rehearse(const config::LoadedQuery& loaded,
+                                                  std::string_view settings) {
+    const std::filesystem::path file = folder_.path() / "sites.toml";
+    std::ofstream(file) << settings;
+    TACET_ASSIGN_OR_RETURN(const TableFormats formats, RehearsalFormats(loaded.file, file));
+    return Load(loaded, formats);
   }
   // What the site is told about the rows of the last tables, which stopped nothing.
   std::string Told() const { return fmt::format("{}", fmt::join(ProblemLines(problems_), "\n")); }
@@ -142,7 +150,13 @@ TEST_F(SiteTablesTest, AFieldThatIsNoNumberIsTold) {
     EXPECT_TRUE(message.starts_with(place)) << message;
     return message.substr(std::min(message.size(), place.size()));
   };
-  EXPECT_EQ(told("63 %"), "not a finite number; write the number alone, without unit or remark");
+  EXPECT_EQ(told("63 %"),
+            "not a finite number; write the number alone, or agree on its unit in `data.values` of "
+            "the query, as in \"dose unit=mg\"");
+  EXPECT_EQ(told("> 89"),
+            "not a finite number; agree how to read it in `data.values` of the query, as in \"age "
+            "at-least=89\"");
+  EXPECT_THAT(told("2025-01-31"), HasSubstr("as in \"admitted date\", and derive a number"));
   EXPECT_THAT(told("\xEF\xBB\xBF"
                    "63"),
               HasSubstr("remove the invisible byte order mark (U+FEFF) in it"));
@@ -153,7 +167,7 @@ TEST_F(SiteTablesTest, AFieldThatIsNoNumberIsTold) {
   EXPECT_THAT(told("1.234,5", "[data]\ndecimal = \"comma\"\n"),
               HasSubstr("write it without separators of thousands"));
   for (const char* date : {"2024-05-01", "01.05.2024", "5/1/24"}) {
-    EXPECT_THAT(told(date), HasSubstr("that is a date: write the number")) << date;
+    EXPECT_THAT(told(date), HasSubstr("that is a date: list the column")) << date;
   }
   for (const char* number : {"1e308", "-1e308", "3.5e38"}) {
     EXPECT_EQ(
@@ -321,8 +335,8 @@ TEST_F(SiteTablesTest, TablesInMemoryAreCheckedAlike) {
   EXPECT_EQ(FaultsOf(columns, table), "");
   table = TableOfRows("bonn", {"sex", "age"}, {{"f", "61"}, {"m", "63 %"}});
   EXPECT_EQ(FaultsOf(columns, table),
-            "site \"bonn\": column 1 (\"age\"): \"63 %\" is not a finite number; write the "
-            "number alone, without unit or remark");
+            "site \"bonn\": column 1 (\"age\"): \"63 %\" is not a finite number; write the number "
+            "alone, or agree on its unit in `data.values` of the query, as in \"dose unit=mg\"");
 }
 
 // Arrays of Python: their numbers have the faults of their texts.
@@ -392,13 +406,7 @@ TEST_F(SiteTablesTest, EachSiteOfARehearsalHasItsOwnSpellings) {
   ASSERT_OK_AND_ASSIGN(const auto loaded, config::ParseQuery(TextOfQuery(), "query.toml"));
   Write("bonn.csv", "sex;age\nfemme;61,5\nf;40\nhomme;1\n");
   Write("celle.csv", "sex,age\nf,61.5\nfemme,40\n");
-  const std::filesystem::path settings = folder_.path() / "sites.toml";
-  const auto load = [&](std::string_view text) -> absl::StatusOr<std::vector<SiteTable>> {
-    std::ofstream(settings) << text;
-    TACET_ASSIGN_OR_RETURN(const TableFormats formats, RehearsalFormats(loaded.file, settings));
-    problems_ = table::ProblemSummary();
-    return LoadSiteTables(folder_.path(), loaded.file, *loaded.query, formats, problems_);
-  };
+  const auto load = [&](std::string_view text) { return Rehearse(loaded, text); };
   ASSERT_OK_AND_ASSIGN(const auto tables,
                        load("[site.bonn]\ncsv_decimal = 'comma'\ncsv_spellings = ['sex "
                             "one-of=f|femme,m|homme']\n"));
@@ -416,10 +424,50 @@ TEST_F(SiteTablesTest, EachSiteOfARehearsalHasItsOwnSpellings) {
   EXPECT_THAT(refusal("[site.bonn]\ncsv_missing = ['x']\n"),
               HasSubstr("site.bonn.csv_missing is unknown: expected csv_separator, csv_decimal"));
   EXPECT_THAT(refusal("[site.bonn]\ncsv_spellings = ['sex f=femme']\n"),
-              HasSubstr("site \"bonn\": data.csv_spellings: \"sex f=femme\": expected a column"));
+              HasSubstr("site \"bonn\": data.csv_spellings: \"sex f=femme\": expected"));
   EXPECT_THAT(refusal("[site.bonn]\ncsv_spellings = 'sex'\n"),
               HasSubstr("site.bonn.csv_spellings is not a list"));
   EXPECT_THAT(refusal("floor = 3\n"), HasSubstr("expected tables [site.NAME]"));
+}
+
+// The 3rd of April at one site is the 4th of March at the other, unless each says its order.
+TEST_F(SiteTablesTest, EachSiteHasItsOrderOfDatesAndItsUnits) {
+  ASSERT_OK_AND_ASSIGN(const auto loaded, config::ParseQuery(R"(
+[data]
+values = ["born date", "dose at-least=40"]
+derived = ["age = years from born to 2025-01-01"]
+[privacy]
+target_epsilon = 1.0
+[[question]]
+kind = "mean"
+column = "dose"
+low = 0
+high = 50
+where = ["age >= 18"]
+)",
+                                                             "query.toml"));
+  Write("bonn.csv", "born;dose\n03.04.1970;12,5 mg\n1970-04-03;>= 40 mg\n04/03/1970;12 g\n");
+  Write("celle.csv", "born,dose\n4/3/1970,12.5\n13/4/1970,\n");
+  const auto load = [&](std::string_view text) { return Rehearse(loaded, text); };
+  ASSERT_OK_AND_ASSIGN(
+      const auto tables,
+      load("[site.bonn]\ncsv_decimal = 'comma'\ncsv_spellings = ['born date=day.month.year', "
+           "'dose unit=mg']\n[site.celle]\ncsv_spellings = ['born date=month/day/year']\n"));
+  EXPECT_THAT(RowsOf(tables[0]),
+              ElementsAre(ElementsAre("1970-04-03", "12.5"), ElementsAre("1970-04-03", "40"),
+                          ElementsAre("04/03/1970", "")));
+  EXPECT_THAT(RowsOf(tables[1]),
+              ElementsAre(ElementsAre("1970-04-03", "12.5"), ElementsAre("13/4/1970", "")));
+  EXPECT_THAT(Told(), AllOf(HasSubstr("\"04/03/1970\" is not a date as year-month-day; correct it"),
+                            HasSubstr("\"12 g\" is not a finite number"),
+                            HasSubstr("\"13/4/1970\" is not a date as year-month-day")));
+  EXPECT_EQ(problems_.count(), 3u) << Told();
+  EXPECT_THAT(base::Message(load("[site.bonn]\ncsv_spellings = ['dose at-most=1']\n").status()),
+              HasSubstr("limits and ranges are the same at all sites"));
+  // Columns of a file that the query makes itself.
+  Write("bonn.csv", "born,dose,age\n1970-04-03,1,9\n");
+  EXPECT_THAT(base::Message(load("[site.bonn]\ncsv_separator = 'comma'\n").status()),
+              HasSubstr("column \"age\" is there, and `data.derived` of the query makes one"));
 }
 
 // The second file's ages would have been read as the sex, and the other way round.

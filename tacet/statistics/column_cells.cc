@@ -6,6 +6,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/statistics/site_table.h"
+#include "tacet/table/calendar_day.h"
 
 namespace tacet::statistics {
 
@@ -104,8 +105,11 @@ std::optional<uint32_t> ColumnCells::CellOf(double value) const {
 
 std::string ColumnCells::Label(size_t cell) const {
   if (!is_ordered()) return names_[cell];
-  return fmt::format("[{:g}, {:g}{}", spec_.edges[cell], spec_.edges[cell + 1],
-                     cell + 1 == size() ? ']' : ')');
+  const auto edge = [this](size_t place) {
+    return spec_.has_dates ? table::DayText(table::DayOf(spec_.edges[place]))
+                           : fmt::format("{:g}", spec_.edges[place]);
+  };
+  return fmt::format("[{}, {}{}", edge(cell), edge(cell + 1), cell + 1 == size() ? ']' : ')');
 }
 
 }  // namespace tacet::statistics

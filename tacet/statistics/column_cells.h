@@ -24,6 +24,7 @@ struct ColumnCellsSpec {
   std::string column;
   // m + 1 increasing numbers for m cells [e_0, e_1), ..., [e_{m-1}, e_m]; the last holds both ends.
   std::vector<double> edges = {};
+  bool has_dates = false;  // edges are days since 1970-01-01
   // As in table::CategoryList; of a column with agreed values some of these.
   std::vector<std::string> categories = {};
 
@@ -43,6 +44,7 @@ class ColumnCells {
   const std::string& column() const { return spec_.column; }
   const std::vector<double>& edges() const { return spec_.edges; }
   bool is_ordered() const { return !spec_.edges.empty(); }
+  bool has_dates() const { return spec_.has_dates; }
   size_t size() const { return is_ordered() ? spec_.edges.size() - 1 : names_.size(); }
   // Of categories, the first spelling of each; empty where the cells are ordered.
   const std::vector<std::string>& names() const { return names_; }
@@ -50,7 +52,7 @@ class ColumnCells {
   std::optional<uint32_t> CellOf(std::string_view field) const;
   // The same for a field that is a finite number.
   std::optional<uint32_t> CellOf(double value) const;
-  // "[40, 50)", or the category.
+  // "[40, 50)", "[2024-01-01, 2025-01-01)", or the category.
   std::string Label(size_t cell) const;
 
  private:

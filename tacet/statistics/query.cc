@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tacet/base/status.h"
+#include "tacet/statistics/column_use.h"
 #include "tacet/statistics/site_table.h"
 
 namespace tacet::statistics {
@@ -362,60 +363,11 @@ absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
   return absl::OkStatus();
 }
 
-absl::Status Query::CheckLists() const {
-  for (size_t i = 0; i < spec_.values.size(); ++i) {
-    const std::string& column = spec_.values[i].column;
-    if (spec_.ValuesOf(column) != &spec_.values[i].values) {
-      return base::InvalidArgument("`data.values` has column \"{}\" twice", column);
-    }
-    if (std::ranges::find(columns_, column) == columns_.end()) {
-      return base::InvalidArgument("`data.values` has column \"{}\", which no question reads",
-                                   column);
-    }
-    for (const std::string& missing : spec_.missing) {
-      if (!spec_.values[i].values.Find(missing, table::DecimalMark::kPoint).has_value()) continue;
-      return base::InvalidArgument(
-          "`data.values` has \"{}\" for column \"{}\", and `data.missing` as well: remove one of "
-          "them",
-          missing, column);
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Query::CheckValues() const {
-  for (const QuestionPlan& plan : questions_) {
-    for (const RowCondition& condition : plan.conditions()) {
-      const std::string& column = condition.column;
-      const table::CategoryList* values = spec_.ValuesOf(column);
-      const auto wrong = [&](std::string_view what) {
-        return base::InvalidArgument("question \"{}\": condition \"{}\": {}", plan.spec.name,
-                                     condition.Text(), what);
-      };
-      if (values == nullptr) {
-        if (NumberOf(condition.value).has_value()) continue;
-        return wrong(fmt::format(
-            "the query does not say which other values column \"{}\" has; list all with their "
-            "spellings under [data], as in values = [\"{} one-of={},...\"]",
-            column, column.find(' ') == std::string::npos ? column : fmt::format("'{}'", column),
-            condition.value));
-      }
-      if (!condition.is_equality()) {
-        return wrong("a column with agreed values in `data.values` is compared by = or !=");
-      }
-      if (!values->Find(condition.value, table::DecimalMark::kPoint).has_value()) {
-        return wrong(fmt::format("{} of `data.values`", values->NotAmong(condition.value).what));
-      }
-    }
-    for (const BoundedColumn& bounded : plan.spec.columns) {
-      if (!plan.is_moments() || spec_.ValuesOf(bounded.column) == nullptr) continue;
-      return base::InvalidArgument(
-          "question \"{}\": column \"{}\" has bounds, and agreed values in `data.values`: remove "
-          "one of them",
-          plan.spec.name, bounded.column);
-    }
-  }
-  return absl::OkStatus();
+std::optional<double> QuerySpec::NumberIn(std::string_view column, std::string_view text) const {
+  const table::AgreedNumbers* agreed = NumbersOf(column);
+  if (agreed == nullptr) return NumberOf(text);
+  const std::optional<double> number = agreed->Find(text, table::DecimalMark::kPoint);
+  return number.has_value() && IsOrdinary(*number) ? number : std::nullopt;
 }
 
 absl::StatusOr<Query> Query::Create(QuerySpec spec) {
@@ -472,13 +424,8 @@ absl::StatusOr<Query> Query::Create(QuerySpec spec) {
                        fmt::format("question \"{}\"", question.name)));
   }
   query.coordinate_bound_ *= static_cast<double>(query.spec_.max_units);
-  std::set<std::string> columns;
-  for (const QuestionPlan& plan : query.questions_) {
-    for (std::string& column : plan.columns()) columns.insert(std::move(column));
-  }
-  query.columns_.assign(columns.begin(), columns.end());
-  TACET_RETURN_IF_ERROR(query.CheckLists());
-  TACET_RETURN_IF_ERROR(query.CheckValues());
+  query.columns_ = ColumnsToRead(query);
+  TACET_RETURN_IF_ERROR(CheckColumns(query));
   return query;
 }
 

@@ -14,6 +14,7 @@
 
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/statistics/column_cells.h"
+#include "tacet/statistics/derived_column.h"
 #include "tacet/statistics/prefix_strategy.h"
 #include "tacet/statistics/row_condition.h"
 #include "tacet/table/agreed_values.h"
@@ -98,6 +99,8 @@ struct QuerySpec {
   double confidence = 0.95;                            // of intervals, in (0, 1)
   std::vector<std::string> missing = {"", "?", "NA"};  // fields that mean "missing"; "" always does
   std::vector<table::AgreedValues> values = {};        // of columns that hold texts
+  std::vector<table::AgreedNumbers> numbers = {};      // of columns of dates, limits and units
+  std::vector<DerivedColumn> derived = {};
 
   bool IsMissing(std::string_view field) const {
     return field.empty() || std::ranges::find(missing, field) != missing.end();
@@ -108,6 +111,17 @@ struct QuerySpec {
     const auto found = std::ranges::find(values, column, &table::AgreedValues::column);
     return found == values.end() ? nullptr : &found->values;
   }
+  // Null where a number is digits alone.
+  const table::AgreedNumbers* NumbersOf(std::string_view column) const {
+    const auto found = std::ranges::find(numbers, column, &table::AgreedNumbers::column);
+    return found == numbers.end() ? nullptr : &*found;
+  }
+  bool HoldsDates(std::string_view column) const {
+    const table::AgreedNumbers* agreed = NumbersOf(column);
+    return agreed != nullptr && agreed->dates.has_value();
+  }
+  // The number that a text of the column is: a date is its days since 1970-01-01.
+  std::optional<double> NumberIn(std::string_view column, std::string_view text) const;
 
   friend bool operator==(const QuerySpec&, const QuerySpec&) = default;
 };
@@ -195,17 +209,13 @@ class Query {
   double clip_norm() const { return 1; }
   // b: no coordinate of a site's sum is larger.
   double coordinate_bound() const { return coordinate_bound_; }
-  // The columns that the query reads, sorted.
+  // The columns of a table that the query reads, sorted.
   const std::vector<std::string>& columns() const { return columns_; }
   // OK when every site that a question names is one of `names`, else NotFound names it.
   absl::Status CheckSites(const std::vector<std::string>& names) const;
 
  private:
   Query() = default;
-  // Each list of agreed values has a column of its own, which a question reads.
-  absl::Status CheckLists() const;
-  // Every value that a question compares is one of the column's agreed values, or a number.
-  absl::Status CheckValues() const;
   // Appends the plan of a question whose unit moves it by at most `budget`.
   absl::Status PlanQuestion(const QuestionSpec& spec, double budget);
   absl::Status PlanMoments(double budget, QuestionPlan& plan);

@@ -1,12 +1,15 @@
 #include "tacet/statistics/query_text.h"
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "tacet/base/status.h"
 #include "tacet/statistics/site_table.h"
+#include "tacet/table/calendar_day.h"
 
 namespace tacet::statistics {
 namespace {
@@ -29,6 +32,21 @@ absl::Status Get(const base::JsonValue& value, std::vector<T>& target) {
   target.clear();
   for (const base::JsonValue& item : value.items()) {
     TACET_RETURN_IF_ERROR(Get(item, target.emplace_back()));
+  }
+  return absl::OkStatus();
+}
+// Numbers, or dates as texts.
+absl::Status GetEdges(const base::JsonValue& value, ColumnCellsSpec& cells) {
+  cells.has_dates = value.is_array() && !value.items().empty() && value.items()[0].is_string();
+  if (!cells.has_dates) return Get(value, cells.edges);
+  std::vector<std::string> texts;
+  TACET_RETURN_IF_ERROR(Get(value, texts));
+  for (const std::string& text : texts) {
+    const std::optional<std::chrono::sys_days> day = table::ParseDay(text);
+    if (!day.has_value()) {
+      return base::InvalidArgument("\"{}\": expected a number, or a date as 2025-01-31", text);
+    }
+    cells.edges.push_back(table::DayNumber(*day));
   }
   return absl::OkStatus();
 }
@@ -101,7 +119,7 @@ class Table {
 
 // Edges as a list, or from low, high and bins; or categories.
 void TakeCells(Table& table, ColumnCellsSpec& cells, double default_low, double default_high) {
-  table.Take("edges", cells.edges);
+  table.Read("edges", [&cells](const base::JsonValue& value) { return GetEdges(value, cells); });
   table.TakeFields("categories", cells.categories);
   double low = default_low, high = default_high;
   uint64_t bins = 0;
@@ -257,7 +275,20 @@ absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
       std::vector<std::string> texts;
       TACET_RETURN_IF_ERROR(Get(list, texts));
       for (const std::string& text : texts) {
-        TACET_ASSIGN_OR_RETURN(query.values.emplace_back(), table::ParseAgreedValues(text));
+        TACET_ASSIGN_OR_RETURN(const auto agreed, table::ParseAgreedColumn(text));
+        if (const auto* values = std::get_if<table::AgreedValues>(&agreed); values != nullptr) {
+          query.values.push_back(*values);
+        } else {
+          query.numbers.push_back(std::get<table::AgreedNumbers>(agreed));
+        }
+      }
+      return absl::OkStatus();
+    });
+    table.Read("derived", [&](const base::JsonValue& list) -> absl::Status {
+      std::vector<std::string> texts;
+      TACET_RETURN_IF_ERROR(Get(list, texts));
+      for (const std::string& text : texts) {
+        TACET_ASSIGN_OR_RETURN(query.derived.emplace_back(), ParseDerivedColumn(text));
       }
       return absl::OkStatus();
     });

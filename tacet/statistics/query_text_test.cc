@@ -83,13 +83,13 @@ TEST(QueryTextTest, ErrorsNameTheKey) {
   EXPECT_THAT(Refusal(with(R"({"kind": "count", "where": ["age"]})")),
               HasSubstr("question[0].where: condition \"age\": expected COLUMN"));
   EXPECT_THAT(Refusal(with(R"({"kind": "count", "where": ["age > old"]})")),
-              HasSubstr("\"old\" is not a number"));
+              HasSubstr("\"old\" is neither a number nor a date"));
   EXPECT_THAT(Refusal(with(R"({"name": "x"})")), HasSubstr("question[0].kind is missing"));
   for (const char* line : {"sex", "sex one-of=", "sex 0..1", "sex one-of=f,f", "sex one-of='f,m",
                            "sex one-of=f,m clamp", "one-of=f,m"}) {
     EXPECT_THAT(Refusal(with(R"({"kind": "count"})",
                              fmt::format(R"(, "data": {{"values": ["{}"]}})", line))),
-                HasSubstr(fmt::format("data.values: \"{}\": expected a column and one-of=", line)));
+                HasSubstr(fmt::format("data.values: \"{}\": expected", line)));
   }
   EXPECT_THAT(
       Refusal(with(R"({"kind": "histogram", "column": "a", "bins": 1e9, "low": 0, "high": 1})")),

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+
+#include "tacet/base/status.h"
 
 namespace tacet::statistics {
 namespace {
@@ -13,16 +16,26 @@ const table::Column& ColumnOf(const SiteTable& table, std::string_view name) {
   return table.cells[*table.Find(name)];
 }
 
-// Numbers, as `use` turns them.
-CellReading<double> ReadNumbers(const table::Column& column, const QuerySpec& query,
-                                std::function<double(double)> use) {
-  return CellReading<double>(
+// Numbers of a column, as `use` turns them. A column of dates holds texts: nobody knows which day a
+// number in it is.
+template <typename T>
+CellReading<T> ReadNumbersAs(const table::Column& column, const QuerySpec& query,
+                             const std::string& name, std::function<std::optional<T>(double)> use) {
+  const table::AgreedNumbers* agreed = query.NumbersOf(name);
+  std::function<std::optional<T>(double)> of_number = use;
+  if (query.HoldsDates(name)) of_number = [](double) { return std::optional<T>(); };
+  if (agreed != nullptr && agreed->range.has_value()) {
+    of_number = [use, range = *agreed->range](double number) {
+      return range.Holds(number) ? use(number) : std::optional<T>();
+    };
+  }
+  return CellReading<T>(
       column, query,
-      [use](std::string_view text) {
-        const std::optional<double> number = NumberOf(text);
-        return number.has_value() ? std::optional(use(*number)) : std::nullopt;
+      [&](std::string_view text) {
+        const std::optional<double> number = query.NumberIn(name, text);
+        return number.has_value() ? use(*number) : std::nullopt;
       },
-      [use](double number) { return std::optional(use(number)); });
+      of_number);
 }
 
 // The value in the question's units: t of moments, x / largest of a sum.
@@ -52,8 +65,41 @@ void AddMoments(const QuestionPlan& plan, double t, double weight, std::span<dou
 
 }  // namespace
 
+CellReading<double> ReadNumbers(const table::Column& column, const QuerySpec& query,
+                                const std::string& name) {
+  return ReadNumbersAs<double>(column, query, name,
+                               [](double number) { return std::optional(number); });
+}
+
+absl::StatusOr<SiteTable> WithDerivedColumns(const QuerySpec& query, SiteTable table) {
+  for (const DerivedColumn& derived : query.derived) {
+    if (table.Find(derived.name).has_value()) {
+      return base::InvalidArgument(
+          "{}: the table has a column \"{}\", and `data.derived` of the query makes one: one of "
+          "them needs another name",
+          table.name, derived.name);
+    }
+    const auto from = ReadNumbers(ColumnOf(table, derived.from), query, derived.from);
+    std::optional<CellReading<double>> to;
+    if (!derived.to.empty()) to = ReadNumbers(ColumnOf(table, derived.to), query, derived.to);
+    table::ColumnBuilder cells;
+    for (uint32_t row = 0; row < table.rows; ++row) {
+      const std::optional<double> number =
+          derived.Of(from(row), to.has_value() ? (*to)(row) : std::nullopt);
+      cells.AddNumber(number.value_or(std::numeric_limits<double>::quiet_NaN()));
+    }
+    table.columns.push_back(derived.name);
+    table.cells.push_back(std::move(cells).Finish());
+  }
+  return table;
+}
+
 CellReading<uint32_t> ReadCells(const table::Column& column, const QuerySpec& query,
                                 const ColumnCells& cells) {
+  if (cells.is_ordered()) {
+    return ReadNumbersAs<uint32_t>(column, query, cells.column(),
+                                   [&cells](double number) { return cells.CellOf(number); });
+  }
   return CellReading<uint32_t>(
       column, query, [&cells](std::string_view text) { return cells.CellOf(text); },
       [&cells](double number) { return cells.CellOf(number); });
@@ -75,17 +121,11 @@ CellReading<bool> ReadCondition(const table::Column& column, const QuerySpec& qu
         },
         [values = *values, compare](double number) { return compare(values.Find(number)); });
   }
-  const double right = *NumberOf(condition.value);
-  const auto compare = [comparison = condition.comparison, right](double number) {
-    return std::optional(Holds(comparison, number, right));
-  };
-  return CellReading<bool>(
-      column, query,
-      [&](std::string_view text) {
-        const std::optional<double> number = NumberOf(text);
-        return number.has_value() ? compare(*number) : std::nullopt;
-      },
-      compare);
+  const double right = *query.NumberIn(condition.column, condition.value);
+  return ReadNumbersAs<bool>(column, query, condition.column,
+                             [comparison = condition.comparison, right](double number) {
+                               return std::optional(Holds(comparison, number, right));
+                             });
 }
 
 QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTable& table)
@@ -110,17 +150,18 @@ QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTab
                                     {.column = yes.column, .value = yes.value}));
   }
   if (is_survival) {
-    times_.push_back(
-        ReadNumbers(ColumnOf(table, plan.cells->column()), spec, [](double time) { return time; }));
+    const std::string& time = plan.cells->column();
+    times_.push_back(ReadNumbers(ColumnOf(table, time), spec, time));
   }
   if (!plan.is_moments()) {
     strategy_cells_ = plan.strategy->cells();
     return;
   }
   for (const BoundedColumn& bounded : plan.spec.columns) {
-    values_.push_back(ReadNumbers(
-        ColumnOf(table, bounded.column), spec,
-        [kind = kind_, bounded](double value) { return Scaled(kind, bounded, value); }));
+    values_.push_back(ReadNumbersAs<double>(ColumnOf(table, bounded.column), spec, bounded.column,
+                                            [kind = kind_, bounded](double value) {
+                                              return std::optional(Scaled(kind, bounded, value));
+                                            }));
   }
 }
 

@@ -8,9 +8,12 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "absl/status/statusor.h"
 
 #include "tacet/statistics/query.h"
 #include "tacet/statistics/site_table.h"
@@ -97,6 +100,12 @@ class QuestionReading {
   std::vector<CellReading<double>> values_;
 };
 
+// Numbers of column `name`, a derived one not among them.
+CellReading<double> ReadNumbers(const table::Column& column, const QuerySpec& query,
+                                const std::string& name);
+// The table with the derived columns of the query. InvalidArgument where it has a column with the
+// name of one.
+absl::StatusOr<SiteTable> WithDerivedColumns(const QuerySpec& query, SiteTable table);
 // `cells` must outlive the reading.
 CellReading<uint32_t> ReadCells(const table::Column& column, const QuerySpec& query,
                                 const ColumnCells& cells);

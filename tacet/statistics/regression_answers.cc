@@ -12,7 +12,7 @@
 namespace tacet::statistics {
 namespace {
 
-constexpr double kAnyHigh = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // What must be larger than 0 is refused below as many standard deviations of its noise.
 constexpr double kClear = 4;
 // Least share of the label's variance that the columns leave.
@@ -275,7 +275,7 @@ Answer AnswerRegression(const Measurements& measured) {
   const auto add_count = [&](std::string quantity, double value, double error, bool shown) {
     const Estimate labels{.quantity = std::move(quantity)};
     answer.estimates.push_back(
-        shown ? MakeEstimate(labels, value, error, error, measured.confidence, Range{0, kAnyHigh})
+        shown ? MakeEstimate(labels, value, error, error, measured.confidence, Range{0, kUnbounded})
               : labels);
   };
   add_count("count", rows.n, n_error, enough);
@@ -298,7 +298,7 @@ Answer AnswerRegression(const Measurements& measured) {
     const double reach = z * found.standard_error;
     answer.estimates.push_back(MakeEstimate(
         odds, ratio, ratio * found.noise_error, ratio * found.standard_error,
-        {std::exp(found.value - reach), std::exp(found.value + reach)}, {0, kAnyHigh}));
+        {std::exp(found.value - reach), std::exp(found.value + reach)}, {0, kUnbounded}));
   }
   return answer;
 }

@@ -5,6 +5,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/statistics/site_table.h"
+#include "tacet/table/calendar_day.h"
 
 namespace tacet::statistics {
 namespace {
@@ -36,9 +37,11 @@ absl::StatusOr<RowCondition> ParseRowCondition(std::string_view text) {
                              .comparison = comparison,
                              .value = std::string(Trim(text.substr(place + sign.size())))};
       if (condition.column.empty() || condition.value.empty()) break;
-      if (!condition.is_equality() && !NumberOf(condition.value)) {
-        return base::InvalidArgument("condition \"{}\": \"{}\" is not a number", text,
-                                     condition.value);
+      if (!condition.is_equality() && !NumberOf(condition.value) &&
+          !table::ParseDay(condition.value)) {
+        return base::InvalidArgument(
+            "condition \"{}\": \"{}\" is neither a number nor a date as 2025-01-31", text,
+            condition.value);
       }
       return condition;
     }

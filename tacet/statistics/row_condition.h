@@ -13,8 +13,8 @@ enum class Comparison { kEqual, kUnequal, kBelow, kAtMost, kAbove, kAtLeast };
 
 bool Holds(Comparison comparison, double left, double right);
 
-// COLUMN OPERATOR VALUE, for example "age >= 40" or "sex = F". The value is a number, or for = and
-// != one of the agreed values of the column.
+// COLUMN OPERATOR VALUE, for example "age >= 40", "admitted >= 2025-01-01" or "sex = F". The value
+// is a number, of a column of dates a date, or for = and != one of the agreed values of the column.
 struct RowCondition {
   std::string column;
   Comparison comparison = Comparison::kEqual;

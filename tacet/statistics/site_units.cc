@@ -72,10 +72,11 @@ absl::StatusOr<SiteUnits> SiteUnits::Create(std::shared_ptr<const Query> query,
   }
   SiteUnits site(std::move(query), static_cast<uint32_t>(table.rows));
   TACET_RETURN_IF_ERROR(site.FindUnits(table, person_column));
+  TACET_ASSIGN_OR_RETURN(const SiteTable all, WithDerivedColumns(spec, table));
   const std::vector<QuestionPlan>& plans = site.query_->questions();
   for (size_t place = 0; place < plans.size(); ++place) {
     if (AsksSite(plans[place].spec, table.name)) {
-      site.questions_.emplace_back(*site.query_, place, table);
+      site.questions_.emplace_back(*site.query_, place, all);
     }
   }
   if (site.units_ > spec.max_units) {

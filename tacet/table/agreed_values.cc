@@ -6,6 +6,20 @@
 
 namespace tacet::table {
 
+namespace {
+
+constexpr std::string_view kList = "one-of=";
+
+// Those between blanks outside of quotes; none where a quote is not closed.
+std::vector<std::string_view> Words(std::string_view text) {
+  std::vector<std::string_view> words =
+      SplitOutsideQuotes(text, ' ').value_or(std::vector<std::string_view>());
+  std::erase(words, "");
+  return words;
+}
+
+}  // namespace
+
 std::optional<std::vector<std::string_view>> SplitOutsideQuotes(std::string_view text,
                                                                 char separator) {
   std::vector<std::string_view> pieces;
@@ -48,10 +62,7 @@ std::optional<CategoryList> ParseCategories(std::string_view text) {
 }
 
 absl::StatusOr<AgreedValues> ParseAgreedValues(std::string_view text) {
-  std::vector<std::string_view> words =
-      SplitOutsideQuotes(text, ' ').value_or(std::vector<std::string_view>());
-  std::erase(words, "");
-  constexpr std::string_view kList = "one-of=";
+  const std::vector<std::string_view> words = Words(text);
   if (words.size() == 2 && words[1].starts_with(kList)) {
     std::optional<CategoryList> values = ParseCategories(words[1].substr(kList.size()));
     if (values.has_value()) {
@@ -64,9 +75,39 @@ absl::StatusOr<AgreedValues> ParseAgreedValues(std::string_view text) {
       text);
 }
 
-void WriteAsAgreed(const std::vector<AgreedValues>& lists, std::string_view column,
+absl::StatusOr<AgreedColumn> ParseAgreedColumn(std::string_view text) {
+  std::vector<std::string_view> words = Words(text);
+  if (words.size() < 2 || words[1].starts_with(kList)) return ParseAgreedValues(text);
+  std::string column = Unquoted(words[0]);
+  words.erase(words.begin());
+  std::optional<AgreedNumbers> numbers = ParseAgreedNumbers(std::move(column), words);
+  if (numbers.has_value()) return *std::move(numbers);
+  return base::InvalidArgument(
+      "\"{}\": expected behind the column one-of= with its values, or date, or at-least=, "
+      "at-most=, range= and unit= with their values, as in \"sex one-of=F|f,M|m\", \"admitted "
+      "date=day.month.year\", \"age at-least=90\", \"dose unit=mg\"",
+      text);
+}
+
+absl::StatusOr<AgreedColumn> ParseSpelling(std::string_view text) {
+  TACET_ASSIGN_OR_RETURN(AgreedColumn column, ParseAgreedColumn(text));
+  const auto* numbers = std::get_if<AgreedNumbers>(&column);
+  if (numbers != nullptr &&
+      !(numbers->at_least.empty() && numbers->at_most.empty() && !numbers->range.has_value())) {
+    return base::InvalidArgument(
+        "\"{}\": limits and ranges are the same at all sites, so all of them agree on these", text);
+  }
+  return column;
+}
+
+void WriteAsAgreed(const std::vector<AgreedColumn>& spellings, std::string_view column,
                    DecimalMark mark, std::string& field) {
-  for (const AgreedValues& list : lists) {
+  for (const AgreedColumn& spelling : spellings) {
+    if (const auto* numbers = std::get_if<AgreedNumbers>(&spelling); numbers != nullptr) {
+      if (numbers->column == column) numbers->WritePlain(mark, field);
+      continue;
+    }
+    const auto& list = std::get<AgreedValues>(spelling);
     if (list.column != column) continue;
     const std::optional<size_t> value = list.values.Find(field, mark);
     if (!value.has_value()) continue;

@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
+#include "tacet/table/agreed_numbers.h"
 #include "tacet/table/category_list.h"
 
 namespace tacet::table {
@@ -34,10 +36,21 @@ struct AgreedValues {
 // "'smokes now' one-of=yes|1,no|0". InvalidArgument quotes the text.
 absl::StatusOr<AgreedValues> ParseAgreedValues(std::string_view text);
 
-// A site's own spellings: the first text of each value is one on which the sites agree, and the
-// others are what its files hold. A field that is one of them becomes the first. `lists` may have
-// several lists of a column.
-void WriteAsAgreed(const std::vector<AgreedValues>& lists, std::string_view column,
+// What the sites agree on about one column.
+using AgreedColumn = std::variant<AgreedValues, AgreedNumbers>;
+
+// That, or the column with the words of ParseAgreedNumbers: "admitted date", "age at-least=90".
+absl::StatusOr<AgreedColumn> ParseAgreedColumn(std::string_view text);
+
+// How a site's own files write a column: "sex one-of=F|femme,M|homme", where the first text of each
+// value is one on which the sites agree and the others are what the files hold; "admitted
+// date=day.month.year"; "dose unit=mg". What a limit means is agreed, so it is refused here.
+absl::StatusOr<AgreedColumn> ParseSpelling(std::string_view text);
+
+// Makes the field of a column what the sites agree on: the first text of its value, a date as
+// year-month-day, a number without its unit. A field that is none of the spellings stays unchanged.
+// `spellings` may have several of a column.
+void WriteAsAgreed(const std::vector<AgreedColumn>& spellings, std::string_view column,
                    DecimalMark mark, std::string& field);
 
 }  // namespace tacet::table

@@ -86,15 +86,13 @@ ValueFault NotANumber(std::string_view text, DecimalMark mark, const NumberSetti
         "remove the invisible byte order mark (U+FEFF) in it: it comes from joining files, so look "
         "for a second header line, too";
   } else if (IsDate(text)) {
-    remedy =
-        "that is a date: write the number that the sites agreed on, such as years or days since an "
-        "event";
+    remedy = settings.date;
   } else if (HasThousands(text)) {
     remedy = "write it without separators of thousands";
   } else if (ParseDecimal(text, point ? DecimalMark::kComma : DecimalMark::kPoint).has_value()) {
     remedy = point ? settings.comma : settings.point;
   } else if (std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
-    remedy = "write the number alone, without unit or remark";
+    remedy = settings.unit;
   }
   return {.what = fmt::format("\"{}\" is not a finite number", text),
           .remedy = std::move(remedy),

@@ -28,6 +28,10 @@ struct NumberSettings {
   // For a number with a decimal comma where a point is expected, and the other way round.
   std::string_view comma =
       "if the file writes numbers with a decimal comma, set `data.csv_decimal = \"comma\"`";
+  std::string_view date =
+      "that is a date: write the number that the sites agreed on, such as years or days since an "
+      "event";
+  std::string_view unit = "write the number alone, without unit or remark";
   std::string_view point =
       "if the file writes numbers with a decimal point, set `data.csv_decimal = \"point\"`";
 };

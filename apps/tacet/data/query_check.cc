@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "apps/tacet/data/column_warnings.h"
 #include "tacet/base/status.h"
 #include "tacet/data/csv.h"
 #include "tacet/statistics/question_reading.h"
@@ -217,22 +219,25 @@ DataCheck CheckQueryTables(const QueryCheckSpec& spec) {
   ChooseTable(spec, tables, check);
   std::vector<SiteUnits> sites;
   std::vector<std::string> names;
-  for (const SiteTable& table : tables) {
+  for (SiteTable& table : tables) {
     check.rows += table.rows;
     names.push_back(table.name);
     absl::StatusOr<SiteUnits> site =
         SiteUnits::Create(spec.query.query, table, spec.query.file.person_column);
-    if (site.ok()) {
-      sites.push_back(*std::move(site));
-    } else {
+    if (!site.ok()) {
       AddProblem(check, spec.data.string(), site.status());
+      continue;
     }
+    sites.push_back(*std::move(site));
+    auto with_derived = WithDerivedColumns(spec.query.query->spec(), table);
+    if (with_derived.ok()) table = *std::move(with_derived);
   }
   check.clients = tables.size();
   if (!sites.empty()) CountRows(spec, tables, sites, check);
   CountConditions(spec, tables, check);
   WarnOfFieldsWithoutCell(spec, tables, check);
   WarnOfPersons(spec, tables, sites, check);
+  std::ranges::move(ColumnWarnings(*spec.query.query, tables), std::back_inserter(check.warnings));
   if (const auto unread = UnreadTables(spec.data); unread.has_value()) {
     check.warnings.push_back(*unread);
   }

@@ -147,6 +147,36 @@ TEST_F(QueryCheckTest, AConditionThatHoldsForNoRowIsToldWithTheColumnsValues) {
 }
 
 // A site that a question leaves out need not have rows for it.
+// A typing error would move the mean without a word; a birth after the agreed day is nobody's age.
+TEST_F(QueryCheckTest, ValuesThatMayBeErrorsAreTold) {
+  Write("a.csv", "age,sex,born\n50,f,1975-01-01\n712,m,2052-01-01\n61,m,\n-1,f,1950-01-01\n");
+  EXPECT_THAT(Check().warnings,
+              Contains("column \"age\": 2 of 4 values are outside of 0..120, such as \"712\"; each "
+                       "counts as the nearest bound: correct them, or agree on a range in "
+                       "`data.values`, as in \"height range=30..250\""));
+  const DataCheck ranged = Check("[data]\nvalues = [\"age range=0..120\"]\n");
+  EXPECT_THAT(ranged.warnings, Not(Contains(HasSubstr("outside of"))));
+  EXPECT_THAT(
+      Problems(ranged),
+      ElementsAre("a.csv:3: column 0 (\"age\"): 2 values are outside the agreed range "
+                  "0..120: \"712\" (1), \"-1\" (1); correct it, or leave the field empty if "
+                  "the value is missing"));
+  EXPECT_EQ(ranged.questions[0].rows, 2u);
+  EXPECT_EQ(ranged.questions[0].left_out, 2u);
+  spec_.query = *config::ParseQuery(
+      "[data]\nvalues = ['born date']\nderived = ['old = years from born to 2025-01-01']\n"
+      "[privacy]\ntarget_epsilon = 1\n[[question]]\nkind = 'count'\nwhere = ['old >= 65']\n",
+      "query.toml");
+  const DataCheck dates = CheckQueryTables(spec_);
+  EXPECT_THAT(
+      dates.warnings,
+      ElementsAre("column \"old\": in 1 of 3 rows, \"born\" is after the agreed day, such as "
+                  "\"2052-01-01\"; the column is missing there: correct the dates"));
+  ASSERT_EQ(dates.conditions.size(), 1u);
+  EXPECT_EQ(dates.conditions[0].rows, 1u);
+  EXPECT_EQ(dates.conditions[0].unreadable, 2u);
+}
+
 TEST_F(QueryCheckTest, SmallCountsOfOtherSitesQuestionsAreNoWarning) {
   Write("celle.csv", "age,sex\n90,f\n90,f\n");
   EXPECT_THAT(Check().warnings, IsEmpty());
