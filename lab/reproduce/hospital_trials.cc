@@ -120,7 +120,7 @@ absl::Status HospitalTrials::Judge(const std::vector<float>& model, std::span<co
 }
 
 absl::StatusOr<HospitalTrial> HospitalTrials::Run(const HospitalVariant& variant, uint64_t seed) {
-  const data::Split split(dataset_, seed, config_.data.held_out);
+  const data::Split split(dataset_, seed, config_.data.held_out, config_.agreement.privacy.unit);
   const bool left_out = variant.name == "record-left-out";
   std::vector<data::ChosenRows> chosen;
   for (uint64_t h = 0; h < dataset_.clients(); ++h) {

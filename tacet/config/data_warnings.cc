@@ -44,7 +44,8 @@ std::string ClassText(const RunConfig& config, uint64_t label) {
 }
 
 uint64_t HeldOutRows(const RunConfig& config, const data::Dataset& dataset) {
-  const data::Split split(dataset, config.run.seed, config.data.held_out);
+  const data::Split split(dataset, config.run.seed, config.data.held_out,
+                          config.agreement.privacy.unit);
   return static_cast<uint64_t>(std::ranges::count_if(
       split.held_out_rows(), [&](uint32_t row) { return dataset.is_readable(row); }));
 }

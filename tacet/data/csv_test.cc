@@ -151,7 +151,7 @@ TEST(CsvTest, ARowThatCannotBeReadKeepsItsPlace) {
     return *std::move(dataset);
   };
   const Dataset good = read("p20,20,0");
-  const Split expected(good, 1, 0.3);
+  const Split expected(good, 1, 0.3, accounting::Unit::kRecord);
   for (const char* row : {"p20,36y,0", "p20,20,yes", "p20,20,2", ",20,0", "p20,20", "p20,20,0,1",
                           "p20,\"20,0", "\"p20\"x,20,0", "p20,1e99,0", "p20,\xFC,0"}) {
     const Dataset dataset = read(row);
@@ -162,7 +162,7 @@ TEST(CsvTest, ARowThatCannotBeReadKeepsItsPlace) {
     std::set<uint32_t> persons;
     for (uint64_t i = 0; i < 40; ++i) persons.insert(dataset.person(i));
     EXPECT_EQ(persons.size(), 40u) << row;
-    const Split split(dataset, 1, 0.3);
+    const Split split(dataset, 1, 0.3, accounting::Unit::kRecord);
     EXPECT_THAT(split.training_rows(0), ElementsAreArray(expected.training_rows(0))) << row;
     EXPECT_THAT(split.held_out_rows(), ElementsAreArray(expected.held_out_rows())) << row;
     EXPECT_FALSE(ParseCsv(fmt::format("id,a,ill\np1,1,0\n{}\n", row), "strict.csv", options).ok());

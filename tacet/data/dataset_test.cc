@@ -61,6 +61,8 @@ TEST(DatasetTest, ASampleMayBeUnreadable) {
 }
 
 // `sizes[o]` samples of client o, dealt out in turns so that no client's rows are neighbours.
+constexpr accounting::Unit kRecord = accounting::Unit::kRecord;
+
 Dataset Interleaved(const std::vector<uint32_t>& sizes) {
   DatasetSpec spec;
   spec.name = "interleaved";
@@ -172,7 +174,7 @@ TEST(DatasetTest, RefusesWhatContradictsItself) {
 TEST(SplitTest, HoldsOutATenthOfEveryClient) {
   const std::vector<uint32_t> sizes = {0, 1, 2, 5, 10, 100, 204};
   const Dataset dataset = Interleaved(sizes);
-  const Split split(dataset, 7, 0.1);
+  const Split split(dataset, 7, 0.1, kRecord);
   const std::vector<size_t> held_out = {0, 0, 0, 1, 1, 10, 20};
   size_t all_held_out = 0;
   std::set<uint32_t> seen(split.held_out_rows().begin(), split.held_out_rows().end());
@@ -214,13 +216,14 @@ TEST(DatasetTest, ClientsSpreadOverSitesBecomePersons) {
 
 TEST(SplitTest, DependsOnTheSeedAndOnNothingElse) {
   const Dataset dataset = Interleaved({100, 50});
-  const Split one(dataset, 7, 0.1), same(dataset, 7, 0.1), other(dataset, 8, 0.1);
+  const Split one(dataset, 7, 0.1, kRecord), same(dataset, 7, 0.1, kRecord),
+      other(dataset, 8, 0.1, kRecord);
   EXPECT_THAT(one.held_out_rows(), ElementsAreArray(same.held_out_rows()));
   EXPECT_THAT(one.training_rows(1), ElementsAreArray(same.training_rows(1)));
   EXPECT_FALSE(std::ranges::equal(one.held_out_rows(), other.held_out_rows()));
   // The second client's split does not hang on the first one's samples.
   const Dataset shorter = Interleaved({50, 50});
-  const Split there(shorter, 7, 0.1);
+  const Split there(shorter, 7, 0.1, kRecord);
   float a = 0, b = 0;
   for (size_t i = 0; i < 45; ++i) {
     dataset.CopyInput(one.training_rows(1)[i], {&a, 1});
@@ -231,10 +234,38 @@ TEST(SplitTest, DependsOnTheSeedAndOnNothingElse) {
 
 TEST(SplitTest, AlwaysLeavesASampleToTrainOn) {
   const Dataset dataset = Interleaved({1, 2, 3});
-  const Split split(dataset, 1, 0.9);
+  const Split split(dataset, 1, 0.9, kRecord);
   for (uint64_t client = 0; client < 3; ++client) EXPECT_EQ(split.training_rows(client).size(), 1u);
-  const Split nothing(dataset, 1, 0);
+  const Split nothing(dataset, 1, 0, kRecord);
   EXPECT_THAT(nothing.held_out_rows(), IsEmpty());
+}
+
+// The persons of a client, in the order of their first rows, that are held out. `rows_of`: how many
+// rows each has, in turns.
+std::set<uint32_t> HeldOutPersons(const std::vector<uint32_t>& rows_of, accounting::Unit unit) {
+  const Dataset persons = Interleaved(rows_of);
+  const Dataset site = *SpreadOverSites(persons, 1, 1);
+  const Split split(site, 7, 0.3, unit);
+  std::set<uint32_t> held_out;
+  for (const uint32_t row : split.held_out_rows()) held_out.insert(site.person(row));
+  for (const uint32_t row : split.training_rows(0)) {
+    EXPECT_FALSE(unit == accounting::Unit::kPerson && held_out.contains(site.person(row)));
+  }
+  EXPECT_EQ(split.held_out_rows().size() + split.training_rows(0).size(), site.samples());
+  return held_out;
+}
+
+// Were rows held out one by one, a person with another number of rows would decide which rows of
+// others train: neighbouring tables would differ by more than one person.
+TEST(SplitTest, APersonsRowsDecideNothingAboutOtherPersons) {
+  std::vector<uint32_t> rows_of(20, 3);
+  const std::set<uint32_t> before = HeldOutPersons(rows_of, accounting::Unit::kPerson);
+  EXPECT_EQ(before.size(), 6u);
+  for (const uint32_t rows : {1U, 2U, 4U, 50U}) {
+    rows_of[5] = rows;
+    EXPECT_EQ(HeldOutPersons(rows_of, accounting::Unit::kPerson), before) << rows;
+  }
+  EXPECT_GT(HeldOutPersons(rows_of, kRecord).size(), 6u);
 }
 
 }  // namespace

@@ -7,15 +7,18 @@
 #include <span>
 #include <vector>
 
+#include "tacet/accounting/privacy_event.h"
 #include "tacet/data/dataset.h"
 
 namespace tacet::data {
 
 // Each client's rows in an order that depends on (seed, client) only; of n rows the last
-// round(n * held_out_share) are held out, always leaving one to train on.
+// round(n * held_out_share) are held out, always leaving one to train on. Unit person: the same of
+// its persons with all their rows, so that how many rows a person has decides nothing about others.
 class Split {
  public:
-  Split(const Dataset& dataset, uint64_t seed, double held_out_share);
+  // Unit person where the data set knows the persons.
+  Split(const Dataset& dataset, uint64_t seed, double held_out_share, accounting::Unit unit);
 
   std::span<const uint32_t> training_rows(uint64_t client) const {
     return std::span(training_).subspan(first_[client], first_[client + 1] - first_[client]);

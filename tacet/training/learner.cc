@@ -388,7 +388,7 @@ absl::StatusOr<std::unique_ptr<trainer::Learner>> NewLearner(const LearnerSpec& 
           architecture, spec.federated,
           !spec.start.empty() ? spec.start
                               : architecture.InitialParameters(spec.seed, spec.last_layer_gain)));
-  data::Split split(dataset, spec.seed, spec.held_out_share);
+  data::Split split(dataset, spec.seed, spec.held_out_share, spec.unit);
   TACET_ASSIGN_OR_RETURN(data::UnitRows units, data::UnitRows::Create(dataset, split, spec.unit));
   return std::make_unique<ModelLearner>(Shared{spec, std::move(dataset), std::move(architecture),
                                                std::move(split), std::move(units),

@@ -43,7 +43,7 @@ class Site {
     }
     spec.sample_clients.assign(kRecords, 0);
     // The learner orders records by its split: the last of them there is the one that changes.
-    const data::Split split(Make(spec, features), 1, 0);
+    const data::Split split(Make(spec, features), 1, 0, accounting::Unit::kRecord);
     const uint32_t row = split.training_rows(0).back();
     float* record = features.data() + row * kInputs;
     for (size_t j = 0; j < kInputs; ++j) {

@@ -59,7 +59,7 @@ Federation MakeFederation() {
   learner.last_layer_gain = 1e-6;  // the canary is not classified yet: its gradient is long
   learner.unit = accounting::Unit::kRecord;
   const data::Dataset dataset = *data::Dataset::Create(std::move(spec));
-  const data::Split split(dataset, learner.seed, 0);
+  const data::Split split(dataset, learner.seed, 0, accounting::Unit::kRecord);
   const auto rows = split.training_rows(0);
   Federation federation;
   federation.canary = static_cast<uint64_t>(std::ranges::find(rows, 0u) - rows.begin());

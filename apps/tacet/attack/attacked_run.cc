@@ -227,7 +227,8 @@ absl::Status AttackedRun::FollowRows() {
   TACET_ASSIGN_OR_RETURN(Dataset numbers, RowNumbers(all_));
   TACET_ASSIGN_OR_RETURN(const Dataset arranged,
                          config::ArrangeRunData(record_.config, std::move(numbers)));
-  const data::Split split(arranged, record_.config.run.seed, record_.config.data.held_out);
+  const data::Split split(arranged, record_.config.run.seed, record_.config.data.held_out,
+                          record_.config.agreement.privacy.unit);
   fates_.assign(all_.samples(), Fate::kLeftOut);
   for (uint64_t row = 0; row < arranged.samples(); ++row) {
     fates_[RowNumber(arranged, row)] = Fate::kHeldOut;
@@ -253,7 +254,10 @@ absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t clients
     return base::FailedPrecondition("{} does not say which person a sample is from", all_.name());
   }
   // What a member trained on is nine tenths of it, say; the same share of those who were left out.
-  const data::Split split(all_, record_.config.run.seed, record_.config.data.held_out);
+  // A person trains with all rows or with none.
+  const Unit of_run = record_.config.agreement.privacy.unit;
+  const data::Split split(all_, record_.config.run.seed,
+                          of_run == Unit::kPerson ? 0 : record_.config.data.held_out, of_run);
   std::vector<bool> would_train(all_.samples(), false);
   std::map<uint64_t, std::vector<uint32_t>> groups;  // by client or person
   for (uint64_t client = 0; client < all_.clients(); ++client) {
