@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "tacet/accounting/log_math.h"
+#include "tacet/accounting/pure_releases.h"
 #include "tacet/accounting/round_choices.h"
 
 namespace tacet::accounting {
@@ -269,6 +270,7 @@ double LogMomentReal(const SamplingEvent& event, double order) {
         ChoicesOf({{.probability = 1, .event = event}}, kMomentChoices),
         [order](const SamplingEvent& form) { return LogMomentReal(form, order); });
   }
+  if (event.pure_epsilon > 0) return PureLogMoment(event.pure_epsilon, order);
   const double c = Sensitivity(event) / event.noise_stddev;
   const double q = event.sampling_rate;
   if (event.sampling == Sampling::kNone || q >= 1) {
@@ -282,6 +284,7 @@ double LogMomentReal(const SamplingEvent& event, double order) {
 }
 
 double LogMoment(const SamplingEvent& event, int order) {
+  if (event.pure_epsilon > 0) return PureLogMoment(event.pure_epsilon, order);
   const double c = Sensitivity(event) / event.noise_stddev;  // infinity when there is no noise
   const double q = event.sampling_rate;
   switch (event.sampling) {

@@ -12,6 +12,7 @@
 #include "tacet/accounting/loss_composition.h"
 #include "tacet/accounting/loss_lattice.h"
 #include "tacet/accounting/loss_rounds.h"
+#include "tacet/accounting/pure_releases.h"
 #include "tacet/accounting/rdp_accountant.h"
 #include "tacet/accounting/round_loss.h"
 #include "tacet/base/status.h"
@@ -57,6 +58,10 @@ std::unique_ptr<RoundLoss> EventLoss(const SamplingEvent& event, Bound bound, bo
   }
   return event.neighbouring == Neighbouring::kZeroOut ? FixedSizeZeroOutLoss(q, c)
                                                       : FixedSizeReplaceLoss(q, c);
+}
+
+bool IsPure(const RepeatedEvent& repeated) {
+  return repeated.round.size() == 1 && repeated.round.front().event.pure_epsilon > 0;
 }
 
 double TotalRounds(const std::vector<RepeatedEvent>& stream) {
@@ -334,24 +339,35 @@ Attained AttainedEpsilon(const std::vector<RepeatedEvent>& stream,
 // sampled answer. Mixtures are taken at their worst part.
 double UnsampledEpsilon(const std::vector<RepeatedEvent>& stream, double delta) {
   double mu_square = 0;
+  std::vector<PureReleases> pure;
   for (const RepeatedEvent& repeated : stream) {
     double worst = 0;
     for (const WeightedEvent& part : repeated.round) {
       if (part.probability > 0 && part.event.sampling_rate > 0) {
-        worst = std::max(worst, Sensitivity(part.event) / part.event.noise_stddev);
+        worst = std::max(worst, GaussianMu(part.event));
       }
     }
-    if (repeated.count > 0 && worst > 0) {
+    if (IsPure(repeated)) {
+      pure.push_back({repeated.round.front().event.pure_epsilon, repeated.count});
+    } else if (repeated.count > 0 && worst > 0) {
       mu_square += static_cast<double>(repeated.count) * worst * worst;
     }
   }
-  return GaussianEpsilon(std::sqrt(mu_square), delta);
+  const double mu = std::sqrt(mu_square);
+  return pure.empty() ? GaussianEpsilon(mu, delta) : EpsilonWithPure(mu, pure, delta);
 }
 
 bool AllUnsampled(const std::vector<RepeatedEvent>& stream) {
   return std::all_of(stream.begin(), stream.end(), [](const RepeatedEvent& repeated) {
     return repeated.count == 0 ||
            (repeated.round.size() == 1 && IsUnsampled(repeated.round.front().event));
+  });
+}
+
+bool AnyPure(const std::vector<RepeatedEvent>& stream) {
+  return std::ranges::any_of(stream, [](const RepeatedEvent& repeated) {
+    return std::ranges::any_of(repeated.round,
+                               [](const auto& part) { return part.event.pure_epsilon > 0; });
   });
 }
 
@@ -400,6 +416,25 @@ Bracket WorstDirection(const std::vector<RepeatedEvent>& stream,
   return worst;
 }
 
+// Pure releases together with sampled ones: above, Gaussian releases that lose as much; below,
+// without them.
+absl::StatusOr<PldResult> WithPure(std::vector<RepeatedEvent> stream, double delta) {
+  std::vector<RepeatedEvent> others;
+  for (RepeatedEvent& repeated : stream) {
+    bool pure = false;
+    for (WeightedEvent& part : repeated.round) {
+      pure = pure || part.event.pure_epsilon > 0;
+      part.event = GaussianInPlaceOfPure(part.event);
+    }
+    if (!pure) others.push_back(repeated);
+  }
+  TACET_ASSIGN_OR_RETURN(PldResult result, PldEpsilon(stream, delta));
+  TACET_ASSIGN_OR_RETURN(const PldResult below, PldEpsilon(others, delta));
+  result.epsilon_lower = below.epsilon_lower;
+  result.attained_here = below.attained_here;
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<PldResult> PldEpsilon(const std::vector<RepeatedEvent>& given, double delta) {
@@ -422,6 +457,7 @@ absl::StatusOr<PldResult> PldEpsilon(const std::vector<RepeatedEvent>& given, do
   if (AllUnsampled(stream)) {
     return PldResult{.epsilon = unsampled, .epsilon_lower = unsampled, .tight = true};
   }
+  if (AnyPure(stream)) return WithPure(std::move(stream), delta);
   const std::vector<RoundChoices> choices = ChoicesOfStream(stream, delta);
   const Bracket upper = WorstDirection(stream, choices, delta);
   PldResult result{.epsilon = upper.upper,

@@ -14,13 +14,14 @@ namespace {
 constexpr uint64_t kMaxPool = 100'000'000;
 
 bool SameKind(const SamplingEvent& a, const SamplingEvent& b) {
-  return a.sampling == b.sampling && a.neighbouring == b.neighbouring && a.clip_norm == b.clip_norm;
+  return a.sampling == b.sampling && a.neighbouring == b.neighbouring &&
+         a.clip_norm == b.clip_norm && a.pure_epsilon == b.pure_epsilon;
 }
 
 // Parts that may be taken together lie side by side in this order.
 auto KeyOf(const SamplingEvent& event) {
-  return std::tuple(event.sampling, event.neighbouring, event.clip_norm, event.sampling_rate,
-                    event.noise_stddev);
+  return std::tuple(event.sampling, event.neighbouring, event.clip_norm, event.pure_epsilon,
+                    event.sampling_rate, event.noise_stddev);
 }
 
 // Rates and noises of a group's parts differ by at most this factor, both together: a certain
@@ -145,6 +146,14 @@ absl::Status CheckEvent(const SamplingEvent& event) {
   }
   if (!(event.clip_norm > 0 && std::isfinite(event.clip_norm))) {
     return base::InvalidArgument("clip_norm is {}, expected a finite number > 0", event.clip_norm);
+  }
+  if (!(event.pure_epsilon >= 0 && std::isfinite(event.pure_epsilon))) {
+    return base::InvalidArgument("pure_epsilon is {}, expected a finite number >= 0",
+                                 event.pure_epsilon);
+  }
+  if (event.pure_epsilon > 0 && (event.sampling_rate < 1 || event.pool > 0)) {
+    return base::InvalidArgument("pure_epsilon is {} where units are sampled, expected 0",
+                                 event.pure_epsilon);
   }
   if (event.sampling == Sampling::kPoissonKnownSize ||
       (event.sampling == Sampling::kFixedSize && event.pool > 0)) {

@@ -42,7 +42,7 @@ absl::StatusOr<Neighbouring> ParseNeighbouring(std::string_view name);
 absl::StatusOr<Sampling> ParseSampling(std::string_view name);
 
 // One release: the sum over the sampled units of vectors of L2 norm <= clip_norm, plus
-// N(0, noise_stddev^2) in each coordinate, as an observer sees it who knows everything but the
+// N(0, noise_stddev^2) in each coordinate (or what pure_epsilon says), as an observer sees it who knows everything but the
 // unit's data, the noise counted here and (unless sampling is kNone) who was sampled.
 struct SamplingEvent {
   Unit unit = Unit::kClient;
@@ -62,6 +62,10 @@ struct SamplingEvent {
   // noise is noise_stddev sqrt(k / least). 1 <= least <= pool (round_choices.h).
   uint64_t pool = 0;
   uint64_t least = 0;
+  // > 0: the release alone is (pure_epsilon, 0)-private for the unit, as one with discrete Laplace
+  // noise is. Clip norm and noise then describe it, and decide nothing. Only where nothing is
+  // sampled.
+  double pure_epsilon = 0;
 
   bool operator==(const SamplingEvent&) const = default;
 };

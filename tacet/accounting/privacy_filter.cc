@@ -9,6 +9,7 @@
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/log_moments.h"
 #include "tacet/accounting/loss_rounds.h"
+#include "tacet/accounting/pure_releases.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -82,7 +83,8 @@ absl::Status CheckSpendingTerms(const SpendingTerms& terms) {
 bool SameEvent(const SamplingEvent& a, const SamplingEvent& b) {
   return a.unit == b.unit && a.neighbouring == b.neighbouring && a.sampling == b.sampling &&
          a.sampling_rate == b.sampling_rate && a.noise_stddev == b.noise_stddev &&
-         a.clip_norm == b.clip_norm && a.pool == b.pool && a.least == b.least;
+         a.clip_norm == b.clip_norm && a.pool == b.pool && a.least == b.least &&
+         a.pure_epsilon == b.pure_epsilon;
 }
 
 bool GuaranteesNothing(const SamplingEvent& event) {
@@ -183,7 +185,7 @@ double PrivacyFilter::GaussianFilterEpsilon(size_t index, uint64_t more) const {
     const uint64_t count = SaturatingAdd(events_[i].count, i == index ? more : 0);
     if (count == 0 || CostsNothing(event)) continue;
     if (GuaranteesNothing(event) || !IsUnsampled(event)) return kInfinity;
-    const double mu = Sensitivity(event) / event.noise_stddev;
+    const double mu = GaussianMu(event);
     squares += static_cast<double>(count) * mu * mu;
   }
   return GaussianEpsilon(std::sqrt(squares) * (1 + kRounding), judged_delta_);

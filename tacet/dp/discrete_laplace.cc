@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <numbers>
 #include <utility>
 
 #include "tacet/base/status.h"
@@ -44,6 +46,21 @@ Uint128 FixedPoint(long double probability) {
 double DiscreteLaplaceStddev(double rate) { return 1 / (std::sqrt(2.0) * std::sinh(rate / 2)); }
 
 double DiscreteLaplaceRate(double stddev) { return 2 * std::asinh(1 / (std::sqrt(2.0) * stddev)); }
+
+double DiscreteLaplaceTail(double rate, double laws, double log_probability) {
+  const double level = std::numbers::ln2 - log_probability;
+  const double rest = std::log(-std::expm1(-rate));
+  double distance = std::numeric_limits<double>::infinity();
+  // Any theta gives a bound; neighbours of the best are within 1 % of it.
+  for (double left = 1; left > 1e-6; left *= 0.93) {
+    const double theta = rate * (1 - left);
+    if (theta <= 0) continue;
+    const double log_moment = laws * (2 * rest - std::log(-std::expm1(theta - rate)) -
+                                      std::log(-std::expm1(-theta - rate)));
+    distance = std::min(distance, (level + log_moment) / theta);
+  }
+  return distance * (1 + 1e-9);
+}
 
 absl::StatusOr<DiscreteLaplaceShares> DiscreteLaplaceShares::Create(double rate, uint32_t shares) {
   if (!(rate >= kLeastRate && rate <= kLargestRate)) {

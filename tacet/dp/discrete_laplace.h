@@ -20,6 +20,12 @@ double DiscreteLaplaceStddev(double rate);
 // The rate with this standard deviation > 0; its inverse.
 double DiscreteLaplaceRate(double stddev);
 
+// The least distance (up to 1e-9, upwards) that the sum of independent shares exceeds in absolute
+// value with probability at most e^log_probability, log_probability < 0. `laws` is the number of
+// shares over that of a whole law. Chernoff's method with
+//   log E e^(theta Z) = laws log((1 - p)^2 / ((1 - p e^theta) (1 - p e^-theta))), 0 < theta < rate.
+double DiscreteLaplaceTail(double rate, double laws, double log_probability);
+
 // A share: X - X' with independent X, X' of the negative binomial law of shape r = 1 / `shares`,
 //   f(k) = Gamma(k + r) / (k! Gamma(r)) (1 - p)^r p^k.
 // Generating functions multiply: ((1 - p) / (1 - p z))^r to the power of `shares` is that of the

@@ -46,8 +46,23 @@ void NoiseAndQuantization::Next(std::span<const float> clipped, std::span<uint32
   for (size_t begin = 0; begin < clipped.size(); begin += kBlock) {
     const size_t size = std::min(kBlock, clipped.size() - begin);
     const std::span<double> noised = noised_.Expose().first(size);
+    if (mechanism_.plan().spec().params.noise_law == NoiseLaw::kDiscreteLaplace) {
+      mechanism_.AddLaplace(clipped.subspan(begin, size), noise_, counts.subspan(begin, size));
+      continue;
+    }
     mechanism_.Noise(clipped.subspan(begin, size), noise_, noised);
     mechanism_.quantizer().QuantizeInPlace(noised, sampler_, counts.subspan(begin, size));
+  }
+}
+
+void Mechanism::AddLaplace(std::span<const float> clipped, crypto::Random& noise,
+                           std::span<uint32_t> counts) const {
+  crypto::SecretVector<int32_t> shares(clipped.size());
+  if (plan_.laplace().has_value()) plan_.laplace()->Fill(noise, shares.Expose());
+  for (size_t i = 0; i < clipped.size(); ++i) {
+    const int64_t steps = std::llround(clipped[i] / plan_.spec().params.scale);
+    counts[i] =
+        static_cast<uint32_t>(static_cast<int64_t>(plan_.offset()) + steps + shares.Expose()[i]);
   }
 }
 
@@ -55,6 +70,14 @@ void Mechanism::Noise(std::span<const float> clipped, crypto::Random& noise,
                       std::span<double> noised) const {
   if (plan_.spec().params.without_noise) {
     std::copy(clipped.begin(), clipped.end(), noised.begin());
+    return;
+  }
+  if (plan_.laplace().has_value()) {
+    crypto::SecretVector<int32_t> shares(clipped.size());
+    plan_.laplace()->Fill(noise, shares.Expose());
+    for (size_t i = 0; i < clipped.size(); ++i) {
+      noised[i] = clipped[i] + plan_.spec().params.scale * shares.Expose()[i];
+    }
     return;
   }
   const Kernels& kernels = ActiveKernels();

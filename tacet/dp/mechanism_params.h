@@ -3,13 +3,26 @@
 #ifndef TACET_DP_MECHANISM_PARAMS_H_
 #define TACET_DP_MECHANISM_PARAMS_H_
 
+#include <cstdint>
+#include <string_view>
+
 #include "tacet/dp/gaussian.h"
 
 namespace tacet::dp {
 
+// Law of the noise in a sum. Frozen values: they are part of a manifest.
+//   gaussian          real numbers, which Poisson quantisation follows
+//   discrete-laplace  multiples of the scale s, for updates that are such multiples: one-hot rows
+enum class NoiseLaw : uint8_t { kGaussian = 0, kDiscreteLaplace = 1 };
+
+// "gaussian" or "discrete-laplace"; "unknown" for any other value.
+std::string_view NoiseLawName(NoiseLaw law);
+
 // Lengths are in units of the update.
 struct MechanismParams {
-  // S > 0: L2 norm that one contribution is clipped to. Ignored when without_clipping.
+  NoiseLaw noise_law = NoiseLaw::kGaussian;
+  // S > 0: norm that one contribution is clipped to, L2, and L1 under discrete Laplace noise.
+  // Ignored when without_clipping.
   double clip_norm = 1;
   // b > 0: largest absolute value of a coordinate. Above S it counts as S, unless a participant
   // sends a sum of clipped contributions.
@@ -17,7 +30,7 @@ struct MechanismParams {
   // sigma >= 0: standard deviation of the noise in the sum, of the least number of honest noise
   // shares. 0 with without_noise, or until a target epsilon has chosen it.
   double noise_stddev = 0;
-  // s > 0: step of the quantisation.
+  // s > 0: step of the quantisation, or of the noise.
   double scale = 1e-4;
   // Algorithm that draws the noise; its bound is part of the implementation terms.
   GaussianSampler sampler = GaussianSampler::kDefault;

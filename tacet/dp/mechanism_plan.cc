@@ -65,6 +65,10 @@ absl::Status CheckFields(const MechanismSpec& spec) {
     return base::InvalidArgument("max_epsilon must be finite and not negative, got {}",
                                  spec.max_epsilon);
   }
+  if (NoiseLawName(params.noise_law) == "unknown") {
+    return base::InvalidArgument("noise_law has the unknown value {}",
+                                 static_cast<int>(params.noise_law));
+  }
   if (GaussianSamplerName(params.sampler) == "unknown") {
     return base::InvalidArgument("sampler has the unknown value {}",
                                  static_cast<int>(params.sampler));
@@ -72,19 +76,17 @@ absl::Status CheckFields(const MechanismSpec& spec) {
   return absl::OkStatus();
 }
 
-// What the tails of the noise and of the quantiser's own normal draws (poisson_trial.h) cost in
-// delta.
-double Truncation(GaussianSampler sampler, double draws, double epsilon) {
-  return TruncationTerm(draws, GaussianBound(sampler), epsilon) +
-         TruncationTerm(draws, GaussianBound(GaussianSampler::kDefault), epsilon);
-}
-
-double CoarseTail(GaussianSampler sampler, double draws, double epsilon) {
-  return draws * (GaussianCoarseTail(sampler) + GaussianCoarseTail(GaussianSampler::kDefault)) *
-         (1.0 + std::exp(epsilon));
-}
-
 }  // namespace
+
+std::string_view NoiseLawName(NoiseLaw law) {
+  switch (law) {
+    case NoiseLaw::kGaussian:
+      return "gaussian";
+    case NoiseLaw::kDiscreteLaplace:
+      return "discrete-laplace";
+  }
+  return "unknown";
+}
 
 absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckFields(spec));
@@ -100,6 +102,7 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
 
   plan.participant_stddev_ = plan.spec_.params.noise_stddev / std::sqrt(plan.spec_.noise_shares);
   plan.noise_bound_ = plan.participant_stddev_ * GaussianBound(params.sampler);
+  if (params.noise_law == NoiseLaw::kDiscreteLaplace) TACET_RETURN_IF_ERROR(plan.PlanLaplace());
   const double reach = (bound + plan.noise_bound_) / params.scale;
   plan.max_rate_ = reach + std::ceil(reach) + 1;
   if (!(plan.max_rate_ < kPoissonMaxRate)) {
@@ -125,25 +128,34 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   };
   const double log_sums =
       std::log(static_cast<double>(spec.dimension)) + std::log(static_cast<double>(spec.attempts));
+  const double largest_sum = sum.cohort * bound;
+  const double log_wrong = kLogWrongValue - log_sums;
+  const bool is_laplace = params.noise_law == NoiseLaw::kDiscreteLaplace;
   const double sum_bound =
-      std::ceil(SumTailQuantile(sum, kLogWrongValue - log_sums) / params.scale);
+      std::ceil((is_laplace ? largest_sum + plan.LaplaceTail(spec.cohort, log_wrong)
+                            : SumTailQuantile(sum, log_wrong)) /
+                params.scale);
   // Rates below 2^31 make b/s < 2^30, and K < 2^32: the bound is far below 2^63.
   plan.sum_bound_ = static_cast<uint64_t>(sum_bound);
   const double reached = params.scale * sum_bound;
-  const double largest_sum = sum.cohort * bound;
-  plan.sum_bound_stddevs_ = (reached - largest_sum) / plan.sum_stddev(spec.cohort, largest_sum);
-  plan.wrong_value_probability_ = std::exp(log_sums + LogSumTail(sum, reached));
+  const double deviation = plan.sum_stddev(spec.cohort, largest_sum);
+  plan.sum_bound_stddevs_ = deviation > 0 ? (reached - largest_sum) / deviation : 0;
+  plan.wrong_value_probability_ =
+      std::exp(log_sums + (is_laplace ? log_wrong : LogSumTail(sum, reached)));
 
   if (params.without_noise) return plan;
   const double draws = plan.draws();
   const double epsilon = spec.max_epsilon;
   const double noise_stddev = plan.participant_stddev_ / params.scale;
   plan.samplers_.rounding =
-      RoundingOfDraw({.largest = plan.max_rate_,
-                      .bound = bound / params.scale,
-                      .least = std::max(1.0, (GaussianBound(params.sampler) - 5) * noise_stddev)});
-  plan.samplers_.truncation_term = Truncation(params.sampler, draws, epsilon);
-  plan.samplers_.coarse_tail_term = CoarseTail(params.sampler, draws, epsilon);
+      is_laplace
+          ? 2 * plan.laplace_->rounding()
+          : RoundingOfDraw(
+                {.largest = plan.max_rate_,
+                 .bound = bound / params.scale,
+                 .least = std::max(1.0, (GaussianBound(params.sampler) - 5) * noise_stddev)});
+  plan.samplers_.truncation_term = plan.Truncation(epsilon);
+  plan.samplers_.coarse_tail_term = plan.CoarseTail(epsilon);
   plan.samplers_.precision_epsilon =
       PrecisionEpsilon(plan.samplers_.rounding, draws, kPrecisionDelta);
   plan.samplers_.precision_delta =
@@ -165,16 +177,44 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
       draws, plan.samplers_.precision_delta, epsilon, plan.max_rate_, allowed);
 }
 
+absl::Status MechanismPlan::PlanLaplace() {
+  const MechanismParams& params = spec_.params;
+  noise_bound_ = 0;
+  if (params.without_noise) return absl::OkStatus();
+  const double rate = DiscreteLaplaceRate(params.noise_stddev / params.scale);
+  TACET_ASSIGN_OR_RETURN(laplace_, DiscreteLaplaceShares::Create(rate, spec_.noise_shares));
+  noise_bound_ = params.scale * laplace_->bound();
+  return absl::OkStatus();
+}
+
+double MechanismPlan::LaplaceTail(uint32_t participants, double log_probability) const {
+  if (!laplace_.has_value()) return 0;
+  const double laws = static_cast<double>(participants) / spec_.noise_shares;
+  const double rate = DiscreteLaplaceRate(spec_.params.noise_stddev / spec_.params.scale);
+  return spec_.params.scale * DiscreteLaplaceTail(rate, laws, log_probability);
+}
+
+double MechanismPlan::Truncation(double epsilon) const {
+  if (laplace_.has_value()) return 2 * draws() * laplace_->truncation() * (1 + std::exp(epsilon));
+  return TruncationTerm(draws(), GaussianBound(spec_.params.sampler), epsilon) +
+         TruncationTerm(draws(), GaussianBound(GaussianSampler::kDefault), epsilon);
+}
+
+double MechanismPlan::CoarseTail(double epsilon) const {
+  if (laplace_.has_value()) return 0;
+  return draws() * (1.0 + std::exp(epsilon)) *
+         (GaussianCoarseTail(spec_.params.sampler) + GaussianCoarseTail(GaussianSampler::kDefault));
+}
+
 bool MechanismPlan::makes_guarantee() const {
   return spec_.params.makes_guarantee() && !spec_.without_guarantee;
 }
 
 ImplementationTerms MechanismPlan::TermsAt(double epsilon, double delta) const {
-  const GaussianSampler sampler = spec_.params.sampler;
   if (spec_.params.without_noise) return {};
   const double terms =
       PrecisionDelta(samplers_.precision_epsilon, epsilon, delta, kPrecisionDelta) +
-      Truncation(sampler, draws(), epsilon) + CoarseTail(sampler, draws(), epsilon);
+      Truncation(epsilon) + CoarseTail(epsilon);
   return {.epsilon = 2 * samplers_.precision_epsilon, .delta = std::min(1.0, terms)};
 }
 
@@ -186,10 +226,12 @@ double MechanismPlan::draws() const {
 double MechanismPlan::sum_stddev(uint32_t participants, double sum_u) const {
   const double sigma = spec_.params.noise_stddev;
   const double noise = sigma * sigma * participants / spec_.noise_shares;
+  if (spec_.params.noise_law == NoiseLaw::kDiscreteLaplace) return std::sqrt(noise);
   return std::sqrt(noise + quantisation_variance(participants) + spec_.params.scale * sum_u);
 }
 
 double MechanismPlan::quantisation_variance(uint32_t participants) const {
+  if (spec_.params.noise_law == NoiseLaw::kDiscreteLaplace) return 0;
   return -mu() * spec_.params.scale * participants;
 }
 

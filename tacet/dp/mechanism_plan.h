@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "absl/status/statusor.h"
@@ -11,6 +12,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/dp/clip.h"
+#include "tacet/dp/discrete_laplace.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/mechanism_params.h"
 #include "tacet/dp/poisson.h"
@@ -55,6 +57,9 @@ struct ImplementationTerms {
 // sigma/sqrt(K_min), and |n| <= z sigma_k by construction of the sampler, mu = -s m with m =
 // ceil((b + z sigma_k)/s) + 1, so that every rate is at least 1. The sum over K' participants has
 // mean Sum u, in units of s around K' m.
+//
+// Under discrete Laplace noise Y = u/s + m + X exactly, X a share of noise_shares
+// (discrete_laplace.h) whose bound takes the place of z sigma_k.
 class MechanismPlan {
  public:
   // InvalidArgument names the field, its value and the range. Beside the fields' own ranges it
@@ -84,12 +89,17 @@ class MechanismPlan {
   // Standard deviation of s Sum Y of `participants` participants whose updates add to `sum_u`:
   // sqrt(sigma^2 K'/noise_shares + s (K' |mu| + sum_u)).
   double sum_stddev(uint32_t participants, double sum_u = 0) const;
-  // The part of its square that the quantisation adds at sum_u = 0: s K' |mu|.
+  // The part of its square that the quantisation adds at sum_u = 0: s K' |mu|, or none.
   double quantisation_variance(uint32_t participants) const;
+
+  // The distance that the discrete Laplace noise of a sum exceeds with at most this probability.
+  double LaplaceTail(uint32_t participants, double log_probability) const;
 
   // Cost of the samplers' imperfection at max_epsilon (precision.h). All 0 without noise.
   double draws() const;                                   // N_d = d attempts K
   double rounding() const { return samplers_.rounding; }  // rho, error of log P of a draw
+  // The source of shares of discrete Laplace noise; none where the noise is Gaussian or left out.
+  const std::optional<DiscreteLaplaceShares>& laplace() const { return laplace_; }
   double truncation_term() const { return samplers_.truncation_term; }  // in delta: draws end at z
   double coarse_tail_term() const {
     return samplers_.coarse_tail_term;
@@ -109,7 +119,14 @@ class MechanismPlan {
  private:
   MechanismPlan() = default;
 
+  absl::Status PlanLaplace();
+  // What the tails of the noise, and of the quantiser's own normal draws (poisson_trial.h), cost in
+  // delta.
+  double Truncation(double epsilon) const;
+  double CoarseTail(double epsilon) const;
+
   MechanismSpec spec_;
+  std::optional<DiscreteLaplaceShares> laplace_;
   uint64_t offset_ = 0;
   double participant_stddev_ = 0;
   double noise_bound_ = 0;
@@ -147,6 +164,10 @@ class Mechanism {
   void NoiseAndQuantize(std::span<const float> clipped, crypto::Random& noise,
                         crypto::Random& poisson, std::span<uint32_t> counts) const;
   const PoissonQuantizer& quantizer() const { return quantizer_; }
+
+  // Under discrete Laplace noise: counts[i] = clipped[i] / s + m + X_i.
+  void AddLaplace(std::span<const float> clipped, crypto::Random& noise,
+                  std::span<uint32_t> counts) const;
 
   // noised[i] = clipped[i] + n_i, the same n_i as above: for labelled runs without quantisation.
   void Noise(std::span<const float> clipped, crypto::Random& noise, std::span<double> noised) const;

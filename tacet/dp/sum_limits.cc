@@ -31,6 +31,11 @@ SumLimits SumLimitsOf(const MechanismPlan& plan, uint32_t participants) {
   const double level = std::log(static_cast<double>(spec.attempts)) - kLogRefused;
   SumLimits limits{.updates_norm = UpdatesNorm(spec, participants)};
   const double most = std::min(participants * spec.params.coordinate_bound, limits.updates_norm);
+  if (spec.params.noise_law == NoiseLaw::kDiscreteLaplace) {
+    limits.coordinate = most + plan.LaplaceTail(participants, -level - std::log(d));
+    limits.norm = std::sqrt(d) * limits.coordinate;
+    return limits;
+  }
   const SumBoundSpec sum{.cohort = static_cast<double>(participants),
                          .coordinate_bound = most / participants,
                          .sum_stddev = plan.participant_stddev() * std::sqrt(participants),
