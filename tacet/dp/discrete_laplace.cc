@@ -25,8 +25,8 @@ constexpr long double kKept = 1 - 0x1p-40L;
 
 // f(0), f(1), ..., until less than kTail is left. Of the law of shape r <= 1 the ratio of
 // neighbours is at most p, so at most f(k) p / (1 - p) lies beyond k.
-std::vector<long double> NegativeBinomial(double rate, double shape) {
-  const auto r = static_cast<long double>(shape);
+std::vector<long double> NegativeBinomial(double rate, uint32_t shares) {
+  const long double r = 1 / static_cast<long double>(shares);
   const long double p = std::exp(-static_cast<long double>(rate));
   const long double rest = -std::expm1(-static_cast<long double>(rate));
   std::vector<long double> law = {std::pow(rest, r)};
@@ -69,7 +69,7 @@ absl::StatusOr<DiscreteLaplaceShares> DiscreteLaplaceShares::Create(double rate,
         kLargestRate, rate);
   }
   if (shares == 0) return base::InvalidArgument("shares of noise must be at least 1, got 0");
-  const std::vector<long double> law = NegativeBinomial(rate, 1.0 / shares);
+  const std::vector<long double> law = NegativeBinomial(rate, shares);
   std::vector<Uint128> table(std::bit_ceil(law.size() + 1), kLargest);
   Uint128 sum = 0;
   for (size_t k = 0; k < law.size(); ++k) table[k] = sum += FixedPoint(law[k] * kKept);
@@ -85,8 +85,9 @@ absl::StatusOr<DiscreteLaplaceShares> DiscreteLaplaceShares::Create(double rate,
   const auto entries = static_cast<double>(law.size());
   // Each entry was rounded down twice by a unit, the first took what was left, and the tail.
   result.truncation_ = entries * 0x1p-125 + 0x1p-119;
-  // Three operations an entry and what both passes round, 2^-64 each; twice, since their sum is 1.
-  result.rounding_ = (8 * entries + 32) * 0x1p-64;
+  // An entry takes the ratio of neighbours (five roundings of 2^-64, the power's included) once for
+  // each before it, and both passes round; twice, since the sum is brought to 1.
+  result.rounding_ = (12 * entries + 128) * 0x1p-64;
   result.table_ = std::make_shared<const std::vector<Uint128>>(std::move(table));
   return result;
 }

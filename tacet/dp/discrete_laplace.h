@@ -49,6 +49,11 @@ class DiscreteLaplaceShares {
   // Within a factor e^+-rounding() the table has the ideal probabilities of X.
   double rounding() const { return rounding_; }
 
+  // P(X <= k) for k = 0..bound() in units of 2^-128, the last one 2^128 - 1: what is drawn.
+  std::span<const unsigned __int128> cumulative() const {
+    return std::span(*table_).first(bound_ + 1);
+  }
+
   // Independent shares. Of each two X are drawn, whose search takes the same steps for every value.
   void Fill(crypto::Random& random, std::span<int32_t> shares) const;
 
@@ -56,7 +61,7 @@ class DiscreteLaplaceShares {
   DiscreteLaplaceShares() = default;
   uint32_t Find(unsigned __int128 uniform) const;
 
-  // P(X <= k) in units of 2^-128, filled up to a power of two with the largest number.
+  // cumulative(), filled up to a power of two with the largest number.
   std::shared_ptr<const std::vector<unsigned __int128>> table_;
   uint32_t bound_ = 0;
   double truncation_ = 0;

@@ -69,6 +69,12 @@ absl::Status CheckFields(const MechanismSpec& spec) {
     return base::InvalidArgument("noise_law has the unknown value {}",
                                  static_cast<int>(params.noise_law));
   }
+  if (params.noise_law == NoiseLaw::kDiscreteLaplace && !params.without_clipping &&
+      !spec.sums_of_clipped) {
+    return base::InvalidArgument(
+        "noise_law is discrete-laplace where a participant is one contribution, which is clipped "
+        "in L2: expected gaussian");
+  }
   if (GaussianSamplerName(params.sampler) == "unknown") {
     return base::InvalidArgument("sampler has the unknown value {}",
                                  static_cast<int>(params.sampler));
@@ -148,12 +154,11 @@ absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   const double epsilon = spec.max_epsilon;
   const double noise_stddev = plan.participant_stddev_ / params.scale;
   plan.samplers_.rounding =
-      is_laplace
-          ? 2 * plan.laplace_->rounding()
-          : RoundingOfDraw(
-                {.largest = plan.max_rate_,
-                 .bound = bound / params.scale,
-                 .least = std::max(1.0, (GaussianBound(params.sampler) - 5) * noise_stddev)});
+      is_laplace ? 2 * plan.laplace_->rounding()
+                 : RoundingOfDraw({.largest = plan.max_rate_,
+                                   .bound = bound / params.scale,
+                                   .least = std::max(
+                                       1.0, (GaussianBound(params.sampler) - 5) * noise_stddev)});
   plan.samplers_.truncation_term = plan.Truncation(epsilon);
   plan.samplers_.coarse_tail_term = plan.CoarseTail(epsilon);
   plan.samplers_.precision_epsilon =
@@ -182,6 +187,13 @@ absl::Status MechanismPlan::PlanLaplace() {
   noise_bound_ = 0;
   if (params.without_noise) return absl::OkStatus();
   const double rate = DiscreteLaplaceRate(params.noise_stddev / params.scale);
+  if (rate < DiscreteLaplaceShares::kLeastRate) {
+    return base::InvalidArgument(
+        "noise_stddev {} is too large for scale {}: discrete Laplace noise has a deviation of at "
+        "most {:.6g} steps of the scale",
+        params.noise_stddev, params.scale,
+        DiscreteLaplaceStddev(DiscreteLaplaceShares::kLeastRate));
+  }
   TACET_ASSIGN_OR_RETURN(laplace_, DiscreteLaplaceShares::Create(rate, spec_.noise_shares));
   noise_bound_ = params.scale * laplace_->bound();
   return absl::OkStatus();

@@ -59,7 +59,8 @@ struct ImplementationTerms {
 // mean Sum u, in units of s around K' m.
 //
 // Under discrete Laplace noise Y = u/s + m + X exactly, X a share of noise_shares
-// (discrete_laplace.h) whose bound takes the place of z sigma_k.
+// (discrete_laplace.h) whose bound takes the place of z sigma_k. u is a multiple of s, and a sum of
+// contributions that are limited in L1 before they are added: clipping here does not shorten them.
 class MechanismPlan {
  public:
   // InvalidArgument names the field, its value and the range. Beside the fields' own ranges it

@@ -18,7 +18,8 @@ namespace tacet::dp {
 //   norm^2 = N^2 + v (d + 2 sqrt((d + 2 N^2 / v) L) + 2 L),  at most d coordinate^2,
 // where v bounds the variance of a coordinate of Z (SumVarianceProxy). While |u| <= N, all honest
 // sums of the attempts are accepted, except with probability 2^-41. Proof:
-// docs/security/committee.md.
+// docs/security/committee.md. Under discrete Laplace noise the distance is that of its tail
+// (Chernoff's bound on the sum of the shares), and norm = sqrt(d) coordinate.
 struct SumLimits {
   double updates_norm = 0;  // N; infinite where contributions are not clipped, or not counted
   double coordinate = 0;
