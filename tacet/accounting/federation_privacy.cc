@@ -1,18 +1,25 @@
 #include "tacet/accounting/federation_privacy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "fmt/format.h"
 
 #include "tacet/accounting/count_laws.h"
 #include "tacet/base/status.h"
+#include "tacet/dp/discrete_laplace.h"
 #include "tacet/dp/sum_limits.h"
 
 namespace tacet::accounting {
 namespace {
 
 constexpr double kMissedRound = 1e-9;
+constexpr double kUpwards = 1e-14;  // relative allowance for rounding
+
+bool IsLaplace(const FederationPrivacySpec& spec) {
+  return spec.mechanism.noise_law == dp::NoiseLaw::kDiscreteLaplace;
+}
 
 bool IsClientUnit(const FederationPrivacySpec& spec) { return spec.privacy.unit == Unit::kClient; }
 
@@ -49,6 +56,33 @@ absl::Status CheckAbsent(const FederationPrivacySpec& spec) {
   return base::InvalidArgument(
       "max_absent is {} and min_participants is {}: {} follows from the one, leave out the other",
       *sampling.max_absent, sampling.min_participants, follows);
+}
+
+// `spec` is resolved.
+absl::Status CheckLaplace(const FederationPrivacySpec& spec) {
+  if (IsClientUnit(spec)) {
+    return base::InvalidArgument(
+        "noise_law is discrete-laplace with unit client, whose updates are clipped in L2: expected "
+        "gaussian, or unit record or person");
+  }
+  if (spec.sampling.record_rate < 1) {
+    return base::InvalidArgument(
+        "noise_law is discrete-laplace with record_rate {}: it is for releases in which every unit "
+        "takes part, expected gaussian",
+        spec.sampling.record_rate);
+  }
+  if (NoiseShares(spec) == 0) {
+    return base::InvalidArgument(
+        "noise_law is discrete-laplace with min_participants {} and colluders {}: no site is left "
+        "that brings noise which nobody else knows; expected gaussian, or at least {} participants",
+        spec.sampling.min_participants, spec.privacy.colluders,
+        std::max<uint64_t>(1, spec.privacy.colluders) + 1);
+  }
+  if (!(spec.mechanism.scale > 0 && std::isfinite(spec.mechanism.scale))) {
+    return base::InvalidArgument("scale is {}, expected a finite number above 0",
+                                 spec.mechanism.scale);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -112,6 +146,7 @@ absl::Status CheckFederation(const FederationPrivacySpec& given) {
         "expected sampling poisson",
         SamplingName(*sampling.method));
   }
+  if (IsLaplace(spec)) TACET_RETURN_IF_ERROR(CheckLaplace(spec));
   TACET_RETURN_IF_ERROR(CheckDelta(spec.privacy.delta));
   return CheckEvent({.sampling = Sampling::kNone,
                      .noise_stddev = spec.mechanism.noise_stddev,
@@ -147,15 +182,29 @@ FederationPrivacySpec Resolved(FederationPrivacySpec spec) {
 uint64_t NoiseShares(const FederationPrivacySpec& spec) {
   const uint64_t shares = Resolved(spec).sampling.min_participants;
   if (IsClientUnit(spec)) return shares;
-  return shares > spec.privacy.colluders ? shares - spec.privacy.colluders : 0;
+  const uint64_t known = std::max<uint64_t>(spec.privacy.colluders, IsLaplace(spec) ? 1 : 0);
+  return shares > known ? shares - known : 0;
+}
+
+double PureEpsilonOf(const FederationPrivacySpec& spec) {
+  const dp::MechanismParams& mechanism = spec.mechanism;
+  if (!IsLaplace(spec) || !(mechanism.noise_stddev > 0)) return 0;
+  const double norm =
+      mechanism.clip_norm * static_cast<double>(std::max<uint64_t>(spec.sampling.appearances, 1));
+  const double sensitivity = Sensitivity(
+      {.neighbouring = spec.privacy.neighbouring, .sampling = Sampling::kNone, .clip_norm = norm});
+  return sensitivity / mechanism.scale *
+         dp::DiscreteLaplaceRate(mechanism.noise_stddev / mechanism.scale) * (1 + kUpwards);
 }
 
 absl::StatusOr<dp::MechanismSpec> MechanismOf(const FederationPrivacySpec& spec, uint64_t dimension,
                                               uint64_t largest_cohort) {
   const uint64_t shares = NoiseShares(spec);
   if (shares == 0) {
-    return base::InvalidArgument("colluders is {}: of the noise of {} participants nothing is left",
-                                 spec.privacy.colluders, Resolved(spec).sampling.min_participants);
+    return base::InvalidArgument(
+        "colluders is {}: of the noise of {} participants nothing is left that {} does not know",
+        spec.privacy.colluders, Resolved(spec).sampling.min_participants,
+        IsLaplace(spec) ? "another site, or who colludes," : "who colludes");
   }
   const auto count = [](uint64_t value) {
     return static_cast<uint32_t>(std::min<uint64_t>(value, std::numeric_limits<uint32_t>::max()));

@@ -17,7 +17,8 @@ namespace tacet::accounting {
 // Nothing is checked yet; a 0 stands for the default named beside it.
 struct FederationPrivacySpec {
   SamplingParams sampling = {};
-  dp::MechanismParams mechanism = {};  // only S and sigma decide epsilon
+  // Only S and sigma decide epsilon; under discrete Laplace noise also its step s.
+  dp::MechanismParams mechanism = {};
   PrivacyTarget privacy = {};
   // Committee whose seats decrypt sums together: n, and f of them that may be corrupt. 0 seats: any
   // member decrypts with the key of the whole group, as in the paper's schemes.
@@ -51,8 +52,14 @@ SamplingParams Resolved(SamplingParams sampling, const PrivacyTarget& privacy, u
 FederationPrivacySpec Resolved(FederationPrivacySpec spec);
 
 // Shares of noise that add up to sigma: K_min, less the colluders for unit record or person; 0
-// when the colluders are as many.
+// when the colluders are as many. Discrete Laplace noise of fewer shares is another law, not the
+// same with a smaller deviation. So its shares are K_min - max(1, c): another site knows its own.
 uint64_t NoiseShares(const FederationPrivacySpec& spec);
+
+// What one release with discrete Laplace noise costs every observer that is planned for, as pure
+// epsilon: L1 sensitivity / s * rate(sigma / s), for a unit at `appearances` sites. 0 where the
+// noise is Gaussian, or sigma 0.
+double PureEpsilonOf(const FederationPrivacySpec& spec);
 
 // The mechanism of this federation with updates of `dimension` values, of which at most
 // `largest_cohort` are added; counts of 2^32 and more count as 2^32 - 1. The epsilon of its terms,

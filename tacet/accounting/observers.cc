@@ -128,8 +128,9 @@ std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
   // A unit at several sites is drawn when any of them draws it, and then counted as if by all.
   const double rate =
       -std::expm1(appearances * std::log1p(-std::min(spec.sampling.record_rate, 1.0)));
+  const auto planned = static_cast<double>(NoiseShares(spec));
+  const double pure_epsilon = PureEpsilonOf(spec);
   const auto release = [&](double honest_shares) -> SamplingEvent {
-    const double planned = std::max(shares - colluders, 0.0);
     return {.unit = spec.privacy.unit,
             .neighbouring = spec.privacy.neighbouring,
             .sampling = Sampling::kPoisson,
@@ -137,7 +138,8 @@ std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
             .noise_stddev = planned > 0 ? spec.mechanism.noise_stddev *
                                               std::sqrt(std::max(0.0, honest_shares) / planned)
                                         : 0,
-            .clip_norm = spec.mechanism.clip_norm * appearances};
+            .clip_norm = spec.mechanism.clip_norm * appearances,
+            .pure_epsilon = pure_epsilon};
   };
   std::vector<ObservedRounds> observers;
   observers.push_back({.observer = Observer::kExternal,
@@ -163,6 +165,11 @@ std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
        .releases = spec.rounds,
        .note = "server, network, operators; the draw of records stays inside the site"});
   observers.push_back(Coalition(spec, release(shares - colluders), spec.rounds));
+  for (ObservedRounds& observer : observers) {
+    if (pure_epsilon == 0 || observer.round.empty()) continue;
+    observer.note += fmt::format(
+        "; discrete Laplace noise: one release is ({:.4g}, 0)-private by itself", pure_epsilon);
+  }
   return observers;
 }
 

@@ -92,6 +92,9 @@ struct ObservedRounds {
 //   external, cohort-aware   noise sqrt(K_min / (K_min - c)) sigma
 //   another site               noise sqrt((K_min - 1) / (K_min - c)) sigma
 //   colluders, coalition       noise sigma
+// Discrete Laplace noise of c' = max(1, c): each of them knows at most c' shares, of which any
+// K_min - c' others add to the law, and more change nothing that can be learned. So each has the
+// same pure epsilon (PureEpsilonOf), with K_min - c' in the place of K_min - c above.
 absl::StatusOr<std::vector<ObservedRounds>> ObserveFederation(const FederationPrivacySpec& spec);
 
 }  // namespace tacet::accounting

@@ -22,6 +22,8 @@ namespace {
 
 constexpr double kFinestGap = 8e-5;  // relative to max(1, epsilon); refined no further
 constexpr double kWantedGap = 1e-3;
+// Equal pure releases whose losses are added exactly. More count as Gaussian ones.
+constexpr uint64_t kMostPure = 10'000;
 constexpr size_t kCheapPoints = size_t{1} << 19;  // refines towards the finest gap up to here
 constexpr size_t kMaxPoints = size_t{1} << 19;
 // Work that one bracket may take, in evaluations of one part's loss: some half a second.
@@ -60,9 +62,7 @@ std::unique_ptr<RoundLoss> EventLoss(const SamplingEvent& event, Bound bound, bo
                                                       : FixedSizeReplaceLoss(q, c);
 }
 
-bool IsPure(const RepeatedEvent& repeated) {
-  return repeated.round.size() == 1 && repeated.round.front().event.pure_epsilon > 0;
-}
+bool IsPure(const RepeatedEvent& repeated) { return repeated.round.front().event.pure_epsilon > 0; }
 
 double TotalRounds(const std::vector<RepeatedEvent>& stream) {
   double total = 0;
@@ -347,7 +347,7 @@ double UnsampledEpsilon(const std::vector<RepeatedEvent>& stream, double delta) 
         worst = std::max(worst, GaussianMu(part.event));
       }
     }
-    if (IsPure(repeated)) {
+    if (IsPure(repeated) && repeated.count <= kMostPure) {
       pure.push_back({repeated.round.front().event.pure_epsilon, repeated.count});
     } else if (repeated.count > 0 && worst > 0) {
       mu_square += static_cast<double>(repeated.count) * worst * worst;
@@ -365,10 +365,7 @@ bool AllUnsampled(const std::vector<RepeatedEvent>& stream) {
 }
 
 bool AnyPure(const std::vector<RepeatedEvent>& stream) {
-  return std::ranges::any_of(stream, [](const RepeatedEvent& repeated) {
-    return std::ranges::any_of(repeated.round,
-                               [](const auto& part) { return part.event.pure_epsilon > 0; });
-  });
+  return std::ranges::any_of(stream, IsPure);
 }
 
 bool AnyTwoDirections(const std::vector<RepeatedEvent>& stream) {
@@ -421,12 +418,12 @@ Bracket WorstDirection(const std::vector<RepeatedEvent>& stream,
 absl::StatusOr<PldResult> WithPure(std::vector<RepeatedEvent> stream, double delta) {
   std::vector<RepeatedEvent> others;
   for (RepeatedEvent& repeated : stream) {
-    bool pure = false;
-    for (WeightedEvent& part : repeated.round) {
-      pure = pure || part.event.pure_epsilon > 0;
-      part.event = GaussianInPlaceOfPure(part.event);
+    if (!IsPure(repeated)) {
+      others.push_back(repeated);
+      continue;
     }
-    if (!pure) others.push_back(repeated);
+    SamplingEvent& event = repeated.round.front().event;
+    event = GaussianInPlaceOfPure(event);
   }
   TACET_ASSIGN_OR_RETURN(PldResult result, PldEpsilon(stream, delta));
   TACET_ASSIGN_OR_RETURN(const PldResult below, PldEpsilon(others, delta));
@@ -455,7 +452,13 @@ absl::StatusOr<PldResult> PldEpsilon(const std::vector<RepeatedEvent>& given, do
   }
   const double unsampled = UnsampledEpsilon(stream, delta);
   if (AllUnsampled(stream)) {
-    return PldResult{.epsilon = unsampled, .epsilon_lower = unsampled, .tight = true};
+    if (!AnyPure(stream)) {
+      return PldResult{.epsilon = unsampled, .epsilon_lower = unsampled, .tight = true};
+    }
+    // Randomized response may lose more than the release that it stands for.
+    std::erase_if(stream, IsPure);
+    return PldResult{
+        .epsilon = unsampled, .epsilon_lower = UnsampledEpsilon(stream, delta), .tight = true};
   }
   if (AnyPure(stream)) return WithPure(std::move(stream), delta);
   const std::vector<RoundChoices> choices = ChoicesOfStream(stream, delta);

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <tuple>
 
+#include "fmt/format.h"
+
 #include "tacet/accounting/count_laws.h"
+#include "tacet/accounting/pure_releases.h"
 #include "tacet/base/status.h"
 
 namespace tacet::accounting {
@@ -171,6 +174,14 @@ absl::Status CheckEvent(const SamplingEvent& event) {
   return absl::OkStatus();
 }
 
+std::string EventText(const SamplingEvent& event) {
+  const std::string pure =
+      event.pure_epsilon > 0 ? fmt::format(", pure epsilon {}", event.pure_epsilon) : "";
+  return fmt::format("{} {}, noise {}, clip norm {}, rate {}{}", SamplingName(event.sampling),
+                     NeighbouringName(event.neighbouring), event.noise_stddev, event.clip_norm,
+                     event.sampling_rate, pure);
+}
+
 double Sensitivity(const SamplingEvent& event) {
   return event.neighbouring == Neighbouring::kReplaceOne ? 2 * event.clip_norm : event.clip_norm;
 }
@@ -186,6 +197,10 @@ absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture) {
                                    part.probability);
     }
     TACET_RETURN_IF_ERROR(CheckEvent(part.event));
+    if (part.event.pure_epsilon > 0 && mixture.size() > 1) {
+      return base::InvalidArgument("pure_epsilon is {} in a mixture of {} events, expected one",
+                                   part.event.pure_epsilon, mixture.size());
+    }
     total += part.probability;
   }
   if (!(std::abs(total - 1) <= 1e-9)) {
@@ -216,15 +231,22 @@ SamplingEvent WorstForm(const std::vector<WeightedEvent>& mixture) {
 }
 
 SamplingEvent WorstEvent(std::span<const CountedEvent> events) {
-  SamplingEvent worst = events.front().event;
+  const bool all_pure = std::ranges::all_of(
+      events, [](const CountedEvent& counted) { return counted.event.pure_epsilon > 0; });
+  const auto form = [&](const SamplingEvent& event) {
+    return all_pure ? event : GaussianInPlaceOfPure(event);
+  };
+  SamplingEvent worst = form(events.front().event);
   bool alike = true;
-  for (const auto& [event, count] : events) {
+  for (const CountedEvent& counted : events) {
+    const SamplingEvent event = form(counted.event);
     alike = alike && event.sampling == worst.sampling && event.pool == worst.pool &&
             event.least == worst.least;
     // Of known size more are drawn at a higher rate, and bring more noise: neither is the worse.
     alike = alike && (event.pool == 0 || event.sampling_rate == events.front().event.sampling_rate);
     worst.noise_stddev = std::min(worst.noise_stddev, event.noise_stddev);
     worst.clip_norm = std::max(worst.clip_norm, event.clip_norm);
+    worst.pure_epsilon = std::max(worst.pure_epsilon, event.pure_epsilon);
     worst.sampling_rate = std::max(worst.sampling_rate, event.sampling_rate);
   }
   if (alike) return worst;

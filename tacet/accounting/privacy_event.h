@@ -42,8 +42,9 @@ absl::StatusOr<Neighbouring> ParseNeighbouring(std::string_view name);
 absl::StatusOr<Sampling> ParseSampling(std::string_view name);
 
 // One release: the sum over the sampled units of vectors of L2 norm <= clip_norm, plus
-// N(0, noise_stddev^2) in each coordinate (or what pure_epsilon says), as an observer sees it who knows everything but the
-// unit's data, the noise counted here and (unless sampling is kNone) who was sampled.
+// N(0, noise_stddev^2) in each coordinate (or what pure_epsilon says), as an observer sees it who
+// knows everything but the unit's data, the noise counted here and (unless sampling is kNone) who
+// was sampled.
 struct SamplingEvent {
   Unit unit = Unit::kClient;
   Neighbouring neighbouring = Neighbouring::kReplaceOne;
@@ -82,6 +83,9 @@ absl::Status CheckDelta(double delta);
 // InvalidArgument names the field, its value and its range.
 absl::Status CheckEvent(const SamplingEvent& event);
 
+// What decides its cost, for messages.
+std::string EventText(const SamplingEvent& event);
+
 // S for zero-out, 2 S for replace-one: how far one unit can move a sum that it is known to be in.
 double Sensitivity(const SamplingEvent& event);
 
@@ -95,7 +99,7 @@ struct WeightedEvent {
   bool operator==(const WeightedEvent&) const = default;
 };
 
-// Weights >= 0 that add to 1 within 1e-9; every event valid; at least one.
+// Weights >= 0 that add to 1 within 1e-9; every event valid; at least one; a pure one is alone.
 absl::Status CheckMixture(const std::vector<WeightedEvent>& mixture);
 
 // One event that reveals at least as much as any form of the mixture: the least noise and the
@@ -105,7 +109,7 @@ SamplingEvent WorstForm(const std::vector<WeightedEvent>& mixture);
 // One event that reveals at least as much as each of `events` (at least one, of one unit and one
 // neighbouring relation): the least noise, the largest clip norm and the highest rate among them
 // where they are sampled alike, and no sampling at all where they are not. Cohorts with a pool are
-// alike at one rate only.
+// alike at one rate only. Pure releases next to others count as Gaussian ones that lose as much.
 SamplingEvent WorstEvent(std::span<const CountedEvent> events);
 
 inline constexpr size_t kUngroupedParts = 32;

@@ -117,13 +117,9 @@ absl::StatusOr<size_t> PrivacyFilter::IndexOf(const SamplingEvent& event) {
   if (terms_.composition == Composition::kOneEvent && !events_.empty()) {
     const SamplingEvent& known = events_.front().event;
     return base::FailedPrecondition(
-        "the charge ({} {}, noise {}, clip norm {}, rate {}) is not the event that this ledger "
-        "counts ({} {}, noise {}, clip norm {}, rate {}): it was made for one federation with "
-        "fixed settings",
-        SamplingName(event.sampling), NeighbouringName(event.neighbouring), event.noise_stddev,
-        event.clip_norm, event.sampling_rate, SamplingName(known.sampling),
-        NeighbouringName(known.neighbouring), known.noise_stddev, known.clip_norm,
-        known.sampling_rate);
+        "the charge ({}) is not the event that this ledger counts ({}): it was made for one "
+        "federation with fixed settings",
+        EventText(event), EventText(known));
   }
   Moments moments;
   if (CostsNothing(event)) {

@@ -26,6 +26,7 @@ PrivacyRow RowOf(const ObservedRounds& observed, const FederationPrivacySpec& fe
                  .standing = observed.standing,
                  .hypothetical = observed.hypothetical,
                  .delta = federation.privacy.delta,
+                 .noise_law = federation.mechanism.noise_law,
                  .releases = observed.releases,
                  .note = observed.note};
   if (!observed.round.empty()) row.sampling = observed.round.front().event.sampling;
@@ -127,6 +128,9 @@ bool IsDominated(const ObservedRounds& observed, const ObservedRounds& other) {
   if (!observed.by_terms.empty() || !other.by_terms.empty()) return false;
   const SamplingEvent& a = observed.round.front().event;
   const SamplingEvent& b = other.round.front().event;
+  if (a.pure_epsilon > 0 || b.pure_epsilon > 0) {
+    return a.pure_epsilon > 0 && b.pure_epsilon >= a.pure_epsilon;
+  }
   if (b.noise_stddev > a.noise_stddev || b.clip_norm < a.clip_norm) return false;
   if (IsUnsampled(b)) return true;
   return a.sampling == b.sampling && a.pool == b.pool && a.least == b.least &&

@@ -16,6 +16,7 @@
 #include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/accounting/terms_changes.h"
+#include "tacet/dp/mechanism_params.h"
 #include "tacet/dp/mechanism_plan.h"
 
 namespace tacet::accounting {
@@ -39,6 +40,7 @@ struct PrivacyRow {
   std::optional<double> epsilon_lower = {};
   double order = 0;  // of the minimum, for accountants that have orders; else 0
   double delta = 0;
+  dp::NoiseLaw noise_law = dp::NoiseLaw::kGaussian;
   double noise_stddev = 0;   // what this observer does not know of the noise; a mixture's mean
   double sampling_rate = 0;  // likewise
   uint64_t releases = 0;

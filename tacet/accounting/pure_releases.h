@@ -39,7 +39,7 @@ struct PureReleases {
 // together with pure ones:
 //   delta(epsilon) = sum_j P(j) delta_mu(epsilon - loss_j),
 // over the losses of the bits, each with its probability. A bound from above: where there are many
-// sums of losses they are rounded up to a lattice.
+// sums of losses they are rounded up to a lattice. Its time grows with the counts.
 double EpsilonWithPure(double mu, std::span<const PureReleases> pure, double delta);
 
 }  // namespace tacet::accounting

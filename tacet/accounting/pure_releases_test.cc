@@ -143,7 +143,8 @@ TEST(PureReleasesTest, GaussianAndPureReleasesCompose) {
     delta += density * DeltaOfBits({bit, bit, bit}, answer - loss);
   }
   EXPECT_NEAR(delta / kDelta, 1, 1e-4);
-  EXPECT_NEAR(Headline({{{{1, GaussianEvent(2 / mu)}}, 1}, {{{1, PureEvent(bit)}}, 3}}), answer, 1e-9);
+  EXPECT_NEAR(Headline({{{{1, GaussianEvent(2 / mu)}}, 1}, {{{1, PureEvent(bit)}}, 3}}), answer,
+              1e-9);
 }
 
 TEST(PureReleasesTest, SampledAndPureReleasesAreChargedTogether) {

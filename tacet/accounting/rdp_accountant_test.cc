@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-SamplingEvent Event(Sampling sampling, Neighbouring neighbouring, double q, double sigma) {
+SamplingEvent SampledEvent(Sampling sampling, Neighbouring neighbouring, double q, double sigma) {
   return {.neighbouring = neighbouring,
           .sampling = sampling,
           .sampling_rate = q,
@@ -30,7 +30,7 @@ SamplingEvent Event(Sampling sampling, Neighbouring neighbouring, double q, doub
 
 // The paper's pair is that of Poisson sampling with twice the clip norm.
 SamplingEvent PaperPair(double q, double sigma) {
-  SamplingEvent event = Event(Sampling::kPoisson, Neighbouring::kZeroOut, q, sigma);
+  SamplingEvent event = SampledEvent(Sampling::kPoisson, Neighbouring::kZeroOut, q, sigma);
   event.clip_norm = 2;
   return event;
 }
@@ -54,8 +54,9 @@ TEST(RdpAccountantTest, ReproducesTheIntegerOrdersOfTheGrid) {
     const auto rounds = static_cast<uint64_t>(Reference(at + "T"));
     const double delta = Reference(at + "delta");
     for (const auto& [name, event] :
-         {std::pair("poisson_add_remove", Event(Sampling::kPoisson, Neighbouring::kZeroOut,
-                                                Reference(at + "q"), Reference(at + "sigma"))),
+         {std::pair("poisson_add_remove",
+                    SampledEvent(Sampling::kPoisson, Neighbouring::kZeroOut, Reference(at + "q"),
+                                 Reference(at + "sigma"))),
           std::pair("paper_pair_shift_2S",
                     PaperPair(Reference(at + "q"), Reference(at + "sigma")))}) {
       const std::string row = at + name + "/rdp_integer_orders_improved_conversion/";
@@ -73,7 +74,7 @@ TEST(RdpAccountantTest, RealOrdersAreNeverWorseThanIntegerOnes) {
       for (const double q : {1e-4, 0.05, 0.8}) {
         for (const double sigma : {0.5, 5.0, 50.0}) {
           for (const uint64_t rounds : {1u, 1000u}) {
-            const auto stream = Repeated(Event(sampling, neighbouring, q, sigma), rounds);
+            const auto stream = Repeated(SampledEvent(sampling, neighbouring, q, sigma), rounds);
             const double real = RdpEpsilon(stream, 1e-6)->epsilon;
             const double integer = RdpEpsilonIntegerOrders(stream, 1e-6)->epsilon;
             EXPECT_LE(real, integer * (1 + 1e-7) + 1e-12) << q << " " << sigma << " " << rounds;
@@ -86,7 +87,8 @@ TEST(RdpAccountantTest, RealOrdersAreNeverWorseThanIntegerOnes) {
 
 // Rare sampling: the moments of tiny orders are lost in quadrature, those of larger ones are not.
 TEST(RdpAccountantTest, GoesOnPastOrdersThatCannotBeIntegrated) {
-  const auto stream = Repeated(Event(Sampling::kPoisson, Neighbouring::kReplaceOne, 0.001, 2), 100);
+  const auto stream =
+      Repeated(SampledEvent(Sampling::kPoisson, Neighbouring::kReplaceOne, 0.001, 2), 100);
   EXPECT_LE(RdpEpsilon(stream, 1e-5)->epsilon, 0.13);  // it was 734,283
 }
 
@@ -122,7 +124,8 @@ TEST(RdpAccountantTest, TheEnvelopesMomentIsThatOfItsLoss) {
 
 TEST(RdpAccountantTest, StaysAboveTheClosedForm) {
   for (const double mu : {0.01, 0.3, 3.0, 30.0}) {
-    const auto stream = Repeated(Event(Sampling::kNone, Neighbouring::kZeroOut, 1, 1 / mu), 1);
+    const auto stream =
+        Repeated(SampledEvent(Sampling::kNone, Neighbouring::kZeroOut, 1, 1 / mu), 1);
     const double renyi = RdpEpsilon(stream, 1e-5)->epsilon;
     EXPECT_GE(renyi, GaussianEpsilon(mu, 1e-5)) << mu;
   }
@@ -148,7 +151,8 @@ TEST(RdpAccountantTest, HighOrdersAreNotMissed) {
 TEST(RdpAccountantTest, Extremes) {
   EXPECT_EQ(RdpEpsilon({}, 1e-5)->epsilon, 0);
   EXPECT_EQ(RdpEpsilonIntegerOrders({}, 1e-5)->epsilon, 0);
-  const auto silent = Repeated(Event(Sampling::kPoisson, Neighbouring::kZeroOut, 0.1, 0), 10);
+  const auto silent =
+      Repeated(SampledEvent(Sampling::kPoisson, Neighbouring::kZeroOut, 0.1, 0), 10);
   EXPECT_EQ(RdpEpsilon(silent, 1e-5)->epsilon, kInfinity);
   EXPECT_EQ(RdpEpsilonIntegerOrders(silent, 1e-5)->epsilon, kInfinity);
   EXPECT_THAT(base::Message(RdpEpsilon({}, 1).status()), HasSubstr("delta is 1"));

@@ -189,7 +189,7 @@ TEST(LaplaceMechanismTest, NoCountIsBelowZeroOrTooLarge) {
         spec.params.noise_stddev = stddev;
         spec.params.coordinate_bound = bound;
         const MechanismPlan plan = LaplacePlanOf(spec);
-        ASSERT_TRUE(plan.laplace().has_value());
+        ASSERT_NE(plan.laplace(), nullptr);
         const auto offset = static_cast<int64_t>(plan.offset());
         const auto reach =
             static_cast<int64_t>(plan.laplace()->bound()) + std::llround(bound / scale);
@@ -240,7 +240,7 @@ TEST(LaplaceMechanismTest, WithoutNoiseASumIsExact) {
   MechanismSpec spec = Histogram();
   spec.params.without_noise = true;
   const MechanismPlan plan = LaplacePlanOf(spec);
-  EXPECT_FALSE(plan.laplace().has_value());
+  EXPECT_EQ(plan.laplace(), nullptr);
   EXPECT_EQ(plan.noise_bound(), 0);
   EXPECT_EQ(plan.sum_stddev(4), 0);
   EXPECT_EQ(plan.TermsAt(1, 1e-5).delta, 0);
@@ -337,6 +337,9 @@ TEST(LaplaceMechanismTest, RefusesWithOneReasonEach) {
               HasSubstr("noise_law has the unknown value 7"));
   EXPECT_EQ(NoiseLawName(NoiseLaw::kDiscreteLaplace), "discrete-laplace");
   EXPECT_EQ(NoiseLawName(NoiseLaw::kGaussian), "gaussian");
+  EXPECT_EQ(*ParseNoiseLaw("discrete-laplace"), NoiseLaw::kDiscreteLaplace);
+  EXPECT_THAT(base::Message(ParseNoiseLaw("laplace").status()),
+              HasSubstr("unknown noise law \"laplace\": expected gaussian or discrete-laplace"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tacet/crypto/secret.h"
+#include "tacet/dp/discrete_laplace.h"
 #include "tacet/dp/kernels.h"
 #include "tacet/dp/mechanism_plan.h"
 
@@ -58,7 +59,7 @@ void NoiseAndQuantization::Next(std::span<const float> clipped, std::span<uint32
 void Mechanism::AddLaplace(std::span<const float> clipped, crypto::Random& noise,
                            std::span<uint32_t> counts) const {
   crypto::SecretVector<int32_t> shares(clipped.size());
-  if (plan_.laplace().has_value()) plan_.laplace()->Fill(noise, shares.Expose());
+  if (plan_.laplace() != nullptr) plan_.laplace()->Fill(noise, shares.Expose());
   for (size_t i = 0; i < clipped.size(); ++i) {
     const int64_t steps = std::llround(clipped[i] / plan_.spec().params.scale);
     counts[i] =
@@ -72,7 +73,7 @@ void Mechanism::Noise(std::span<const float> clipped, crypto::Random& noise,
     std::copy(clipped.begin(), clipped.end(), noised.begin());
     return;
   }
-  if (plan_.laplace().has_value()) {
+  if (plan_.laplace() != nullptr) {
     crypto::SecretVector<int32_t> shares(clipped.size());
     plan_.laplace()->Fill(noise, shares.Expose());
     for (size_t i = 0; i < clipped.size(); ++i) {

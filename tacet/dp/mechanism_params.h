@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "absl/status/statusor.h"
+
 #include "tacet/dp/gaussian.h"
 
 namespace tacet::dp {
@@ -17,6 +19,7 @@ enum class NoiseLaw : uint8_t { kGaussian = 0, kDiscreteLaplace = 1 };
 
 // "gaussian" or "discrete-laplace"; "unknown" for any other value.
 std::string_view NoiseLawName(NoiseLaw law);
+absl::StatusOr<NoiseLaw> ParseNoiseLaw(std::string_view name);
 
 // Lengths are in units of the update.
 struct MechanismParams {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <string_view>
+#include <utility>
 
 #include "tacet/base/status.h"
+#include "tacet/dp/discrete_laplace.h"
 #include "tacet/dp/poisson.h"
 #include "tacet/dp/precision.h"
 #include "tacet/dp/sum_bound.h"
@@ -92,6 +95,14 @@ std::string_view NoiseLawName(NoiseLaw law) {
       return "discrete-laplace";
   }
   return "unknown";
+}
+
+absl::StatusOr<NoiseLaw> ParseNoiseLaw(std::string_view name) {
+  for (const NoiseLaw law : {NoiseLaw::kGaussian, NoiseLaw::kDiscreteLaplace}) {
+    if (name == NoiseLawName(law)) return law;
+  }
+  return base::InvalidArgument("unknown noise law \"{}\": expected gaussian or discrete-laplace",
+                               name);
 }
 
 absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
@@ -194,26 +205,28 @@ absl::Status MechanismPlan::PlanLaplace() {
         params.noise_stddev, params.scale,
         DiscreteLaplaceStddev(DiscreteLaplaceShares::kLeastRate));
   }
-  TACET_ASSIGN_OR_RETURN(laplace_, DiscreteLaplaceShares::Create(rate, spec_.noise_shares));
+  TACET_ASSIGN_OR_RETURN(DiscreteLaplaceShares shares,
+                         DiscreteLaplaceShares::Create(rate, spec_.noise_shares));
+  laplace_ = std::make_shared<const DiscreteLaplaceShares>(std::move(shares));
   noise_bound_ = params.scale * laplace_->bound();
   return absl::OkStatus();
 }
 
 double MechanismPlan::LaplaceTail(uint32_t participants, double log_probability) const {
-  if (!laplace_.has_value()) return 0;
+  if (laplace_ == nullptr) return 0;
   const double laws = static_cast<double>(participants) / spec_.noise_shares;
   const double rate = DiscreteLaplaceRate(spec_.params.noise_stddev / spec_.params.scale);
   return spec_.params.scale * DiscreteLaplaceTail(rate, laws, log_probability);
 }
 
 double MechanismPlan::Truncation(double epsilon) const {
-  if (laplace_.has_value()) return 2 * draws() * laplace_->truncation() * (1 + std::exp(epsilon));
+  if (laplace_ != nullptr) return 2 * draws() * laplace_->truncation() * (1 + std::exp(epsilon));
   return TruncationTerm(draws(), GaussianBound(spec_.params.sampler), epsilon) +
          TruncationTerm(draws(), GaussianBound(GaussianSampler::kDefault), epsilon);
 }
 
 double MechanismPlan::CoarseTail(double epsilon) const {
-  if (laplace_.has_value()) return 0;
+  if (laplace_ != nullptr) return 0;
   return draws() * (1.0 + std::exp(epsilon)) *
          (GaussianCoarseTail(spec_.params.sampler) + GaussianCoarseTail(GaussianSampler::kDefault));
 }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <span>
 
 #include "absl/status/statusor.h"
@@ -12,13 +12,14 @@
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/dp/clip.h"
-#include "tacet/dp/discrete_laplace.h"
 #include "tacet/dp/gaussian.h"
 #include "tacet/dp/mechanism_params.h"
 #include "tacet/dp/poisson.h"
 #include "tacet/dp/poisson_quantizer.h"
 
 namespace tacet::dp {
+
+class DiscreteLaplaceShares;
 
 // Unchecked parameters from a caller.
 struct MechanismSpec {
@@ -99,8 +100,8 @@ class MechanismPlan {
   // Cost of the samplers' imperfection at max_epsilon (precision.h). All 0 without noise.
   double draws() const;                                   // N_d = d attempts K
   double rounding() const { return samplers_.rounding; }  // rho, error of log P of a draw
-  // The source of shares of discrete Laplace noise; none where the noise is Gaussian or left out.
-  const std::optional<DiscreteLaplaceShares>& laplace() const { return laplace_; }
+  // The source of shares of discrete Laplace noise; null where the noise is Gaussian or left out.
+  const DiscreteLaplaceShares* laplace() const { return laplace_.get(); }
   double truncation_term() const { return samplers_.truncation_term; }  // in delta: draws end at z
   double coarse_tail_term() const {
     return samplers_.coarse_tail_term;
@@ -127,7 +128,7 @@ class MechanismPlan {
   double CoarseTail(double epsilon) const;
 
   MechanismSpec spec_;
-  std::optional<DiscreteLaplaceShares> laplace_;
+  std::shared_ptr<const DiscreteLaplaceShares> laplace_;
   uint64_t offset_ = 0;
   double participant_stddev_ = 0;
   double noise_bound_ = 0;

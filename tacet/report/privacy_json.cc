@@ -37,6 +37,7 @@ base::JsonValue RowJson(const PrivacyRow& row) {
     item.Set("reason", row.note);
   } else {
     item.Set("releases", row.releases)
+        .Set("noise_law", dp::NoiseLawName(row.noise_law))
         .Set("noise_stddev", row.noise_stddev)
         .Set("sampling_rate", row.sampling_rate)
         .Set("note", row.note);
@@ -70,6 +71,16 @@ base::JsonValue PrivacyJson(const accounting::Guarantees& guarantees,
         .Set("reason", "the run was made without noise or without clipping: no guarantee");
   }
   return GuaranteesJson(guarantees).Set("warnings", base::JsonList(warnings));
+}
+
+base::JsonValue EventJson(const accounting::SamplingEvent& event) {
+  base::JsonValue json = base::JsonValue::MakeObject();
+  json.Set("sampling", accounting::SamplingName(event.sampling))
+      .Set("rate", event.sampling_rate)
+      .Set("noise_stddev", event.noise_stddev)
+      .Set("clip_norm", event.clip_norm);
+  if (event.pure_epsilon > 0) json.Set("pure_epsilon", event.pure_epsilon);
+  return json;
 }
 
 base::JsonValue StatementJson(const accounting::PrivacyStatement& statement) {

@@ -19,6 +19,10 @@ base::JsonValue GuaranteesJson(const accounting::Guarantees& guarantees);
 base::JsonValue PrivacyJson(const accounting::Guarantees& guarantees,
                             const std::vector<std::string>& warnings);
 
+// What one attempt is charged as: `sampling`, `rate`, `noise_stddev`, `clip_norm`, and
+// `pure_epsilon` where the noise is discrete Laplace.
+base::JsonValue EventJson(const accounting::SamplingEvent& event);
+
 // The statement for pages (docs/formats/report.md).
 base::JsonValue StatementJson(const accounting::PrivacyStatement& statement);
 
