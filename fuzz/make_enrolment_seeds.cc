@@ -26,6 +26,8 @@ void WriteAgreements(const fuzz::SeedFolder& seeds) {
   seeds.WriteWithVariants("agreement-4", 1, agreement::ManifestBytes(agreement));
   agreement.annex[0] = 1;
   seeds.WriteWithVariants("agreement-5", 1, agreement::ManifestBytes(agreement));
+  agreement.mechanism.noise_law = dp::NoiseLaw::kDiscreteLaplace;
+  seeds.WriteWithVariants("agreement-6", 1, agreement::ManifestBytes(agreement));
   // Committees: as agreed, of one member twice, and of more seats than there can be.
   agreement.committee = {.seats = 2, .corrupt = 0, .packing = 2};
   agreement.committee_members = {1, 0};

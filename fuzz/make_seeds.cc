@@ -57,6 +57,7 @@ struct LedgerSeed {
   accounting::Unit unit = accounting::Unit::kClient;
   bool twice = false;      // all charges have one label
   bool bad_event = false;  // and a rate that cannot be
+  bool pure = false;       // discrete Laplace noise
   bool all_kinds = false;  // refused attempts and policies, too
 };
 
@@ -82,7 +83,8 @@ base::Bytes LedgerBytes(const LedgerSeed& seed) {
     entry.event.sampling = own          ? accounting::Sampling::kNone
                            : round == 0 ? accounting::Sampling::kFixedSize
                                         : accounting::Sampling::kPoisson;
-    entry.event.sampling_rate = seed.bad_event ? 2 : own ? 1 : 0.25;
+    entry.event.sampling_rate = seed.bad_event ? 2 : own || seed.pure ? 1 : 0.25;
+    if (seed.pure) entry.event.pure_epsilon = 0.5;
     entry.event.noise_stddev = 6;
     ledger::LedgerRecord kind = entry;
     if (seed.all_kinds && round == 1) {
@@ -385,6 +387,7 @@ int main(int argc, char** argv) {
            LedgerSeed{.name = "ahead_and_torn", .anchored = 1, .tail = 9},
            LedgerSeed{.name = "own_seals", .rule = ChargingRule::kOwnSeals, .unit = Unit::kPerson},
            LedgerSeed{.name = "records", .unit = Unit::kRecord},
+           LedgerSeed{.name = "pure", .unit = Unit::kRecord, .pure = true},
            LedgerSeed{.name = "twice", .twice = true},
            LedgerSeed{.name = "bad_event", .bad_event = true},
            LedgerSeed{.name = "all_kinds", .records = 5, .anchored = 5, .all_kinds = true},

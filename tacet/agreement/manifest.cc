@@ -73,6 +73,12 @@ absl::Status CheckUnit(const ManifestSpec& spec) {
   }
   // Sums of a query are exact in floats (statistics/query.h).
   if (spec.model == kQueryModel) return absl::OkStatus();
+  if (spec.mechanism.noise_law == dp::NoiseLaw::kDiscreteLaplace) {
+    return base::InvalidArgument(
+        "noise_law is discrete-laplace for model {}, expected gaussian: contributions to a "
+        "training are no multiples of the scale, and are clipped in L2",
+        spec.model);
+  }
   // A site's sum becomes floats: on the way each coordinate may move by 2^-23 b. The clipping of
   // records leaves room for that (docs/design/records.md).
   const double rounding =

@@ -40,6 +40,7 @@ class TermWriter {
   }
   void operator()(const Term&, accounting::Unit value) { writer_.Blob(WordOf(value)); }
   void operator()(const Term&, accounting::Neighbouring value) { writer_.Blob(WordOf(value)); }
+  void operator()(const Term&, dp::NoiseLaw value) { writer_.U8(static_cast<uint8_t>(value)); }
   void operator()(const Term&, dp::GaussianSampler value) {
     writer_.U8(static_cast<uint8_t>(value));
   }
@@ -104,6 +105,9 @@ class TermReader {
   }
   absl::Status Read(const Term& term, accounting::Neighbouring& value) {
     return ReadWord(term, accounting::ParseNeighbouring, value);
+  }
+  absl::Status Read(const Term& term, dp::NoiseLaw& value) {
+    return ReadNumber(term, dp::NoiseLaw::kGaussian, dp::NoiseLaw::kDiscreteLaplace, value);
   }
   absl::Status Read(const Term& term, dp::GaussianSampler& value) {
     return ReadNumber(term, dp::GaussianSampler::kDefault, dp::GaussianSampler::kZiggurat, value);

@@ -35,9 +35,24 @@ ManifestSpec Agreed() {
   return Manifest::Create(spec)->spec();
 }
 
+// One-hot questions under discrete Laplace noise.
+ManifestSpec AgreedQuery() {
+  ManifestSpec spec = Agreed();
+  spec.model = kQueryModel;
+  spec.sampling = {.clients = 6, .record_rate = 1, .expected_batch = 1000};
+  spec.privacy.unit = accounting::Unit::kRecord;
+  spec.rounds = 1;
+  spec.mechanism.noise_law = dp::NoiseLaw::kDiscreteLaplace;
+  spec.mechanism.coordinate_bound = 1000;
+  spec.mechanism.scale = 1;
+  spec.optimizer = {.learning_rate = 1, .learning_rate_final = 1, .momentum = 0};
+  spec.committee_members.clear();
+  return Manifest::Create(spec)->spec();
+}
+
 // With and without each of the fields that are often left out.
 std::vector<ManifestSpec> VariedSpecs() {
-  std::vector<ManifestSpec> specs(7, Agreed());
+  std::vector<ManifestSpec> specs(8, Agreed());
   specs[1].plaintext_bits = 24;
   specs[2].privacy.neighbouring = accounting::Neighbouring::kZeroOut;
   specs[3].federated_part = "dense2";
@@ -46,6 +61,7 @@ std::vector<ManifestSpec> VariedSpecs() {
   specs[5].sampling.max_participations = 7;
   specs[6].federation = {9};
   specs[6].training = 3;
+  specs[7] = AgreedQuery();
   return specs;
 }
 
@@ -69,15 +85,15 @@ TEST(ManifestBytesTest, TheBytesOfAVersionStay) {
   const auto digest = [](const ManifestSpec& spec) {
     return base::ToHex(crypto::Sha256(ManifestBytes(spec))).substr(0, 16);
   };
-  EXPECT_EQ(digest(VariedSpecs()[0]), "8d3fa2392576454d");
-  EXPECT_EQ(digest(VariedSpecs()[5]), "d824ff5bcd2a9bf6");
+  EXPECT_EQ(digest(VariedSpecs()[0]), "c74183274addb46e");
+  EXPECT_EQ(digest(VariedSpecs()[5]), "500fd44553e93ab9");
   ManifestSpec records = Agreed();
   records.sampling.cohort = 6;
   records.privacy.unit = accounting::Unit::kRecord;
   records.sampling.record_rate = 0.25;
   records.sampling.expected_batch = 50;
   records.optimizer.learning_rate = 0.5;
-  EXPECT_EQ(digest(Manifest::Create(records)->spec()), "ce45b1e34d276bd2");
+  EXPECT_EQ(digest(Manifest::Create(records)->spec()), "980fb5d56ce8ae3d");
 }
 
 // Rows of the first table of docs/formats/manifest.md, "BYTES KEY", after magic and version.
@@ -122,6 +138,24 @@ TEST(ManifestBytesTest, ColludersAreReadWithEveryUnit) {
   EXPECT_EQ(read.privacy.colluders, 2u);
 }
 
+TEST(ManifestBytesTest, TheNoiseIsOneOfTheLaws) {
+  const ManifestSpec spec = AgreedQuery();
+  ASSERT_OK_AND_ASSIGN(const auto read, ReadManifestBytes(ManifestBytes(spec)));
+  EXPECT_EQ(read.mechanism.noise_law, dp::NoiseLaw::kDiscreteLaplace);
+  ManifestSpec lie = spec;
+  lie.mechanism.noise_law = static_cast<dp::NoiseLaw>(2);
+  EXPECT_THAT(base::Message(ReadManifestBytes(ManifestBytes(lie)).status()),
+              HasSubstr("manifest: noise_law is 2, which no choice has"));
+  // A training has no such noise, and a query none that a site of a pair would know by itself.
+  lie = spec;
+  lie.model = "logistic";
+  EXPECT_THAT(base::Message(Manifest::Create(lie).status()),
+              HasSubstr("noise_law is discrete-laplace for model logistic"));
+  ManifestSpec clients = Agreed();
+  clients.mechanism.noise_law = dp::NoiseLaw::kDiscreteLaplace;
+  EXPECT_FALSE(Manifest::Create(clients).ok());
+}
+
 TEST(ManifestBytesTest, EveryByteCounts) {
   for (const ManifestSpec& spec : VariedSpecs()) {
     const base::Bytes bytes = ManifestBytes(spec);
@@ -142,11 +176,11 @@ TEST(ManifestBytesTest, RefusesWhatIsNotCanonical) {
   EXPECT_THAT(base::Message(ReadManifestBytes(longer).status()),
               HasSubstr("385 bytes of member keys for 6 clients"));
   base::Bytes newer = bytes;
-  for (const uint8_t version : {uint8_t{1}, uint8_t{7}}) {
+  for (const uint8_t version : {uint8_t{2}, uint8_t{7}}) {
     newer[4] = version;
     EXPECT_THAT(base::Message(ReadManifestBytes(newer).status()),
                 HasSubstr(fmt::format(
-                    "manifest: field `version` is {}, this program reads version 2", version)));
+                    "manifest: field `version` is {}, this program reads version 3", version)));
   }
   // Flags other than 0 and 1.
   base::Bytes flagged = bytes;

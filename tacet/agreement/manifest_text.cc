@@ -74,14 +74,24 @@ std::string AgreementText(const agreement::Manifest& manifest) {
   const double divisor = clients    ? static_cast<double>(agreed.sampling.cohort)
                          : is_query ? 1
                                     : agreed.sampling.expected_batch;
-  text += fmt::format(
-      "privacy     clip norm {}, noise multiplier {:.6g} (deviation {:.6g} in the sum), quantised "
-      "to {}: deviation of an average value "
-      "{:.3g}, of which quantisation {:.2g}\n",
-      agreed.mechanism.clip_norm, agreed.mechanism.noise_stddev / agreed.mechanism.clip_norm,
-      agreed.mechanism.noise_stddev, agreed.mechanism.scale,
-      mechanism.sum_stddev(uploads) / divisor,
-      std::sqrt(mechanism.quantisation_variance(uploads)) / divisor);
+  const bool is_laplace = agreed.mechanism.noise_law == dp::NoiseLaw::kDiscreteLaplace;
+  if (is_laplace) {
+    text += fmt::format(
+        "privacy     discrete Laplace noise in steps of {}, of deviation {:.6g} from any {} "
+        "uploads together; what one unit can change adds up to {} at most\n",
+        agreed.mechanism.scale, agreed.mechanism.noise_stddev, mechanism.spec().noise_shares,
+        agreed.mechanism.clip_norm *
+            (agreed.privacy.neighbouring == accounting::Neighbouring::kReplaceOne ? 2 : 1));
+  } else {
+    text += fmt::format(
+        "privacy     clip norm {}, noise multiplier {:.6g} (deviation {:.6g} in the sum), "
+        "quantised to {}: deviation of an average value "
+        "{:.3g}, of which quantisation {:.2g}\n",
+        agreed.mechanism.clip_norm, agreed.mechanism.noise_stddev / agreed.mechanism.clip_norm,
+        agreed.mechanism.noise_stddev, agreed.mechanism.scale,
+        mechanism.sum_stddev(uploads) / divisor,
+        std::sqrt(mechanism.quantisation_variance(uploads)) / divisor);
+  }
   if (!agreed.mechanism.without_clipping && uploads > 1) {
     text += fmt::format(
         "influence   honest updates add up to {:.4g} clip norms at most; a member that does not "
@@ -199,6 +209,7 @@ base::JsonValue SignedManifestJson(const agreement::SignedManifest& manifest,
       .Set("cohort", agreed.sampling.cohort)
       .Set("min_participants", agreed.sampling.min_participants)
       .Set("rounds", agreed.rounds)
+      .Set("noise_law", dp::NoiseLawName(agreed.mechanism.noise_law))
       .Set("noise_stddev", agreed.mechanism.noise_stddev)
       .Set("clip_norm", agreed.mechanism.clip_norm)
       .Set("delta", agreed.privacy.delta)

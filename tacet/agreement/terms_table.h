@@ -63,6 +63,7 @@ void VisitSignedTerms(Visitor&& visit, Specs&... specs) {
   visit(Term{"privacy.clip_norm", kMore}, specs.mechanism.clip_norm...);
   visit(Term{"privacy.coordinate_bound", kMore}, specs.mechanism.coordinate_bound...);
   visit(Term{"privacy.noise_stddev", kLess}, specs.mechanism.noise_stddev...);
+  visit(Term{"noise_law"}, specs.mechanism.noise_law...);
   visit(Term{"privacy.scale"}, specs.mechanism.scale...);
   visit(Term{"privacy.delta", kMore}, specs.privacy.delta...);
   visit(Term{"privacy.sampler"}, specs.mechanism.sampler...);
@@ -110,6 +111,7 @@ inline std::string_view WordOf(accounting::Unit value) { return accounting::Unit
 inline std::string_view WordOf(accounting::Neighbouring value) {
   return accounting::NeighbouringName(value);
 }
+inline std::string_view WordOf(dp::NoiseLaw value) { return dp::NoiseLawName(value); }
 inline std::string_view WordOf(dp::GaussianSampler value) { return dp::GaussianSamplerName(value); }
 inline std::string_view WordOf(he::Scheme value) { return he::SchemeName(value); }
 

@@ -211,10 +211,8 @@ absl::Status CheckCharge(const AuditedRun& run, const LedgerEntry& entry) {
   }
   const accounting::SamplingEvent& agreed = agreement->event;
   if (!accounting::SameEvent(entry.event, agreed)) {
-    return base::DataLoss(
-        "has noise {}, rate {} and clip norm {}, by the agreement they are {}, {} and {}",
-        entry.event.noise_stddev, entry.event.sampling_rate, entry.event.clip_norm,
-        agreed.noise_stddev, agreed.sampling_rate, agreed.clip_norm);
+    return base::DataLoss("is for ({}), by the agreement it is ({})",
+                          accounting::EventText(entry.event), accounting::EventText(agreed));
   }
   if (entry.count == 1) return absl::OkStatus();
   return base::DataLoss("counts {} releases, an attempt is one", entry.count);

@@ -151,7 +151,11 @@ JsonValue UnitJson(const ManifestSpec& agreed) {
 JsonValue MechanismJson(const AuditedAgreement& agreement) {
   const auto& [agreed, digest, event] = agreement;
   JsonValue mechanism = JsonValue::MakeObject();
-  mechanism.Set("name", "distributed Gaussian noise, Poisson quantisation")
+  mechanism
+      .Set("name", agreed.mechanism.noise_law == dp::NoiseLaw::kDiscreteLaplace
+                       ? "distributed discrete Laplace noise"
+                       : "distributed Gaussian noise, Poisson quantisation")
+      .Set("noise_law", dp::NoiseLawName(agreed.mechanism.noise_law))
       .Set("clip_norm", agreed.mechanism.clip_norm)
       .Set("coordinate_bound", agreed.mechanism.coordinate_bound)
       .Set("noise_stddev", agreed.mechanism.noise_stddev)
@@ -170,11 +174,7 @@ JsonValue MechanismJson(const AuditedAgreement& agreement) {
       .Set("budget_epsilon", agreed.privacy.budget_epsilon > 0
                                  ? JsonValue(agreed.privacy.budget_epsilon)
                                  : JsonValue())
-      .Set("charged_event", JsonValue::MakeObject()
-                                .Set("sampling", accounting::SamplingName(event.sampling))
-                                .Set("rate", event.sampling_rate)
-                                .Set("noise_stddev", event.noise_stddev)
-                                .Set("clip_norm", event.clip_norm));
+      .Set("charged_event", report::EventJson(event));
   if (agreed.sampling.dummy_uploads) mechanism.Set("dummy_uploads", true);
   if (agreed.sampling.max_participations != 0) {
     mechanism.Set("max_participations", agreed.sampling.max_participations);

@@ -464,8 +464,9 @@ TEST(AuditTest, AnotherAgreementIsNamed) {
   WriteLedgerOf({*agreement::Manifest::Create(SmallAgreement())}, facts,
                 [](ledger::LedgerEntry& entry) { entry.event.noise_stddev *= 1.5; });
   EXPECT_EQ(Complaint(facts),
-            fmt::format("the ledger: charge 1: has noise {}, rate 1 and clip norm 1, by the "
-                        "agreement they are {}, 1 and 1",
+            fmt::format("the ledger: charge 1: is for (fixed-size replace-one, noise {}, clip norm "
+                        "1, rate 1), by the agreement it is (fixed-size replace-one, noise {}, "
+                        "clip norm 1, rate 1)",
                         6 * std::sqrt(5 / 6.0) * 1.5, 6 * std::sqrt(5 / 6.0)));
 }
 
@@ -534,8 +535,8 @@ TEST(AuditTest, TheMilderTermsDoNotTakeTheOthersCharges) {
   WriteLedgerOf(manifests, facts, [&](ledger::LedgerEntry& entry) {
     entry.event = agreement::ChargedEvent(manifests[0].spec());
   });
-  EXPECT_THAT(Complaint(facts), AllOf(StartsWith("the ledger: charge 3: has noise "),
-                                      HasSubstr("by the agreement they are")));
+  EXPECT_THAT(Complaint(facts), AllOf(StartsWith("the ledger: charge 3: is for ("),
+                                      HasSubstr("by the agreement it is (")));
   // The epoch among four had more noise, says the record.
   facts = honest;
   agreement::ManifestSpec louder = manifests[1].spec();

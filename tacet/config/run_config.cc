@@ -247,6 +247,9 @@ absl::Status Assign(const base::JsonValue& value, accounting::Unit& target) {
 absl::Status Assign(const base::JsonValue& value, accounting::Neighbouring& target) {
   return AssignWord(value, accounting::ParseNeighbouring, target);
 }
+absl::Status Assign(const base::JsonValue& value, dp::NoiseLaw& target) {
+  return AssignWord(value, dp::ParseNoiseLaw, target);
+}
 absl::Status Assign(const base::JsonValue& value, dp::GaussianSampler& target) {
   return AssignWord(value, dp::ParseGaussianSampler, target);
 }

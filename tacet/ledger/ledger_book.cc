@@ -130,12 +130,9 @@ std::optional<absl::Status> LedgerBook::Earlier(const LedgerEntry& entry) const 
   const LedgerEntry& charged = entries_[known->second];
   if (!accounting::SameEvent(charged.event, entry.event) ||
       charged.federation != entry.federation) {
-    return base::FailedPrecondition(
-        "{} was charged before at another cost (noise {}, clip norm {}, rate {}; now noise {}, "
-        "clip norm {}, rate {})",
-        NameOf(number), charged.event.noise_stddev, charged.event.clip_norm,
-        charged.event.sampling_rate, entry.event.noise_stddev, entry.event.clip_norm,
-        entry.event.sampling_rate);
+    return base::FailedPrecondition("{} was charged before at another cost ({}; now {})",
+                                    NameOf(number), accounting::EventText(charged.event),
+                                    accounting::EventText(entry.event));
   }
   if (charged.kind == ChargeKind::kSealing) return absl::OkStatus();
   return base::FailedPrecondition(

@@ -175,6 +175,7 @@ void WriteFields(const LedgerEntry& entry, base::ByteWriter& writer) {
   writer.F64(entry.event.clip_norm);
   writer.U64(entry.event.pool);
   writer.U64(entry.event.least);
+  writer.F64(entry.event.pure_epsilon);
   writer.U64(entry.count);
 }
 void WriteFields(const LedgerRefusal& refusal, base::ByteWriter& writer) {
@@ -204,6 +205,7 @@ absl::Status ReadFields(base::ByteReader& reader, LedgerEntry& entry) {
   TACET_ASSIGN_OR_RETURN(entry.event.clip_norm, reader.ReadF64("clip norm"));
   TACET_ASSIGN_OR_RETURN(entry.event.pool, reader.ReadU64("pool"));
   TACET_ASSIGN_OR_RETURN(entry.event.least, reader.ReadU64("least"));
+  TACET_ASSIGN_OR_RETURN(entry.event.pure_epsilon, reader.ReadF64("pure epsilon"));
   TACET_ASSIGN_OR_RETURN(entry.count, reader.ReadU64("count"));
   return absl::OkStatus();
 }

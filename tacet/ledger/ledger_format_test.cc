@@ -72,20 +72,42 @@ TEST(LedgerTest, WhatWasWrittenIsRead) {
 // change this test and the version.
 TEST(LedgerTest, TheFormatIsFrozen) {
   const Files files = Make(1);
-  EXPECT_EQ(base::ToHex(std::span(files.ledger).first(10)), "5443544c020001010100");
+  EXPECT_EQ(base::ToHex(std::span(files.ledger).first(10)), "5443544c030001010100");
   EXPECT_EQ(files.ledger.size(), kLedgerHeaderBytes + kLedgerRecordBytes);
   EXPECT_EQ(base::ToHex(crypto::Sha256(files.ledger)),
-            "dba3a4f63922de5474ce807ab14237b2133a20cff1048158f876ebbeecd64ad3");
+            "c3352852ffbb1f5d9829ac893dfe0b1236f3d894b7958be7f64322224631ebca");
   EXPECT_EQ(base::ToHex(crypto::Sha256(files.anchor)),
-            "34b741845274210db85b93c83e59c27480a1e44217addfb460d3f75b7d6af3c3");
+            "dbd57770ee19782e58d26089c3b98e13a114c4e3080aedc65963d5e3afff1c9c");
 }
 
-// A ledger of version 1, which was chosen by the data, is refused by its number.
+// Releases that are private without delta, and Gaussian ones.
+TEST(LedgerTest, PureReleasesAreKept) {
+  LedgerEntry entry = Entry(0);
+  entry.event.sampling_rate = 1;
+  entry.event.pure_epsilon = 0.7;
+  const auto recovered = [&] {
+    Files files{.ledger = WriteLedgerHeader(WardHeader()), .anchor = {}};
+    const base::Bytes record = WriteLedgerRecord(entry, EmptyLedgerEnd(WardHeader()).head);
+    files.ledger.insert(files.ledger.end(), record.begin(), record.end());
+    return RecoverLedger(files.ledger, WriteLedgerAnchor(EmptyLedgerEnd(WardHeader())));
+  };
+  ASSERT_OK_AND_ASSIGN(const auto found, recovered());
+  EXPECT_EQ(found.entries[0].event.pure_epsilon, 0.7);
+  EXPECT_EQ(found.entries[0], entry);
+  // Of a sampled unit nobody has proved such a charge.
+  entry.event.sampling_rate = 0.25;
+  EXPECT_EQ(recovered().status().code(), absl::StatusCode::kDataLoss);
+  entry.event.sampling_rate = 1;
+  entry.event.pure_epsilon = -0.7;
+  EXPECT_EQ(recovered().status().code(), absl::StatusCode::kDataLoss);
+}
+
+// A ledger of version 2, which does not say which noise a charge had, is refused by its number.
 TEST(LedgerTest, AnOlderVersionIsRefused) {
   Files files = Make(1);
-  files.ledger[4] = 1;
+  files.ledger[4] = 2;
   EXPECT_THAT(Refusal(files.ledger, files.anchor),
-              HasSubstr("field `version` is 1, this program reads version 2"));
+              HasSubstr("field `version` is 2, this program reads version 3"));
   files = Make(1);
   files.anchor[4] = 1;
   EXPECT_THAT(Refusal(files.ledger, files.anchor),

@@ -85,7 +85,8 @@ TEST(PrivacyLedgerTest, TheSameAttemptAtAnotherCostIsRefused) {
   other.event.noise_stddev = 12;
   const absl::Status refused = f.ledger->ChargeForSealing(other, {0, 0, 0});
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(base::Message(refused), HasSubstr("charged before at another cost (noise 6"));
+  EXPECT_THAT(base::Message(refused),
+              HasSubstr("charged before at another cost (fixed-size replace-one, noise 6"));
   EXPECT_EQ(f.ledger->entries().size(), 1u);
 }
 

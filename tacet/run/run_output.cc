@@ -136,14 +136,9 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("commit", run.commit)
       .Set("machine", run.machine);
   if (agreed.privacy.unit != accounting::Unit::kClient) {
-    const accounting::SamplingEvent charged = agreement::ChargedEvent(agreed);
     summary.Set("record_rate", agreed.sampling.record_rate)
         .Set("expected_batch", agreed.sampling.expected_batch)
-        .Set("charged_event", base::JsonValue::MakeObject()
-                                  .Set("sampling", accounting::SamplingName(charged.sampling))
-                                  .Set("rate", charged.sampling_rate)
-                                  .Set("noise_stddev", charged.noise_stddev)
-                                  .Set("clip_norm", charged.clip_norm));
+        .Set("charged_event", report::EventJson(agreement::ChargedEvent(agreed)));
   }
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> warnings,
                          agreement::PrivacyWarnings(agreed));

@@ -197,18 +197,22 @@ class LedgerShowCommand : public program::Command {
     base::JsonValue list = base::JsonValue::MakeArray();
     for (size_t i = 0; i < groups.size(); ++i) {
       const Group& group = groups[i];
-      list.Append(base::JsonValue::MakeObject()
-                      .Set("federation", base::ToHex(group.federation))
-                      .Set("rule", tacet::ledger::ChargingRuleName(group.rule))
-                      .Set("sampling", accounting::SamplingName(group.event.sampling))
-                      .Set("sampling_rate", group.event.sampling_rate)
-                      .Set("noise_stddev", group.event.noise_stddev)
-                      .Set("clip_norm", group.event.clip_norm)
-                      .Set("charges", group.releases)
-                      .Set("caught_up", group.caught_up)
-                      .Set("first", group.first)
-                      .Set("last", group.last)
-                      .Set("fit", fits.empty() ? base::JsonValue() : base::JsonValue(fits[i])));
+      base::JsonValue entry = base::JsonValue::MakeObject();
+      entry.Set("federation", base::ToHex(group.federation))
+          .Set("rule", tacet::ledger::ChargingRuleName(group.rule))
+          .Set("sampling", accounting::SamplingName(group.event.sampling))
+          .Set("sampling_rate", group.event.sampling_rate)
+          .Set("noise_stddev", group.event.noise_stddev)
+          .Set("clip_norm", group.event.clip_norm)
+          .Set("pure_epsilon", group.event.pure_epsilon > 0
+                                   ? base::JsonValue(group.event.pure_epsilon)
+                                   : base::JsonValue())
+          .Set("charges", group.releases)
+          .Set("caught_up", group.caught_up)
+          .Set("first", group.first)
+          .Set("last", group.last)
+          .Set("fit", fits.empty() ? base::JsonValue() : base::JsonValue(fits[i]));
+      list.Append(std::move(entry));
     }
     base::JsonValue accountants = base::JsonValue::MakeArray();
     for (const EpsilonBound& row : InOrder(spent)) {
