@@ -1,9 +1,11 @@
 // Query files: what is understood has a plan within its limits, and a row's vector keeps to them.
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tacet/config/toml.h"
@@ -24,9 +26,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (query->dimension() > 65536) std::abort();
   if (query->spec().unit == accounting::Unit::kPerson) return 0;
   const std::vector<std::string>& columns = query->columns();
+  const bool is_laplace = query->noise_law() == dp::NoiseLaw::kDiscreteLaplace;
+  const auto norm_of = [is_laplace](const std::vector<float>& sum) {
+    double norm = 0;
+    for (const float value : sum) {
+      norm += is_laplace ? std::abs(double{value}) : double{value} * value;
+    }
+    return is_laplace ? norm : std::sqrt(norm);
+  };
+  const double most = query->clip_norm() * (1 + 1e-6);
   // With replace-one no row is farther than 2 S from a row that counts nowhere.
   const bool replaced = file->query.neighbouring == accounting::Neighbouring::kReplaceOne &&
                         file->query.unit == accounting::Unit::kRecord;
+  std::vector<std::vector<float>> sums;
   // Rows that count, and one that cannot be read.
   for (const char* field : {"1", "2025-01-31", "> 89", "36y"}) {
     const statistics::SiteTable table =
@@ -35,9 +47,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!site.ok()) std::abort();
     std::vector<float> sum(query->dimension());
     site->SumUnits(std::vector<uint32_t>{0}, sum);
-    double square = 0;
-    for (const float value : sum) square += double{value} * value;
-    if (!(square <= (replaced ? 4 : 1) + 1e-6)) std::abort();
+    if (!(norm_of(sum) <= (replaced ? 2 : 1) * most)) std::abort();
+    for (std::vector<float> other : sums) {
+      for (size_t i = 0; i < sum.size(); ++i) other[i] -= sum[i];
+      if (!(norm_of(other) <= 2 * most)) std::abort();
+    }
+    sums.push_back(std::move(sum));
   }
   return 0;
 }

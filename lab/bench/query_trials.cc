@@ -114,7 +114,7 @@ absl::StatusOr<std::vector<Answer>> QueryTrials::Release(
   const agreement::Manifest& manifest = simulation->manifest();
   return tacet::statistics::AnswersOf(*query_,
                                       tacet::statistics::ReleasedSum(manifest, result.model),
-                                      tacet::statistics::ReleasedDeviation(manifest));
+                                      tacet::statistics::NoiseOf(manifest));
 }
 
 absl::StatusOr<std::vector<Answer>> QueryTrials::Exact(const TextTable& table) const {
@@ -127,7 +127,7 @@ absl::StatusOr<std::vector<Answer>> QueryTrials::Exact(const TextTable& table) c
     units.SumUnits(all, sum);
     for (size_t i = 0; i < sum.size(); ++i) total[i] += sum[i];
   }
-  return tacet::statistics::AnswersOf(*query_, total, 0);
+  return tacet::statistics::AnswersOf(*query_, total, {});
 }
 
 std::optional<Estimate> Find(const Answer& answer, std::string_view quantity,

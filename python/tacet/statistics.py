@@ -488,6 +488,7 @@ def query_text(
     target_epsilon: float | None = None,
     noise_multiplier: float | None = None,
     noise_stddev: float | None = None,
+    noise_law: str | None = None,
     delta: float = 1e-5,
     unit: str = "record",
     neighbouring: str = "replace-one",
@@ -514,6 +515,9 @@ def query_text(
             noise follows from it.
         noise_multiplier: standard deviation of the noise over the clip norm, instead.
         noise_stddev: standard deviation of the noise, in units of the query's vector, instead.
+        noise_law: "gaussian", or "discrete-laplace" for counts, histograms, crosstabs, survival
+            curves and evaluations of records or persons. None: with a ``target_epsilon`` the one
+            with the smaller errors, else "gaussian".
         delta: at which epsilon is stated.
         unit: "record" (a row), "person" or "client" (a site).
         neighbouring: "replace-one" or "zero-out".
@@ -558,6 +562,7 @@ def query_text(
             None if noise_multiplier is None else number_of("noise_multiplier", noise_multiplier)
         ),
         "noise_stddev": None if noise_stddev is None else number_of("noise_stddev", noise_stddev),
+        "noise_law": noise_law,
         "delta": number_of("delta", delta),
         "max_units": whole_number_of("max_units", max_units),
         "rows_per_unit": whole_number_of("rows_per_unit", rows_per_unit),

@@ -5,6 +5,7 @@
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/status.h"
 #include "tacet/config/toml.h"
+#include "tacet/statistics/noise_choice.h"
 
 namespace tacet::config {
 
@@ -14,6 +15,9 @@ absl::StatusOr<LoadedQuery> ParseQuery(std::string_view text, std::string_view s
   auto file = tacet::statistics::ReadQueryFile(toml);
   if (!file.ok()) return base::Annotate(file.status(), source);
   loaded.file = *std::move(file);
+  if (!loaded.file.noise_law.has_value()) {
+    loaded.file.query.noise_law = tacet::statistics::ChooseNoiseLaw(loaded.file);
+  }
   auto query = tacet::statistics::Query::Create(loaded.file.query);
   if (!query.ok()) return base::Annotate(query.status(), source);
   loaded.query = std::make_shared<const tacet::statistics::Query>(*std::move(query));

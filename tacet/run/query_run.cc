@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<tacet::statistics::Answer>> AnswersFrom(
     const LoadedQuery& loaded, const agreement::Manifest& manifest, std::span<const float> model) {
   return tacet::statistics::AnswersOf(*loaded.query,
                                       tacet::statistics::ReleasedSum(manifest, model),
-                                      tacet::statistics::ReleasedDeviation(manifest));
+                                      tacet::statistics::NoiseOf(manifest));
 }
 
 absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(

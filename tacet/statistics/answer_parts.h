@@ -6,6 +6,7 @@
 
 #include "tacet/statistics/estimate.h"
 #include "tacet/statistics/query.h"
+#include "tacet/statistics/released_noise.h"
 
 namespace tacet::statistics {
 
@@ -13,7 +14,7 @@ namespace tacet::statistics {
 struct Measurements {
   const QuestionPlan& plan;
   std::span<const double> values;
-  double noise_stddev = 0;
+  const ReleasedNoise& noise;
   double floor = 0;
   double confidence = 0.95;
 };

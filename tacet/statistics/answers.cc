@@ -41,14 +41,14 @@ base::JsonValue EstimateJson(const Estimate& estimate) {
 }  // namespace
 
 absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<const double> released,
-                                              double noise_stddev) {
+                                              const ReleasedNoise& noise) {
   if (released.size() != query.dimension()) {
     return base::InvalidArgument("the release has {} values, the query {}", released.size(),
                                  query.dimension());
   }
-  if (!(noise_stddev >= 0 && std::isfinite(noise_stddev))) {
+  if (!(noise.stddev >= 0 && std::isfinite(noise.stddev))) {
     return base::InvalidArgument("the release's noise is {}, expected a finite number",
-                                 noise_stddev);
+                                 noise.stddev);
   }
   for (const double value : released) {
     if (!std::isfinite(value)) return base::InvalidArgument("the release has the value {}", value);
@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<cons
     const std::span<const double> part = released.subspan(plan.first, plan.size);
     const Measurements measured{.plan = plan,
                                 .values = part.first(plan.measured()),
-                                .noise_stddev = noise_stddev,
+                                .noise = noise,
                                 .floor = query.spec().floor,
                                 .confidence = query.spec().confidence};
     Answer answer = AnswerOf(measured);

@@ -10,14 +10,15 @@
 #include "tacet/base/json.h"
 #include "tacet/statistics/estimate.h"
 #include "tacet/statistics/query.h"
+#include "tacet/statistics/released_noise.h"
 
 namespace tacet::statistics {
 
-// `released` is the sum of all sites' vectors with noise of deviation `noise_stddev` in each value.
-// An answer for each question, in order. InvalidArgument when the sizes differ, a value is not
-// finite, or the deviation is negative.
+// `released` is the sum of all sites' vectors with `noise` in each value. An answer for each
+// question, in order. InvalidArgument when the sizes differ, a value is not finite, or the noise's
+// deviation is negative.
 absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<const double> released,
-                                              double noise_stddev);
+                                              const ReleasedNoise& noise);
 
 // docs/formats/query.md.
 base::JsonValue AnswersJson(const Query& query, const std::vector<Answer>& answers);

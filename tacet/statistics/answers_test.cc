@@ -37,7 +37,7 @@ std::vector<double> SumOf(const std::shared_ptr<const Query>& query,
 }
 
 std::vector<Answer> Answers(const Query& query, const std::vector<double>& sum, double noise) {
-  auto answers = AnswersOf(query, sum, noise);
+  auto answers = AnswersOf(query, sum, {.stddev = noise});
   EXPECT_TRUE(answers.ok()) << answers.status();
   return *std::move(answers);
 }
@@ -634,9 +634,9 @@ TEST(AnswersTest, CovariancesOfSuffixesAreThoseOfTheirRows) {
 
 TEST(AnswersTest, WrongReleasesAreRefused) {
   const auto query = MakeQuery({{.name = "n"}});
-  EXPECT_FALSE(AnswersOf(*query, std::vector<double>{1, 2}, 1).ok());
-  EXPECT_FALSE(AnswersOf(*query, std::vector<double>{std::nan("")}, 1).ok());
-  EXPECT_FALSE(AnswersOf(*query, std::vector<double>{1}, std::nan("")).ok());
+  EXPECT_FALSE(AnswersOf(*query, std::vector<double>{1, 2}, {.stddev = 1}).ok());
+  EXPECT_FALSE(AnswersOf(*query, std::vector<double>{std::nan("")}, {.stddev = 1}).ok());
+  EXPECT_FALSE(AnswersOf(*query, std::vector<double>{1}, {.stddev = std::nan("")}).ok());
 }
 
 TEST(AnswersTest, TailsAndDeviates) {

@@ -116,10 +116,12 @@ Answer AnswerEvaluation(const Measurements& measured) {
     return numbers;
   };
   const std::vector<double> numbers = statistic(measured.values);
-  const Errors errors = BootstrapErrors(plan, measured.values, measured.noise_stddev, statistic);
+  const Errors errors = BootstrapErrors(plan, measured.values, measured.noise, statistic);
   Answer answer;
   answer.methods = {
-      "isotonic regression of the counts above each score (pool adjacent violators)",
+      plan.strategy->measures_cells()
+          ? "counts of each score, none below 0, with the measured totals"
+          : "isotonic regression of the counts above each score (pool adjacent violators)",
       "AUC: a tie within a cell counts half; Brier score and log loss from the middle of each cell",
       "errors by parametric bootstrap",
       "observed share: ratio of unbiased counts; interval by Wilson and Fieller, with the noise"};
@@ -161,7 +163,7 @@ Answer AnswerEvaluation(const Measurements& measured) {
         answer.estimates.push_back(std::move(labels));
         continue;
       }
-      const double noise = measured.noise_stddev * plan.strategy->CellDeviation(i);
+      const double noise = measured.noise.stddev * plan.strategy->CellDeviation(i);
       const Share share = ShareIn(p[i], n[i], noise, NormalDeviate(measured.confidence));
       const double s = share.value;
       const double noise_error = noise * std::hypot(1 - s, s) / count;

@@ -21,7 +21,7 @@ std::optional<RowCount> CountOf(const Measurements& measured, size_t column) {
   const QuestionPlan& plan = measured.plan;
   const auto of_value = [&](size_t place, double scale) {
     return RowCount{.value = measured.values[place] / scale,
-                    .error = measured.noise_stddev / scale};
+                    .error = measured.noise.stddev / scale};
   };
   if (plan.spec.kind == QuestionKind::kRegression) return of_value(0, plan.count);
   if (plan.spec.kind == QuestionKind::kSum) return std::nullopt;
@@ -33,7 +33,7 @@ std::optional<RowCount> CountOf(const Measurements& measured, size_t column) {
   for (size_t segment = 0; segment < plan.segments; ++segment) {
     count.value += plan.strategy->Total(measured.values.subspan(segment * length, length));
   }
-  count.error = measured.noise_stddev * plan.strategy->SuffixDeviation(0) *
+  count.error = measured.noise.stddev * plan.strategy->SuffixDeviation(0) *
                 std::sqrt(static_cast<double>(plan.segments));
   return count;
 }
@@ -43,7 +43,9 @@ void AddColumn(const Measurements& measured, const RowCount& left, std::optional
   const bool enough = std::max(left.value, 0.0) >= measured.floor;
   Estimate rows{.quantity = "left out", .group = column};
   if (enough) {
-    rows = MakeEstimate(rows, left.value, left.error, left.error, measured.confidence,
+    const double half = measured.noise.Quantile(measured.confidence) / measured.plan.left_out;
+    rows = MakeEstimate(rows, left.value, left.error, left.error,
+                        Range{left.value - half, left.value + half},
                         Range{0, std::numeric_limits<double>::infinity()});
   }
   if (!count.has_value()) {
@@ -56,7 +58,9 @@ void AddColumn(const Measurements& measured, const RowCount& left, std::optional
   if (enough && std::max(count->value, 0.0) >= measured.floor && left.value + count->value > 0) {
     const double of_all = left.value / all;
     const double error = std::hypot((1 - of_all) * left.error, of_all * count->error) / all;
-    share = MakeEstimate(share, of_all, error, error, measured.confidence, Range{0, 1});
+    const double half = measured.noise.Deviate(measured.confidence) * error;
+    share =
+        MakeEstimate(share, of_all, error, error, Range{of_all - half, of_all + half}, Range{0, 1});
   }
   answer.estimates.push_back(rows);
   answer.estimates.push_back(share);
@@ -67,18 +71,20 @@ void AddColumn(const Measurements& measured, const RowCount& left, std::optional
 void AddLeftOut(const Measurements& measured, std::span<const double> left_out, Answer& answer) {
   const QuestionPlan& plan = measured.plan;
   if (left_out.empty()) return;
+  const bool is_laplace = measured.noise.law == dp::NoiseLaw::kDiscreteLaplace;
   for (size_t i = 0; i < left_out.size(); ++i) {
     const RowCount left{.value = left_out[i] / plan.left_out,
-                        .error = measured.noise_stddev / plan.left_out};
+                        .error = measured.noise.stddev / plan.left_out};
     AddColumn(measured, left, CountOf(measured, i),
               plan.spec.kind == QuestionKind::kNormalise ? plan.spec.columns[i].column : "",
               answer);
   }
-  answer.methods.push_back("left out: noised count of rows with a field that cannot be read; " +
-                           (plan.left_out_cost > 1e-6
-                                ? fmt::format("it takes {:.2g} % of the question's squared charge",
-                                              100 * plan.left_out_cost)
-                                : "it takes nothing of the question's charge"));
+  answer.methods.push_back(
+      "left out: noised count of rows with a field that cannot be read; " +
+      (plan.left_out_cost > 1e-6
+           ? fmt::format("it takes {:.2g} % of the question's {}", 100 * plan.left_out_cost,
+                         is_laplace ? "charge" : "squared charge")
+           : "it takes nothing of the question's charge"));
 }
 
 }  // namespace tacet::statistics

@@ -25,7 +25,7 @@ double FourthMoment(const Measurements& measured, std::span<const double> y, dou
   const double t3 = (third + 3 * m) / 4;
   const double t4 = (fourth + 8 * q - 1) / 8;
   const double unbiased = t4 - 4 * m * t3 + 6 * m * m * q - 3 * m * m * m * m;
-  const double noise = std::hypot(1.0 / 8, m) * measured.noise_stddev / scale;
+  const double noise = std::hypot(1.0 / 8, m) * measured.noise.stddev / scale;
   const double prior = v * v;
   const double weight = prior > 0 ? prior * prior / (prior * prior + noise * noise) : 0;
   const double reach = 1 + std::abs(m);  // |t - m| is at most this
@@ -38,7 +38,7 @@ double FourthMoment(const Measurements& measured, std::span<const double> y, dou
 void AddColumn(const Measurements& measured, const BoundedColumn& bounded,
                std::span<const double> y, const std::string& label, Answer& answer) {
   const double a = measured.plan.amplitude;
-  const double sigma = measured.noise_stddev / a;
+  const double sigma = measured.noise.stddev / a;
   const double n = y[0] / a / kMomentCount;
   const double n_error = sigma / kMomentCount;
   const bool enough = n > 0 && n >= measured.floor;
@@ -66,7 +66,7 @@ void AddColumn(const Measurements& measured, const BoundedColumn& bounded,
   // dv = dQ / (2 n) - (q - 1/2) dn / n - 2 m (dT - m dn) / n
   const double of_count = (-(q - 0.5) + 2 * m * m) / n * n_error;
   const double noise =
-      std::sqrt(std::pow(measured.noise_stddev / measured.plan.square / (2 * n), 2) +
+      std::sqrt(std::pow(measured.noise.stddev / measured.plan.square / (2 * n), 2) +
                 std::pow(2 * m * sigma / n, 2) + of_count * of_count);
   const double sampling = std::sqrt(std::max(FourthMoment(measured, y, n, m, q) - v * v, 0.0) / n);
   const double error = std::hypot(noise, sampling);
@@ -93,7 +93,7 @@ Answer AnswerMoments(const Measurements& measured) {
     const BoundedColumn& bounded = plan.spec.columns[0];
     const double largest = std::max(std::abs(bounded.low), std::abs(bounded.high));
     const double scale = largest / plan.amplitude;
-    const double error = scale * measured.noise_stddev;
+    const double error = scale * measured.noise.stddev;
     answer.estimates.push_back(MakeEstimate({.quantity = "sum"}, scale * measured.values[0], error,
                                             error, measured.confidence));
     answer.methods = {"unbiased sum of values cut to their bounds"};

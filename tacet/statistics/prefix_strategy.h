@@ -30,6 +30,8 @@ class PrefixStrategy {
 
   size_t cells() const { return cells_; }
   const std::vector<double>& taps() const { return taps_; }
+  // Whether every measurement is one cell, scaled.
+  bool measures_cells() const { return taps_.size() == 1; }
   // Largest Euclidean norm of a column of A, which the last one has. All entries are at least 0, so
   // two columns, or a column and zero in another block, are at most sqrt(2) times as far apart.
   double norm() const { return norm_; }

@@ -48,7 +48,7 @@ class QuantileInterval {
       : noise_(noise),
         edges_(measured.plan.cells->edges()),
         quantile_(quantile),
-        variance_(measured.noise_stddev * measured.noise_stddev),
+        variance_(measured.noise.stddev * measured.noise.stddev),
         deviate_(NormalDeviate(measured.confidence)),
         suffixes_(measured.plan.strategy->Suffixes(measured.values)),
         monotone_(MonotoneSuffixes(*measured.plan.strategy, measured.values)) {
@@ -114,7 +114,7 @@ Answer AnswerQuantiles(const Measurements& measured) {
     return numbers;
   };
   const std::vector<double> numbers = statistic(measured.values);
-  const Errors errors = BootstrapErrors(plan, measured.values, measured.noise_stddev, statistic);
+  const Errors errors = BootstrapErrors(plan, measured.values, measured.noise, statistic);
   Answer answer;
   answer.methods = {"isotonic regression of the counts above each edge (pool adjacent violators)",
                     "linear interpolation within a cell", "errors by parametric bootstrap",

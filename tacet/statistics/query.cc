@@ -132,23 +132,40 @@ struct RowReach {
 };
 
 // Least value of a row that is left out, in amplitudes. At a quarter the count of such rows has
-// four times the error of a count, and takes 1/17 of its squared charge.
+// four times the error of a count. It takes 1/17 of its squared charge, or 1/5 of its charge in L1.
 constexpr double kLeastLeftOut = 0.25;
 
-// Plans the values of rows that are left out. Two such rows are equal, and one is
-// hypot(norm, value) from a row that counts, 90 degrees from it. So the value is free up to
-// sqrt(distance^2 - norm^2), or up to the norm where only norms are charged. It is never larger
-// than values of rows that count, which costs no bits. Returns how a row of either sort moves the
-// part.
-RowReach PlanLeftOut(RowReach reach, bool by_distance, QuestionPlan& plan) {
+// Whether a field of a row can leave it out. A count without conditions reads none.
+bool ReadsFields(const QuestionSpec& spec) {
+  return spec.kind != QuestionKind::kCount || !spec.where.empty();
+}
+
+// Plans the values of rows that are left out. Two such rows are equal. In one value, such a row and
+// a row that counts are never both other than 0: they are
+//   hypot(norm, value) apart in L2, so the value is free up to sqrt(distance^2 - norm^2),
+//   norm + value in L1 (discrete Laplace noise), so it is free up to distance - norm,
+// or up to the norm where only norms are charged. It is never larger than values of rows that
+// count, which costs no bits. Returns how a row of either sort moves the part.
+RowReach PlanLeftOut(RowReach reach, bool by_distance, dp::NoiseLaw law, QuestionPlan& plan) {
+  const bool is_l1 = law == dp::NoiseLaw::kDiscreteLaplace;
   const double square = reach.distance * reach.distance - reach.norm * reach.norm;
-  const double free = by_distance ? std::sqrt(std::max(square, 0.0)) : reach.norm;
+  const double room = is_l1 ? reach.distance - reach.norm : std::sqrt(std::max(square, 0.0));
+  const double free = by_distance ? room : reach.norm;
   plan.left_out = std::min(reach.largest, std::max(free, kLeastLeftOut));
-  const double distance = std::max(reach.distance, std::hypot(reach.norm, plan.left_out));
+  const double distance = std::max(
+      reach.distance, is_l1 ? reach.norm + plan.left_out : std::hypot(reach.norm, plan.left_out));
   const double kept = reach.distance / distance;
-  plan.left_out_cost = by_distance ? 1 - kept * kept : 0;
+  plan.left_out_cost = by_distance ? 1 - (is_l1 ? kept : kept * kept) : 0;
   reach.distance = distance;
   return reach;
+}
+
+// A row of a one-hot question in L1, at amplitude 1: it counts in one cell, or is left out.
+RowReach PlanOneHotRow(bool by_distance, QuestionPlan& plan) {
+  const bool is_single = plan.spec.kind == QuestionKind::kCount;
+  const RowReach row{.norm = 1, .distance = is_single ? 1.0 : 2.0, .largest = 1};
+  if (plan.left_out_values == 0) return row;
+  return PlanLeftOut(row, by_distance, dp::NoiseLaw::kDiscreteLaplace, plan);
 }
 
 // The largest power of two that is at most `value`.
@@ -238,7 +255,7 @@ absl::Status Query::PlanMoments(double budget, QuestionPlan& plan) {
     const double largest = std::max(std::abs(low), std::abs(high));
     row = {.norm = 1, .distance = std::max(largest, high - low) / largest, .largest = 1};
   }
-  row = PlanLeftOut(row, by_distance(), plan);
+  row = PlanLeftOut(row, by_distance(), dp::NoiseLaw::kGaussian, plan);
   // Each value of a unit is rounded to the nearest multiple of the grid: two units may come one
   // step nearer or farther in each.
   const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
@@ -269,7 +286,7 @@ absl::Status Query::PlanRegression(double budget, QuestionPlan& plan) {
   const RowReach row = PlanLeftOut({.norm = std::sqrt(distance_square - std::sqrt(d / 2)),
                                     .distance = distance,
                                     .largest = distance / std::sqrt(2.0)},
-                                   by_distance(), plan);
+                                   by_distance(), dp::NoiseLaw::kGaussian, plan);
   const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
   const auto rows = static_cast<double>(spec_.rows_per_unit);
   const double most =
@@ -318,9 +335,9 @@ absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
     return base::InvalidArgument("{} cells, expected at most {}", length * plan.segments,
                                  kMaxDimension);
   }
-  // A count without conditions reads nothing.
-  plan.left_out_values = is_count && spec.where.empty() ? 0 : 1;
+  plan.left_out_values = ReadsFields(spec) ? 1 : 0;
   plan.size = length * plan.segments + plan.left_out_values;
+  if (is_laplace()) return PlanLaplaceCells(budget, length, plan);
   // The measurements of single rows are multiples of the grid, those of weighted rows are rounded.
   const double rounding =
       spec_.unit == Unit::kRecord ? 0 : grid_ * std::sqrt(static_cast<double>(plan.size));
@@ -328,7 +345,9 @@ absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
   const double apart = plan.measured() == 1 ? 1 : std::sqrt(2.0);
   const double norm = UnitNorm(measured, length);
   RowReach row{.norm = norm, .distance = apart * norm, .largest = 1};
-  if (plan.left_out_values > 0) row = PlanLeftOut(row, by_distance(), plan);
+  if (plan.left_out_values > 0) {
+    row = PlanLeftOut(row, by_distance(), dp::NoiseLaw::kGaussian, plan);
+  }
   const auto rows = static_cast<double>(spec_.rows_per_unit);
   const double amplitude =
       (budget * kRoom - rounding) / (rows * (by_distance() ? row.distance : row.norm));
@@ -343,6 +362,71 @@ absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
                      rounding;
   coordinate_bound_ = std::max(coordinate_bound_, plan.strategy->largest_entry() * rows + grid_);
   return absl::OkStatus();
+}
+
+absl::Status Query::PlanLaplaceCells(double amplitude, size_t length, QuestionPlan& plan) {
+  PlanOneHotRow(by_distance(), plan);
+  plan.left_out = RoundedDown(plan.left_out * amplitude, grid_);
+  if (plan.left_out_values > 0 && !(plan.left_out > 0)) return TooSmall();
+  plan.strategy.emplace(Measured::kCells, length, amplitude, grid_);
+  const auto rows = static_cast<double>(spec_.rows_per_unit);
+  const double norm = plan.strategy->largest_entry();
+  plan.zero_out = rows * norm;
+  plan.replace_one = rows * std::max(plan.measured() == 1 ? norm : 2 * norm, norm + plan.left_out);
+  coordinate_bound_ = std::max(coordinate_bound_, rows * norm);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<double>> Query::LaplaceAmplitudes() {
+  if (spec_.unit == Unit::kClient) {
+    return base::InvalidArgument(
+        "noise_law is discrete-laplace with unit client: expected gaussian, or unit record or "
+        "person");
+  }
+  std::vector<double> amplitudes, left_out;
+  for (const QuestionSpec& question : spec_.questions) {
+    if (!IsOneHot(question.kind)) {
+      return base::InvalidArgument(
+          "noise_law is discrete-laplace, but question \"{}\" is of kind {}: expected count, "
+          "histogram, crosstab, survival or evaluation, or noise_law gaussian",
+          question.name, QuestionKindName(question.kind));
+    }
+    QuestionPlan plan{.spec = question, .left_out_values = ReadsFields(question) ? 1u : 0u};
+    const RowReach row = PlanOneHotRow(by_distance(), plan);
+    amplitudes.push_back(question.share / (by_distance() ? row.distance : row.norm));
+    left_out.push_back(plan.left_out);
+  }
+  const double least = *std::ranges::min_element(amplitudes);
+  constexpr double kNearly = 1 + 0x1p-40;  // ratios of shares are rounded
+  for (double& amplitude : amplitudes) amplitude /= least;
+  // Weights are fractions, which lose half a step on average. Those of records are 1: the coarsest
+  // grid that makes no value more than a hundredth smaller.
+  const auto loses_value = [&](double value, double grid) {
+    return RoundedDown(value * kNearly, grid) < 0.99 * value;
+  };
+  const auto loses = [&](double grid) {
+    for (size_t i = 0; i < amplitudes.size(); ++i) {
+      if (loses_value(amplitudes[i], grid)) return true;
+      if (loses_value(amplitudes[i] * left_out[i], grid)) return true;
+    }
+    return false;
+  };
+  grid_ = 1;
+  const double finest = spec_.unit == Unit::kRecord ? 0x1p-6 : 0x1p-8;
+  while (grid_ > finest && (spec_.unit != Unit::kRecord || loses(grid_))) grid_ /= 2;
+  const double largest_sum = *std::ranges::max_element(amplitudes) *
+                             static_cast<double>(spec_.rows_per_unit) *
+                             static_cast<double>(spec_.max_units);
+  while (grid_ < 1 && largest_sum > 0x1p24 * grid_) grid_ *= 2;
+  if (largest_sum > 0x1p24 * grid_) {
+    return base::InvalidArgument(
+        "noise_law is discrete-laplace, and sums of max_units {} and rows_per_unit {} with these "
+        "shares reach {:.3g}, above 2^24: lower max_units or rows_per_unit, make the shares more "
+        "alike, or choose noise_law gaussian",
+        spec_.max_units, spec_.rows_per_unit, largest_sum);
+  }
+  for (double& amplitude : amplitudes) amplitude = RoundedDown(amplitude * kNearly, grid_);
+  return amplitudes;
 }
 
 absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
@@ -418,10 +502,22 @@ absl::StatusOr<Query> Query::Create(QuerySpec spec) {
   query.grid_ = 2 * PowerOfTwoBelow(2 * static_cast<double>(query.spec_.max_units) * 0x1p-24);
   const double total =
       query.spec_.neighbouring == Neighbouring::kReplaceOne && !is_client ? 2.0 : 1.0;
-  for (const QuestionSpec& question : query.spec_.questions) {
-    TACET_RETURN_IF_ERROR(
-        base::Annotate(query.PlanQuestion(question, total * std::sqrt(question.share / shares)),
-                       fmt::format("question \"{}\"", question.name)));
+  std::vector<double> amplitudes;
+  if (query.is_laplace()) {
+    TACET_ASSIGN_OR_RETURN(amplitudes, query.LaplaceAmplitudes());
+  }
+  for (size_t i = 0; i < query.spec_.questions.size(); ++i) {
+    const QuestionSpec& question = query.spec_.questions[i];
+    const double budget =
+        query.is_laplace() ? amplitudes[i] : total * std::sqrt(question.share / shares);
+    TACET_RETURN_IF_ERROR(base::Annotate(query.PlanQuestion(question, budget),
+                                         fmt::format("question \"{}\"", question.name)));
+  }
+  if (query.is_laplace()) {
+    query.clip_norm_ = 0;
+    for (const QuestionPlan& plan : query.questions_) {
+      query.clip_norm_ += query.by_distance() ? plan.replace_one / 2 : plan.zero_out;
+    }
   }
   query.coordinate_bound_ *= static_cast<double>(query.spec_.max_units);
   query.columns_ = ColumnsToRead(query);

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/accounting/privacy_event.h"
+#include "tacet/dp/mechanism_params.h"
 #include "tacet/statistics/column_cells.h"
 #include "tacet/statistics/derived_column.h"
 #include "tacet/statistics/prefix_strategy.h"
@@ -43,6 +44,12 @@ absl::StatusOr<QuestionKind> ParseQuestionKind(std::string_view name);
 size_t MomentsOf(QuestionKind kind);
 // Whether its numbers are suppressed where their count is below the floor. A sum states no count.
 constexpr bool KeepsFloor(QuestionKind kind) { return kind != QuestionKind::kSum; }
+// Whether a row is in one cell at most: what discrete Laplace noise is for.
+constexpr bool IsOneHot(QuestionKind kind) {
+  return kind == QuestionKind::kCount || kind == QuestionKind::kHistogram ||
+         kind == QuestionKind::kCrosstab || kind == QuestionKind::kSurvival ||
+         kind == QuestionKind::kEvaluation;
+}
 
 // Values outside [low, high] count as the nearest bound.
 struct BoundedColumn {
@@ -90,6 +97,8 @@ struct QuerySpec {
   std::vector<QuestionSpec> questions = {};
   accounting::Unit unit = accounting::Unit::kRecord;
   accounting::Neighbouring neighbouring = accounting::Neighbouring::kReplaceOne;
+  // Discrete Laplace: every question is one-hot, and the unit a record or a person.
+  dp::NoiseLaw noise_law = dp::NoiseLaw::kGaussian;
   // Most units of a site, at least 1; ignored for unit client. It bounds a site's vector.
   uint64_t max_units = 10000;
   // r: most rows of one person, or client, that count in full; with n > r rows each counts r / n.
@@ -167,8 +176,10 @@ struct QuestionPlan {
   double cross = 0;
   double left_out = 0;         // a multiple of the grid
   size_t left_out_values = 0;  // of `size`
-  double left_out_cost = 0;    // their share of the part's squared charge
-  // How far one unit can move this part, rounding included.
+  // Their share of the part's squared charge; of its charge under discrete Laplace noise.
+  double left_out_cost = 0;
+  // How far one unit can move this part, rounding included: in L2, in L1 under discrete Laplace
+  // noise.
   double zero_out = 0;
   double replace_one = 0;
 
@@ -196,6 +207,13 @@ struct QuestionPlan {
 //
 // Every value of v_u is rounded to a multiple of grid(), which N_j and D_j allow for, and a site's
 // sums are at most 2^24 grid() large: they are exact in floats.
+//
+// Under discrete Laplace noise N_j and D_j are L1 norms, which add: every cell is measured by
+// itself as a_j x, so N_j = r a_j and D_j = 2 r a_j; a count has D_j = r a_j, and 1.25 r a_j with
+// its rows that are left out. The amplitudes are in the proportion of share / D_j, the least is 1,
+// and all are rounded down to multiples of grid(), a power of two. S is half of the sum of the D_j
+// (replace-one), or the sum of the N_j. Weighted rows are rounded down to the grid, value by value,
+// which makes no norm larger.
 class Query {
  public:
   // InvalidArgument names question, value and range.
@@ -205,8 +223,10 @@ class Query {
   const std::vector<QuestionPlan>& questions() const { return questions_; }
   uint64_t dimension() const { return dimension_; }
   double grid() const { return grid_; }
-  // S. The norm (unit client, zero-out) or half the distance (replace-one) of contributions.
-  double clip_norm() const { return 1; }
+  dp::NoiseLaw noise_law() const { return spec_.noise_law; }
+  // S. The norm (unit client, zero-out) or half the distance (replace-one) of contributions. 1 with
+  // Gaussian noise.
+  double clip_norm() const { return clip_norm_; }
   // b: no coordinate of a site's sum is larger.
   double coordinate_bound() const { return coordinate_bound_; }
   // The columns of a table that the query reads, sorted.
@@ -221,6 +241,11 @@ class Query {
   absl::Status PlanMoments(double budget, QuestionPlan& plan);
   absl::Status PlanRegression(double budget, QuestionPlan& plan);
   absl::Status PlanCells(double budget, QuestionPlan& plan);
+  absl::Status PlanLaplaceCells(double amplitude, size_t length, QuestionPlan& plan);
+  // Amplitudes of the questions under discrete Laplace noise, and the grid that they are multiples
+  // of.
+  absl::StatusOr<std::vector<double>> LaplaceAmplitudes();
+  bool is_laplace() const { return spec_.noise_law == dp::NoiseLaw::kDiscreteLaplace; }
   // Whether the distance of two units is what counts, not the norm of one.
   bool by_distance() const;
   // Error: the share of the query leaves less than a step of the grid.
@@ -230,6 +255,7 @@ class Query {
   std::vector<QuestionPlan> questions_;
   uint64_t dimension_ = 0;
   double grid_ = 0;
+  double clip_norm_ = 1;
   double coordinate_bound_ = 0;
   std::vector<std::string> columns_;
 };

@@ -6,6 +6,7 @@
 
 #include "tacet/accounting/calibration.h"
 #include "tacet/base/status.h"
+#include "tacet/dp/discrete_laplace.h"
 #include "tacet/dp/gaussian.h"
 
 namespace tacet::statistics {
@@ -18,7 +19,8 @@ constexpr double kMaxRate = 0x1.fp30;
 
 class QueryTrainer final : public trainer::Trainer {
  public:
-  explicit QueryTrainer(const std::vector<SiteUnits>& sites) : sites_(sites) {}
+  QueryTrainer(const Query& query, const std::vector<SiteUnits>& sites)
+      : norm_(query.clip_norm()), sites_(sites) {}
 
   absl::Status Train(std::span<const float> /*model*/, uint32_t /*round*/, uint64_t client,
                      std::span<float> update) override {
@@ -28,15 +30,16 @@ class QueryTrainer final : public trainer::Trainer {
   absl::Status SumClippedGradients(std::span<const float> /*model*/, uint64_t client,
                                    std::span<const uint32_t> units, double clip_norm,
                                    std::span<float> sum) override {
-    if (clip_norm < 1) {
-      return base::InvalidArgument("clip norm {}: contributions to a query have the norm 1",
-                                   clip_norm);
+    if (clip_norm < norm_) {
+      return base::InvalidArgument("clip norm {}: contributions to the query have the norm {}",
+                                   clip_norm, norm_);
     }
     sites_[client].SumUnits(units, sum);
     return absl::OkStatus();
   }
 
  private:
+  double norm_;
   const std::vector<SiteUnits>& sites_;
 };
 
@@ -54,7 +57,7 @@ std::vector<float> QueryLearner::InitialModel() const {
 }
 
 absl::StatusOr<std::unique_ptr<trainer::Trainer>> QueryLearner::NewTrainer() const {
-  return std::make_unique<QueryTrainer>(sites_);
+  return std::make_unique<QueryTrainer>(*query_, sites_);
 }
 
 absl::StatusOr<trainer::Evaluation> QueryLearner::Evaluate(std::span<const float> /*model*/,
@@ -74,6 +77,9 @@ absl::StatusOr<agreement::ManifestSpec> QueryTerms(const Query& query,
   terms.privacy.unit = query.spec().unit;
   terms.privacy.neighbouring = query.spec().neighbouring;
   terms.optimizer = {.learning_rate = 1, .learning_rate_final = 1, .momentum = 0};
+  const bool is_laplace = query.noise_law() == dp::NoiseLaw::kDiscreteLaplace;
+  terms.mechanism.noise_law = query.noise_law();
+  if (is_laplace) terms.mechanism.scale = query.grid();
   terms.mechanism.clip_norm = query.clip_norm();
   terms.mechanism.coordinate_bound = query.coordinate_bound();
   accounting::SamplingParams& sampling = terms.sampling;
@@ -101,6 +107,7 @@ absl::StatusOr<agreement::ManifestSpec> QueryTerms(const Query& query,
                                                       {.epsilon = terms.privacy.target_epsilon}));
     terms.privacy.target_epsilon = 0;
   }
+  if (is_laplace) return terms;
   // The variance of the quantisation is s K (b + z sigma_k), of the noise at least sigma^2.
   const auto participants = static_cast<double>(sampling.cohort);
   const auto shares =
@@ -136,6 +143,15 @@ absl::Status CheckQueryTerms(const Query& query, const agreement::ManifestSpec& 
     return differs("neighbouring", accounting::NeighbouringName(agreed.privacy.neighbouring),
                    accounting::NeighbouringName(query.spec().neighbouring));
   }
+  if (agreed.mechanism.noise_law != query.noise_law()) {
+    return differs("noise_law", dp::NoiseLawName(agreed.mechanism.noise_law),
+                   dp::NoiseLawName(query.noise_law()));
+  }
+  // A finer step is a larger epsilon of the same deviation, a coarser one would round.
+  if (query.noise_law() == dp::NoiseLaw::kDiscreteLaplace &&
+      agreed.mechanism.scale != query.grid()) {
+    return differs("scale", agreed.mechanism.scale, query.grid());
+  }
   if (agreed.mechanism.clip_norm != query.clip_norm()) {
     return differs("clip_norm", agreed.mechanism.clip_norm, query.clip_norm());
   }
@@ -159,9 +175,17 @@ absl::Status CheckQueryTerms(const Query& query, const agreement::ManifestSpec& 
   return absl::OkStatus();
 }
 
-double ReleasedDeviation(const agreement::Manifest& manifest) {
-  return manifest.terms().mechanism().sum_stddev(
-      static_cast<uint32_t>(manifest.spec().sampling.cohort));
+ReleasedNoise NoiseOf(const agreement::Manifest& manifest) {
+  const dp::MechanismPlan& plan = manifest.terms().mechanism();
+  const dp::MechanismParams& agreed = manifest.spec().mechanism;
+  const auto uploads = static_cast<uint32_t>(manifest.spec().sampling.cohort);
+  ReleasedNoise noise{.law = agreed.noise_law, .stddev = plan.sum_stddev(uploads)};
+  if (noise.law == dp::NoiseLaw::kDiscreteLaplace && noise.stddev > 0) {
+    noise.step = agreed.scale;
+    noise.rate = dp::DiscreteLaplaceRate(agreed.noise_stddev / agreed.scale);
+    noise.laws = static_cast<double>(uploads) / plan.spec().noise_shares;
+  }
+  return noise;
 }
 
 std::vector<double> ReleasedSum(const agreement::Manifest& manifest, std::span<const float> model) {

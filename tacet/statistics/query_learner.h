@@ -10,6 +10,7 @@
 
 #include "tacet/agreement/manifest.h"
 #include "tacet/statistics/query.h"
+#include "tacet/statistics/released_noise.h"
 #include "tacet/statistics/site_units.h"
 #include "tacet/trainer/learner.h"
 
@@ -44,7 +45,7 @@ class QueryLearner final : public trainer::Learner {
 // At rate 1 the units' part is a Gaussian mechanism without amplification: `sampling.record_rate`
 // is 1, and every observer's event is that of docs/security/statistics.md. The quantisation's step
 // is the largest whose noise is at most 2.5 % of the whole, or else the smallest that the sampler
-// allows.
+// allows. Discrete Laplace noise has the steps of the query's grid.
 //
 // InvalidArgument when the terms ask for more than one round, or for fewer than all participants;
 // NotFound when no noise reaches the target epsilon.
@@ -56,8 +57,8 @@ absl::StatusOr<agreement::ManifestSpec> QueryTerms(const Query& query,
 // norm, for example, would be charged less than the query's vectors cost.
 absl::Status CheckQueryTerms(const Query& query, const agreement::ManifestSpec& agreed);
 
-// Standard deviation of each value of the released sum, noise and quantisation together.
-double ReleasedDeviation(const agreement::Manifest& manifest);
+// Noise of each value of the released sum; a Gaussian one has the quantisation's part in it.
+ReleasedNoise NoiseOf(const agreement::Manifest& manifest);
 
 // The released sum from the model after the round.
 std::vector<double> ReleasedSum(const agreement::Manifest& manifest, std::span<const float> model);

@@ -229,8 +229,8 @@ TEST(QueryTest, SitesOfAHundredThousandUnitsFitTheSampler) {
     ASSERT_TRUE(query.ok()) << query.status();
     const agreement::Manifest manifest = ManifestOf(TermsOf(*query, 4, 1));
     const double noise = manifest.spec().mechanism.noise_stddev;
-    EXPECT_LE(ReleasedDeviation(manifest), noise * (units <= 10000 ? 1.02 : 2)) << units;
-    EXPECT_GE(ReleasedDeviation(manifest), noise);
+    EXPECT_LE(NoiseOf(manifest).stddev, noise * (units <= 10000 ? 1.02 : 2)) << units;
+    EXPECT_GE(NoiseOf(manifest).stddev, noise);
   }
 }
 
@@ -275,8 +275,8 @@ TEST(QueryTest, QuantisationWidensTheErrorsByLittleAndKeepsUploadsSmall) {
   const auto query = Query::Create(spec);
   const agreement::Manifest manifest = ManifestOf(TermsOf(*query, 4, 1));
   const double noise = manifest.spec().mechanism.noise_stddev;
-  EXPECT_GT(ReleasedDeviation(manifest), noise);
-  EXPECT_LT(ReleasedDeviation(manifest), 1.0125 * noise);
+  EXPECT_GT(NoiseOf(manifest).stddev, noise);
+  EXPECT_LT(NoiseOf(manifest).stddev, 1.0125 * noise);
   EXPECT_LT(manifest.terms().aggregation().ciphertext_bytes(), 60000);
 }
 

@@ -298,6 +298,12 @@ absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
     Table table(value, "privacy.");
     table.TakeWord("unit", accounting::ParseUnit, query.unit);
     table.TakeWord("neighbouring", accounting::ParseNeighbouring, query.neighbouring);
+    table.Read("noise_law", [&](const base::JsonValue& word) -> absl::Status {
+      TACET_ASSIGN_OR_RETURN(const std::string name, word.AsString());
+      TACET_ASSIGN_OR_RETURN(query.noise_law, dp::ParseNoiseLaw(name));
+      result.noise_law = query.noise_law;
+      return absl::OkStatus();
+    });
     table.Take("target_epsilon", result.privacy.target_epsilon);
     table.Take("budget_epsilon", result.privacy.budget_epsilon);
     table.Take("noise_multiplier", result.noise_multiplier);

@@ -2,6 +2,7 @@
 #ifndef TACET_STATISTICS_QUERY_TEXT_H_
 #define TACET_STATISTICS_QUERY_TEXT_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 #include "tacet/accounting/privacy_target.h"
 #include "tacet/base/json.h"
+#include "tacet/dp/mechanism_params.h"
 #include "tacet/statistics/query.h"
 
 namespace tacet::statistics {
@@ -22,6 +24,8 @@ struct QueryFile {
   std::vector<std::string> columns = {};  // names, for files without a header
   bool decimal_comma = false;
   accounting::PrivacyTarget privacy = {};  // unit and neighbouring are the query's
+  // The query's; none: as ChooseNoiseLaw says (noise_choice.h).
+  std::optional<dp::NoiseLaw> noise_law = std::nullopt;
   // Instead of a target epsilon: sigma / S, or sigma in units of the query's vector.
   double noise_multiplier = 0;
   double noise_stddev = 0;

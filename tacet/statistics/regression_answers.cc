@@ -196,7 +196,7 @@ std::optional<Vector> CoefficientsOf(const QuestionPlan& plan, std::span<const d
 std::optional<Vector> NoiseVariances(const Measurements& measured, const Vector& origin) {
   Vector variances(measured.plan.spec.columns.size() + 1);
   Vector moved(measured.values.begin(), measured.values.end());
-  const double step = measured.noise_stddev / 1000;
+  const double step = measured.noise.stddev / 1000;
   if (!(step > 0)) return variances;
   for (size_t i = 0; i < moved.size(); ++i) {
     moved[i] = measured.values[i] + step;
@@ -224,7 +224,7 @@ std::optional<std::vector<Coefficient>> CoefficientsWithErrors(const Measurement
                                                                const RowMoments& rows) {
   const std::vector<BoundedColumn>& columns = measured.plan.spec.columns;
   // A variance in any direction has this noise.
-  const double noise = measured.noise_stddev / measured.plan.square / rows.n;
+  const double noise = measured.noise.stddev / measured.plan.square / rows.n;
   if (!Cholesky::Of(rows.covariance, columns.size(), kClear * noise).has_value()) {
     return std::nullopt;
   }
@@ -257,8 +257,8 @@ std::optional<std::vector<Coefficient>> CoefficientsWithErrors(const Measurement
 Answer AnswerRegression(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
   const RowMoments rows(plan, measured.values);
-  const double n_error = measured.noise_stddev / plan.count;
-  const double label_error = std::hypot(n_error, measured.noise_stddev / plan.label) / 2;
+  const double n_error = measured.noise.stddev / plan.count;
+  const double label_error = std::hypot(n_error, measured.noise.stddev / plan.label) / 2;
   const double positives = rows.n * rows.p;
   const bool enough = rows.n > 0 && rows.n >= measured.floor;
   const double least = std::max(measured.floor, kClear * label_error);

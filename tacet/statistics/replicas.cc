@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <numbers>
 #include <utility>
 
@@ -28,6 +29,31 @@ double Poisson(double mean, crypto::Random& random) {
     ++count;
   }
   return count;
+}
+
+// Marsaglia and Tsang (2000), shape >= 1; below, the power of a uniform variable brings it down.
+double Gamma(double shape, crypto::Random& random) {
+  if (shape < 1) return Gamma(shape + 1, random) * std::pow(1 - crypto::Uniform(random), 1 / shape);
+  const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  while (true) {
+    const double x = Normal(random);
+    const double v = std::pow(1 + c * x, 3);
+    if (v > 0 && std::log(1 - crypto::Uniform(random)) < x * x / 2 + d - d * v + d * std::log(v)) {
+      return d * v;
+    }
+  }
+}
+
+double Noise(const ReleasedNoise& noise, crypto::Random& random) {
+  if (noise.law == dp::NoiseLaw::kGaussian || noise.stddev == 0) {
+    return noise.stddev * Normal(random);
+  }
+  // A difference of two negative binomials, each a Poisson variable of a gamma variable's mean.
+  const auto part = [&] {
+    return Poisson(Gamma(noise.laws, random) / std::expm1(noise.rate), random);
+  };
+  const double up = part();
+  return noise.step * (up - part());
 }
 
 uint64_t SeedOf(std::span<const double> values) {
@@ -85,10 +111,34 @@ class Spread {
   std::vector<std::vector<double>> draws_;
 };
 
+// Of the nearest cells with the same sum, or 0, none of which is below 0: the same amount is taken
+// from each, and nothing from those that have less (Held, Wolfe, Crowder 1974).
+std::vector<double> SuffixesOfCells(const std::vector<double>& cells) {
+  double total = 0;
+  for (const double cell : cells) total += cell;
+  total = std::max(total, 0.0);
+  std::vector<double> largest = cells;
+  std::ranges::sort(largest, std::greater<>());
+  double sum = 0, taken = 0;
+  for (size_t i = 0; i < largest.size(); ++i) {
+    sum += largest[i];
+    const double from_each = (sum - total) / static_cast<double>(i + 1);
+    if (largest[i] > from_each) taken = from_each;
+  }
+  std::vector<double> suffixes(cells.size());
+  double running = 0;
+  for (size_t i = cells.size(); i-- > 0;) {
+    running += std::max(cells[i] - taken, 0.0);
+    suffixes[i] = running;
+  }
+  return suffixes;
+}
+
 }  // namespace
 
 std::vector<double> MonotoneSuffixes(const PrefixStrategy& strategy,
                                      std::span<const double> measurements) {
+  if (strategy.measures_cells()) return SuffixesOfCells(strategy.Cells(measurements));
   const std::vector<double> suffixes = strategy.Suffixes(measurements);
   struct Pool {
     double value, weight;
@@ -122,7 +172,7 @@ std::vector<double> CellsOfSuffixes(std::span<const double> suffixes) {
 }
 
 Errors BootstrapErrors(const QuestionPlan& plan, std::span<const double> measurements,
-                       double noise_stddev, const Statistic& statistic, size_t covariances) {
+                       const ReleasedNoise& law, const Statistic& statistic, size_t covariances) {
   const PrefixStrategy& strategy = *plan.strategy;
   const size_t length = strategy.cells();
   std::vector<double> cells;
@@ -147,11 +197,11 @@ Errors BootstrapErrors(const QuestionPlan& plan, std::span<const double> measure
   std::vector<double> drawn(cells.size());
   std::vector<double> again(cells.size());
   for (int replica = 0; replica < kReplicas; ++replica) {
-    for (size_t i = 0; i < cells.size(); ++i) again[i] = fixed[i] + noise_stddev * Normal(random);
+    for (size_t i = 0; i < cells.size(); ++i) again[i] = fixed[i] + Noise(law, random);
     noise.Add(statistic(again));
     for (size_t i = 0; i < cells.size(); ++i) drawn[i] = Poisson(cells[i], random);
     again = measure(drawn);
-    for (double& value : again) value += noise_stddev * Normal(random);
+    for (double& value : again) value += Noise(law, random);
     total.Add(statistic(again));
   }
   return {.noise = noise.Deviations(),

@@ -8,11 +8,15 @@
 #include <vector>
 
 #include "tacet/statistics/query.h"
+#include "tacet/statistics/released_noise.h"
 
 namespace tacet::statistics {
 
-// Non-increasing, non-negative sums of suffixes nearest to `suffixes`: isotonic regression by pool
-// adjacent violators, weights 1 / deviation^2, then 0 in place of negative values.
+// Non-increasing, non-negative sums of suffixes from the measurements of a histogram.
+//   suffixes  isotonic regression by pool adjacent violators, weights 1 / deviation^2, then 0 in
+//             place of negative values
+//   cells     cells, none below 0, with the measured total: the nearest point of a simplex, whose
+//             errors are smaller where each cell has noise of its own
 std::vector<double> MonotoneSuffixes(const PrefixStrategy& strategy,
                                      std::span<const double> measurements);
 
@@ -32,11 +36,12 @@ struct Errors {
 };
 
 // Parametric bootstrap: histograms that MonotoneSuffixes gives are measured again kReplicas times
-// with noise of deviation `noise_stddev`. It reads the release only and costs no privacy. The draws
+// with noise of the law of `noise`. It reads the release only and costs no privacy. The draws
 // are a function of the measurements, so the same release gives the same errors.
 inline constexpr int kReplicas = 300;
 Errors BootstrapErrors(const QuestionPlan& plan, std::span<const double> measurements,
-                       double noise_stddev, const Statistic& statistic, size_t covariances = 0);
+                       const ReleasedNoise& noise, const Statistic& statistic,
+                       size_t covariances = 0);
 
 }  // namespace tacet::statistics
 

@@ -158,6 +158,8 @@ void SiteUnits::SumUnits(std::span<const uint32_t> units, std::span<float> sum) 
   const bool weighted = query_->spec().unit != accounting::Unit::kRecord;
   const auto most = static_cast<double>(query_->spec().rows_per_unit);
   const double grid = query_->grid();
+  // Norms in L1 allow for no rounding upwards.
+  const bool is_laplace = query_->noise_law() == dp::NoiseLaw::kDiscreteLaplace;
   std::vector<double> total(sum.size(), 0.0);
   std::vector<double> histograms(sum.size(), 0.0);
   std::vector<double> of_unit(sum.size(), 0.0);
@@ -180,7 +182,8 @@ void SiteUnits::SumUnits(std::span<const uint32_t> units, std::span<float> sum) 
     for (const QuestionPlan& plan : query_->questions()) {
       if (!weighted && !plan.is_moments()) continue;
       for (size_t i = plan.first; i < plan.first + plan.size; ++i) {
-        total[i] += std::nearbyint(of_unit[i] / grid) * grid;
+        total[i] +=
+            (is_laplace ? std::floor(of_unit[i] / grid) : std::nearbyint(of_unit[i] / grid)) * grid;
         of_unit[i] = 0;
       }
     }

@@ -23,8 +23,11 @@ struct LifeTable {
 
 LifeTable TableOf(const QuestionPlan& plan, std::span<const double> values, size_t group) {
   const size_t length = plan.strategy->cells();
-  const std::vector<double> events =
-      MonotoneSuffixes(*plan.strategy, values.subspan(2 * group * length, length));
+  const std::span<const double> measured = values.subspan(2 * group * length, length);
+  std::vector<double> of_events(measured.begin(), measured.end());
+  // Rows beyond the last interval are censored: what is measured there is noise.
+  if (plan.strategy->measures_cells()) of_events.back() = 0;
+  const std::vector<double> events = MonotoneSuffixes(*plan.strategy, of_events);
   const std::vector<double> censored =
       MonotoneSuffixes(*plan.strategy, values.subspan((2 * group + 1) * length, length));
   LifeTable table{.count = events[0] + censored[0]};
@@ -129,11 +132,13 @@ Answer AnswerSurvival(const Measurements& measured) {
   };
   const std::vector<double> numbers = statistic(measured.values);
   const Errors errors =
-      BootstrapErrors(plan, measured.values, measured.noise_stddev, statistic, groups - 1);
+      BootstrapErrors(plan, measured.values, measured.noise, statistic, groups - 1);
   Answer answer;
   answer.methods = {
-      "isotonic regression of events and of censored rows from each time on (pool adjacent "
-      "violators)",
+      plan.strategy->measures_cells()
+          ? "events and censored rows of each interval, none below 0, with the measured totals"
+          : "isotonic regression of events and of censored rows from each time on (pool adjacent "
+            "violators)",
       "Kaplan-Meier and Nelson-Aalen in intervals, with the life table's half of those censored",
       "errors by parametric bootstrap"};
   const auto add = [&](const Estimate& labels, size_t place, bool enough, bool of_rows,
