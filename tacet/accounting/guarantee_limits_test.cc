@@ -67,6 +67,11 @@ TEST(GuaranteeLimitsTest, AFederationHasItsOwn) {
   // Since there is a committee no single holder of a key decrypts an update.
   EXPECT_THAT(LimitsOf(WithCommittee(7, 2)), Not(Contains(with_key)));
   EXPECT_THAT(LimitsOf(WithCommittee(0, 0)), Contains(with_key));
+  const auto zeros = StartsWith("Discrete Laplace noise in a single update");
+  FederationPrivacySpec one_hot = WithCommittee(7, 2);
+  EXPECT_THAT(LimitsOf(one_hot), Not(Contains(zeros)));
+  one_hot.mechanism.noise_law = dp::NoiseLaw::kDiscreteLaplace;
+  EXPECT_THAT(LimitsOf(one_hot), Contains(zeros));
   const auto cohorts = StartsWith("The committee sees who took part");
   FederationPrivacySpec hidden = WithCommittee(7, 2);
   EXPECT_THAT(LimitsOf(hidden), Contains(cohorts));
