@@ -44,6 +44,7 @@ epsilon_per_year = 2.0
 delta = 1e-5
 units = ["record", "person", "client"]
 neighbouring = ["zero-out"]
+noise_laws = ["gaussian"]
 colluders = 1
 appearances = 2
 [federation]

@@ -25,12 +25,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (is_signed && !std::ranges::equal(signature, policy::SignPolicy(text, officer))) std::abort();
   const auto policy = config::ParseSitePolicy(base::AsText(text), "fuzz");
   if (!policy.ok()) return 0;
-  const bool limits = policy->epsilon_per_year > 0 && std::isfinite(policy->epsilon_per_year) &&
-                      policy->delta > 0 && policy->delta < 1 && policy->serial >= 1 &&
-                      !policy->sites.empty() && !policy->units.empty() &&
-                      !policy->neighbouring.empty() && !policy->columns.empty() &&
-                      ledger::CheckPopulation(policy->population).ok() && !policy->kinds.empty() &&
-                      policy->floor >= 0 && std::isfinite(policy->floor);
+  const bool limits =
+      policy->epsilon_per_year > 0 && std::isfinite(policy->epsilon_per_year) &&
+      policy->delta > 0 && policy->delta < 1 && policy->serial >= 1 && !policy->sites.empty() &&
+      !policy->units.empty() && !policy->neighbouring.empty() && !policy->noise_laws.empty() &&
+      !policy->columns.empty() && ledger::CheckPopulation(policy->population).ok() &&
+      !policy->kinds.empty() && policy->floor >= 0 && std::isfinite(policy->floor);
   if (!limits) std::abort();
   return 0;
 }

@@ -95,6 +95,10 @@ class Checks {
               fmt::format("privacy.neighbouring is {}, which is not allowed",
                           accounting::NeighbouringName(agreed_.privacy.neighbouring)));
     }
+    if (!Has(policy_.noise_laws, agreed_.mechanism.noise_law)) {
+      Violate("privacy.noise_laws", fmt::format("noise_law is {}, which is not allowed",
+                                                dp::NoiseLawName(agreed_.mechanism.noise_law)));
+    }
     AtLeast("privacy.colluders", policy_.colluders, agreed_.privacy.colluders, "privacy.colluders");
     if (agreed_.privacy.unit != Unit::kClient) {
       AtLeast("privacy.appearances", policy_.appearances, agreed_.sampling.appearances,

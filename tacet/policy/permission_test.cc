@@ -59,6 +59,7 @@ SitePolicy Equal() {
           .delta = 1e-5,
           .units = {Unit::kRecord},
           .neighbouring = {Neighbouring::kReplaceOne},
+          .noise_laws = {dp::NoiseLaw::kGaussian},
           .colluders = 1,
           .appearances = 2,
           .min_participants = 4,
@@ -102,6 +103,8 @@ TEST(PermissionTest, EveryLimitRefusesWhatIsWeaker) {
          p.units = {Unit::kPerson, Unit::kClient};
        }},
       {"privacy.neighbouring", [](SitePolicy& p) { p.neighbouring = {Neighbouring::kZeroOut}; }},
+      {"privacy.noise_laws",
+       [](SitePolicy& p) { p.noise_laws = {dp::NoiseLaw::kDiscreteLaplace}; }},
       {"privacy.colluders", [](SitePolicy& p) { p.colluders = 2; }},
       {"privacy.appearances", [](SitePolicy& p) { p.appearances = 3; }},
       {"federation.min_participants", [](SitePolicy& p) { p.min_participants = 5; }},

@@ -58,6 +58,11 @@ absl::Status Assign(const JsonValue& value, Neighbouring& target) {
   TACET_ASSIGN_OR_RETURN(target, accounting::ParseNeighbouring(word));
   return absl::OkStatus();
 }
+absl::Status Assign(const JsonValue& value, dp::NoiseLaw& target) {
+  TACET_ASSIGN_OR_RETURN(const std::string word, value.AsString());
+  TACET_ASSIGN_OR_RETURN(target, dp::ParseNoiseLaw(word));
+  return absl::OkStatus();
+}
 absl::Status Assign(const JsonValue& value, std::optional<ledger::ChargingRule>& target) {
   TACET_ASSIGN_OR_RETURN(const std::string word, value.AsString());
   TACET_ASSIGN_OR_RETURN(target, ledger::ParseChargingRule(word));
@@ -162,6 +167,7 @@ absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_vie
   keys.Need("privacy.delta", policy.delta);
   keys.Need("privacy.units", policy.units);
   keys.Take("privacy.neighbouring", policy.neighbouring);
+  keys.Take("privacy.noise_laws", policy.noise_laws);
   keys.Take("privacy.colluders", policy.colluders);
   keys.Take("privacy.appearances", policy.appearances);
   keys.Need("federation.min_participants", policy.min_participants);

@@ -14,6 +14,7 @@
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/base/json.h"
 #include "tacet/crypto/signing.h"
+#include "tacet/dp/mechanism_params.h"
 #include "tacet/ledger/ledger_format.h"
 
 namespace tacet::policy {
@@ -35,6 +36,7 @@ struct SitePolicy {
   std::vector<accounting::Unit> units = {};
   std::vector<accounting::Neighbouring> neighbouring = {accounting::Neighbouring::kReplaceOne,
                                                         accounting::Neighbouring::kZeroOut};
+  std::vector<dp::NoiseLaw> noise_laws = {dp::NoiseLaw::kGaussian, dp::NoiseLaw::kDiscreteLaplace};
   uint64_t colluders = 0;    // least
   uint64_t appearances = 0;  // least; for units record and person
   // [federation]

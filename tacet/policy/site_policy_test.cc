@@ -51,6 +51,7 @@ TEST(SitePolicyTest, NeededKeysAndDefaults) {
   EXPECT_THAT(policy.columns, ElementsAre("age", "ill"));
   EXPECT_EQ(policy.smallest_unit(), accounting::Unit::kRecord);
   EXPECT_EQ(policy.neighbouring.size(), 2u);
+  EXPECT_EQ(policy.noise_laws.size(), 2u);
   EXPECT_EQ(policy.ledger_folder, "/var/lib/tacet/ledger");
   EXPECT_FALSE(policy.rule.has_value());
   EXPECT_EQ(policy.population, "main");
@@ -94,6 +95,8 @@ TEST(SitePolicyTest, ValuesOutOfRangeAreRefused) {
   EXPECT_THAT(Refusal("privacy", "units", "[]"), HasSubstr("is not a list of one or more"));
   EXPECT_THAT(Refusal("privacy", "units", "[\"ward\"]"), HasSubstr("unknown unit \"ward\""));
   EXPECT_THAT(Refusal("privacy", "neighbouring", "[\"none\"]"), HasSubstr("unknown neighbouring"));
+  EXPECT_THAT(Refusal("privacy", "noise_laws", "[\"laplace\"]"),
+              HasSubstr("unknown noise law \"laplace\": expected gaussian or discrete-laplace"));
   EXPECT_THAT(Refusal("federation", "committee_seats", "4294967296"), HasSubstr("below 2^32"));
   EXPECT_THAT(Refusal("federation", "dummy_uploads", "1"), HasSubstr("federation.dummy_uploads"));
   EXPECT_THAT(Refusal("data", "records", "-5"), HasSubstr("data.records"));

@@ -162,6 +162,7 @@ policy::SitePolicy Equal() {
       .delta = agreed.privacy.delta,
       .units = {agreed.privacy.unit},
       .neighbouring = {agreed.privacy.neighbouring},
+      .noise_laws = {agreed.mechanism.noise_law},
       .colluders = agreed.privacy.colluders,
       .appearances = agreed.sampling.appearances,
       .min_participants = agreed.sampling.min_participants,
@@ -464,6 +465,32 @@ TEST_F(QueryPolicyTest, ARefusalNamesTheQuestion) {
   std::vector<std::string> texts;
   EXPECT_THAT(RefusedBy(stricter, base_, &texts), ElementsAre("query.floor"));
   EXPECT_EQ(texts[0], "floor is 10, at least 10.5 is required");
+}
+
+// Counts alone have discrete Laplace noise by default. An officer who fears those who decrypt
+// a single update allows the Gaussian alone, whether the file names the law or not.
+TEST_F(QueryPolicyTest, AnOfficerCanInsistOnGaussianNoise) {
+  const auto refused = [&](std::string_view privacy) {
+    return RefusedBy(policy_, base::ValueOf(ConfigOf(fmt::format(R"(
+floor = 10
+data = {{ person_column = "patient", values = ["sex one-of=f,m"] }}
+[privacy]
+unit = "person"
+target_epsilon = 0.9
+delta = 1e-6
+colluders = 1
+appearances = 2
+{}
+[[question]]
+name = "women"
+kind = "count"
+where = ["sex = f"]
+)",
+                                                                 privacy))));
+  };
+  EXPECT_THAT(refused(""), ElementsAre("privacy.noise_laws"));
+  EXPECT_THAT(refused("noise_law = \"discrete-laplace\""), ElementsAre("privacy.noise_laws"));
+  EXPECT_THAT(refused("noise_law = \"gaussian\""), IsEmpty());
 }
 
 TEST_F(QueryPolicyTest, AMistypedKindIsNoLimit) {
