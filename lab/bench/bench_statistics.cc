@@ -114,13 +114,18 @@ absl::StatusOr<base::JsonValue> BenchSurvival(const TextTable& lung, uint64_t ru
   constexpr double kEpsilon = 1;
   TACET_ASSIGN_OR_RETURN(const QueryTrials trials,
                          QueryTrials::Create({Survival(kHorizon, false)}, kEpsilon, 1000));
+  TACET_ASSIGN_OR_RETURN(const QueryTrials laplace,
+                         QueryTrials::Create({Survival(kHorizon, false)}, kEpsilon, 1000, 0,
+                                             dp::NoiseLaw::kDiscreteLaplace));
   const std::vector<double> truth = ExactSurvival(lung, kHorizon);
   TACET_ASSIGN_OR_RETURN(const std::vector<Answer> exact, trials.Exact(lung));
-  std::vector<double> ours, counts_baseline, curves_baseline;
+  std::vector<double> ours, ours_laplace, counts_baseline, curves_baseline;
   for (uint64_t run = 0; run < runs; ++run) {
     const std::vector<TextTable> sites = SpreadOverSites(lung, run);
     TACET_ASSIGN_OR_RETURN(const std::vector<Answer> answers, trials.Release(sites));
     ours.push_back(LargestDifference(ValuesOf(answers[0], "survival"), truth));
+    TACET_ASSIGN_OR_RETURN(const std::vector<Answer> under_laplace, laplace.Release(sites));
+    ours_laplace.push_back(LargestDifference(ValuesOf(under_laplace[0], "survival"), truth));
     crypto::Random random = crypto::SeededRandom(run, "bench/laplace");
     // Replacing one row moves two counts by 1 each: scale 2 / epsilon at every site.
     std::vector<double> sum(2 * (kIntervals + 1), 0.0);
@@ -149,6 +154,7 @@ absl::StatusOr<base::JsonValue> BenchSurvival(const TextTable& lung, uint64_t ru
       .Set("noise_multiplier", trials.noise())
       .Set("without_noise", LargestDifference(ValuesOf(exact[0], "survival"), truth))
       .Set("sup_error", Summary(ours))
+      .Set("sup_error_discrete_laplace", Summary(ours_laplace))
       .Set("laplace_on_site_counts", Summary(counts_baseline))
       .Set("laplace_on_site_curves", Summary(curves_baseline));
 }

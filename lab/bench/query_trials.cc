@@ -81,10 +81,11 @@ TextTable Resampled(const TextTable& table, size_t rows, crypto::Random& random)
 
 absl::StatusOr<QueryTrials> QueryTrials::Create(
     std::vector<tacet::statistics::QuestionSpec> questions, double epsilon, uint64_t max_units,
-    double floor) {
-  TACET_ASSIGN_OR_RETURN(
-      Query query,
-      Query::Create({.questions = std::move(questions), .max_units = max_units, .floor = floor}));
+    double floor, dp::NoiseLaw law) {
+  TACET_ASSIGN_OR_RETURN(Query query, Query::Create({.questions = std::move(questions),
+                                                     .noise_law = law,
+                                                     .max_units = max_units,
+                                                     .floor = floor}));
   QueryTrials trials;
   trials.query_ = std::make_shared<const Query>(std::move(query));
   agreement::ManifestSpec terms;

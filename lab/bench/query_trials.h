@@ -47,7 +47,8 @@ TextTable Resampled(const TextTable& table, size_t rows, crypto::Random& random)
 class QueryTrials {
  public:
   static absl::StatusOr<QueryTrials> Create(std::vector<tacet::statistics::QuestionSpec> questions,
-                                            double epsilon, uint64_t max_units, double floor = 0);
+                                            double epsilon, uint64_t max_units, double floor = 0,
+                                            dp::NoiseLaw law = dp::NoiseLaw::kGaussian);
 
   const tacet::statistics::Query& query() const { return *query_; }
   double noise() const { return terms_.mechanism.noise_stddev; }

@@ -24,6 +24,10 @@ void PlannedFederation::Register(program::Options& options) {
   options.AddDouble("noise-stddev",
                     "sigma itself, in units of an update, in place of --noise-multiplier",
                     &noise_stddev_);
+  options.AddChoice("noise-law",
+                    "law of the noise; discrete-laplace is that of queries of counts and cells, "
+                    "for --unit person or record, --record-rate 1, with --clip-norm in L1",
+                    {"gaussian", "discrete-laplace"}, &noise_law_);
   options.AddDouble("delta",
                     "delta of the (epsilon, delta) guarantee: bound of the probability that the "
                     "factor e^epsilon does not cover",
@@ -70,7 +74,9 @@ void PlannedFederation::Register(program::Options& options) {
       "coordinate-bound",
       "b, bound of one coordinate, for the terms of finite arithmetic; 0: the clip norm",
       &spec_.mechanism.coordinate_bound);
-  options.AddDouble("scale", "s, step of the quantisation, for the terms of finite arithmetic",
+  options.AddDouble("scale",
+                    "s, step of the quantisation, for the terms of finite arithmetic; with "
+                    "discrete-laplace the step of the noise",
                     &spec_.mechanism.scale);
   options.AddChoice("sampler", "algorithm that draws the noise, for the terms of finite arithmetic",
                     {"default", "box-muller", "polar", "ziggurat"}, &sampler_);
@@ -84,6 +90,7 @@ absl::StatusOr<accounting::FederationPrivacySpec> PlannedFederation::Read(Varied
   }
   TACET_ASSIGN_OR_RETURN(spec.privacy.neighbouring, accounting::ParseNeighbouring(neighbouring_));
   TACET_ASSIGN_OR_RETURN(spec.privacy.unit, accounting::ParseUnit(unit_));
+  TACET_ASSIGN_OR_RETURN(spec.mechanism.noise_law, dp::ParseNoiseLaw(noise_law_));
   TACET_ASSIGN_OR_RETURN(spec.mechanism.sampler, dp::ParseGaussianSampler(sampler_));
   TACET_RETURN_IF_ERROR(SetNoise(varied, spec));
   if (rounds_.has_value() == (varied == Varied::kRounds)) {

@@ -42,6 +42,7 @@ class PlannedFederation {
   std::optional<double> noise_stddev_;
   std::string sampler_ = "default";
   std::string sampling_ = "default";
+  std::string noise_law_ = "gaussian";
   std::string neighbouring_ = "replace-one";
   std::string unit_ = "client";
   double availability_ = 1;

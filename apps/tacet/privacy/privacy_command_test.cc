@@ -104,6 +104,45 @@ TEST(PrivacyCommandTest, TheLastLinesCompareBothWaysToDrawACohort) {
   EXPECT_THAT(Output({"--cohort", "3596"}), Not(HasSubstr("Two ways")));
 }
 
+// A count of four sites with the deviation of epsilon 1: one row moves it by 1 = 2 S.
+TEST(PrivacyCommandTest, DiscreteLaplaceNoiseIsPure) {
+  const auto json = base::JsonValue::Parse(Printed({"tacet",
+                                                    "privacy",
+                                                    "--unit",
+                                                    "record",
+                                                    "--record-rate",
+                                                    "1",
+                                                    "--clients",
+                                                    "4",
+                                                    "--cohort",
+                                                    "4",
+                                                    "--min-participants",
+                                                    "4",
+                                                    "--rounds",
+                                                    "1",
+                                                    "--noise-law",
+                                                    "discrete-laplace",
+                                                    "--clip-norm",
+                                                    "0.5",
+                                                    "--scale",
+                                                    "1",
+                                                    "--noise-stddev",
+                                                    "1.356965",
+                                                    "--coordinate-bound",
+                                                    "1000",
+                                                    "--dimension",
+                                                    "1",
+                                                    "--json"},
+                                                   0));
+  ASSERT_TRUE(json.ok());
+  const base::JsonValue* worst = json->Find("worst");
+  ASSERT_NE(worst, nullptr);
+  EXPECT_NEAR(*worst->Find("epsilon")->AsDouble(), 1, 1e-4);
+  EXPECT_EQ(*worst->Find("noise_law")->AsString(), "discrete-laplace");
+  EXPECT_THAT(*worst->Find("note")->AsString(), HasSubstr("(1, 0)-private by itself"));
+  EXPECT_THAT(Output({"--noise-law", "discrete-laplace"}, 1), HasSubstr("unit client"));
+}
+
 TEST(PrivacyCommandTest, JsonHasTheExternalObserversMomentsFirst) {
   const auto json = base::JsonValue::Parse(Output({"--json"}));
   ASSERT_TRUE(json.ok());
