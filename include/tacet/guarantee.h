@@ -29,7 +29,8 @@ struct GuaranteeRow {
   // The true epsilon of this observer is at least this, where known.
   std::optional<double> epsilon_lower = std::nullopt;
   double delta = 0;
-  double order = 0;          // Renyi order of the bound; 0 for accountants without orders
+  double order = 0;  // Renyi order of the bound; 0 for accountants without orders
+  NoiseLaw noise_law = NoiseLaw::kGaussian;
   double noise_stddev = 0;   // noise in the sum that the observer does not know
   double sampling_rate = 0;  // probability that a unit is in a round, as far as hidden from it
   uint64_t releases = 0;     // rounds that are counted

@@ -70,6 +70,12 @@ enum class Standing {
   kNone,        // there is no bound
 };
 
+// Law of the noise in a sum.
+enum class NoiseLaw {
+  kGaussian,
+  kDiscreteLaplace,  // of queries that count rows, by cells: pure epsilon
+};
+
 // The words of tables, JSON and the command line: "replace-one", "fixed-size", "coalition", "pld".
 std::string_view Name(Unit unit);
 std::string_view Name(Neighbouring neighbouring);
@@ -77,6 +83,7 @@ std::string_view Name(Sampling sampling);
 std::string_view Name(Observer observer);
 std::string_view Name(Accountant accountant);
 std::string_view Name(Standing standing);
+std::string_view Name(NoiseLaw law);
 
 }  // namespace tacet
 

@@ -67,6 +67,9 @@ void BindRows(nb::module_& module) {
               "The true epsilon is at least this, where known.")
       .def_ro("delta", &GuaranteeRow::delta)
       .def_ro("order", &GuaranteeRow::order, "Renyi order of the bound; 0 without orders.")
+      .def_prop_ro(
+          "noise_law", [](const GuaranteeRow& row) { return Name(row.noise_law); },
+          "\"gaussian\", or \"discrete-laplace\" for queries that count rows.")
       .def_ro("noise_stddev", &GuaranteeRow::noise_stddev,
               "Standard deviation of the noise in the sum that the observer does not know.")
       .def_ro("sampling_rate", &GuaranteeRow::sampling_rate)

@@ -210,12 +210,14 @@ class Release:
         path: run directory, which ``tacet report`` and ``tacet audit`` read.
         answers: by the question's name, in the order of the questions.
         confidence: of all intervals.
+        noise_law: "gaussian" or "discrete-laplace".
         summary: content of ``summary.json``.
     """
 
     path: Path
     answers: dict[str, Answer]
     confidence: float
+    noise_law: str
     summary: dict[str, Any]
 
     @property
@@ -246,7 +248,8 @@ class Release:
     def __str__(self) -> str:
         lines = [str(answer) for answer in self]
         if self.epsilon is not None:
-            lines.append(f"epsilon {self.epsilon:.3f} at delta {self.delta:g}")
+            cost = f"epsilon {self.epsilon:.3f} at delta {self.delta:g}"
+            lines.append(f"{cost}, {self.noise_law} noise")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -753,4 +756,6 @@ def open_release(path: str | os.PathLike[str]) -> Release:
         answers[question["name"]] = Answer(
             question["name"], question["kind"], estimates, tuple(question["methods"])
         )
-    return Release(folder, answers, told["confidence"], json.loads(summary))
+    return Release(
+        folder, answers, told["confidence"], told["noise_law"], json.loads(summary)
+    )

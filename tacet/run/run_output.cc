@@ -118,6 +118,7 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("cohort", agreed.sampling.cohort)
       .Set("unit", accounting::UnitName(agreed.privacy.unit))
       .Set("neighbouring", accounting::NeighbouringName(agreed.privacy.neighbouring))
+      .Set("noise_law", dp::NoiseLawName(agreed.mechanism.noise_law))
       .Set("noise_stddev", agreed.mechanism.noise_stddev)
       .Set("rounds", result.rounds)
       .Set("charged_attempts", result.charged_attempts)

@@ -70,6 +70,14 @@ absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<cons
   return answers;
 }
 
+std::string_view NoiseSentence(dp::NoiseLaw law) {
+  return law == dp::NoiseLaw::kDiscreteLaplace
+             ? "Each count has discrete Laplace noise: it is off by a random number of steps, most "
+               "often by few."
+             : "Each measured value has Gaussian noise: it is off by a random number of a normal "
+               "distribution.";
+}
+
 base::JsonValue AnswersJson(const Query& query, const std::vector<Answer>& answers) {
   base::JsonValue list = base::JsonValue::MakeArray();
   for (const Answer& answer : answers) {
@@ -88,6 +96,8 @@ base::JsonValue AnswersJson(const Query& query, const std::vector<Answer>& answe
       .Set("unit", accounting::UnitName(query.spec().unit))
       .Set("confidence", query.spec().confidence)
       .Set("floor", query.spec().floor)
+      .Set("noise_law", dp::NoiseLawName(query.noise_law()))
+      .Set("noise", NoiseSentence(query.noise_law()))
       .Set("questions", std::move(list));
 }
 

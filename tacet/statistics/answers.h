@@ -3,6 +3,7 @@
 #define TACET_STATISTICS_ANSWERS_H_
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,9 @@ namespace tacet::statistics {
 // deviation is negative.
 absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<const double> released,
                                               const ReleasedNoise& noise);
+
+// The noise of all answers, in a sentence for their readers.
+std::string_view NoiseSentence(dp::NoiseLaw law);
 
 // docs/formats/query.md.
 base::JsonValue AnswersJson(const Query& query, const std::vector<Answer>& answers);

@@ -470,6 +470,9 @@ TEST(OneHotTest, IntervalsHoldTheTruth) {
       ++intervals;
     }
   }
+  const std::string told = AnswersJson(*query, {}).Dump();
+  EXPECT_THAT(told, HasSubstr(R"("noise_law":"discrete-laplace")"));
+  EXPECT_THAT(told, HasSubstr("it is off by a random number of steps, most often by few"));
   EXPECT_GE(inside, static_cast<int>(0.91 * intervals));
   EXPECT_LE(inside, static_cast<int>(0.985 * intervals));
   EXPECT_LT(width, 4.2 * NoiseOf(manifest).stddev);

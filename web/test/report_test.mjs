@@ -312,6 +312,7 @@ categories = ["f", "m", "x"]
     assert.equal(await page.evaluate(`document.querySelectorAll("${picture} rect").length`), 2);
     assert.match(await page.evaluate(`document.querySelector("${picture}").textContent`), /✕/);
     assert.match(text, /Together they cost ε = 4\.000 per record, against/);
+    assert.match(text, /Each measured value has Gaussian noise: it is off by/);
     assert.match(text, /2 questions, answered by 2 sites together/);
     assert.doesNotMatch(text, /How good the model is/i);
   });

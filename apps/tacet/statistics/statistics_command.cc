@@ -15,6 +15,7 @@
 #include "tacet/run/answers_output.h"
 #include "tacet/run/query_run.h"
 #include "tacet/run/site_tables.h"
+#include "tacet/statistics/answers.h"
 
 namespace tacet::app::statistics {
 namespace {
@@ -76,6 +77,7 @@ class StatisticsCommand : public program::Command {
     }
     fmt::print("{}\n", run::AnswersText(end.answers, loaded.query->spec().confidence,
                                         isatty(fileno(stdout)) == 1));
+    fmt::print("noise       {}\n", tacet::statistics::NoiseSentence(loaded.query->noise_law()));
     fmt::print("privacy     epsilon {:.3f} at delta {:g} per {} for all answers together\n",
                end.epsilon, end.delta, accounting::UnitName(loaded.query->spec().unit));
     fmt::print("results     {}\n", directory);

@@ -19,6 +19,7 @@ GuaranteeRow PublicRow(const accounting::PrivacyRow& row) {
   result.epsilon_lower = row.epsilon_lower;
   result.delta = row.delta;
   result.order = row.order;
+  result.noise_law = Public(row.noise_law);
   result.noise_stddev = row.noise_stddev;
   result.sampling_rate = row.sampling_rate;
   result.releases = row.releases;

@@ -10,6 +10,7 @@
 #include "tacet/api/core/privacy_model.h"
 #include "tacet/api/core/round_for_test.h"
 #include "tacet/calibrate.h"
+#include "tacet/dp/mechanism_params.h"
 
 namespace tacet::api {
 namespace {
@@ -41,6 +42,7 @@ TEST(GuaranteeTest, RowsAreTheAccountants) {
     EXPECT_EQ(row.epsilon_lower, other.epsilon_lower);
     EXPECT_EQ(row.delta, other.delta);
     EXPECT_EQ(row.order, other.order);
+    EXPECT_EQ(Name(row.noise_law), dp::NoiseLawName(other.noise_law));
     EXPECT_EQ(row.noise_stddev, other.noise_stddev);
     EXPECT_EQ(row.sampling_rate, other.sampling_rate);
     EXPECT_EQ(row.releases, other.releases);

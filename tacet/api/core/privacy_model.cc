@@ -49,6 +49,7 @@ Accountant Public(accounting::Accountant accountant) {
 }
 Standing Public(accounting::Standing standing) { return Convert(standing, Standing::kNone); }
 Sampling Public(accounting::Sampling sampling) { return Convert(sampling, Sampling::kPoisson); }
+NoiseLaw Public(dp::NoiseLaw law) { return Convert(law, NoiseLaw::kDiscreteLaplace); }
 
 }  // namespace api
 
@@ -67,6 +68,9 @@ std::string_view Name(Accountant accountant) {
 }
 std::string_view Name(Standing standing) {
   return accounting::StandingName(Convert(standing, accounting::Standing::kNone));
+}
+std::string_view Name(NoiseLaw law) {
+  return dp::NoiseLawName(Convert(law, dp::NoiseLaw::kDiscreteLaplace));
 }
 
 }  // namespace tacet

@@ -5,6 +5,7 @@
 #include "tacet/accounting/epsilon_bounds.h"
 #include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_event.h"
+#include "tacet/dp/mechanism_params.h"
 #include "tacet/privacy_model.h"
 
 namespace tacet::api {
@@ -20,6 +21,7 @@ Observer Public(accounting::Observer observer);
 Accountant Public(accounting::Accountant accountant);
 Standing Public(accounting::Standing standing);
 Sampling Public(accounting::Sampling sampling);
+NoiseLaw Public(dp::NoiseLaw law);
 
 }  // namespace tacet::api
 

@@ -56,7 +56,7 @@ export function queryAnswers(run) {
     : `Together they cost ε = ${epsilon(row.epsilon)} per ${answers.unit}, ${againstWorst(row)}.`;
   return [
     h("p", { class: "lead" }, `All answers to “${answers.name}” come from one release. ${cost}`),
-    h("p", { class: "note" },
+    h("p", { class: "note" }, `${answers.noise} `,
       answers.floor > 0 ? `Estimated counts below ${number(answers.floor)} are suppressed, with all that follows from them. ` : "",
       "The query file has the SHA-256 ", h("code", { class: "digest" }, digest), "."),
     answers.questions.map((answer) => question(answer, answers.confidence)),

@@ -94,7 +94,8 @@ export function provenance(run) {
     ["Program", facts.commit ? `commit ${facts.commit}` : kAbsent],
     ["Machine", machine ? `${machine.cpu}, ${plural(machine.cores, "core")}, ${machine.simd}` : kAbsent],
     ["Encryption", facts.parameters ?? kAbsent],
-    ["Noise in the sum", facts.noise_stddev === null ? kAbsent : `σ = ${power(facts.noise_stddev)}`],
+    ["Noise in the sum", facts.noise_stddev === null ? kAbsent
+      : `${facts.noise_law === "gaussian" ? "Gaussian" : "discrete Laplace"}, σ = ${power(facts.noise_stddev)}`],
     ["Attempts charged", integer(facts.charged_attempts)],
     ["Ledger", run.ledger && typeof run.ledger.epsilon === "number"
       ? `${plural(run.ledger.charges, "charge")}, ε = ${epsilon(run.ledger.epsilon)} (${run.ledger.accountant}). ${run.ledger.statement}` : kAbsent],
