@@ -121,6 +121,12 @@ ObservedRounds Coalition(const FederationPrivacySpec& spec, const SamplingEvent&
 }
 
 // Views where the unit is a record or a person and all sites are in every round.
+// Figures of a guarantee are rounded up, but for the rounding of their arithmetic.
+double UpToSixDigits(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 5);
+  return std::ceil(value / unit - 1e-6) * unit;
+}
+
 std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
   const auto shares = static_cast<double>(spec.sampling.min_participants);
   const auto colluders = static_cast<double>(spec.privacy.colluders);
@@ -167,8 +173,9 @@ std::vector<ObservedRounds> ObserveSites(const FederationPrivacySpec& spec) {
   observers.push_back(Coalition(spec, release(shares - colluders), spec.rounds));
   for (ObservedRounds& observer : observers) {
     if (pure_epsilon == 0 || observer.round.empty()) continue;
-    observer.note += fmt::format(
-        "; discrete Laplace noise: one release is ({:.4g}, 0)-private by itself", pure_epsilon);
+    observer.note +=
+        fmt::format("; discrete Laplace noise: one release is ({:.6g}, 0)-private by itself",
+                    UpToSixDigits(pure_epsilon));
   }
   return observers;
 }
