@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "tacet/base/child_for_test.h"
+#include "tacet/base/damaged_file_for_test.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/server/blob_store_contract_for_test.h"
@@ -142,11 +143,7 @@ TEST_F(BlobFolderTest, NoticesThatAFileWasAltered) {
     std::filesystem::remove_all(folder_);
     auto blobs = OpenOrDie(folder_);
     ASSERT_TRUE(Send(*blobs, 1, object, 100).ok());
-    std::fstream file(Files().at(0), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(at);
-    const auto byte = static_cast<char>(file.get() ^ 1);
-    file.seekp(at);
-    file.put(byte).flush();
+    base::FlipBit(Files().at(0), at);
     const auto read = blobs->Read(KeyOf(1), crypto::Sha256(object));
     if (at < 32) {
       EXPECT_EQ(*read, object);  // the object's own digest decides

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tacet/base/child_for_test.h"
+#include "tacet/base/damaged_file_for_test.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/ledger/privacy_ledger.h"
@@ -243,7 +244,7 @@ TEST_F(LedgerFolderTest, WhatIsAskedForMustBeTheLedgers) {
 TEST_F(LedgerFolderTest, ADamagedLedgerStopsAll) {
   Charge("north", 0, 1);
   const fs::path path = TheLedger();
-  { std::fstream(path, std::ios::in | std::ios::out).seekp(600).put('x'); }
+  base::FlipBit(path, 600);
   EXPECT_EQ(Open("west", "west").status().code(), absl::StatusCode::kDataLoss);
 }
 

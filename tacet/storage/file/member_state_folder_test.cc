@@ -1,6 +1,5 @@
 #include "tacet/storage/file/member_state_folder.h"
 
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "tacet/base/child_for_test.h"
+#include "tacet/base/damaged_file_for_test.h"
 #include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/member/member_state_contract_for_test.h"
@@ -94,18 +94,10 @@ TEST_F(MemberStateFolderTest, DamageIsNoticed) {
   const std::filesystem::path file = path_ / "0-1-0.vote";
   const auto size = std::filesystem::file_size(file);
   for (uintmax_t at = 0; at < size; ++at) {
-    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
-    bytes.seekg(static_cast<std::streamoff>(at));
-    const char byte = static_cast<char>(bytes.get() ^ 1);
-    const auto flip = [&](char value) {
-      bytes.seekp(static_cast<std::streamoff>(at));
-      bytes.put(value);
-      bytes.flush();
-    };
-    flip(byte);
+    base::FlipBit(file, static_cast<std::streamoff>(at));
     const absl::Status found = folder->Find(Numbered(1), secagg::JournalStep::kVote).status();
     EXPECT_EQ(found.code(), absl::StatusCode::kDataLoss) << at;
-    flip(static_cast<char>(byte ^ 1));
+    base::FlipBit(file, static_cast<std::streamoff>(at));
   }
   EXPECT_TRUE(folder->Find(Numbered(1), secagg::JournalStep::kVote).ok());
   std::filesystem::resize_file(file, size - 1);

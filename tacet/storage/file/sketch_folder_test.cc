@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include <sys/stat.h>
 
+#include "tacet/base/damaged_file_for_test.h"
 #include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 
@@ -77,7 +78,7 @@ TEST_F(SketchFolderTest, NobodyElseReadsItAndBackupsLeaveItOut) {
 
 TEST_F(SketchFolderTest, DamageIsToldAndForgottenWithTheFolder) {
   ASSERT_TRUE(Add("main", 0, 1000).ok());
-  { std::fstream(sketches_ / "main.rows", std::ios::in | std::ios::out).seekp(60).put('x'); }
+  base::FlipBit(sketches_ / "main.rows", 60);
   EXPECT_THAT(base::Message(Add("staff", 0, 10).status()), HasSubstr("main.rows"));
   fs::remove_all(sketches_);
   EXPECT_THAT(Add("staff", 0, 1000).value(), IsEmpty());
