@@ -13,6 +13,8 @@
 #include "tacet/data/csv_for_test.h"
 #include "tacet/table/agreed_values.h"
 #include "tacet/table/table_text.h"
+#include "tacet/table/thousands.h"
+#include "tacet/table/utf16_text.h"
 
 namespace {
 
@@ -34,6 +36,9 @@ bool ReadOptions(unsigned char choice, std::string_view& text, CsvOptions& optio
   if ((choice & 2) != 0) options.separator = '\t';
   if ((choice & 4) != 0) options.classes = 3;
   if ((choice & 16) != 0) options.decimal = DecimalMark::kComma;
+  if ((choice & 4) != 0) {
+    options.thousands = (choice & 16) != 0 ? Thousands::kBlank : Thousands::kComma;
+  }
   if ((choice & 32) != 0) {
     options.classes = 0;
     options.labels = *CategoryList::Create({"no|nein|0", "yes|ja|1", "not known"});
@@ -116,6 +121,24 @@ void CheckPieces(std::string_view text, char separator, size_t piece, bool resum
   if (found.has_value() && ProblemText(*found) != ProblemText(*expected)) std::abort();
 }
 
+// UTF-16 in pieces of two sizes gives one text.
+void CheckUtf16(std::string_view bytes, size_t piece) {
+  const std::optional<ByteOrder> order = Utf16OrderOf(bytes.substr(0, 4));
+  if (!order.has_value()) return;
+  const auto decoded = [&](size_t size) {
+    Utf16Source source(std::make_unique<TextInPieces>(bytes), *order);
+    std::string text, part(size, '\0');
+    while (true) {
+      const std::optional<size_t> read = source.Read(part);
+      if (!read.has_value() || *read > size) std::abort();
+      text.append(part, 0, *read);
+      if (*read < size) return text;
+    }
+  };
+  const std::string text = decoded(piece);
+  if (text != decoded(1 << 12) || text.size() > 2 * bytes.size()) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -123,6 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CsvOptions options;
   std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   CheckPieces(text, (data[0] & 64) != 0 ? ';' : ',', 1 + data[0] % 13, (data[0] & 128) != 0);
+  CheckUtf16(text, 1 + data[0] % 13);
   if (!ReadOptions(data[0], text, options)) return 0;
   const uint64_t problems = CountProblems(text, options);
   const auto dataset = ParseCsv(text, "fuzz.csv", options);

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from . import _core
+from . import _core, table_files
 from .arguments import number_of, whole_number_of
 from .run_folder import run_folder
 from .tables import QueryReading, plain_value
@@ -612,13 +612,14 @@ def ask(
 
     Args:
         tables: a mapping from the site's name to its table: a mapping from column to values, a
-            structured NumPy array, or a pandas DataFrame. Columns that no question reads may hold
-            anything, the others numbers, texts and truth values. True is 1 and False is 0, also
-            in conditions: ``"smoker = 1"``. Missing are None, masked values, and values that
-            differ from themselves: NaN, NaT and pandas.NA. A float32 counts as the shortest
-            decimal number that it is written with: 0.1 is 0.1. Arrays of numbers are copied once,
-            as float64; a text takes 4 bytes, and each distinct one is kept once. Or a path: a CSV
-            file or a folder of them, as for ``tacet statistics --data``.
+            structured NumPy array, a pandas DataFrame, or the path of an Excel or Parquet file
+            (`tacet.table_files.read`). Columns that no question reads may hold anything, the others
+            numbers, texts and truth values. True is 1 and False is 0, also in conditions:
+            ``"smoker = 1"``. Missing are None, masked values, and values that differ from
+            themselves: NaN, NaT and pandas.NA. A float32 counts as the shortest decimal number that
+            it is written with: 0.1 is 0.1. Arrays of numbers are copied once, as float64; a text
+            takes 4 bytes, and each distinct one is kept once. Or a path: a CSV file or a folder of
+            them, as for ``tacet statistics --data``.
         questions: made by `count`, `mean` and the others. They share one charge.
         sites: where ``tables`` is a path, a TOML file with a table ``[site.NAME]`` for each site
             whose files are written in another way than the query says: ``csv_separator``,
@@ -697,7 +698,10 @@ def _ask(
             text = "tables is empty: give a table for each site, {name: table}"
             raise ValueError(text)
         reading = QueryReading(text)
-        given = [(str(site), *reading.columns(str(site), table)) for site, table in tables.items()]
+        given = [
+            (str(site), *reading.columns(str(site), _table_of(table)))
+            for site, table in tables.items()
+        ]
     with run_folder(out) as path:
         problems = _core.ask(
             text,
@@ -711,6 +715,10 @@ def _ask(
     for problem in problems:
         warnings.warn(f"{problem}. Such fields count as missing", stacklevel=3)
     return open_release(path)
+
+
+def _table_of(table: Any) -> Any:
+    return table_files.read(table) if isinstance(table, str | os.PathLike) else table
 
 
 def _number(estimate: Mapping[str, Any], key: str) -> float:

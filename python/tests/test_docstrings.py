@@ -6,7 +6,16 @@ from pathlib import Path
 
 import tacet
 
-MODULES = ("member", "privacy", "relay_server", "simulation", "sklearn", "statistics", "torch")
+MODULES = (
+    "member",
+    "privacy",
+    "relay_server",
+    "simulation",
+    "sklearn",
+    "statistics",
+    "table_files",
+    "torch",
+)
 
 
 def unexplained(tree: ast.AST, prefix: str) -> Iterator[str]:

@@ -108,6 +108,11 @@ absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config) {
   csv.label_above = config.data.csv_label_above;
   TACET_ASSIGN_OR_RETURN(csv.separator, SeparatorOf(config.data.csv_separator));
   TACET_ASSIGN_OR_RETURN(csv.decimal, DecimalMarkOf(config.data.csv_decimal));
+  const absl::StatusOr<table::Thousands> thousands = table::ThousandsOf(config.data.csv_thousands);
+  if (!thousands.ok()) return base::Annotate(thousands.status(), "data.csv_thousands");
+  csv.thousands = *thousands;
+  const absl::Status marks = table::CheckThousands(csv.thousands, csv.decimal);
+  if (!marks.ok()) return base::Annotate(marks, "data.csv_thousands");
   TACET_ASSIGN_OR_RETURN(csv.classes, Narrow(config.data.classes, "data.classes"));
   const absl::StatusOr<table::CategoryList> labels =
       table::CategoryList::Create(config.data.csv_labels);

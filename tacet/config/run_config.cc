@@ -66,6 +66,7 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("data.csv_label_above", c.data.csv_label_above);
   visit("data.csv_separator", c.data.csv_separator);
   visit("data.csv_decimal", c.data.csv_decimal);
+  visit("data.csv_thousands", c.data.csv_thousands);
   visit("data.csv_spellings", c.data.csv_spellings);
   visit("data.classes", c.data.classes);
   visit("data.sites", c.data.sites);
@@ -436,7 +437,7 @@ std::string AgreedToml(const RunConfig& config) {
   static const std::set<std::string_view> own = {
       "data.path",        "data.clients",       "data.sites",         "data.csv_client_column",
       "data.held_out",    "training.precision", "federation.weights", "data.csv_separator",
-      "data.csv_decimal", "data.csv_spellings",
+      "data.csv_decimal", "data.csv_thousands", "data.csv_spellings",
   };
   return TomlOf(config, [](std::string_view key) {
     return !key.starts_with("run.") && !key.starts_with("ledger.") &&

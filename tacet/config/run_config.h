@@ -44,6 +44,7 @@ struct RunConfig {
     std::optional<double> csv_label_above;  // class 1 above this number, class 0 otherwise
     std::string csv_separator = "auto";     // between fields
     std::string csv_decimal = "point";
+    std::string csv_thousands;               // separator of thousands; empty: not said
     std::vector<std::string> csv_spellings;  // of a site's own files: "sex one-of=F|femme,M|homme"
     uint64_t classes = 0;                    // 0: the largest label + 1
     uint64_t sites = 0;                      // clients become persons spread over so many sites

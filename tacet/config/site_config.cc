@@ -28,7 +28,8 @@ absl::StatusOr<RunConfig> SiteConfigOf(std::string_view annex,
     return base::InvalidArgument(
         "{} sets keys on which all sites have agreed: only what belongs to this site can stand "
         "there (data.path, data.csv_client_column, data.csv_separator, data.csv_decimal, "
-        "data.csv_spellings, data.held_out, data.clients, data.sites, data.handwriting_*, "
+        "data.csv_thousands, data.csv_spellings, data.held_out, data.clients, data.sites, "
+        "data.handwriting_*, "
         "training.precision, "
         "run.publish_evaluation, ledger.*)",
         *own_path);
@@ -37,6 +38,7 @@ absl::StatusOr<RunConfig> SiteConfigOf(std::string_view annex,
   config.data.csv_client_column = own.data.csv_client_column;
   config.data.csv_separator = own.data.csv_separator;
   config.data.csv_decimal = own.data.csv_decimal;
+  config.data.csv_thousands = own.data.csv_thousands;
   config.data.csv_spellings = own.data.csv_spellings;
   config.data.held_out = own.data.held_out;
   config.data.clients = own.data.clients;

@@ -24,10 +24,13 @@ absl::Status AssignKey(const std::string& key, const JsonValue& value, RunConfig
     TACET_ASSIGN_OR_RETURN(config.data.csv_separator, value.AsString());
   } else if (key == "csv_decimal") {
     TACET_ASSIGN_OR_RETURN(config.data.csv_decimal, value.AsString());
+  } else if (key == "csv_thousands") {
+    TACET_ASSIGN_OR_RETURN(config.data.csv_thousands, value.AsString());
   } else if (key == "csv_spellings") {
     TACET_ASSIGN_OR_RETURN(config.data.csv_spellings, TextsOf(value));
   } else {
-    return base::InvalidArgument("is unknown: expected csv_separator, csv_decimal, csv_spellings");
+    return base::InvalidArgument(
+        "is unknown: expected csv_separator, csv_decimal, csv_thousands, csv_spellings");
   }
   return absl::OkStatus();
 }

@@ -13,8 +13,8 @@
 namespace tacet::config {
 
 // A TOML file with a table [site.NAME] for each site that has settings of its own, by name:
-// csv_separator, csv_decimal and csv_spellings, as `data.*` of a site's own file. Everything else
-// in the configurations is the default. InvalidArgument names file and key.
+// csv_separator, csv_decimal, csv_thousands and csv_spellings, as `data.*` of a site's own file.
+// Everything else in the configurations is the default. InvalidArgument names file and key.
 absl::StatusOr<std::map<std::string, RunConfig>> ParseSiteSettings(std::string_view toml,
                                                                    std::string_view source);
 absl::StatusOr<std::map<std::string, RunConfig>> LoadSiteSettings(const std::string& path);

@@ -28,6 +28,7 @@ columns mean; these keys say how the file is written (docs/formats/configuration
 csv_client_column = ""       # every row of the file is this site's
 # csv_separator = "semicolon"  # auto, comma, semicolon, tab, bar
 # csv_decimal = "comma"        # point, comma
+# csv_thousands = "blank"      # none, comma, point, blank, apostrophe
 # csv_spellings = ["sex one-of=F|femme,M|homme"]  # the agreed value first
 ```
 

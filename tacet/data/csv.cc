@@ -14,6 +14,7 @@
 #include "tacet/data/csv_columns.h"
 #include "tacet/data/data_files.h"
 #include "tacet/table/person_text.h"
+#include "tacet/table/row_shape.h"
 #include "tacet/table/table_file.h"
 #include "tacet/table/table_text.h"
 
@@ -30,6 +31,11 @@ using table::TableRecords;
 using table::ValueFault;
 
 constexpr uint32_t kMaxLabel = (uint32_t{1} << 20) - 1;
+
+// Tables that the Python package alone reads.
+absl::StatusOr<std::vector<std::filesystem::path>> Workbooks(const std::filesystem::path& path) {
+  return DataFiles(path, {".xlsx", ".xlsm", ".parquet"});
+}
 
 }  // namespace
 
@@ -83,6 +89,7 @@ struct CsvReader::State {
   CsvOptions options;
   CsvFaults faults;
   Names clients, persons;
+  std::vector<std::string> warnings = {};
   std::vector<float> features;
   DatasetSpec spec;
   SharedFeatures shared = {};
@@ -128,11 +135,14 @@ class CsvReader::Table {
   }
 
   absl::Status ChooseSeparator();
+  // Finds the columns by the first record.
+  absl::Status FindColumns();
   // Reads the row of a record that was just read.
   absl::Status Row(TableRecords::Result result);
   absl::Status ReadFields();
   // Adds the row as one that cannot be read; `is_split`: its fields are known.
   void AddUnreadable(bool is_split);
+  void RemoveThousands();
   absl::Status ReadNames();
   absl::Status ReadLabel();
   absl::Status ReadFeature(size_t index);
@@ -144,6 +154,7 @@ class CsvReader::Table {
   State& state_;
   const CsvOptions& options_;
   char separator_ = ',';
+  table::RowShape shape_{0, ','};
   uint64_t problems_ = 0;      // of the whole file
   uint64_t row_problems_ = 0;  // of the current row
   std::vector<std::string> fields_;
@@ -243,11 +254,7 @@ absl::Status CsvReader::Table::ReadNames() {
 absl::Status CsvReader::Table::Row(TableRecords::Result result) {
   row_problems_ = 0;
   std::optional<ValueFault> fault = RecordFault(result, separator_);
-  if (!fault.has_value() && fields_.size() != columns_.count()) {
-    fault = {.what = fmt::format("{} columns, expected {}", fields_.size(), columns_.count()),
-             .remedy = fmt::format("quote a field that holds a {}, or correct the row",
-                                   SeparatorName(separator_))};
-  }
+  if (!fault.has_value()) fault = shape_.Fit(fields_, records_.first_is_quoted());
   if (!fault.has_value()) return ReadFields();
   TACET_RETURN_IF_ERROR(RowProblem(PlaceOfFault(result), *std::move(fault)));
   records_.ResumeBehindFirstLine();
@@ -259,6 +266,7 @@ absl::Status CsvReader::Table::ReadFields() {
   for (size_t i = 0; i < fields_.size() && !options_.spellings.empty(); ++i) {
     table::WriteAsAgreed(options_.spellings, columns_.Name(i), options_.decimal, fields_[i]);
   }
+  RemoveThousands();
   const size_t rows = state_.spec.labels.size(), features = state_.features.size();
   TACET_RETURN_IF_ERROR(ReadNames());
   TACET_RETURN_IF_ERROR(ReadLabel());
@@ -299,6 +307,50 @@ void CsvReader::Table::DropRowsBeyond(size_t rows, size_t features) {
   if (!state_.spec.sample_persons.empty()) state_.spec.sample_persons.resize(rows);
 }
 
+absl::Status CsvReader::Table::FindColumns() {
+  if (options_.header) {
+    shape_ = table::RowShape::OfHeader(fields_, separator_);
+  } else if (options_.columns.empty()) {
+    shape_ = table::RowShape(fields_.size(), separator_);
+  } else {
+    shape_ = table::RowShape(options_.columns.size(), separator_);
+    table::RowShape of_first_row = shape_;
+    std::vector<std::string> first = fields_;
+    if (of_first_row.Fit(first, records_.first_is_quoted()).has_value()) {
+      return Problem(std::nullopt, {.what = fmt::format("{} columns, the configuration names {}",
+                                                        fields_.size(), options_.columns.size()),
+                                    .remedy = "correct `data.csv_columns` or the file"});
+    }
+  }
+  const std::vector<std::string>& names =
+      options_.header || options_.columns.empty() ? fields_ : options_.columns;
+  TACET_RETURN_IF_ERROR(columns_.Find(options_, names, separator_, name_, state_.shared,
+                                      [this](std::optional<size_t> column, ValueFault fault) {
+                                        return Problem(column, std::move(fault));
+                                      }));
+  for (const size_t column : columns_.nameless()) {
+    state_.warnings.push_back(fmt::format(
+        "{}: column {} (\"{}\") has no name of its own, so it is no feature. Most often "
+        "such a column counts the rows",
+        name_, column, columns_.Name(column)));
+  }
+  return absl::OkStatus();
+}
+
+void CsvReader::Table::RemoveThousands() {
+  if (columns_.label().has_value() && options_.labels.empty()) {
+    table::RemoveThousands(options_.thousands, options_.decimal, fields_[*columns_.label()]);
+  }
+  for (size_t index = 0; index < columns_.features().size(); ++index) {
+    const std::optional<size_t> column = columns_.features()[index];
+    if (!column.has_value() ||
+        (!options_.features.empty() && !options_.features[index].categories.empty())) {
+      continue;
+    }
+    table::RemoveThousands(options_.thousands, options_.decimal, fields_[*column]);
+  }
+}
+
 absl::Status CsvReader::Table::Read() {
   TACET_RETURN_IF_ERROR(ChooseSeparator());
   if (problems_ > 0) return absl::OkStatus();
@@ -310,15 +362,8 @@ absl::Status CsvReader::Table::Read() {
   if (result == TableRecords::Result::kEnd) {
     return Problem(0, std::nullopt, {.what = "the file has no rows", .remedy = ""});
   }
-  if (!options_.header && !options_.columns.empty() && options_.columns.size() != fields_.size()) {
-    return Problem(std::nullopt, {.what = fmt::format("{} columns, the configuration names {}",
-                                                      fields_.size(), options_.columns.size()),
-                                  .remedy = "correct `data.csv_columns` or the file"});
-  }
-  TACET_RETURN_IF_ERROR(columns_.Find(options_, fields_, separator_, name_, state_.shared,
-                                      [this](std::optional<size_t> column, ValueFault fault) {
-                                        return Problem(column, std::move(fault));
-                                      }));
+  TACET_RETURN_IF_ERROR(FindColumns());
+  if (columns_.count() == 0) return absl::OkStatus();
   const bool found_all = problems_ == 0;
   if (options_.header) {
     result = records_.Next(separator_, fields_);
@@ -334,7 +379,8 @@ absl::Status CsvReader::Table::Read() {
     TACET_RETURN_IF_ERROR(Row(result));
     if (!found_all) DropRowsBeyond(rows, features);
   }
-  return absl::OkStatus();
+  std::optional<ValueFault> fault = shape_.FaultOfTable();
+  return fault.has_value() ? Problem(0, std::nullopt, *std::move(fault)) : absl::OkStatus();
 }
 
 CsvReader::CsvReader(CsvOptions options, CsvFaults faults) : state_(std::make_unique<State>()) {
@@ -357,6 +403,8 @@ absl::Status CsvReader::AddFile(const std::filesystem::path& path) {
 
 std::span<const std::string> CsvReader::persons() const { return state_->persons.in_order(); }
 
+std::span<const std::string> CsvReader::warnings() const { return state_->warnings; }
+
 absl::StatusOr<Dataset> CsvReader::Finish(std::string_view name) {
   State& state = *state_;
   if (state.spec.labels.empty()) return base::InvalidArgument("{}: there are no rows", name);
@@ -370,7 +418,28 @@ absl::StatusOr<Dataset> CsvReader::Finish(std::string_view name) {
 }
 
 absl::StatusOr<std::vector<std::filesystem::path>> CsvFiles(const std::filesystem::path& path) {
+  std::error_code error;
+  // In a folder a .txt may be anything.
+  if (path.extension() == ".txt" && !std::filesystem::is_directory(path, error)) return {{path}};
   return DataFiles(path, {".csv", ".tsv", ".data"});
+}
+
+bool HoldsWorkbook(const std::filesystem::path& path) {
+  const auto files = Workbooks(path);
+  return files.ok() && !files->empty();
+}
+
+absl::Status NoCsvFile(const std::filesystem::path& path) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> others, Workbooks(path));
+  if (others.empty()) {
+    return base::NotFound("{}: there is no file that ends in .csv, .tsv or .data", path.string());
+  }
+  return base::NotFound(
+      "{}: this program reads CSV files. Save it as \"CSV UTF-8\", or let the Python package do "
+      "so: "
+      "python3 -m tacet.table_files {} {}",
+      others.front().string(), others.front().filename().string(),
+      others.front().filename().replace_extension(".csv").string());
 }
 
 bool HoldsCsv(const std::filesystem::path& path) {
@@ -380,9 +449,7 @@ bool HoldsCsv(const std::filesystem::path& path) {
 
 absl::Status AddCsvFiles(const std::filesystem::path& path, CsvReader& reader) {
   TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> files, CsvFiles(path));
-  if (files.empty()) {
-    return base::NotFound("{}: no file ending in .csv, .tsv or .data", path.string());
-  }
+  if (files.empty()) return NoCsvFile(path);
   for (const std::filesystem::path& file : files) {
     TACET_RETURN_IF_ERROR(reader.AddFile(file));
   }

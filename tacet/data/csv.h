@@ -22,6 +22,7 @@
 #include "tacet/table/number_text.h"
 #include "tacet/table/problem_summary.h"
 #include "tacet/table/table_problem.h"
+#include "tacet/table/thousands.h"
 
 namespace tacet::data {
 
@@ -31,6 +32,7 @@ struct CsvOptions {
   // Between fields; none: found in each file (TableRecords, FindSeparator).
   std::optional<char> separator = {};
   table::DecimalMark decimal = table::DecimalMark::kPoint;
+  table::Thousands thousands = table::Thousands::kUnsaid;
   std::vector<table::AgreedColumn> spellings = {};  // of these files (table::WriteAsAgreed)
   bool header = true;                               // the first line holds column names
   std::string label = "-1";                         // column of the class
@@ -39,7 +41,8 @@ struct CsvOptions {
   uint32_t classes = 0;           // 0: the largest label + 1
   std::string person = {};        // column of the person, any text; empty: not known
   std::vector<std::string> columns = {};  // names, for files without header; empty: none
-  std::vector<CsvFeature> features = {};  // empty: all other columns, finite numbers as they are
+  // Empty: all other columns with a name (table::IsNameless), finite numbers as they are.
+  std::vector<CsvFeature> features = {};
   std::vector<std::string> missing = {};  // texts that mean "missing", for `features`
   // The label is: one of these, the class its place among them; else, with label_above, a number,
   // class 1 above that, else 0; else a whole number from 0 (1.0 is one).
@@ -77,6 +80,8 @@ class CsvReader {
 
   // The persons, each as it was first spelt.
   std::span<const std::string> persons() const;
+  // A sentence for the site about each column without a name, which is left out.
+  std::span<const std::string> warnings() const;
   // Everything that was added, under this name.
   absl::StatusOr<Dataset> Finish(std::string_view name);
 
@@ -88,16 +93,21 @@ class CsvReader {
 };
 
 // A file, or all files of a folder, with one of the endings .csv, .data and .tsv, in the order of
-// their names, up to 4 GiB each. Unless the options name a separator, a file that ends in .tsv is
-// separated by tabs. `unreadable` takes the problems of rows, which then are rows that cannot be
-// read; without it they are errors. NotFound when there is no file.
+// their names, up to 4 GiB each; a file that is named itself may end in .txt. Unless the options
+// name a separator, a file that ends in .tsv is separated by tabs. `unreadable` takes the problems
+// of rows, which then are rows that cannot be read; without it they are errors. NotFound without a
+// file.
 absl::StatusOr<Dataset> LoadCsv(const std::filesystem::path& path, const CsvOptions& options,
                                 table::ProblemSummary* unreadable = nullptr);
 // Hands those files to a reader.
 absl::Status AddCsvFiles(const std::filesystem::path& path, CsvReader& reader);
 // Those files, errors of DataFiles; whether there is one.
 absl::StatusOr<std::vector<std::filesystem::path>> CsvFiles(const std::filesystem::path& path);
+// NotFound where there is none; it names a workbook or Parquet file that lies there instead.
+absl::Status NoCsvFile(const std::filesystem::path& path);
 bool HoldsCsv(const std::filesystem::path& path);
+// Whether a workbook or Parquet file is there, which the Python package alone reads.
+bool HoldsWorkbook(const std::filesystem::path& path);
 
 }  // namespace tacet::data
 

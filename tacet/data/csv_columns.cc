@@ -13,6 +13,7 @@
 #include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
 #include "tacet/data/csv.h"
+#include "tacet/table/row_shape.h"
 #include "tacet/table/table_text.h"
 
 namespace tacet::data {
@@ -141,7 +142,12 @@ absl::Status CsvColumns::FindFeatures(const CsvOptions& options, std::string_vie
   }
   if (!options.features.empty()) return absl::OkStatus();
   for (size_t column = 0; column < count_; ++column) {
-    if (column != label_ && column != client_ && column != person_) features_.push_back(column);
+    if (column == label_ || column == client_ || column == person_) continue;
+    if (column < header_.size() && table::IsNameless(header_[column])) {
+      nameless_.push_back(column);
+    } else {
+      features_.push_back(column);
+    }
   }
   if (features_.empty()) {
     return report(

@@ -44,6 +44,9 @@ class CsvColumns {
   std::optional<size_t> person() const { return person_; }
   // In the order of the features; none where one was not found.
   const std::vector<std::optional<size_t>>& features() const { return features_; }
+  // Columns without a name (table::IsNameless), which are left out where features are not
+  // described.
+  const std::vector<size_t>& nameless() const { return nameless_; }
   // Of a column, from the header or the options; empty: not known.
   std::string Name(size_t column) const;
 
@@ -62,6 +65,7 @@ class CsvColumns {
   char separator_ = ',';
   std::optional<size_t> label_, client_, person_;
   std::vector<std::optional<size_t>> features_;
+  std::vector<size_t> nameless_;
 };
 
 }  // namespace tacet::data

@@ -1,6 +1,7 @@
 #include "tacet/data/csv.h"
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,7 +12,9 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/status_for_test.h"
+#include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/data/csv_for_test.h"
+#include "tacet/data/load.h"
 #include "tacet/data/split.h"
 
 namespace tacet::data {
@@ -256,6 +259,58 @@ TEST(CsvTest, FilesWithoutDescriptionMustHaveTheSameFeatures) {
   EXPECT_THAT(second("a,label\n1,0\n"), HasSubstr("south.csv:1: 1 features where north.csv has 2"));
   EXPECT_THAT(second("a,c,label\n1,2,0\n"),
               HasSubstr("south.csv:1: column 1 (\"c\"): north.csv has \"b\" in its place"));
+}
+
+// Until 0.2 the row's number was a feature, without a word.
+TEST(CsvTest, AColumnWithoutANameIsNoFeature) {
+  for (const char* text :
+       {"\"\",\"a\",\"ill\"\n\"1\",60,0\n\"2\",70,1\n", "Unnamed: 0,a,ill\n0,60,0\n1,70,1\n",
+        "\"a\",\"ill\"\n\"1\",60,0\n\"2\",70,1\n", "a;ill\n1;60;0\n2;70;1\n",
+        "a,ill,\n60,0,\n70,1,\n", "a,ill\n60,0,\n70,1,\n", "a,ill,,\n60,0\n70,1\n"}) {
+    // The label is the last column with a name.
+    const auto dataset = ParseCsv(text, "some.csv", {.label = "-1", .client = ""});
+    ASSERT_TRUE(dataset.ok()) << dataset.status() << text;
+    EXPECT_THAT(dataset->input_shape(), ElementsAre(1)) << text;
+    EXPECT_THAT(Input(*dataset, 1), ElementsAre(70)) << text;
+    EXPECT_THAT(dataset->labels(), ElementsAre(0, 1)) << text;
+  }
+  CsvReader reader({.label = "ill", .client = ""});
+  ASSERT_TRUE(reader.Add(",a,ill\n1,60,0\n", "r.csv").ok());
+  ASSERT_EQ(reader.warnings().size(), 1u);
+  EXPECT_THAT(reader.warnings()[0], HasSubstr("r.csv: column 0 (\"\") has no name of its own"));
+  ExpectError("a,b,ill\n1,63,5,0\n2,64,5,1\n", {.label = "ill", .client = ""},
+              "some.csv:2: 4 columns, expected 3");
+}
+
+TEST(CsvTest, SeparatorsOfThousandsAreAgreed) {
+  CsvOptions options = Patients();
+  options.thousands = table::Thousands::kBlank;
+  options.features = {*ParseCsvFeature("cost 0..10000"), *ParseCsvFeature("code one-of='1 000',x")};
+  const auto dataset =
+      ParseCsv("id,cost,code,num\na,5 000,1 000,1 000\nb,2500.0,x,0\n", "some.csv", options);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(Input(*dataset, 0), ElementsAre(0, 1, 0));
+  EXPECT_THAT(Input(*dataset, 1), ElementsAre(-0.5, 0, 1));
+  EXPECT_THAT(dataset->labels(), ElementsAre(1, 0));
+  ExpectError("id,cost,code,num\na,5 00,x,1\n", options, "\"5 00\" is not a finite number");
+  options.thousands = table::Thousands::kUnsaid;
+  ExpectError("id,cost,code,num\na,5 000,x,1\n", options, "\"5 000\" is not a finite number");
+}
+
+TEST(CsvTest, AWorkbookIsRefusedWithWhatReadsIt) {
+  const base::TemporaryFolder folder;
+  const auto refusal = [&](const std::filesystem::path& path) {
+    return base::Message(LoadDataset(path, {}).status());
+  };
+  std::ofstream(folder.path() / "north.xlsx") << "PK\x03\x04";
+  EXPECT_THAT(
+      refusal(folder.path()),
+      HasSubstr("north.xlsx: this program reads CSV files. Save it as \"CSV UTF-8\", or let "
+                "the Python package do so: python3 -m tacet.table_files north.xlsx "
+                "north.csv"));
+  EXPECT_THAT(refusal(folder.path() / "north.xlsx"), HasSubstr("this program reads CSV files"));
+  std::ofstream(folder.path() / "north.txt") << "a\tlabel\n1\t0\n";
+  EXPECT_TRUE(LoadDataset(folder.path() / "north.txt", {.client = ""}).ok());
 }
 
 TEST(CsvTest, AFolderInPlaceOfAFileIsRefused) {

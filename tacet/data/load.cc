@@ -103,6 +103,7 @@ absl::StatusOr<Dataset> LoadDataset(const fs::path& path, const CsvOptions& csv,
   if (folder && HoldsIdxImages(path)) return LoadIdxFolder(path);
   if (HoldsLeaf(path)) return LoadLeaf(path);
   if (HoldsCsv(path)) return LoadCsv(path, csv, unreadable);
+  if (HoldsWorkbook(path)) return NoCsvFile(path);
   if (folder) return LoadIdxFolder(path);  // which says what is missing
   return base::InvalidArgument(
       "{}: not a data set: expected a folder of IDX files, or files ending in .csv, .tsv, .data or "

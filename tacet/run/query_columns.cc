@@ -29,9 +29,8 @@ constexpr table::NumberSettings kSettings = {
     .unit =
         "write the number alone, or agree on its unit in `data.values` of the query, as in \"dose "
         "unit=mg\"",
-    .point =
-        "it has a point where numbers have a decimal comma: write numbers with a comma, and "
-        "without separators of thousands"};
+    .thousands = "set `data.thousands` in the query, or `data.csv_thousands` of the site",
+    .point = "it has a point where numbers have a decimal comma: write them with a comma"};
 
 ValueFault MissingPerson() {
   return {.what = "the person is missing, so the row is nobody's and counts nowhere",

@@ -16,6 +16,7 @@
 #include "tacet/data/csv.h"
 #include "tacet/run/query_columns.h"
 #include "tacet/table/number_text.h"
+#include "tacet/table/row_shape.h"
 #include "tacet/table/table_file.h"
 #include "tacet/table/table_text.h"
 
@@ -53,6 +54,13 @@ struct ChosenColumn {
   size_t place = 0;
   bool holds_numbers = false;
   double number = 0;  // of the row, where it does
+  table::DoubtfulNumbers doubtful = {};
+};
+
+// Names of the columns, and how rows stand to them.
+struct Header {
+  std::vector<std::string> names = {};
+  table::RowShape shape{0, ','};
 };
 
 // Reads one file into the sites' tables.
@@ -72,14 +80,14 @@ class FileReader {
     TACET_RETURN_IF_ERROR(ChooseSeparator());
     if (problems_ > 0) return absl::OkStatus();
     TACET_RETURN_IF_ERROR(ReadHeader());
-    if (problems_ > 0 && names_.empty()) return absl::OkStatus();
+    if (problems_ > 0 && header_.names.empty()) return absl::OkStatus();
     TACET_RETURN_IF_ERROR(FindColumns(tables));
     const bool found_all = problems_ == 0;
     const std::string stem = Stem();
     if (found_all && !site_place_.has_value()) Site(stem, tables);
     while (true) {
       const TableRecords::Result result = records_.Next(*format_.separator, fields_);
-      if (result == TableRecords::Result::kEnd) return absl::OkStatus();
+      if (result == TableRecords::Result::kEnd) return Finish();
       if (result == TableRecords::Result::kTooLong || result == TableRecords::Result::kUnreadable) {
         return Problem(std::nullopt, *table::RecordFault(result, *format_.separator));
       }
@@ -98,7 +106,7 @@ class FileReader {
     TableProblem problem{.file = text_.path().string(), .line = line, .fault = std::move(fault)};
     if (column.has_value()) {
       problem.column = *column;
-      if (*column < names_.size()) problem.column_name = names_[*column];
+      if (*column < header_.names.size()) problem.column_name = header_.names[*column];
     }
     return problem;
   }
@@ -136,9 +144,22 @@ class FileReader {
     return table::IsFaultOfField(result) ? std::optional(fields_.size() - 1) : std::nullopt;
   }
 
+  // After the last row.
+  absl::Status Finish() {
+    std::optional<ValueFault> fault = header_.shape.FaultOfTable();
+    if (fault.has_value()) return Problem(0, std::nullopt, *std::move(fault));
+    if (format_.thousands != table::Thousands::kUnsaid) return absl::OkStatus();
+    for (const ChosenColumn& column : chosen_) {
+      std::optional<ValueFault> doubt = column.doubtful.Doubt();
+      if (doubt.has_value()) noted_.Add(ProblemAt(0, column.place, *std::move(doubt)));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadHeader() {
     if (!file_.columns.empty()) {
-      names_ = file_.columns;
+      header_.names = file_.columns;
+      header_.shape = table::RowShape(header_.names.size(), *format_.separator);
       return absl::OkStatus();
     }
     const TableRecords::Result result = records_.Next(*format_.separator, fields_);
@@ -147,7 +168,8 @@ class FileReader {
     if (result == TableRecords::Result::kEnd) {
       return Problem(0, std::nullopt, {.what = "the file is empty", .remedy = ""});
     }
-    names_ = fields_;
+    header_.names = fields_;
+    header_.shape = table::RowShape::OfHeader(header_.names, *format_.separator);
     return absl::OkStatus();
   }
 
@@ -155,40 +177,41 @@ class FileReader {
   uint64_t HeaderLine() const { return file_.columns.empty() ? records_.line() : 0; }
 
   absl::Status NotThere(const std::string& column, std::string_view use) {
-    const std::vector<std::string_view> known(names_.begin(), names_.end());
+    const std::vector<std::string_view> known(header_.names.begin(), header_.names.end());
     const std::optional<std::string> near = base::NearestWord(column, known);
-    return Problem(
-        HeaderLine(), std::nullopt,
-        {.what = fmt::format("there is no column \"{}\", {}", column, use),
-         .remedy = near.has_value() ? fmt::format("column \"{}\" may be meant", *near)
-                                    : fmt::format("the columns are {}", fmt::join(names_, ", "))});
+    return Problem(HeaderLine(), std::nullopt,
+                   {.what = fmt::format("there is no column \"{}\", {}", column, use),
+                    .remedy = near.has_value() ? fmt::format("column \"{}\" may be meant", *near)
+                                               : fmt::format("the columns are {}",
+                                                             fmt::join(header_.names, ", "))});
   }
 
   absl::Status FindColumns(Tables& tables) {
-    for (size_t i = 0; i < names_.size(); ++i) {
-      if (std::ranges::count(file_.query.derived, names_[i], &DerivedColumn::name) > 0) {
+    for (size_t i = 0; i < header_.names.size(); ++i) {
+      if (std::ranges::count(file_.query.derived, header_.names[i], &DerivedColumn::name) > 0) {
         TACET_RETURN_IF_ERROR(
             Problem(HeaderLine(), i,
                     {.what = fmt::format("column \"{}\" is there, and `data.derived` of the query "
                                          "makes one",
-                                         names_[i]),
+                                         header_.names[i]),
                      .remedy = "rename or remove one of them"}));
       }
-      if (!file_.site_column.empty() && names_[i] == file_.site_column && !site_place_) {
+      if (!file_.site_column.empty() && header_.names[i] == file_.site_column && !site_place_) {
         site_place_ = i;
       }
-      if (!columns_.read().contains(names_[i])) continue;
-      const auto first = std::ranges::find(names_, names_[i]);
-      if (first == names_.begin() + static_cast<ptrdiff_t>(i)) {
-        chosen_.push_back({.place = i, .holds_numbers = columns_.HoldsNumbers(names_[i])});
+      if (!columns_.read().contains(header_.names[i])) continue;
+      const auto first = std::ranges::find(header_.names, header_.names[i]);
+      if (first == header_.names.begin() + static_cast<ptrdiff_t>(i)) {
+        chosen_.push_back({.place = i, .holds_numbers = columns_.HoldsNumbers(header_.names[i])});
         continue;
       }
-      TACET_RETURN_IF_ERROR(Problem(HeaderLine(), i,
-                                    {.what = fmt::format("column \"{}\" is there twice", names_[i]),
-                                     .remedy = "rename or remove the one that is not meant"}));
+      TACET_RETURN_IF_ERROR(
+          Problem(HeaderLine(), i,
+                  {.what = fmt::format("column \"{}\" is there twice", header_.names[i]),
+                   .remedy = "rename or remove the one that is not meant"}));
     }
     for (const std::string& column : columns_.needed()) {
-      if (std::ranges::find(names_, column) != names_.end()) continue;
+      if (std::ranges::find(header_.names, column) != header_.names.end()) continue;
       TACET_RETURN_IF_ERROR(NotThere(column, column == file_.person_column
                                                  ? "which names the person (data.person_column)"
                                                  : "which the query reads"));
@@ -198,7 +221,7 @@ class FileReader {
     }
     if (site_place_.has_value() && problems_ == 0) {
       std::vector<std::string> order;
-      for (const ChosenColumn& column : chosen_) order.push_back(names_[column.place]);
+      for (const ChosenColumn& column : chosen_) order.push_back(header_.names[column.place]);
       if (tables.columns.empty()) tables.columns = order;
       if (order != tables.columns) {
         return Problem(
@@ -220,20 +243,16 @@ class FileReader {
   // Reads the row and notes its faults. False where nobody knows its site.
   bool ReadRow(TableRecords::Result result) {
     std::optional<ValueFault> fault = table::RecordFault(result, *format_.separator);
-    if (!fault.has_value() && fields_.size() != names_.size()) {
-      fault = {.what = fmt::format("{} columns, expected {}", fields_.size(), names_.size()),
-               .remedy = fmt::format("quote a field that holds a {}, or correct the row",
-                                     table::SeparatorName(*format_.separator))};
-    }
+    if (!fault.has_value()) fault = header_.shape.Fit(fields_, records_.first_is_quoted());
     if (fault.has_value()) {
       Note(PlaceOfFault(result), *std::move(fault));
       records_.ResumeBehindFirstLine();
-      fields_.assign(names_.size(), "");
+      fields_.assign(header_.names.size(), "");
     } else if (site_place_.has_value() && fields_[*site_place_].empty()) {
       Note(site_place_, {.what = "the site is empty", .remedy = "fill it in"});
     }
     for (ChosenColumn& column : chosen_) {
-      table::WriteAsAgreed(format_.spellings, names_[column.place], format_.decimal,
+      table::WriteAsAgreed(format_.spellings, header_.names[column.place], format_.decimal,
                            fields_[column.place]);
       ReadField(column, fault.has_value());
     }
@@ -242,20 +261,24 @@ class FileReader {
 
   // `is_known`: the faults of its row are noted already.
   void ReadField(ChosenColumn& column, bool is_known) {
-    const std::string& field = fields_[column.place];
-    const std::string& name = names_[column.place];
-    if (column.holds_numbers && ReadNumber(name, field, column.number)) return;
+    std::string& field = fields_[column.place];
+    const std::string& name = header_.names[column.place];
+    if (column.holds_numbers) {
+      table::RemoveThousands(format_.thousands, format_.decimal, field);
+      if (ReadNumber(name, field, column)) return;
+    }
     std::optional<ValueFault> fault = columns_.FaultOf(name, field, format_.decimal);
     if (fault.has_value() && !is_known) Note(column.place, *std::move(fault));
   }
 
   // False for a field with a fault, whose number is missing.
-  bool ReadNumber(const std::string& name, const std::string& field, double& number) const {
-    number = std::numeric_limits<double>::quiet_NaN();
+  bool ReadNumber(const std::string& name, const std::string& field, ChosenColumn& column) const {
+    column.number = std::numeric_limits<double>::quiet_NaN();
     if (columns_.IsMissing(field)) return true;
     const std::optional<double> read = columns_.NumberIn(name, field, format_.decimal);
     if (!read.has_value() || !tacet::statistics::IsOrdinary(*read)) return false;
-    number = *read;
+    column.number = *read;
+    column.doubtful.Add(field, format_.decimal);
     return true;
   }
 
@@ -287,7 +310,7 @@ class FileReader {
     if (!site.table.name.empty()) return site;
     site.table.name = name.empty() ? "site" : name;
     for (const ChosenColumn& column : chosen_) {
-      site.table.columns.push_back(names_[column.place]);
+      site.table.columns.push_back(header_.names[column.place]);
       site.cells.push_back(column.holds_numbers ? table::ColumnBuilder()
                                                 : table::ColumnBuilder::OfTexts());
     }
@@ -302,7 +325,8 @@ class FileReader {
   const Report& report_;
   table::ProblemSummary& noted_;
   uint64_t problems_ = 0;  // of the whole file
-  std::vector<std::string> names_, fields_;
+  Header header_;
+  std::vector<std::string> fields_;
   std::vector<ChosenColumn> chosen_;
   std::optional<size_t> site_place_;
 };
@@ -334,7 +358,8 @@ std::vector<SiteTable> InOrder(Tables tables) {
 }  // namespace
 
 TableFormat QueryFormat(const QueryFile& file) {
-  return {.decimal = file.decimal_comma ? DecimalMark::kComma : DecimalMark::kPoint};
+  return {.decimal = file.decimal_comma ? DecimalMark::kComma : DecimalMark::kPoint,
+          .thousands = file.thousands};
 }
 
 absl::StatusOr<TableFormat> SiteFormat(const QueryFile& file, const config::RunConfig& own) {
@@ -342,7 +367,9 @@ absl::StatusOr<TableFormat> SiteFormat(const QueryFile& file, const config::RunC
   TableFormat format = QueryFormat(file);
   format.separator = csv.separator;
   if (csv.decimal == DecimalMark::kComma) format.decimal = csv.decimal;
+  if (csv.thousands != table::Thousands::kUnsaid) format.thousands = csv.thousands;
   format.spellings = csv.spellings;
+  TACET_RETURN_IF_ERROR(table::CheckThousands(format.thousands, format.decimal));
   return format;
 }
 
@@ -366,7 +393,7 @@ absl::StatusOr<std::vector<SiteTable>> LoadSiteTables(const std::filesystem::pat
                                                       table::ProblemSummary& problems) {
   TACET_ASSIGN_OR_RETURN(const std::vector<std::filesystem::path> files, data::CsvFiles(path));
   if (files.empty()) {
-    return base::NotFound("{}: there is no file that ends in .csv, .data or .tsv", path.string());
+    return data::NoCsvFile(path);
   }
   for (const auto& [name, format] : formats.of_site) {
     if (std::ranges::find(files, name, [](const auto& each) { return each.stem().string(); }) ==

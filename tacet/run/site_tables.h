@@ -17,6 +17,7 @@
 #include "tacet/table/agreed_values.h"
 #include "tacet/table/number_text.h"
 #include "tacet/table/problem_summary.h"
+#include "tacet/table/thousands.h"
 
 namespace tacet::run {
 
@@ -24,6 +25,7 @@ namespace tacet::run {
 struct TableFormat {
   std::optional<char> separator = {};  // none: found in each file
   table::DecimalMark decimal = table::DecimalMark::kPoint;
+  table::Thousands thousands = table::Thousands::kUnsaid;
   std::vector<table::AgreedColumn> spellings = {};  // the files' own (table::WriteAsAgreed)
 };
 
@@ -44,8 +46,8 @@ struct TableFormats {
 // As the query says it.
 TableFormat QueryFormat(const tacet::statistics::QueryFile& file);
 // As the query says it or the site's own settings: `data.csv_separator`, `data.csv_decimal`,
-// `data.csv_spellings`. What the values mean is agreed. InvalidArgument for a word that they do not
-// know.
+// `data.csv_thousands`, `data.csv_spellings`. What the values mean is agreed. InvalidArgument for a
+// word that they do not know.
 absl::StatusOr<TableFormat> SiteFormat(const tacet::statistics::QueryFile& file,
                                        const config::RunConfig& own);
 // Of a rehearsal: as the query says it, and for the sites with a table in the file `sites` as that

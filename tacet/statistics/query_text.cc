@@ -270,6 +270,14 @@ absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
       result.decimal_comma = decimal == "comma";
       return absl::OkStatus();
     });
+    table.Read("thousands", [&](const base::JsonValue& word) -> absl::Status {
+      std::string thousands;
+      TACET_RETURN_IF_ERROR(Get(word, thousands));
+      TACET_ASSIGN_OR_RETURN(result.thousands, table::ThousandsOf(thousands));
+      return table::CheckThousands(result.thousands, result.decimal_comma
+                                                         ? table::DecimalMark::kComma
+                                                         : table::DecimalMark::kPoint);
+    });
     table.Take("missing", query.missing);
     table.Read("values", [&](const base::JsonValue& list) -> absl::Status {
       std::vector<std::string> texts;

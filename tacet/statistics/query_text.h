@@ -12,6 +12,7 @@
 #include "tacet/base/json.h"
 #include "tacet/dp/mechanism_params.h"
 #include "tacet/statistics/query.h"
+#include "tacet/table/thousands.h"
 
 namespace tacet::statistics {
 
@@ -23,6 +24,7 @@ struct QueryFile {
   std::string person_column = {};
   std::vector<std::string> columns = {};  // names, for files without a header
   bool decimal_comma = false;
+  table::Thousands thousands = table::Thousands::kUnsaid;
   accounting::PrivacyTarget privacy = {};  // unit and neighbouring are the query's
   // The query's; none: as ChooseNoiseLaw says (noise_choice.h).
   std::optional<dp::NoiseLaw> noise_law = std::nullopt;

@@ -42,6 +42,12 @@ bool HasThousands(std::string_view text) {
          text.find_first_not_of("+-0123456789.,") == std::string_view::npos;
 }
 
+// A mark and three digits at the end, as in 1,234.
+bool MayBeThousands(std::string_view text) {
+  const size_t mark = text.find_first_of(".,");
+  return mark != std::string_view::npos && text.size() == mark + 4;
+}
+
 // Day, month and year in digits, the year first or last, and perhaps a time behind a blank or T.
 bool IsDate(std::string_view text) {
   text = text.substr(0, text.find_first_of(" T"));
@@ -88,9 +94,12 @@ ValueFault NotANumber(std::string_view text, DecimalMark mark, const NumberSetti
   } else if (IsDate(text)) {
     remedy = settings.date;
   } else if (HasThousands(text)) {
-    remedy = "write it without separators of thousands";
+    remedy = fmt::format("where there are separators of thousands, {}", settings.thousands);
   } else if (ParseDecimal(text, point ? DecimalMark::kComma : DecimalMark::kPoint).has_value()) {
     remedy = point ? settings.comma : settings.point;
+    if (MayBeThousands(text)) {
+      remedy += fmt::format("; where there are separators of thousands, {}", settings.thousands);
+    }
   } else if (std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
     remedy = settings.unit;
   }

@@ -32,6 +32,8 @@ struct NumberSettings {
       "that is a date: write the number that the sites agreed on, such as years or days since an "
       "event";
   std::string_view unit = "write the number alone, without unit or remark";
+  // After "where there are separators of thousands, ".
+  std::string_view thousands = "set `data.csv_thousands`";
   std::string_view point =
       "if the file writes numbers with a decimal point, set `data.csv_decimal = \"point\"`";
 };

@@ -1,10 +1,12 @@
 #include "tacet/table/table_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <fstream>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -68,20 +70,22 @@ absl::StatusOr<TableFile> TableFile::Open(const std::filesystem::path& path) {
     return base::InvalidArgument("{}: {} bytes, at most {} are read", path.string(), bytes,
                                  kMaxFileBytes);
   }
+  std::array<char, 4> beginning{};
   in.seekg(0);
+  in.read(beginning.data(), beginning.size());
+  file.utf16_ = Utf16OrderOf({beginning.data(), static_cast<size_t>(in.gcount())});
+  const std::unique_ptr<TextSource> source = file.Source();
   EncodingCheck check;
-  std::vector<char> window(std::min<uint64_t>(TableRecords::kPieceBytes, file.bytes_ + 1));
-  uint64_t total = 0;
+  std::vector<char> window(TableRecords::kPieceBytes);
   size_t kept = 0;
   for (bool is_last = false; !is_last && !(check.is_wrong() && check.has_line_feed());) {
-    in.read(window.data() + kept, static_cast<std::streamsize>(window.size() - kept));
-    const auto read = static_cast<size_t>(in.gcount());
-    is_last = !in;
-    total += read;
-    if ((is_last && total < file.bytes_) || total > file.bytes_) {
-      return base::DataLoss("{}: {} bytes expected, {} read", path.string(), bytes, total);
+    const std::optional<size_t> read = source->Read(std::span(window).subspan(kept));
+    if (!read.has_value()) {
+      return base::DataLoss("{}: the file cannot be read to its end, or it changed meanwhile",
+                            path.string());
     }
-    const std::string_view text(window.data(), kept + read);
+    is_last = *read < window.size() - kept;
+    const std::string_view text(window.data(), kept + *read);
     const size_t done = check.Take(text, is_last);
     kept = text.size() - done;
     std::ranges::copy(text.substr(done), window.begin());
@@ -91,8 +95,12 @@ absl::StatusOr<TableFile> TableFile::Open(const std::filesystem::path& path) {
   return file;
 }
 
-TableRecords TableFile::Records() const {
-  return TableRecords(std::make_unique<FileSource>(path_, bytes_, changed_), has_line_feed_);
+std::unique_ptr<TextSource> TableFile::Source() const {
+  auto bytes = std::make_unique<FileSource>(path_, bytes_, changed_);
+  if (!utf16_.has_value()) return bytes;
+  return std::make_unique<Utf16Source>(std::move(bytes), *utf16_);
 }
+
+TableRecords TableFile::Records() const { return TableRecords(Source(), has_line_feed_); }
 
 }  // namespace tacet::table

@@ -17,25 +17,45 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kNoBreakSpace = "\xC2\xA0";
 constexpr std::string_view kSaveAs = "save it as \"CSV UTF-8\"";
+constexpr std::string_view kConvert =
+    "save it as \"CSV UTF-8\"; the Python package does so for .xlsx and .parquet: python3 -m "
+    "tacet.table_files FILE TABLE.csv";
+constexpr std::string_view kUnpack = "unpack it, and give the CSV file in it";
+constexpr std::string_view kExport = "write it as a CSV file with the software that made it";
 constexpr std::array<char, 4> kSeparators = {',', ';', '\t', '|'};
 constexpr size_t kSeparatorLineBytes = 7;  // sep=; and its end
 
 struct Magic {
   std::string_view bytes;
   std::string_view name;
+  std::string_view remedy = kSaveAs;
 };
 constexpr std::array kForeign = {
     Magic{"\xFF\xFE\0\0"sv, "in UTF-32"},
     Magic{"\0\0\xFE\xFF"sv, "in UTF-32"},
-    Magic{"\xFF\xFE"sv, "in UTF-16 (\"Unicode text\" of a spreadsheet)"},
-    Magic{"\xFE\xFF"sv, "in UTF-16 (\"Unicode text\" of a spreadsheet)"},
-    Magic{"PK\x03\x04"sv, "a workbook (.xlsx, .ods) or an archive"},
+    Magic{"PK\x03\x04"sv, "a workbook (.xlsx, .ods) or an archive", kConvert},
     Magic{"\xD0\xCF\x11\xE0"sv, "an old workbook (.xls)"},
-    Magic{"\x1F\x8B"sv, "compressed (gzip)"},
+    Magic{"PAR1\x15"sv, "a Parquet file", kConvert},
+    Magic{"ARROW1\0\0"sv, "an Arrow (Feather) file", kExport},
+    Magic{"\x89HDF"sv, "an HDF5 file", kExport},
+    Magic{"$FL2@(#)"sv, "an SPSS file (.sav)", kExport},
+    Magic{"$FL3@(#)"sv, "an SPSS file (.zsav)", kExport},
+    Magic{"<stata_dta>"sv, "a Stata file (.dta)", kExport},
+    Magic{"RDX2\n"sv, "an R file (.RData)", kExport},
+    Magic{"RDX3\n"sv, "an R file (.RData)", kExport},
+    Magic{"SQLite format 3\0"sv, "an SQLite database", kExport},
+    Magic{"%PDF-"sv, "a PDF document", kExport},
+    Magic{"\x1F\x8B"sv, "compressed (gzip; an R file .rds, too)", kUnpack},
+    Magic{"BZh91AY&SY"sv, "compressed (bzip2)", kUnpack},
+    Magic{"\xFD\x37zXZ"sv, "compressed (xz)", kUnpack},
+    Magic{"\x28\xB5\x2F\xFD"sv, "compressed (Zstandard)", kUnpack},
+    Magic{"7z\xBC\xAF"sv, "compressed (7-Zip)", kUnpack},
 };
 
 // Bytes that a judgement may need behind a byte: of its character, and of a text in UTF-16.
 constexpr size_t kLookAhead = 4;
+// Bytes that tell what a file is.
+constexpr size_t kMagicBytes = 16;
 
 // Eight characters of ASCII, none of them zero.
 bool IsPlain(const char* eight) {
@@ -43,6 +63,16 @@ bool IsPlain(const char* eight) {
   std::memcpy(&word, eight, sizeof(word));
   constexpr uint64_t kOnes = 0x0101010101010101;
   return ((word | ((word - kOnes) & ~word)) & (kOnes << 7)) == 0;
+}
+
+// The three bytes of half a pair, which no text in UTF-8 has: what Utf16Source makes of it.
+bool IsSurrogate(std::string_view text) {
+  const auto in = [text](size_t at, char least, char most) {
+    return at < text.size() &&
+           static_cast<unsigned char>(text[at]) >= static_cast<unsigned char>(least) &&
+           static_cast<unsigned char>(text[at]) <= static_cast<unsigned char>(most);
+  };
+  return in(0, '\xED', '\xED') && in(1, '\xA0', '\xBF') && in(2, '\x80', '\xBF');
 }
 
 // The end of the characters from the beginning of `text` that begin before `end`, or the first byte
@@ -102,11 +132,11 @@ std::optional<TableProblem> EncodingProblem(std::string_view text, std::string_v
 size_t EncodingCheck::Take(std::string_view text, bool is_last) {
   has_line_feed_ = has_line_feed_ || text.find('\n') != std::string_view::npos;
   if (fault_.has_value()) return text.size();
-  if (!is_last && text.size() <= kLookAhead) return 0;
+  if (!is_last && text.size() <= (done_ == 0 ? kMagicBytes : kLookAhead)) return 0;
   for (const Magic& magic : kForeign) {
     if (done_ > 0 || !text.starts_with(magic.bytes)) continue;
     fault_ = {.what = fmt::format("the file is {}, not a CSV file in UTF-8", magic.name),
-              .remedy = std::string(kSaveAs)};
+              .remedy = std::string(magic.remedy)};
     return text.size();
   }
   const size_t end = is_last ? text.size() : text.size() - std::min(text.size(), kLookAhead);
@@ -120,8 +150,9 @@ size_t EncodingCheck::Take(std::string_view text, bool is_last) {
       byte == 0 && (done_ < 2 || (at + 2 < text.size() && text[at + 2] == '\0'));
   fault_ = {.what = zero_in_every_pair
                         ? "the file is in UTF-16 without a byte order mark, not a CSV file in UTF-8"
-                    : byte == 0
-                        ? "a zero byte, which no CSV file holds"
+                    : byte == 0 ? "a zero byte, which no CSV file holds"
+                    : IsSurrogate(text.substr(at))
+                        ? "half of a character (a surrogate of UTF-16 without the other one)"
                         : fmt::format("byte {:#04x} is not UTF-8 (the file may be in Windows-1252 "
                                       "or Latin-1)",
                                       byte),
@@ -273,7 +304,9 @@ TableRecords::Result TableRecords::ReadRecord(char separator, std::vector<std::s
     field.clear();
     // A tab separates; other blanks may stand before a quote.
     const size_t start = rest_.find_first_not_of(separator == '\t' ? " " : " \t");
-    if (start != std::string_view::npos && rest_[start] == '"') {
+    const bool is_quoted = start != std::string_view::npos && rest_[start] == '"';
+    if (count == 1) first_is_quoted_ = is_quoted;
+    if (is_quoted) {
       const uint64_t line = next_line_;
       rest_.remove_prefix(start + 1);
       result = ReadQuoted(separator, field);
@@ -389,10 +422,11 @@ std::optional<ValueFault> RecordFault(TableRecords::Result result, char separato
       return ValueFault{.what = "a quoted field does not end",
                         .remedy = "close the quote, or write a quote in a quoted field twice"};
     case TableRecords::Result::kTextAfterQuote:
-      return ValueFault{
-          .what = "text after a quoted field",
-          .remedy = fmt::format("the separator is {}; write a quote in a quoted field twice",
-                                SeparatorName(separator))};
+      return ValueFault{.what = "text after a quoted field",
+                        .remedy = fmt::format(
+                            "the separator is {}; write a quote in a quoted field twice. Blanks "
+                            "do not separate: in R give write.table sep = \",\"",
+                            SeparatorName(separator))};
     case TableRecords::Result::kTooLong:
       return ValueFault{
           .what = fmt::format("a row of more than {} MiB", TableRecords::kMaxRecordBytes >> 20),

@@ -24,9 +24,9 @@ std::string SeparatorName(char separator);
 // Without blanks, tabs and no-break spaces (U+00A0) at both ends.
 std::string_view TrimField(std::string_view text);
 
-// The fault of a file that does not hold a table in UTF-8: UTF-16, UTF-32, a workbook, an archive,
-// another encoding, zero bytes. None where the text can be read. The line is that of the first
-// wrong byte.
+// The fault of a file that does not hold a table in UTF-8: UTF-16, UTF-32, a file of other
+// software, an archive, another encoding, zero bytes. None where the text can be read. The line is
+// that of the first wrong byte.
 std::optional<TableProblem> EncodingProblem(std::string_view text, std::string_view file);
 
 // The same for a text in pieces.
@@ -96,6 +96,8 @@ class TableRecords {
   void ResumeBehindFirstLine();
   // From 1: the line on which the last record began. Where a field was wrong, its own line.
   uint64_t line() const { return line_; }
+  // Whether the first field of the last record was quoted.
+  bool first_is_quoted() const { return first_is_quoted_; }
 
  private:
   TableRecords(std::string_view rest, char line_break) : rest_(rest), line_break_(line_break) {}
@@ -122,6 +124,7 @@ class TableRecords {
   size_t piece_bytes_ = 0;
   std::vector<char> window_;  // holds rest_ of a text in pieces
   bool is_unreadable_ = false;
+  bool first_is_quoted_ = false;
 };
 
 // The separator of a table whose option does not say it: of `,`, `;`, tab and `|` the one that

@@ -100,19 +100,33 @@ TEST(EncodingProblemTest, NamesWhatTheFileIs) {
   using namespace std::string_view_literals;
   EXPECT_EQ(what("plain, \xC3\xA9, \xE2\x82\xAC, \xF0\x9F\xA9\xBA\n"), "");
   EXPECT_EQ(what(""), "");
-  EXPECT_THAT(what("\xFF\xFE"
-                   "a\0"sv),
-              HasSubstr("t.csv: the file is in UTF-16"));
-  EXPECT_THAT(what("\xFE\xFF\0a"sv), HasSubstr("in UTF-16"));
+  EXPECT_THAT(what("\xFF\xFE\0\0"sv), HasSubstr("t.csv: the file is in UTF-32"));
   EXPECT_THAT(what("a\0,\0b\0"sv), HasSubstr("UTF-16 without a byte order mark"));
   EXPECT_THAT(what("\0a\0,\0b"sv), HasSubstr("UTF-16 without a byte order mark"));
   EXPECT_THAT(what("abc\n1\0,2,3"sv), HasSubstr("t.csv:2: a zero byte"));
   EXPECT_THAT(what("PK\x03\x04..."), HasSubstr("a workbook (.xlsx, .ods)"));
   EXPECT_THAT(what("\xD0\xCF\x11\xE0..."), HasSubstr("an old workbook (.xls)"));
-  EXPECT_THAT(what("\x1F\x8B\x08"), HasSubstr("compressed (gzip)"));
+  EXPECT_THAT(what("\x1F\x8B\x08"),
+              HasSubstr("compressed (gzip; an R file .rds, too), not a CSV file "
+                        "in UTF-8; unpack it"));
+  EXPECT_THAT(what("PAR1\x15\x04\x15\0"sv),
+              HasSubstr("a Parquet file, not a CSV file in UTF-8; save "
+                        "it as \"CSV UTF-8\"; the Python package"));
+  EXPECT_THAT(what("ARROW1\0\0\xFF"sv), HasSubstr("an Arrow (Feather) file"));
+  EXPECT_THAT(what("$FL2@(#) SPSS"), HasSubstr("an SPSS file (.sav)"));
+  EXPECT_THAT(what("<stata_dta><header>"), HasSubstr("a Stata file (.dta)"));
+  EXPECT_THAT(what("SQLite format 3\0\x10"sv), HasSubstr("an SQLite database"));
+  EXPECT_THAT(what("BZh91AY&SY\xAB"), HasSubstr("compressed (bzip2)"));
+  EXPECT_THAT(what("\x28\xB5\x2F\xFD\x24"), HasSubstr("compressed (Zstandard)"));
+  EXPECT_EQ(what("PAR1,PAR2\n1,2\n"), "");  // names of columns
+  EXPECT_EQ(what("BZh,b\n1,2\n"), "");
+  EXPECT_THAT(what("ok\nx\xED\xA0\xBDy\n"), HasSubstr("t.csv:2: half of a character"));
+  EXPECT_THAT(what("Garc\xED"
+                   "a\n"),
+              HasSubstr("t.csv:1: byte 0xed is not UTF-8"));
   EXPECT_THAT(what("ok\nM\xE4nner\n"), HasSubstr("t.csv:2: byte 0xe4 is not UTF-8"));
-  for (const char* wrong : {"\xC0\xAF", "\xE0\x80\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80",
-                            "\xE2\x82", "\x80", "\xF5\x80\x80\x80"}) {
+  for (const char* wrong : {"\xC0\xAF", "\xE0\x80\xAF", "\xED\xA0", "\xF4\x90\x80\x80", "\xE2\x82",
+                            "\x80", "\xF5\x80\x80\x80"}) {
     EXPECT_THAT(what(wrong), HasSubstr("is not UTF-8")) << wrong;
   }
 }

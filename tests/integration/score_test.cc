@@ -72,6 +72,28 @@ TEST_F(ScoreTest, EveryRowKeepsItsFieldsAndGetsItsProbability) {
   EXPECT_FALSE(std::getline(table, line));
 }
 
+// The score of another column's value would stand there without a word.
+TEST_F(ScoreTest, TablesOfOtherSoftwareGetTheirOwnScores) {
+  WriteModel({0, 0, 2, -1, 0, 0.5});
+  WriteConfig("age;weight;ill\n40;62,5;1\n80;100;0\n", "plain.csv");
+  ASSERT_EQ(Score("plain.csv").exit_code, 0);
+  const std::string expected = Read("out.csv");
+  EXPECT_THAT(expected, HasSubstr("\n80;100;0;"));
+  std::filesystem::remove(path_ / "out.csv");
+  WriteConfig("\"age\";\"weight\";\"ill\"\n\"1\";40;62,5;1\n\"2\";80;100;0\n", "r.csv");
+  const Outcome scored = Score("r.csv");
+  ASSERT_EQ(scored.exit_code, 0) << scored.err;
+  EXPECT_EQ(Read("out.csv"), expected);
+  std::filesystem::remove(path_ / "out.csv");
+  std::string utf16 = "\xFF\xFE";
+  for (const char letter : std::string("age;weight;ill;\r\n40;62,5;1;\r\n80;100;0;\r\n")) {
+    utf16 += {letter, '\0'};
+  }
+  WriteConfig(utf16, "unicode.csv");
+  ASSERT_EQ(Score("unicode.csv").exit_code, 0);
+  EXPECT_EQ(Read("out.csv"), expected);
+}
+
 TEST_F(ScoreTest, WhatDoesNotFitIsRefused) {
   WriteConfig("age;weight;ill\n40;62,5;1\n", "in.csv");
   EXPECT_THAT(Score("in.csv").err, HasSubstr("run/model.f32"));

@@ -29,6 +29,29 @@ std::string Count(uint64_t number, std::string_view name) {
   return fmt::format("{} {}{}", number, name, number == 1 ? "" : "s");
 }
 
+// Of the first feature that counts the rows of each client; a row's number tells nothing of it.
+void WarnOfRowNumbers(const tacet::data::Dataset& dataset, DataCheck& check) {
+  std::vector<bool> counts(dataset.input_size(), true);
+  std::vector<float> row(dataset.input_size()), before(dataset.input_size());
+  for (uint64_t client = 0; client < dataset.clients(); ++client) {
+    const auto rows = dataset.rows(client);
+    if (rows.size() < 3) return;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      dataset.CopyInput(rows[i], row);
+      for (size_t feature = 0; feature < row.size() && i > 0; ++feature) {
+        if (row[feature] != before[feature] + 1) counts[feature] = false;
+      }
+      before.swap(row);
+    }
+  }
+  const auto found = std::ranges::find(counts, true);
+  if (found == counts.end()) return;
+  check.warnings.push_back(
+      fmt::format("feature {} counts the rows: list the columns that mean something in "
+                  "`data.csv_features`",
+                  found - counts.begin()));
+}
+
 // Rows of all tables in `path`; none where no row is without problems.
 std::optional<tacet::data::Dataset> ReadTables(const fs::path& path,
                                                const tacet::data::CsvOptions& options,
@@ -44,8 +67,12 @@ std::optional<tacet::data::Dataset> ReadTables(const fs::path& path,
   }
   std::string alike = table::LookAlikesWarning(reader.persons());
   if (!alike.empty()) check.warnings.push_back(std::move(alike));
+  check.warnings.insert(check.warnings.end(), reader.warnings().begin(), reader.warnings().end());
   absl::StatusOr<tacet::data::Dataset> dataset = reader.Finish(path.string());
-  if (dataset.ok()) return *std::move(dataset);
+  if (dataset.ok()) {
+    if (options.features.empty()) WarnOfRowNumbers(*dataset, check);
+    return *std::move(dataset);
+  }
   if (check.problems.empty()) AddProblem(check, path.string(), dataset.status());
   return std::nullopt;
 }
@@ -129,10 +156,11 @@ std::optional<std::string> UnreadTables(const fs::path& path) {
     for (char& letter : ending) {
       if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
     }
-    const bool table = ending == ".xlsx" || ending == ".xls" || ending == ".ods" ||
-                       ending == ".txt" || ending == ".csv" || ending == ".tsv";
+    const bool table = ending == ".xlsx" || ending == ".xls" || ending == ".parquet" ||
+                       ending == ".ods" || ending == ".txt" || ending == ".csv" || ending == ".tsv";
     const auto read = tacet::data::CsvFiles(entry->path());
-    if (table && read.ok() && read->empty()) {
+    // A text file is a table where it is named itself.
+    if (table && read.ok() && (read->empty() || ending == ".txt")) {
       names.insert(entry->path().filename().string());
     }
   }

@@ -61,7 +61,7 @@ class DataCheckTest : public testing::Test {
 TEST_F(DataCheckTest, ListsAllProblemsOfAllFilesAtOnce) {
   Write("a.csv", "age,sex,ill\n50,female,no\n130,Male,maybe\n60,male\n");
   Write("b.csv", "age;gender;ill\n50,5;female;yes\n");
-  Write("c.csv", std::string("\xFF\xFE\x61\0", 4));
+  Write("c.csv", "PAR1\x15\x04\x15");
   Write("d.csv", "ill,sex,age\n\"1.0\",male,7\n0,\"male\"s,7\nyes,\"male,7\n");
   const DataCheck check = Check();
   EXPECT_THAT(
@@ -79,7 +79,7 @@ TEST_F(DataCheckTest, ListsAllProblemsOfAllFilesAtOnce) {
           HasSubstr(
               "b.csv:1: there is no feature column \"sex\"; the columns are age, gender, ill"),
           HasSubstr("b.csv:2: column 0 (\"age\"): \"50,5\" is not a finite number; if the file"),
-          HasSubstr("c.csv: the file is in UTF-16"),
+          HasSubstr("c.csv: the file is a Parquet file"),
           HasSubstr("d.csv:3: column 1 (\"sex\"): text after a quoted field"),
           HasSubstr("d.csv:4: column 1 (\"sex\"): a quoted field does not end")));
   EXPECT_EQ(check.problems.count(), 9u);
@@ -119,6 +119,17 @@ TEST_F(DataCheckTest, WarnsOfHopelessData) {
                                                  "notes.xlsx")));
   spec_.config.data.held_out = 0;
   EXPECT_THAT(Check().warnings, Contains(HasSubstr("`data.held_out` is 0; set it")));
+}
+
+TEST_F(DataCheckTest, WarnsOfColumnsThatCountTheRows) {
+  spec_.config.data.csv_features = {};
+  spec_.config.data.csv_labels = {};
+  Write("a.csv", "X,age,ill\n1,50,0\n2,30,1\n3,40,0\n4,70,1\n");
+  EXPECT_THAT(Check().warnings, Contains(HasSubstr("feature 0 counts the rows: list the columns")));
+  Write("a.csv", "Unnamed: 0,age,ill\n1,50,0\n2,30,1\n3,40,0\n4,70,1\n");
+  EXPECT_THAT(Check().warnings,
+              AllOf(Contains(HasSubstr("column 0 (\"Unnamed: 0\") has no name of its own")),
+                    Not(Contains(HasSubstr("counts the rows: list")))));
 }
 
 TEST_F(DataCheckTest, WarnsOfHopelessPrivacySettings) {

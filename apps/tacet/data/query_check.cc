@@ -210,9 +210,7 @@ DataCheck CheckQueryTables(const QueryCheckSpec& spec) {
   const auto files = found.value_or(std::vector<std::filesystem::path>());
   for (const std::filesystem::path& file : files) check.files.push_back(file.string());
   if (found.ok() && files.empty()) {
-    check.problems.Add(
-        {.file = spec.data.string(),
-         .fault = {.what = "there is no table", .remedy = "a table ends in .csv, .tsv or .data"}});
+    AddProblem(check, spec.data.string(), tacet::data::NoCsvFile(spec.data));
   }
   std::vector<SiteTable> tables =
       run::ReadSiteTables(files, spec.query.file, *spec.query.query, spec.format, check.problems);

@@ -18,11 +18,12 @@
 #include "tacet/config/configured_data.h"
 #include "tacet/config/site_config.h"
 #include "tacet/data/csv_feature.h"
-#include "tacet/data/data_files.h"
 #include "tacet/models/architecture.h"
 #include "tacet/run/run_output.h"
 #include "tacet/run/run_reader.h"
 #include "tacet/storage/file/posix_file.h"
+#include "tacet/table/row_shape.h"
+#include "tacet/table/table_file.h"
 #include "tacet/table/table_text.h"
 #include "tacet/training/row_scores.h"
 
@@ -124,9 +125,10 @@ class DataScoreCommand : public program::Command {
 
   absl::StatusOr<std::string> WithScores(const config::RunConfig& config,
                                          const std::vector<double>& scores) const {
-    TACET_ASSIGN_OR_RETURN(const std::string text, tacet::data::ReadDataFile(data_));
-    TableRecords records(text);
+    TACET_ASSIGN_OR_RETURN(const table::TableFile file, table::TableFile::Open(data_));
+    TableRecords records = file.Records();
     TACET_ASSIGN_OR_RETURN(const char separator, SeparatorOf(config, records));
+    table::RowShape shape(0, separator);
     const bool comma = config.data.csv_decimal == "comma";
     std::string table;
     std::vector<std::string> fields;
@@ -139,6 +141,11 @@ class DataScoreCommand : public program::Command {
                                      data_, column_);
       }
       if (result != TableRecords::Result::kRecord || (!header && row == scores.size())) {
+        return base::InvalidArgument("{}:{}: this row was not read", data_, records.line());
+      }
+      if (header) {
+        shape = table::RowShape::OfHeader(fields, separator);
+      } else if (shape.Fit(fields, records.first_is_quoted()).has_value()) {
         return base::InvalidArgument("{}:{}: this row was not read", data_, records.line());
       }
       for (const std::string& field : fields) table += Quoted(field, separator) + separator;

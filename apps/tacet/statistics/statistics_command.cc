@@ -37,7 +37,7 @@ class StatisticsCommand : public program::Command {
                       &data_);
     options.AddString("sites",
                       "TOML file with a table [site.NAME] for each site whose files are written in "
-                      "another way: csv_separator, csv_decimal, csv_spellings",
+                      "another way: csv_separator, csv_decimal, csv_thousands, csv_spellings",
                       &sites_);
     options.AddString("out", "run directory; when not given, a new one below runs/", &out_);
     options.AddUint("threads", "worker threads; when not given, all processors", &threads_);
