@@ -6,13 +6,13 @@ directory is that of ``tacet simulate``: ``tacet report`` and ``tacet audit`` re
 
 from __future__ import annotations
 
-import importlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from . import _core
+from .answer_plot import axes_of
 from .arguments import number_of, text_of, whole_number_of
 from .privacy import Privacy
 from .progress import RoundBar
@@ -117,13 +117,7 @@ class Run:
         Returns:
             The axes.
         """
-        if axes is None:
-            try:
-                pyplot = importlib.import_module("matplotlib.pyplot")
-            except ModuleNotFoundError as error:
-                text = "a plot needs matplotlib: pip install matplotlib"
-                raise ModuleNotFoundError(text, name=error.name) from error
-            _, axes = pyplot.subplots()
+        axes = axes_of(axes)
         numbers = [line["round"] + 1 for line in self.rounds]
         for key in ("accuracy", "loss"):
             points = [

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from . import _core, table_files
+from .answer_plot import plot_answer
 from .arguments import number_of, whole_number_of
 from .run_folder import run_folder
 from .tables import QueryReading, plain_value
@@ -156,12 +157,14 @@ class Answer:
         kind: of the question.
         estimates: all numbers, in the order of docs/formats/query.md.
         methods: estimators and post-processing, by name.
+        edges: of the question's cells, where it has one list of ordered ones.
     """
 
     name: str
     kind: str
     estimates: tuple[Estimate, ...]
     methods: tuple[str, ...]
+    edges: tuple[float, ...] = ()
 
     def find(
         self, quantity: str, *, group: str | None = None, at: str | None = None
@@ -186,6 +189,28 @@ class Answer:
             f" It has: {known}"
         )
         raise KeyError(text)
+
+    def plot(self, axes: Any = None, *, what: str | None = None) -> Any:
+        """Draw the answer with its intervals; needs matplotlib.
+
+        Counts of a histogram or crosstab are bars with whiskers. A survival has bands and the
+        numbers at risk. An evaluation has a ROC curve with a band, and its calibration. Quantiles
+        have their intervals and the edges of the cells. ✕ marks what is suppressed. A notebook
+        shows the figure. In a program, ``answer.plot().figure.savefig("answer.pdf",
+        bbox_inches="tight")`` stores it; the report of ``tacet report`` has the same pictures.
+
+        Args:
+            axes: matplotlib axes to draw into. None: new ones.
+            what: of an evaluation, "roc" or "calibration". None: the first.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ValueError: answers of this kind have no plot, or none of this name.
+            ModuleNotFoundError: matplotlib is not installed.
+        """
+        return plot_answer(self, axes, what)
 
     def __str__(self) -> str:
         lines = [f"{self.name} ({self.kind})"]
@@ -762,7 +787,11 @@ def open_release(path: str | os.PathLike[str]) -> Release:
             for each in question["estimates"]
         )
         answers[question["name"]] = Answer(
-            question["name"], question["kind"], estimates, tuple(question["methods"])
+            question["name"],
+            question["kind"],
+            estimates,
+            tuple(question["methods"]),
+            tuple(question.get("edges", ())),
         )
     return Release(
         folder, answers, told["confidence"], told["noise_law"], json.loads(summary)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 import tacet
+from tacet import statistics
 
 PROGRAM = """
 import sys
@@ -71,3 +73,97 @@ def test_a_machine_without_matplotlib_is_told(
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ModuleNotFoundError, match="pip install matplotlib"):
         run.plot()
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> statistics.Release:
+    rng = np.random.default_rng(3)
+    cells = statistics.Cells
+    tables = {}
+    for site in ("north", "south"):
+        ill = rng.random(600) < 0.3
+        tables[site] = {
+            "time": rng.exponential(300, 600).round(),
+            "died": (rng.random(600) < 0.6).astype(int),
+            "sex": rng.choice(["f", "m"], 600),
+            "ill": ill.astype(int),
+            "score": np.clip(rng.normal(np.where(ill, 0.6, 0.35), 0.15), 0, 1),
+            "age": rng.integers(20, 99, 600),
+        }
+    return statistics.ask(
+        tables,
+        [
+            statistics.survival("time", cells(low=0, high=1000, bins=10), event="died",
+                                event_value=1, group="sex", groups=["f", "m"], name="survival"),
+            statistics.evaluation("score", cells(bins=10, high=1), label="ill", positive=1,
+                                  name="model"),
+            statistics.histogram("sex", cells(categories=["f", "m", "x"]), name="sexes"),
+            statistics.histogram("age", cells(edges=[20, 40, 60, 99]), name="ages"),
+            statistics.crosstab("sex", cells(categories=["f", "m"]), "ill",
+                                cells(categories=[0, 1]), name="pairs"),
+            statistics.quantiles("age", cells(edges=[20, 40, 60, 80, 99]), name="quartiles"),
+            statistics.mean("age", low=20, high=99, name="mean"),
+        ],
+        values=["sex one-of=f,m,x"],
+        target_epsilon=20, floor=60, max_units=1000, insecure_seed=1,
+        out=tmp_path_factory.mktemp("asked") / "run",
+    )  # fmt: skip
+
+
+def texts_of(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def test_survival_has_bands_and_numbers_at_risk(release: statistics.Release) -> None:
+    axes = release["survival"].plot()
+    curves = {line.get_label(): line for line in axes.get_lines()}
+    assert set(curves) == {"f", "m"}
+    shown = [each.value for each in release["survival"].find("survival", group="f")]
+    kept = shown[: shown.index(None)] if None in shown else shown
+    assert list(curves["f"].get_ydata()) == [1.0, *kept]
+    assert len(axes.collections) == 2  # bands
+    assert "at risk f" in texts_of(axes)
+    first = release["survival"].find("at risk", group="m", at="0")[0].value
+    assert f"{first:,.0f}" in texts_of(axes)
+    if None in shown:
+        assert "✕" in texts_of(axes)
+
+
+def test_roc_and_calibration_of_an_evaluation(release: statistics.Release) -> None:
+    model = release["model"]
+    axes = model.plot()
+    (label,) = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert label.startswith(f"AUC {model['auc'].value:.3g} (")
+    assert len(axes.patches) == 1  # the band
+    calibration = model.plot(what="calibration")
+    points = calibration.containers[0].lines[0]
+    shares = [each.value for each in model.find("observed share") if not each.suppressed]
+    assert list(points.get_ydata()) == shares
+    assert "✕" in texts_of(calibration)  # few scores lie at the ends
+    with pytest.raises(ValueError, match=r"no plot 'forest'; it has: roc, calibration"):
+        model.plot(what="forest")
+
+
+def test_counts_are_bars_with_whiskers_and_marks(release: statistics.Release) -> None:
+    axes = release["sexes"].plot()
+    heights = [bar.get_height() for bar in axes.patches]
+    counts = release["sexes"].find("count")
+    assert heights == [each.value for each in counts if each.at in ("f", "m")]
+    assert texts_of(axes) == ["✕"]  # nobody is x
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["f", "m", "x"]
+    pairs = release["pairs"].plot()
+    assert len(pairs.containers) == 4  # bars of two series, and their whiskers
+    assert [text.get_text() for text in pairs.get_legend().get_texts()] == ["0", "1"]
+
+
+def test_quantiles_show_the_edges_of_the_cells(release: statistics.Release) -> None:
+    assert release["quartiles"].edges == (20, 40, 60, 80, 99)
+    axes = release["quartiles"].plot()
+    edges = [line.get_xdata()[0] for line in axes.get_lines() if line.get_color() == "lightgray"]
+    assert edges == [20, 40, 60, 80, 99]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["25 %", "50 %", "75 %"]
+
+
+def test_a_mean_has_no_plot(release: statistics.Release) -> None:
+    with pytest.raises(ValueError, match=r"the answer 'mean' \(mean\) has no plot None; it has: n"):
+        release["mean"].plot()

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/statistics/answer_parts.h"
 
@@ -80,16 +81,20 @@ std::string_view NoiseSentence(dp::NoiseLaw law) {
 
 base::JsonValue AnswersJson(const Query& query, const std::vector<Answer>& answers) {
   base::JsonValue list = base::JsonValue::MakeArray();
-  for (const Answer& answer : answers) {
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const Answer& answer = answers[i];
     base::JsonValue estimates = base::JsonValue::MakeArray();
     for (const Estimate& estimate : answer.estimates) estimates.Append(EstimateJson(estimate));
     base::JsonValue methods = base::JsonValue::MakeArray();
     for (const std::string& method : answer.methods) methods.Append(method);
-    list.Append(base::JsonValue::MakeObject()
-                    .Set("name", answer.question)
-                    .Set("kind", QuestionKindName(answer.kind))
-                    .Set("estimates", std::move(estimates))
-                    .Set("methods", std::move(methods)));
+    base::JsonValue json = base::JsonValue::MakeObject()
+                               .Set("name", answer.question)
+                               .Set("kind", QuestionKindName(answer.kind));
+    const QuestionPlan& plan = query.questions()[i];
+    if (plan.cells.has_value() && plan.cells->is_ordered() && !plan.across.has_value()) {
+      json.Set("edges", base::JsonList(plan.cells->edges()));
+    }
+    list.Append(json.Set("estimates", std::move(estimates)).Set("methods", std::move(methods)));
   }
   return base::JsonValue::MakeObject()
       .Set("name", query.spec().name)

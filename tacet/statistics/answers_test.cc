@@ -186,6 +186,10 @@ TEST(AnswersTest, SmallCountsAndWhatFollowsAreSuppressed) {
   const std::string json = AnswersJson(*query, answers).Dump();
   EXPECT_NE(json.find(R"("quantity":"count","at":"m","value":null,"suppressed":true)"),
             std::string::npos);
+  // Cells in order have edges, for pictures; categories have none.
+  EXPECT_NE(json.find(R"("kind":"survival","edges":[0,40,100],"estimates")"), std::string::npos)
+      << json;
+  EXPECT_NE(json.find(R"("kind":"histogram","estimates")"), std::string::npos) << json;
 }
 
 // A row of every kind of fault, and rows that a condition excludes whatever else they lack.

@@ -25,16 +25,32 @@ let choice = kChoices.includes(stored()) ? stored() : "auto";
 
 function apply() {
   const dark = choice === "dark" || (choice === "auto" && darkSystem.matches);
-  const theme = dark ? "dark" : "light";
+  show(dark ? "dark" : "light");
+}
+
+function show(theme) {
   if (document.documentElement.dataset.theme === theme) return;
   document.documentElement.dataset.theme = theme;
   document.dispatchEvent(new CustomEvent("themechange"));
 }
 
-/** Sets the theme now and follows the system; `onThemeChange` callbacks redraw what CSS cannot. */
+/** Sets the theme now and follows the system; `onThemeChange` callbacks redraw what CSS cannot. Paper is light. */
 export function startTheme() {
   apply();
   darkSystem.addEventListener("change", apply);
+  window.addEventListener("beforeprint", () => show("light"));
+  window.addEventListener("afterprint", apply);
+}
+
+/** Calls `read` while styles are those of the light theme; nothing is drawn in between. */
+export function inLightTheme(read) {
+  const { theme } = document.documentElement.dataset;
+  document.documentElement.dataset.theme = "light";
+  try {
+    read();
+  } finally {
+    document.documentElement.dataset.theme = theme;
+  }
 }
 
 const redraws = new WeakMap();  // element → what draws it again

@@ -3,7 +3,7 @@
 // folder with real data, when there is one; TACET_PICTURES, a folder to leave pictures in.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
@@ -308,14 +308,156 @@ categories = ["f", "m", "x"]
     assert.equal(await page.evaluate(marked), "left out,left-out share");
     const red = "getComputedStyle(document.querySelector('tr.too-many th')).color !== getComputedStyle(document.body).color";
     assert.ok(await page.evaluate(red));
-    const picture = "svg.picture[aria-label^='count of sexes']";
-    assert.equal(await page.evaluate(`document.querySelectorAll("${picture} rect").length`), 2);
+    const picture = "svg.picture[aria-label^='counts of sexes']";
+    assert.equal(await page.evaluate(`document.querySelectorAll("${picture} .pic-bar").length`), 2);
     assert.match(await page.evaluate(`document.querySelector("${picture}").textContent`), /✕/);
     assert.match(text, /Together they cost ε = 4\.000 per record, against/);
     assert.match(text, /Each measured value has Gaussian noise: it is off by/);
     assert.match(text, /2 questions, answered by 2 sites together/);
     assert.doesNotMatch(text, /How good the model is/i);
   });
+});
+
+const kPictureQuery = `name = "pictures"
+floor = 20
+[data]
+values = ["sex one-of=f,m", "ill one-of=1,0", "ward one-of='Intensive care','General medicine and geriatrics',Rare"]
+[privacy]
+target_epsilon = 20.0
+max_units = 1000
+[[question]]
+name = "alive/dead"
+kind = "survival"
+time = "time"
+bins = 14
+high = 700
+event = "ill"
+event_value = "1"
+group = "sex"
+groups = ["f", "m"]
+[[question]]
+name = "model"
+kind = "evaluation"
+score = "score"
+bins = 10
+high = 1
+label = "ill"
+positive = "1"
+[[question]]
+name = "ages"
+kind = "histogram"
+column = "age"
+edges = [20, 40, 60, 80]
+[[question]]
+name = "wards"
+kind = "crosstab"
+rows = { column = "ward" }
+columns = { column = "sex" }
+[[question]]
+name = "quartiles"
+kind = "quantiles"
+column = "age"
+edges = [20, 30, 40, 50, 60, 70, 80]
+`;
+
+/** A query with a picture of each kind; nobody is in the ward "Rare", and few have scores above 0.9. */
+function askForPictures() {
+  mkdirSync(at("pictured"));
+  const rows = Array.from({ length: 500 }, (_, i) => {
+    const ill = i % 3 === 0 ? 1 : 0;
+    return `${(i * 37) % 640},${i % 2 ? "f" : "m"},${((i * 13) % 60) / 100 + 0.3 * ill},${ill},${20 + (i * 7) % 60},`
+      + (i % 5 < 2 ? "Intensive care" : "General medicine and geriatrics");
+  });
+  for (const site of ["north", "south"]) {
+    writeFileSync(at("pictured", `${site}.csv`), `time,sex,score,ill,age,ward\n${rows.join("\n")}\n`);
+  }
+  writeFileSync(at("pictures.toml"), kPictureQuery);
+  tacet("statistics", at("pictures.toml"), "--data", at("pictured"), "--out", at("pictures"));
+}
+
+const kFigures = ["survival of alive/dead", "ROC of model", "calibration of model", "counts of ages", "counts of wards",
+                  "quantiles of quartiles"];
+
+test("pictures of answers stay legible in both themes and on a phone", async () => {
+  askForPictures();
+  for (const options of [{}, { dark: true }, { width: 360 }]) {
+    await withReport(["pictures"], options, async (page, text) => {
+      const labels = await page.evaluate(`[...document.querySelectorAll("svg.picture")].map((one) => one.getAttribute("aria-label"))`);
+      assert.deepEqual(labels.map((label) => label.split(";")[0]), kFigures);
+      // Letters keep their size, stay inside their picture, and do not cover each other.
+      const faults = await page.evaluate(`[...document.querySelectorAll("svg.picture")].flatMap((picture) => {
+        const frame = picture.getBoundingClientRect();
+        const boxes = [...picture.querySelectorAll("text")].map((text) => ({ words: text.textContent, box: text.getBoundingClientRect(),
+          size: parseFloat(getComputedStyle(text).fontSize) * frame.width / picture.viewBox.baseVal.width }));
+        const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+        return boxes.flatMap((one, i) => [
+          one.size < 11.5 ? \`\${one.words} is \${one.size} pixels high\` : null,
+          one.box.left < frame.left - 1 || one.box.right > frame.right + 1 || one.box.top < frame.top - 1 || one.box.bottom > frame.bottom + 1
+            ? \`\${one.words} is cut\` : null,
+          ...boxes.slice(0, i).filter((other) => overlap(one.box, other.box)).map((other) => \`\${one.words} covers \${other.words}\`),
+        ]).filter((fault) => fault !== null);
+      })`);
+      assert.deepEqual(faults, []);
+      const contrast = await page.evaluate(`(() => {
+        const style = getComputedStyle(document.querySelector("svg.picture text"));
+        return [style.fill, getComputedStyle(document.querySelector(".card")).backgroundColor];
+      })()`);
+      assert.notEqual(...contrast);
+      const picture = (label) => `svg.picture[aria-label^='${label}']`;
+      const content = (label) => page.evaluate(`document.querySelector("${picture(label)}").textContent`);
+      assert.match(await content("survival"), /✕✕at risk/);  // both curves end where nobody is at risk
+      assert.match(await content("counts of wards"), /✕/);
+      assert.match(text, /AUC 0\.\d+ \(0\.\d+ to (0\.\d+|1)\)/);
+      // Whisker, band and bar of each.
+      const count = (label, selector) => page.evaluate(`document.querySelectorAll("${picture(label)} ${selector}").length`);
+      assert.equal(await count("survival", ".pic-band"), 2);
+      assert.equal(await count("ROC", ".pic-band"), 1);
+      assert.equal(await count("counts of ages", ".pic-bar"), 3);
+      assert.equal(await count("counts of ages", ".pic-over path"), 3);
+      assert.equal(await count("counts of wards", ".pic-bar"), 4);
+      assert.equal(await count("counts of wards", "pattern"), 1);
+      assert.equal(await count("quantiles", ".pic-rule"), 7);
+    });
+  }
+});
+
+test("a picture is saved as a file of its own, in light colours, with its legend", () =>
+  withReport(["pictures"], { dark: true }, async (page) => {
+    mkdirSync(at("saved"));
+    await browser.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: at("saved") });
+    for (let i = 0; i < kFigures.length; i += 1) {
+      await page.evaluate(`document.querySelectorAll("button.save")[${i}].click()`);
+    }
+    const names = ["alive-dead-survival.svg", "model-ROC.svg", "model-calibration.svg", "ages-counts.svg", "wards-counts.svg",
+                   "quartiles-quantiles.svg"];
+    const patience = Date.now() + 60_000;
+    while (readdirSync(at("saved")).filter((name) => name.endsWith(".svg")).length < names.length && Date.now() < patience) {
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    assert.deepEqual(readdirSync(at("saved")).sort(), names.sort());
+    const text = readFileSync(at("saved", "alive-dead-survival.svg"), "utf8");
+    assert.match(text, /fill="rgb\(26, 34, 48\)"/);  // the ink of the light theme
+    assert.doesNotMatch(text, /var\(|class=|style=/);
+    // The page keeps its theme and its pictures.
+    assert.equal(await page.evaluate("document.documentElement.dataset.theme"), "dark");
+    assert.equal(await page.evaluate(`document.querySelectorAll("svg.picture").length`), kFigures.length);
+    const alone = await browser.open(at("saved", "alive-dead-survival.svg"));
+    const words = await alone.evaluate(`[...document.querySelectorAll("text")].map((text) => text.textContent)`);
+    assert.deepEqual(words.slice(-2), ["f", "m"]);
+    assert.ok(words.includes("at risk"));
+    await alone.close();
+  }));
+
+test("one command writes the pictures as SVG and PDF", () => {
+  const tool = fileURLToPath(new URL("../../tools/report_pictures.mjs", import.meta.url));
+  const told = execFileSync(process.execPath, [tool, reportOf(["pictures"]), at("printed")], { encoding: "utf8" });
+  const names = readdirSync(at("printed")).sort();
+  assert.equal(names.length, 2 * kFigures.length);
+  assert.equal(told.trim().split("\n").length, kFigures.length);
+  for (const name of names) {
+    const bytes = readFileSync(at("printed", name));
+    assert.ok(name.endsWith(".pdf") ? bytes.subarray(0, 5).toString() === "%PDF-" : bytes.includes("<svg"), name);
+  }
 });
 
 test("real data: four hospitals, unit record", { skip: kHeartDisease ? false : "no real data at hand" }, () => {

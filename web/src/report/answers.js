@@ -2,7 +2,7 @@
 import { h } from "../dom.js";
 import { epsilon, kAbsent, number } from "../format.js";
 import { dataTable, kStacked } from "../table.js";
-import { answerPicture } from "./pictures.js";
+import { answerFigures } from "./figures.js";
 import { againstWorst, worst } from "./privacy.js";
 import { isInsecure } from "./runs.js";
 
@@ -41,7 +41,7 @@ export const leftOutWarning = (answer) =>
 function question(answer, confidence) {
   return h("div", { class: "card wide" },
     h("h3", {}, answer.name, " ", h("span", { class: "note" }, answer.kind)),
-    answerPicture(answer),
+    answerFigures(answer, confidence),
     dataTable(answer.name, answerColumns(answer.estimates, confidence), answer.estimates, kStacked,
       (estimate) => (estimate.too_many ? "too-many" : undefined)),
     leftOutWarning(answer),

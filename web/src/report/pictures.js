@@ -1,11 +1,12 @@
-// Pictures of a query's answers: survival curves, counts over intervals, a ROC curve. Each is drawn
-// as SVG beside the table of its numbers.
-import { h, svg } from "../dom.js";
-import { number } from "../format.js";
-import { seriesLook, swatch } from "../looks.js";
-
-const kWidth = 640, kHeight = 300;
-const kFrame = { left: 56, right: 12, top: 10, bottom: 44 };
+// Pictures of a query's answers, as values without a page: survival curves with numbers at risk, ROC
+// curves and calibration, counts and quantiles, each with its intervals. drawing.js draws them.
+//
+// A picture is {kind, title, x, y, series, …}, where
+//   "curve"  steps or lines with bands     series: [{name, points: [{x, y, low, high, …}]}]
+//   "points" values with whiskers          the same
+//   "bars"   counts with whiskers          groups: [{name, label}], points: one for each group
+//   "ranges" values along the x axis       rows: [{label, x, low, high}]
+// y, or x of a range, is null where the number is suppressed.
 
 /** The number that a place begins with: "50", or the lower end of "[40, 50)"; NaN for other text. */
 export function placeOf(at) {
@@ -13,7 +14,12 @@ export function placeOf(at) {
   return text === undefined || text.trim() === "" ? NaN : Number(text);
 }
 
-const isThere = (estimate) => typeof estimate.value === "number";
+/** The upper end of "[40, 50)"; NaN for other text. */
+export const endOf = (at) =>
+  (at?.startsWith("[") ? Number(at.slice(at.indexOf(",") + 1).replace(/[\])]/, "")) : NaN);
+
+const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+const isThere = (estimate) => isNumber(estimate.value);
 
 /** Estimates of a quantity by group, in the order of the answer: [[group, estimates]]. */
 function groupsOf(answer, quantity) {
@@ -26,7 +32,14 @@ function groupsOf(answer, quantity) {
   return [...groups];
 }
 
-/** Steps from (0, 1) that fall at each point. */
+const low = (estimate) => (isNumber(estimate.low) ? estimate.low : estimate.value);
+const high = (estimate) => (isNumber(estimate.high) ? estimate.high : estimate.value);
+
+/** Series that show two numbers at least. */
+const shown = (series, least = 2) =>
+  series.filter((one) => one.points.filter((point) => isNumber(point.y)).length >= least);
+
+/** Steps from (0, 1) that fall at each point. A suppressed one ends the curve. */
 function steps(points) {
   const path = [{ x: 0, y: 1, low: 1, high: 1 }];
   for (const point of points) path.push({ ...path.at(-1), x: point.x }, point);
@@ -34,107 +47,106 @@ function steps(points) {
 }
 
 function survival(answer) {
-  const series = groupsOf(answer, "survival").map(([name, estimates]) => ({
-    name,
-    points: steps(estimates.filter(isThere).map((estimate) => (
-      { x: placeOf(estimate.at), y: estimate.value, low: estimate.low ?? estimate.value,
-        high: estimate.high ?? estimate.value }))),
-  }));
-  return { kind: "band", x: "time", y: "survival", top: 1, series };
+  const times = groupsOf(answer, "survival").flatMap(([, estimates]) => estimates.map((each) => placeOf(each.at)));
+  const series = groupsOf(answer, "survival").map(([name, estimates], look) => {
+    const end = estimates.findIndex((estimate) => !isThere(estimate));
+    const seen = end < 0 ? estimates : estimates.slice(0, end);
+    const points = seen.map((estimate) => (
+      { x: placeOf(estimate.at), y: estimate.value, low: low(estimate), high: high(estimate) }));
+    return { name, look, points: points.length > 0 ? steps(points) : [] };
+  });
+  const atRisk = groupsOf(answer, "at risk").map(([name, estimates], look) => ({
+    name, look, cells: estimates.map((estimate) => ({ x: placeOf(estimate.at), value: estimate.value })) }));
+  const kept = shown(series);
+  if (kept.length === 0) return [];
+  return [{ kind: "curve", title: "survival", x: "time", y: "share that survives", right: Math.max(...times), top: 1,
+            series: kept, atRisk, marksEnd: true }];
 }
 
+/** Sensitivity over false positive rate. A band joins the corners of the two intervals. */
 function rocCurve(answer) {
   const rates = new Map(groupsOf(answer, "false positive rate"));
-  const series = groupsOf(answer, "sensitivity").map(([name, sensitivities]) => {
-    const at = new Map((rates.get(name) ?? []).map((estimate) => [estimate.at, estimate.value]));
-    const points = sensitivities.filter((estimate) => isThere(estimate) && typeof at.get(estimate.at) === "number")
-      .map((estimate) => ({ x: at.get(estimate.at), y: estimate.value }));
-    return { name, points: [{ x: 0, y: 0 }, ...points.reverse()] };
+  const areas = new Map(groupsOf(answer, "auc").map(([name, [area]]) => [name, area]));
+  const series = groupsOf(answer, "sensitivity").map(([name, sensitivities], look) => {
+    const at = new Map((rates.get(name) ?? []).map((estimate) => [estimate.at, estimate]));
+    const points = sensitivities
+      .filter((estimate) => estimate.at && isThere(estimate) && at.has(estimate.at) && isThere(at.get(estimate.at)))
+      .map((estimate) => {
+        const rate = at.get(estimate.at);
+        return { x: rate.value, y: estimate.value, upper: { x: low(rate), y: high(estimate) },
+                 lower: { x: high(rate), y: low(estimate) } };
+      });
+    const corner = { x: 0, y: 0, upper: { x: 0, y: 0 }, lower: { x: 0, y: 0 } };
+    return { name, look, points: points.length > 0 ? [corner, ...points.reverse()] : [],
+             area: areas.get(name) };
   });
-  return { kind: "line", x: "false positive rate", y: "true positive rate", right: 1, top: 1, series };
+  const kept = shown(series, 3);
+  return kept.length === 0 ? []
+    : [{ kind: "curve", title: "ROC", x: "1 − specificity", y: "sensitivity", right: 1, top: 1, diagonal: "chance",
+         isSquare: true, series: kept }];
 }
+
+/** Observed share over the middle of the scores of a cell. */
+function calibration(answer) {
+  const series = groupsOf(answer, "observed share").map(([name, estimates], look) => ({
+    name, look,
+    points: estimates.map((estimate) => (
+      { x: (placeOf(estimate.at) + endOf(estimate.at)) / 2, from: placeOf(estimate.at), to: endOf(estimate.at),
+        y: isThere(estimate) ? estimate.value : null, low: low(estimate), high: high(estimate) })),
+  }));
+  const kept = shown(series);
+  return kept.length === 0 ? []
+    : [{ kind: "points", title: "calibration", x: "score", y: "observed share", right: 1, top: 1,
+         diagonal: "calibrated", isSquare: true, series: kept }];
+}
+
+const kMostBars = 60;
 
 function counts(answer) {
-  const [[name, estimates] = ["all", []]] = groupsOf(answer, "count");
+  const [[, estimates] = ["all", []]] = groupsOf(answer, "count");
   // The count of all has no place.
-  const points = estimates.filter((estimate) => estimate.at).map((estimate, i) => (
-    { x: i, y: estimate.value, low: estimate.low, high: estimate.high, label: estimate.at }));
-  return { kind: "bars", x: "", y: "count", series: [{ name, points }] };
+  const cells = estimates.filter((estimate) => estimate.at);
+  const points = cells.map((estimate) => (
+    { label: estimate.at, y: isThere(estimate) ? estimate.value : null, low: estimate.low, high: estimate.high }));
+  if (points.length > kMostBars || points.filter((point) => point.y !== null).length < 2) return [];
+  const edges = answer.edges?.length === points.length + 1 ? answer.edges : null;
+  return [{ kind: "bars", title: "counts", x: "", y: "count", edges, series: [{ name: "all", look: 0, points }] }];
 }
 
-const kPictures = { survival, evaluation: rocCurve, histogram: counts };
-
-/** What is drawn for an answer; null where fewer than two numbers are shown. */
-export function pictureOf(answer) {
-  const picture = kPictures[answer.kind]?.(answer);
-  if (!picture) return null;
-  const numbers = (series) => series.points.filter((point) => Number.isFinite(point.x) && typeof point.y === "number");
-  const shown = picture.kind === "bars" ? picture.series
-    : picture.series.map((series) => ({ ...series, points: numbers(series) }));
-  const series = shown.filter((one) => numbers(one).length >= 2);
-  return series.length > 0 ? { ...picture, series } : null;
-}
-
-/** Round values that divide [0, top] into two to five parts. */
-export function ticks(top) {
-  const power = 10 ** Math.floor(Math.log10(top / 2));
-  const step = power * ([5, 2, 1].find((factor) => top / (factor * power) >= 2) ?? 1);
-  return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, i) => i * step);
-}
-
-const path = (points, x, y) => points.map((point, i) => `${i ? "L" : "M"}${x(point.x)} ${y(point.y)}`).join("");
-
-function curve(picture, series, index, x, y) {
-  const { colour, dash } = seriesLook(index);
-  const style = { color: `var(${colour})` };
-  const line = svg("path", { d: path(series.points, x, y), fill: "none", stroke: "currentColor",
-                             "stroke-width": 2, "stroke-dasharray": dash.join(" "), style });
-  if (picture.kind !== "band") return [line];
-  const edge = [...series.points.map((p) => ({ x: p.x, y: p.high })),
-                ...series.points.map((p) => ({ x: p.x, y: p.low })).reverse()];
-  return [svg("path", { d: `${path(edge, x, y)}Z`, fill: "currentColor", opacity: 0.15, style }), line];
-}
-
-/** A bar with its interval as a whisker; a suppressed count is a cross on the axis. */
-function bar(point, x, y, width) {
-  const middle = x(point.x + 0.5);
-  const label = svg("text", { x: middle, y: kHeight - kFrame.bottom + 16, "text-anchor": "middle" }, point.label);
-  if (typeof point.y !== "number") {
-    return [svg("text", { x: middle, y: y(0) - 4, "text-anchor": "middle" }, "✕"), label];
+/** Counts of pairs: a group of bars for each row of the table. */
+function pairs(answer) {
+  const rows = groupsOf(answer, "count").filter(([name]) => name !== "all");
+  const columns = [...new Set(rows.flatMap(([, estimates]) => estimates.map((estimate) => estimate.at)))];
+  const series = columns.map((column, look) => ({
+    name: column, look,
+    points: rows.map(([row, estimates]) => {
+      const estimate = estimates.find((one) => one.at === column) ?? {};
+      return { label: row, y: isThere(estimate) ? estimate.value : null, low: estimate.low, high: estimate.high };
+    }),
+  }));
+  const numbers = series.flatMap((one) => one.points);
+  if (numbers.length > kMostBars || columns.length > 8 || numbers.filter((point) => point.y !== null).length < 2) {
+    return [];
   }
-  const top = y(Math.max(0, point.y));
-  const whisker = typeof point.low === "number" && typeof point.high === "number"
-    ? svg("path", { d: `M${middle} ${y(Math.max(0, point.low))}V${y(point.high)}`, stroke: "currentColor", "stroke-width": 1.5 })
-    : null;
-  return [svg("rect", { x: middle - 0.35 * width, y: top, width: 0.7 * width, height: y(0) - top,
-                        fill: "currentColor", style: { color: "var(--series-0)" } }), whisker, label];
+  return [{ kind: "bars", title: "counts", x: "", y: "count", series }];
 }
 
-/** The picture of an answer with its axes and legend; null where there is none. */
-export function answerPicture(answer) {
-  const picture = pictureOf(answer);
-  if (picture === null) return null;
-  const points = picture.series.flatMap((series) => series.points);
-  const right = picture.kind === "bars" ? picture.series[0].points.length
-    : picture.right ?? Math.max(...points.map((point) => point.x), 1e-9);
-  const top = picture.top ?? Math.max(...points.map((point) => Math.max(point.y ?? 0, point.high ?? 0)), 1e-9);
-  const inner = kWidth - kFrame.left - kFrame.right;
-  const x = (value) => kFrame.left + (inner * value) / right;
-  const y = (value) => kHeight - kFrame.bottom - ((kHeight - kFrame.top - kFrame.bottom) * value) / top;
-  const drawn = picture.kind === "bars"
-    ? picture.series[0].points.flatMap((point) => bar(point, x, y, inner / right))
-    : picture.series.flatMap((series, i) => curve(picture, series, i, x, y));
-  return h("figure", {},
-    svg("svg", { class: "picture", viewBox: `0 0 ${kWidth} ${kHeight}`, role: "img",
-                 "aria-label": `${picture.y} of ${answer.name}; the table below has the numbers` },
-      ticks(top).map((value) => [
-        svg("path", { d: `M${kFrame.left} ${y(value)}H${kWidth - kFrame.right}`, stroke: "currentColor", opacity: 0.15 }),
-        svg("text", { x: kFrame.left - 6, y: y(value) + 4, "text-anchor": "end" }, number(value))]),
-      picture.kind === "bars" ? null : ticks(right).map((value) =>
-        svg("text", { x: x(value), y: kHeight - kFrame.bottom + 16, "text-anchor": "middle" }, number(value))),
-      svg("text", { x: kFrame.left + inner / 2, y: kHeight - 6, "text-anchor": "middle" }, picture.x),
-      drawn),
-    picture.series.length > 1
-      ? h("ul", { class: "legend" }, picture.series.map((series, i) => h("li", {}, swatch(i), h("span", {}, series.name))))
-      : null);
+/** Quantiles along their column, with the edges of the cells that were counted. */
+function quantiles(answer) {
+  const rows = answer.estimates.filter((estimate) => estimate.quantity === "quantile").map((estimate) => (
+    { label: `${+(100 * Number(estimate.at)).toPrecision(6)} %`, x: isThere(estimate) ? estimate.value : null,
+      low: low(estimate), high: high(estimate) }));
+  if (!rows.some((row) => row.x !== null)) return [];
+  return [{ kind: "ranges", title: "quantiles", x: "value, with the edges of the cells", y: "", rows, edges: answer.edges ?? [] }];
 }
+
+const kPictures = {
+  survival: (answer) => survival(answer),
+  evaluation: (answer) => [...rocCurve(answer), ...calibration(answer)],
+  histogram: counts,
+  crosstab: pairs,
+  quantiles,
+};
+
+/** What is drawn for an answer; none where too few numbers are shown. */
+export const picturesOf = (answer) => kPictures[answer.kind]?.(answer) ?? [];
