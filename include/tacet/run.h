@@ -51,15 +51,16 @@ struct Interval {
   double high = 0;  // may be infinity
 };
 
-// One number of an answer. Without `value` it is suppressed: its count is below the query's floor,
-// or the noise leaves it undefined. The other figures are then absent, too.
+// One number of an answer. Without `value` it is suppressed: a count that it follows from is below
+// the query's floor, or the noise leaves it undefined. The other figures are then absent, too.
 struct Estimate {
   std::string quantity = {};  // "count", "mean", "survival", ... (docs/formats/query.md)
   std::string group = {};     // subgroup or column; empty: all rows
   std::string at = {};        // cell, quantile, time or edge; empty: there is one such number
   std::optional<double> value = std::nullopt;
   // Standard deviation that the noise alone gives the value, and with the sampling error of the
-  // rows. Counts and sums are about these rows: for them the two are the same.
+  // rows. Counts and sums are about these rows: for them the two are the same. An error or an
+  // interval that nobody can state is absent (docs/formats/query.md).
   std::optional<double> noise_error = std::nullopt;
   std::optional<double> standard_error = std::nullopt;
   std::optional<Interval> interval = std::nullopt;  // of the query's confidence

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
-#include <string>
+#include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "lab/bench/query_trials.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
 
@@ -16,147 +15,134 @@ namespace tacet::app::bench {
 namespace {
 
 using tacet::statistics::Answer;
-using tacet::statistics::EqualEdges;
 using tacet::statistics::Estimate;
-using tacet::statistics::QuestionKind;
-using tacet::statistics::QuestionSpec;
 
-constexpr double kFloor = 20;
-// Rows of all sites together. The table has 2,982.
-constexpr size_t kSizes[] = {500, 2982, 12000};
-
-// Questions of every kind about rotterdam.csv, one query each. `score` is a prognostic score that
-// AddScores makes.
-std::vector<QuestionSpec> QuestionsOfEveryKind() {
-  const tacet::statistics::ColumnCellsSpec grades = {.column = "grade", .categories = {"2", "3"}};
-  const tacet::statistics::ColumnCellsSpec yes_no = {.column = "hormon", .categories = {"0", "1"}};
-  QuestionSpec survival{.name = "q",
-                        .kind = QuestionKind::kSurvival,
-                        .cells = {.column = "dtime", .edges = EqualEdges(0, 6000, 20)},
-                        .event = {"death", "1"}};
-  QuestionSpec evaluation{.name = "q",
-                          .kind = QuestionKind::kEvaluation,
-                          .cells = {.column = "score", .edges = EqualEdges(0, 1, 20)},
-                          .positive = {"death", "1"}};
-  survival.groups = evaluation.groups = grades;
-  return {{.name = "q",
-           .kind = QuestionKind::kCount,
-           .where = {{"chemo", tacet::statistics::Comparison::kEqual, "1"}}},
-          {.name = "q", .kind = QuestionKind::kSum, .columns = {{"age", 20, 100}}},
-          {.name = "q", .kind = QuestionKind::kMean, .columns = {{"age", 20, 100}}},
-          {.name = "q", .kind = QuestionKind::kVariance, .columns = {{"age", 20, 100}}},
-          {.name = "q",
-           .kind = QuestionKind::kNormalise,
-           .columns = {{"age", 20, 100}, {"dtime", 0, 8000}}},
-          {.name = "q",
-           .kind = QuestionKind::kHistogram,
-           .cells = {.column = "age", .edges = EqualEdges(20, 100, 8)}},
-          {.name = "q",
-           .kind = QuestionKind::kCrosstab,
-           .cells = yes_no,
-           .across = {.column = "chemo", .categories = {"0", "1"}}},
-          {.name = "q",
-           .kind = QuestionKind::kQuantiles,
-           .cells = {.column = "age", .edges = EqualEdges(20, 100, 80)}},
-          std::move(survival),
-          std::move(evaluation),
-          {.name = "q",
-           .kind = QuestionKind::kRegression,
-           .columns = {{"age", 30, 85}, {"nodes", 0, 15}},
-           .positive = {"death", "1"}}};
-}
-
-// P(death) of a logistic curve in the number of nodes and the age: it need not be a good one.
-void AddScores(TextTable& table) {
-  const auto place = [&table](std::string_view column) {
-    return static_cast<size_t>(std::ranges::find(table.columns, column) - table.columns.begin());
-  };
-  const size_t nodes = place("nodes"), age = place("age");
-  table.columns.emplace_back("score");
-  for (auto& row : table.rows) {
-    const double margin = 0.2 * *tacet::statistics::NumberOf(row[nodes]) +
-                          0.05 * (*tacet::statistics::NumberOf(row[age]) - 55) - 0.8;
-    row.push_back(fmt::format("{:.6f}", 1 / (1 + std::exp(-margin))));
-  }
-}
-
-// Quantities about the rows themselves; the others are about the population that they are from.
+// Numbers about the rows themselves; the others are about the population that they are from.
 bool IsOfRows(std::string_view quantity) {
   constexpr std::string_view kOfRows[] = {"count",           "sum",
                                           "at risk",         "positives",
                                           "negatives",       "true positives",
                                           "false negatives", "false positives",
-                                          "true negatives"};
+                                          "true negatives",  "left out",
+                                          "left-out share"};
   return std::ranges::find(kOfRows, quantity) != std::end(kOfRows);
 }
 
-// Share of 95 % intervals that hold the truth, by quantity: for numbers about the rows that of the
-// rows drawn, else that of the whole table, from which each run draws as many rows with
-// replacement.
-absl::StatusOr<base::JsonValue> Coverage(const TextTable& table, size_t rows, QuestionSpec question,
-                                         double epsilon, uint64_t runs) {
-  TACET_ASSIGN_OR_RETURN(
-      const QueryTrials trials,
-      QueryTrials::Create({std::move(question)}, epsilon, std::max<size_t>(rows, 1000), kFloor));
-  TACET_ASSIGN_OR_RETURN(const std::vector<Answer> truth, trials.Exact(table));
-  struct Tally {
-    double covered = 0, all = 0;
-  };
-  std::map<std::string, Tally> tallies;
-  crypto::Random random = crypto::SeededRandom(1, "bench/coverage");
-  for (uint64_t run = 0; run < runs; ++run) {
-    const TextTable drawn = Resampled(table, rows, random);
-    TACET_ASSIGN_OR_RETURN(const std::vector<Answer> of_rows, trials.Exact(drawn));
-    TACET_ASSIGN_OR_RETURN(const std::vector<Answer> answers,
-                           trials.Release(SpreadOverSites(drawn, run)));
-    const std::vector<Estimate>& estimates = answers[0].estimates;
-    for (size_t i = 0; i < estimates.size(); ++i) {
-      const Estimate& estimate = estimates[i];
-      if (estimate.quantity.starts_with("log-rank")) continue;
-      const Estimate& right = (IsOfRows(estimate.quantity) ? of_rows : truth)[0].estimates[i];
-      if (!estimate.value.has_value() || !right.value.has_value()) continue;
-      Tally& tally = tallies[estimate.quantity];
-      tally.all += 1;
-      tally.covered += estimate.low <= *right.value && *right.value <= estimate.high ? 1 : 0;
-    }
+// Rounding of exact sums, and of a truth that lies at the end of an interval.
+bool Holds(const Estimate& estimate, double truth) {
+  const double room = 1e-6 * std::max(std::abs(truth), 1.0);
+  return estimate.interval->low - room <= truth && truth <= estimate.interval->high + room;
+}
+
+struct OfQuantity {
+  uint64_t shown = 0;
+  uint64_t covered = 0;
+  double width = 0;
+  const Covered* lowest = nullptr;
+};
+
+double ShareOf(const Covered& number) {
+  return static_cast<double>(number.covered) / static_cast<double>(number.shown);
+}
+
+base::JsonValue SummaryOf(const CoverageSetting& setting, const std::vector<Covered>& numbers,
+                          uint64_t releases) {
+  std::map<std::string, OfQuantity> quantities;
+  for (const Covered& number : numbers) {
+    if (!IsShownAsARule(number, releases)) continue;
+    OfQuantity& of = quantities[number.quantity];
+    of.shown += number.shown;
+    of.covered += number.covered;
+    of.width += number.width * static_cast<double>(number.shown);
+    if (of.lowest == nullptr || ShareOf(number) < ShareOf(*of.lowest)) of.lowest = &number;
   }
-  base::JsonValue json = base::JsonValue::MakeObject()
-                             .Set("kind", QuestionKindName(truth[0].kind))
-                             .Set("rows", rows)
-                             .Set("epsilon", epsilon);
-  for (const auto& [quantity, tally] : tallies) json.Set(quantity, tally.covered / tally.all);
-  return json;
+  base::JsonValue list = base::JsonValue::MakeArray();
+  for (const auto& [quantity, of] : quantities) {
+    base::JsonValue lowest = base::JsonValue::MakeObject()
+                                 .Set("covered", ShareOf(*of.lowest))
+                                 .Set("shown", of.lowest->shown);
+    if (!of.lowest->group.empty()) lowest.Set("group", of.lowest->group);
+    if (!of.lowest->at.empty()) lowest.Set("at", of.lowest->at);
+    const auto shown = static_cast<double>(of.shown);
+    const std::vector<double>& edges = setting.question.cells.edges;
+    const double unit = quantity == "quantile" ? edges[1] - edges[0] : 1;
+    base::JsonValue json = base::JsonValue::MakeObject()
+                               .Set("quantity", quantity)
+                               .Set("shown", of.shown)
+                               .Set("covered", static_cast<double>(of.covered) / shown)
+                               .Set("lowest", std::move(lowest));
+    if (std::isfinite(of.width)) {
+      json.Set(quantity == "quantile" ? "cells" : "width", of.width / shown / unit);
+    }
+    list.Append(std::move(json));
+  }
+  return base::JsonValue::MakeObject()
+      .Set("population", setting.name)
+      .Set("kind", QuestionKindName(setting.question.kind))
+      .Set("rows", setting.rows)
+      .Set("epsilon", setting.epsilon)
+      .Set("floor", setting.floor)
+      .Set("quantities", std::move(list));
 }
 
 }  // namespace
 
-absl::StatusOr<base::JsonValue> BenchIntervals(const std::filesystem::path& folder, uint64_t runs) {
-  TACET_ASSIGN_OR_RETURN(const TextTable lung,
-                         LoadTable(folder / "lung.csv", {"time", "status", "sex"}));
-  TACET_ASSIGN_OR_RETURN(TextTable rotterdam,
-                         LoadTable(folder / "rotterdam.csv",
-                                   {"age", "grade", "nodes", "hormon", "chemo", "dtime", "death"}));
-  AddScores(rotterdam);
-  base::JsonValue kinds = base::JsonValue::MakeArray();
-  for (const size_t rows : kSizes) {
-    for (const double epsilon : {0.5, 1.0, 4.0}) {
-      for (const QuestionSpec& question : QuestionsOfEveryKind()) {
-        TACET_ASSIGN_OR_RETURN(base::JsonValue kind,
-                               Coverage(rotterdam, rows, question, epsilon, runs));
-        kinds.Append(std::move(kind));
+bool IsShownAsARule(const Covered& number, uint64_t releases) {
+  return 2 * number.shown >= releases;
+}
+
+absl::StatusOr<std::vector<Covered>> CoverageOf(const CoverageSetting& setting, uint64_t releases,
+                                                uint64_t seed) {
+  const size_t largest = std::max(setting.rows, setting.population->rows.size());
+  TACET_ASSIGN_OR_RETURN(
+      const QueryTrials trials,
+      QueryTrials::Create({setting.question}, setting.epsilon,
+                          std::max<size_t>(largest / kSites + 1, 1000), setting.floor));
+  TACET_ASSIGN_OR_RETURN(const std::vector<Answer> whole, trials.Exact(*setting.population));
+  const Truth truth_of = TruthOf(setting);
+  std::vector<Covered> numbers;
+  for (const Estimate& estimate : whole[0].estimates) {
+    numbers.push_back({.quantity = estimate.quantity, .group = estimate.group, .at = estimate.at});
+  }
+  crypto::Random random = crypto::SeededRandom(seed, "bench/coverage");
+  for (uint64_t release = 0; release < releases; ++release) {
+    const TextTable drawn = Resampled(*setting.population, setting.rows, random);
+    TACET_ASSIGN_OR_RETURN(const std::vector<Answer> of_rows, trials.Exact(drawn));
+    TACET_ASSIGN_OR_RETURN(
+        const std::vector<Answer> answers,
+        trials.ReleaseInTheClear(SpreadOverSites(drawn, release), random.Below(uint64_t{1} << 62)));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const Estimate& estimate = answers[0].estimates[i];
+      const bool is_of_rows = IsOfRows(estimate.quantity);
+      const std::optional<double> exact = is_of_rows ? std::nullopt : truth_of(estimate);
+      const std::optional<double> truth =
+          exact.has_value() ? exact : (is_of_rows ? of_rows : whole)[0].estimates[i].value;
+      if (!estimate.value.has_value() || !estimate.interval.has_value() || !truth.has_value()) {
+        continue;
       }
+      ++numbers[i].shown;
+      numbers[i].covered += Holds(estimate, *truth) ? 1 : 0;
+      numbers[i].width += estimate.interval->high - estimate.interval->low;
     }
   }
-  const QuestionSpec of_sexes = {.name = "lung",
-                                 .kind = QuestionKind::kSurvival,
-                                 .cells = {.column = "time", .edges = EqualEdges(0, 1000, 20)},
-                                 .groups = {.column = "sex", .categories = {"1", "2"}},
-                                 .event = {"status", "2"}};
-  TACET_ASSIGN_OR_RETURN(base::JsonValue few, Coverage(lung, lung.rows.size(), of_sexes, 4, runs));
-  return base::JsonValue::MakeObject()
-      .Set("runs", runs)
-      .Set("rotterdam", std::move(kinds))
-      .Set("lung", std::move(few));
+  for (Covered& number : numbers) {
+    if (number.shown > 0) number.width /= static_cast<double>(number.shown);
+  }
+  std::erase_if(numbers, [](const Covered& number) { return number.shown == 0; });
+  return numbers;
+}
+
+absl::StatusOr<base::JsonValue> BenchIntervals(const std::filesystem::path& folder,
+                                               uint64_t releases) {
+  std::vector<CoverageSetting> settings = DrawnSettings();
+  TACET_ASSIGN_OR_RETURN(std::vector<CoverageSetting> of_tables, SettingsOfTables(folder));
+  std::ranges::move(of_tables, std::back_inserter(settings));
+  base::JsonValue list = base::JsonValue::MakeArray();
+  for (const CoverageSetting& setting : settings) {
+    TACET_ASSIGN_OR_RETURN(const std::vector<Covered> numbers, CoverageOf(setting, releases, 1));
+    list.Append(SummaryOf(setting, numbers, releases));
+  }
+  return base::JsonValue::MakeObject().Set("releases", releases).Set("settings", std::move(list));
 }
 
 }  // namespace tacet::app::bench

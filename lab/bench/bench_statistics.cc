@@ -25,7 +25,7 @@ using tacet::statistics::QuestionKind;
 using tacet::statistics::QuestionSpec;
 
 constexpr size_t kIntervals = 20;
-// Rates of rejection and coverage take more runs than errors: their deviation is 1.5 points in 200.
+// Rates of rejection take more runs than errors: their deviation is 1.5 points in 200.
 constexpr uint64_t kMoreRuns = 5;
 
 QuestionSpec Survival(double horizon, bool by_group) {
@@ -235,7 +235,7 @@ absl::StatusOr<base::JsonValue> BenchAuc(const BenchStatisticsSpec& spec) {
       const double error = auc.has_value() ? std::abs(*auc->value - margin_auc) : 1;
       errors.push_back(error);
       within += error <= 0.01 ? 1 : 0;
-      covered += auc.has_value() && error <= 1.959964 * auc->noise_error ? 1 : 0;
+      covered += auc.has_value() && error <= 1.959964 * *auc->noise_error ? 1 : 0;
     }
     const auto count = static_cast<double>(spec.runs);
     rows.Append(base::JsonValue::MakeObject()
@@ -297,8 +297,7 @@ absl::StatusOr<base::JsonValue> BenchStatistics(const BenchStatisticsSpec& spec)
     json.Set("log_rank", std::move(log_rank));
   }
   if (asked("coverage")) {
-    TACET_ASSIGN_OR_RETURN(base::JsonValue coverage,
-                           BenchIntervals(spec.data / "survival", kMoreRuns * spec.runs));
+    TACET_ASSIGN_OR_RETURN(base::JsonValue coverage, BenchIntervals(spec.data, spec.runs));
     json.Set("coverage", std::move(coverage));
   }
   if (asked("auc")) {

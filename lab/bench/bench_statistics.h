@@ -13,7 +13,7 @@
 namespace tacet::app::bench {
 
 struct BenchStatisticsSpec {
-  // Holds survival/lung.csv and heart-disease/.
+  // Holds survival/, heart-disease/ and, for coverage, sklearn/.
   std::filesystem::path data;
   std::filesystem::path configs = "configs";  // holds heart-disease.toml
   uint64_t runs = 200;
@@ -25,7 +25,8 @@ struct BenchStatisticsSpec {
 //              noise: on each site's counts, and on each site's curve (arXiv 2509.00615)
 //   log_rank   share of 5 % tests that reject for groups drawn at random, and for the real ones
 //   auc        error of the AUC of the heart-disease model at epsilon 0.5
-//   coverage   of 95 % intervals, for rows drawn again from the table
+//   coverage   of 95 % intervals, for rows drawn again from populations like people's; these sums
+//              are added in the clear
 //   bins       bytes and milliseconds of a site for 10,000 bins
 // NotFound names a file that is missing.
 absl::StatusOr<base::JsonValue> BenchStatistics(const BenchStatisticsSpec& spec);

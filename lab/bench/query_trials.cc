@@ -99,6 +99,23 @@ absl::StatusOr<QueryTrials> QueryTrials::Create(
 absl::StatusOr<std::vector<Answer>> QueryTrials::Release(
     const std::vector<TextTable>& tables,
     const std::function<void(const simulation::RoundRecord&)>& on_round) const {
+  simulation::SimulationSpec spec;
+  spec.manifest = terms_;
+  return Simulate(tables, std::move(spec), on_round);
+}
+
+absl::StatusOr<std::vector<Answer>> QueryTrials::ReleaseInTheClear(
+    const std::vector<TextTable>& tables, uint64_t seed) const {
+  simulation::SimulationSpec spec;
+  spec.manifest = terms_;
+  spec.manifest.without_encryption = true;
+  spec.insecure_seed = seed;
+  return Simulate(tables, std::move(spec), {});
+}
+
+absl::StatusOr<std::vector<Answer>> QueryTrials::Simulate(
+    const std::vector<TextTable>& tables, simulation::SimulationSpec spec,
+    const std::function<void(const simulation::RoundRecord&)>& on_round) const {
   std::vector<SiteUnits> sites;
   for (const TextTable& table : tables) {
     TACET_ASSIGN_OR_RETURN(SiteUnits site, SiteUnits::Create(query_, table.AsSite()));
@@ -106,8 +123,6 @@ absl::StatusOr<std::vector<Answer>> QueryTrials::Release(
   }
   const QueryLearner learner(query_, std::move(sites));
   simulation::LocalChannel channel;
-  simulation::SimulationSpec spec;
-  spec.manifest = terms_;
   TACET_ASSIGN_OR_RETURN(const auto simulation,
                          simulation::Simulation::Create(std::move(spec), learner, channel));
   TACET_ASSIGN_OR_RETURN(const simulation::SimulationResult result,
@@ -128,7 +143,10 @@ absl::StatusOr<std::vector<Answer>> QueryTrials::Exact(const TextTable& table) c
     units.SumUnits(all, sum);
     for (size_t i = 0; i < sum.size(); ++i) total[i] += sum[i];
   }
-  return tacet::statistics::AnswersOf(*query_, total, {});
+  tacet::statistics::QuerySpec without_floor = query_->spec();
+  without_floor.floor = 0;
+  TACET_ASSIGN_OR_RETURN(const Query query, Query::Create(std::move(without_floor)));
+  return tacet::statistics::AnswersOf(query, total, {});
 }
 
 std::optional<Estimate> Find(const Answer& answer, std::string_view quantity,

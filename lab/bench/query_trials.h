@@ -56,11 +56,17 @@ class QueryTrials {
   absl::StatusOr<std::vector<tacet::statistics::Answer>> Release(
       const std::vector<TextTable>& sites,
       const std::function<void(const simulation::RoundRecord&)>& on_round = {}) const;
-  // The answers without noise.
+  // The same noise from a seed, without keys: the sums are added in the clear.
+  absl::StatusOr<std::vector<tacet::statistics::Answer>> ReleaseInTheClear(
+      const std::vector<TextTable>& sites, uint64_t seed) const;
+  // The answers without noise and without floor.
   absl::StatusOr<std::vector<tacet::statistics::Answer>> Exact(const TextTable& table) const;
 
  private:
   QueryTrials() = default;
+  absl::StatusOr<std::vector<tacet::statistics::Answer>> Simulate(
+      const std::vector<TextTable>& sites, simulation::SimulationSpec spec,
+      const std::function<void(const simulation::RoundRecord&)>& on_round) const;
 
   std::shared_ptr<const tacet::statistics::Query> query_;
   agreement::ManifestSpec terms_;

@@ -123,11 +123,13 @@ class Estimate:
         quantity: its name: "count", "mean", "survival", …
         group: subgroup or column; empty: all.
         at: cell, quantile, time or edge; empty: the answer has one such number.
-        value: the estimate; None when it is suppressed, because its count is below the floor.
-        noise_error: standard deviation from noise and quantisation alone.
+        value: the estimate; None when it is suppressed, because a count that it follows from is
+            below the floor.
+        noise_error: standard deviation from noise and quantisation alone. NaN, as the next three,
+            where the number has none.
         standard_error: with the sampling error of the rows.
         low: lower end of the confidence interval.
-        high: its upper end.
+        high: its upper end; infinite where nothing bounds the number.
         too_many: of rows that were left out: whether they are more than 5 % of all that were asked
             for, and more than the noise explains.
     """
@@ -144,7 +146,7 @@ class Estimate:
 
     @property
     def suppressed(self) -> bool:
-        """Whether its count is below the floor."""
+        """Whether a count that it follows from is below the floor."""
         return self.value is None
 
 
@@ -218,11 +220,9 @@ class Answer:
             what = " ".join(
                 part for part in (estimate.quantity, estimate.group, estimate.at) if part
             )
-            number = (
-                "suppressed"
-                if estimate.value is None
-                else f"{estimate.value:.6g}  ({estimate.low:.6g} to {estimate.high:.6g})"
-            )
+            number = "suppressed" if estimate.value is None else f"{estimate.value:.6g}"
+            if not math.isnan(estimate.low):
+                number += f"  ({estimate.low:.6g} to {estimate.high:.6g})"
             lines.append(f"  {what:<40} {number}{_TOO_MANY if estimate.too_many else ''}")
         return "\n".join(lines)
 
@@ -470,7 +470,7 @@ def regression(
     positive: Field,
     **common: Unpack[Common],
 ) -> Question:
-    """Ask for a logistic regression of a label: intercept, coefficients, odds ratios.
+    """Ask for the linear discriminant of a label: intercept and coefficients, without intervals.
 
     Args:
         columns: 1 to 32 columns with the bounds to which their values are cut.
@@ -781,7 +781,7 @@ def open_release(path: str | os.PathLike[str]) -> Release:
                 noise_error=_number(each, "noise_error"),
                 standard_error=_number(each, "standard_error"),
                 low=_number(each, "low"),
-                high=_number(each, "high"),
+                high=math.inf if "high" in each and each["high"] is None else _number(each, "high"),
                 too_many=each.get("too_many", False),
             )
             for each in question["estimates"]

@@ -39,7 +39,7 @@ QUESTIONS = [
         "risk", Cells(bins=10), label="disease", positive=1, name="risk", share=2.0
     ),
     statistics.regression(
-        {"age": (20, 100), "cholesterol": (100, 400)}, label="disease", positive=1, name="odds"
+        {"age": (20, 100), "cholesterol": (100, 400)}, label="disease", positive=1, name="slopes"
     ),
 ]
 
@@ -487,6 +487,28 @@ def test_suppressed_numbers_have_no_value(tmp_path: Path) -> None:
     assert mean.value is None
     assert math.isnan(mean.low)
     assert "suppressed" in str(release)
+
+
+def test_coefficients_have_an_error_of_the_noise_alone(tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    tables = {
+        name: {"x": random.uniform(-1, 1, 400), "ill": random.integers(0, 2, 400)} for name in "ab"
+    }
+    release = statistics.ask(
+        tables,
+        [statistics.regression({"x": (-1, 1)}, label="ill", positive=1, name="slopes")],
+        target_epsilon=20,
+        max_units=400,
+        out=tmp_path / "run",
+    )
+    (slope,) = release["slopes"].find("coefficient", group="x")
+    assert slope.value is not None
+    assert slope.noise_error > 0
+    assert math.isnan(slope.standard_error)
+    assert math.isnan(slope.low)
+    assert math.isnan(slope.high)
+    line = next(line for line in str(release).splitlines() if "coefficient x" in line)
+    assert line.endswith(f"{slope.value:.6g}")
 
 
 TABLE: dict[str, list[Any]] = {"age": [50, 60], "sex": ["f", "m"]}

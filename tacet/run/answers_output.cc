@@ -1,5 +1,6 @@
 #include "tacet/run/answers_output.h"
 
+#include <optional>
 #include <string_view>
 
 #include "fmt/format.h"
@@ -10,6 +11,7 @@ namespace {
 using tacet::statistics::Answer;
 using tacet::statistics::Estimate;
 using tacet::statistics::QuestionKind;
+using tacet::statistics::Range;
 
 // ECMA-48, "select graphic rendition".
 const std::string kRed = "\x1b[31m";
@@ -28,6 +30,10 @@ std::string Quoted(std::string_view text) {
   return quoted + "\"";
 }
 
+std::string FieldOf(std::optional<double> number) {
+  return number.has_value() ? fmt::format("{}", *number) : "";
+}
+
 }  // namespace
 
 std::string AnswersText(const std::vector<Answer>& answers, double confidence, bool in_colour) {
@@ -41,14 +47,11 @@ std::string AnswersText(const std::vector<Answer>& answers, double confidence, b
       for (const std::string* part : {&estimate.group, &estimate.at}) {
         if (!part->empty()) label += ", " + *part;
       }
-      std::string line;
-      if (!estimate.value.has_value()) {
-        line = fmt::format("  {:<36} suppressed", label);
-      } else if (estimate.standard_error > 0) {
-        line = fmt::format("  {:<36} {:>10.5g}   {:.5g} to {:.5g}", label, *estimate.value,
-                           estimate.low, estimate.high);
-      } else {
-        line = fmt::format("  {:<36} {:>10.5g}", label, *estimate.value);
+      std::string line = estimate.value.has_value()
+                             ? fmt::format("  {:<36} {:>10.5g}", label, *estimate.value)
+                             : fmt::format("  {:<36} suppressed", label);
+      if (estimate.interval.has_value()) {
+        line += fmt::format("   {:.5g} to {:.5g}", estimate.interval->low, estimate.interval->high);
       }
       if (estimate.too_many) {
         line +=
@@ -69,11 +72,11 @@ std::string AnswersCsv(const std::vector<Answer>& answers) {
       text += fmt::format("{},{},{},{},{},", Quoted(answer.question),
                           tacet::statistics::QuestionKindName(answer.kind),
                           Quoted(estimate.quantity), Quoted(estimate.group), Quoted(estimate.at));
-      text += estimate.value.has_value()
-                  ? fmt::format("{},{},{},{},{},", *estimate.value, estimate.noise_error,
-                                estimate.standard_error, estimate.low, estimate.high)
-                  : ",,,,,";
-      text += estimate.too_many ? "true\n" : "\n";
+      const std::optional<Range>& interval = estimate.interval;
+      text += fmt::format(
+          "{},{},{},{},{},{}\n", FieldOf(estimate.value), FieldOf(estimate.noise_error),
+          FieldOf(estimate.standard_error), interval.has_value() ? FieldOf(interval->low) : "",
+          interval.has_value() ? FieldOf(interval->high) : "", estimate.too_many ? "true" : "");
     }
   }
   return text;

@@ -94,7 +94,7 @@ threshold = 0.5
 group = "sex"
 groups = ["f", "m"]
 [[question]]
-name = "odds"
+name = "illness"
 kind = "regression"
 columns = ["age 20..100"]
 label = "disease"

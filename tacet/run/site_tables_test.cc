@@ -665,9 +665,9 @@ TEST_F(SiteTablesTest, ARunWritesItsAnswersAndItsCharge) {
   EXPECT_GE(end.epsilon, 0.98);
   const tacet::statistics::Estimate& count = end.answers[0].estimates[0];
   // 750 women. Eight deviations: false alarm below 1e-14.
-  EXPECT_NEAR(*count.value, 750, 8 * count.noise_error);
+  EXPECT_NEAR(*count.value, 750, 8 * *count.noise_error);
   EXPECT_NE(*count.value, 750);
-  EXPECT_LT(count.noise_error, 20);
+  EXPECT_LT(*count.noise_error, 20);
   for (const char* file : {"answers.json", "answers.csv", "query.toml", "ledger", "summary.json"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_.path() / "run" / file)) << file;
   }

@@ -32,11 +32,12 @@ base::JsonValue EstimateJson(const Estimate& estimate) {
   if (estimate.too_many) json.Set("too_many", true);
   if (!estimate.value.has_value())
     return json.Set("value", base::JsonValue()).Set("suppressed", true);
-  return json.Set("value", *estimate.value)
-      .Set("noise_error", estimate.noise_error)
-      .Set("standard_error", estimate.standard_error)
-      .Set("low", estimate.low)
-      .Set("high", estimate.high);
+  json.Set("value", *estimate.value);
+  if (estimate.noise_error.has_value()) json.Set("noise_error", *estimate.noise_error);
+  if (estimate.standard_error.has_value()) json.Set("standard_error", *estimate.standard_error);
+  if (!estimate.interval.has_value()) return json;
+  const auto [low, high] = *estimate.interval;
+  return json.Set("low", low).Set("high", std::isinf(high) ? base::JsonValue() : high);
 }
 
 }  // namespace

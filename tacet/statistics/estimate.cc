@@ -33,6 +33,24 @@ double ChiSquaredTail(double x, size_t freedom) {
   return std::min(tail, 1.0);
 }
 
+double CriticalValue(double apart, double confidence) {
+  const auto below = [](double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; };
+  double least = 0, most = NormalDeviate(confidence);
+  for (int step = 0; step < 50; ++step) {
+    const double middle = (least + most) / 2;
+    (below(middle + apart) - below(-middle) < confidence ? least : most) = middle;
+  }
+  return most;
+}
+
+Range IntervalOfBounds(Range bounds, double low_error, double high_error, double confidence) {
+  const double error = std::isinf(bounds.high) ? low_error : std::max(low_error, high_error);
+  const double apart = error > 0 ? std::max(bounds.high - bounds.low, 0.0) / error : 0;
+  const double critical = CriticalValue(apart, confidence);
+  return {.low = bounds.low - critical * low_error,
+          .high = std::isinf(bounds.high) ? bounds.high : bounds.high + critical * high_error};
+}
+
 Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
                       double standard_error, double confidence, std::optional<Range> range) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -50,8 +68,8 @@ Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
   estimate.value = shown;
   estimate.noise_error = noise_error;
   estimate.standard_error = standard_error;
-  estimate.low = std::min(std::clamp(interval.low, range.low, range.high), shown);
-  estimate.high = std::max(std::clamp(interval.high, range.low, range.high), shown);
+  estimate.interval = {.low = std::min(std::clamp(interval.low, range.low, range.high), shown),
+                       .high = std::max(std::clamp(interval.high, range.low, range.high), shown)};
   return estimate;
 }
 

@@ -10,20 +10,25 @@
 
 namespace tacet::statistics {
 
-// One number of an answer. Without `value` it is suppressed: its count is below the floor, or the
-// noise leaves it undefined.
+// Of an interval, or of the values that a quantity can have. `high` may be infinite.
+struct Range {
+  double low = 0;
+  double high = 0;
+};
+
+// One number of an answer. Without `value` it is suppressed: a count that it follows from is below
+// the floor, or the noise leaves it undefined.
 struct Estimate {
   std::string quantity;    // "count", "mean", "survival", ...
   std::string group = {};  // subgroup or column; empty: all
   std::string at = {};     // cell, quantile or edge; empty: one number
   std::optional<double> value = {};
   // Standard deviation that the release's noise alone gives it, and with sampling: of the rows as a
-  // sample from a population. For counts and sums, which are about these rows, the same.
-  double noise_error = 0;
-  double standard_error = 0;
-  // Interval of the query's confidence, from standard_error.
-  double low = 0;
-  double high = 0;
+  // sample from a population. For counts and sums, which are about these rows, the same. An error
+  // that nobody can state is absent.
+  std::optional<double> noise_error = {};
+  std::optional<double> standard_error = {};
+  std::optional<Range> interval = {};  // of the query's confidence; absent: none holds
   // Of rows that are left out: they are more than kManyLeftOut of all that were asked for, and more
   // than the noise explains.
   bool too_many = false;
@@ -38,21 +43,24 @@ struct Answer {
   std::vector<std::string> methods = {};  // estimators and post-processing, by name
 };
 
-// Range that a quantity cannot leave.
-struct Range {
-  double low;
-  double high;
-};
-
 // value +- z standard_error, cut to `range`; z for the confidence. Not a number: suppressed.
 Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
                       double standard_error, double confidence,
                       std::optional<Range> range = std::nullopt);
 
-// The same with an interval of its own, for estimates that are far from normal. `low` and `high`
+// The same with an interval of its own, for estimates that are far from normal. The ends of `range`
 // may be infinite; the interval is widened to hold the value.
 Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
                       double standard_error, Range interval, Range range);
+
+// c of an interval [low - c e, high + c e] that holds, with the given confidence, a number anywhere
+// between two others, `apart` errors e from each other, of which low and high are estimates: z at
+// 0, and the deviate of one side where they are far apart (Imbens and Manski 2004).
+double CriticalValue(double apart, double confidence);
+
+// That interval, for counts in cells that leave a number open between `bounds`. An upper bound may
+// be infinite: the interval then has one side.
+Range IntervalOfBounds(Range bounds, double low_error, double high_error, double confidence);
 
 // z with P(|N(0, 1)| <= z) = confidence, to 1e-12; confidence in (0, 1).
 double NormalDeviate(double confidence);

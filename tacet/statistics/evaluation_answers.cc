@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tacet/base/status.h"
@@ -11,69 +13,136 @@
 namespace tacet::statistics {
 namespace {
 
-constexpr size_t kScalars = 14;
-constexpr const char* kScalarNames[kScalars] = {"positives",
-                                                "negatives",
-                                                "true positives",
-                                                "false negatives",
-                                                "false positives",
-                                                "true negatives",
-                                                "accuracy",
-                                                "sensitivity",
-                                                "specificity",
-                                                "precision",
-                                                "auc",
-                                                "average precision",
-                                                "brier score",
-                                                "log loss"};
-constexpr size_t kCounts = 6;     // the first scalars
 constexpr double kNobody = 1e-6;  // a count without noise that only rounding keeps from 0
 
-// The scalars of one group, then for each cell: sensitivity and false positive rate at its lower
-// edge, and precision there.
-std::vector<double> MetricsOf(const QuestionPlan& plan, std::span<const double> values,
-                              size_t group) {
+// A number that the counts in cells leave open between `least` and `most`, by which scores the rows
+// of a cell have. `value` takes those of the cell's middle, or a tie.
+struct Bounded {
+  double value = 0;
+  double least = 0;
+  double most = 0;
+};
+
+// What the counts of one group say about its scores.
+struct Metrics {
+  double positives = 0, negatives = 0;
+  double true_positives = 0, false_positives = 0;  // at the threshold
+  Bounded auc, average_precision, brier, log_loss;
+  std::vector<double> above_p, above_n;  // in a cell and those above it
+};
+
+Metrics MetricsOf(const QuestionPlan& plan, std::span<const double> values, size_t group) {
   const size_t m = plan.cells->size();
   const std::vector<double>& edges = plan.cells->edges();
-  const std::vector<double> above_p =
-      MonotoneSuffixes(*plan.strategy, values.subspan(2 * group * m, m));
-  const std::vector<double> above_n =
-      MonotoneSuffixes(*plan.strategy, values.subspan((2 * group + 1) * m, m));
-  const std::vector<double> in_p = CellsOfSuffixes(above_p);
-  const std::vector<double> in_n = CellsOfSuffixes(above_n);
-  const double positives = above_p[0], negatives = above_n[0];
+  Metrics found;
+  found.above_p = MonotoneSuffixes(*plan.strategy, values.subspan(2 * group * m, m));
+  found.above_n = MonotoneSuffixes(*plan.strategy, values.subspan((2 * group + 1) * m, m));
+  const double positives = found.positives = found.above_p[0];
+  const double negatives = found.negatives = found.above_n[0];
   const auto threshold =
       static_cast<size_t>(std::ranges::find(edges, plan.spec.threshold) - edges.begin());
-  const double true_positives = threshold < m ? above_p[threshold] : 0;
-  const double false_positives = threshold < m ? above_n[threshold] : 0;
-  double area = 0, brier = 0, loss = 0, average_precision = 0;
-  for (size_t i = 0; i < m; ++i) {
-    const double next_p = i + 1 < m ? above_p[i + 1] : 0;
-    area += in_n[i] * (next_p + in_p[i] / 2);
-    const double score = (edges[i] + edges[i + 1]) / 2;
-    brier += in_p[i] * (1 - score) * (1 - score) + in_n[i] * score * score;
-    loss -= in_p[i] * std::log(score) + in_n[i] * std::log(1 - score);
-    const double chosen = above_p[i] + above_n[i];
-    if (chosen > 0) average_precision += in_p[i] * above_p[i] / chosen;
+  if (threshold < m) {
+    found.true_positives = found.above_p[threshold];
+    found.false_positives = found.above_n[threshold];
   }
-  const double all = positives + negatives;
-  std::vector<double> numbers = {positives,
-                                 negatives,
-                                 true_positives,
-                                 positives - true_positives,
-                                 false_positives,
-                                 negatives - false_positives,
-                                 (true_positives + negatives - false_positives) / all,
-                                 true_positives / positives,
-                                 1 - false_positives / negatives,
-                                 true_positives / (true_positives + false_positives),
-                                 area / (positives * negatives),
-                                 average_precision / positives,
-                                 brier / all,
-                                 loss / all};
-  for (size_t i = 0; i < m; ++i) numbers.push_back(above_p[i] / positives);
-  for (size_t i = 0; i < m; ++i) numbers.push_back(above_n[i] / negatives);
-  for (size_t i = 0; i < m; ++i) numbers.push_back(above_p[i] / (above_p[i] + above_n[i]));
+  for (size_t i = 0; i < m; ++i) {
+    const double higher_p = i + 1 < m ? found.above_p[i + 1] : 0;
+    const double higher_n = i + 1 < m ? found.above_n[i + 1] : 0;
+    const double p = found.above_p[i] - higher_p, n = found.above_n[i] - higher_n;
+    found.auc.least += n * higher_p;
+    found.auc.value += n * (higher_p + p / 2);
+    found.auc.most += n * (higher_p + p);
+    // Precision at each positive: all in a tie, all after the cell's negatives, all in a tie before
+    // them.
+    const double after = higher_p + higher_n + n;
+    if (p > 0) {
+      found.average_precision.value += p * (higher_p + p) / (after + p);
+      found.average_precision.most += p * (higher_p + p) / (higher_p + higher_n + p);
+      found.average_precision.least +=
+          p - (after > 0 ? (after - higher_p) * std::log1p(p / after) : 0);
+    }
+    const double low = edges[i], high = edges[i + 1], middle = (low + high) / 2;
+    found.brier.least += p * (1 - high) * (1 - high) + n * low * low;
+    found.brier.value += p * (1 - middle) * (1 - middle) + n * middle * middle;
+    found.brier.most += p * (1 - low) * (1 - low) + n * high * high;
+    found.log_loss.least -= p * std::log(high) + n * std::log1p(-low);
+    found.log_loss.value -= p * std::log(middle) + n * std::log1p(-middle);
+  }
+  const auto divide = [](Bounded& sum, double by) {
+    sum = {.value = sum.value / by, .least = sum.least / by, .most = sum.most / by};
+  };
+  divide(found.auc, positives * negatives);
+  divide(found.average_precision, positives);
+  divide(found.brier, positives + negatives);
+  divide(found.log_loss, positives + negatives);
+  found.log_loss.most = HUGE_VAL;  // of a score that is 0 or 1
+  return found;
+}
+
+// A number of the answer, and whether the counts that it follows from are at the floor.
+struct Shown {
+  const char* quantity;
+  std::optional<size_t> edge = {};  // of the scores; absent: at the threshold, or of all
+  double value = 0;
+  bool is_enough = true;
+  bool is_count = false;
+  std::optional<Range> bounds = {};  // where the counts leave it open between these
+};
+
+// All numbers of one group but the observed shares, in the order of the answer.
+std::vector<Shown> NumbersOf(const QuestionPlan& plan, std::span<const double> values, size_t group,
+                             double floor) {
+  const Metrics found = MetricsOf(plan, values, group);
+  const double p = found.positives, n = found.negatives, all = p + n;
+  const double tp = found.true_positives, fp = found.false_positives;
+  const bool has_p = p >= floor, has_n = n >= floor, has_both = has_p && has_n;
+  // A part of a class that is too small follows from the rest of it, so both are hidden.
+  const auto splits = [floor](double whole, double part) {
+    return part >= floor && whole - part >= floor;
+  };
+  const bool splits_p = has_both && splits(p, tp), splits_n = has_both && splits(n, fp);
+  std::vector<Shown> numbers;
+  const auto add = [&](const char* quantity, double value, bool is_enough,
+                       std::optional<size_t> edge = std::nullopt) {
+    numbers.push_back({.quantity = quantity, .edge = edge, .value = value, .is_enough = is_enough});
+  };
+  const auto add_count = [&](const char* quantity, double value, bool is_enough) {
+    add(quantity, value, is_enough);
+    numbers.back().is_count = true;
+  };
+  const auto add_bounded = [&](const char* quantity, const Bounded& number) {
+    add(quantity, number.value, has_both);
+    numbers.back().bounds = Range{number.least, number.most};
+  };
+  add_count("positives", p, has_p);
+  add_count("negatives", n, has_n);
+  add_count("true positives", tp, splits_p);
+  add_count("false negatives", p - tp, splits_p);
+  add_count("false positives", fp, splits_n);
+  add_count("true negatives", n - fp, splits_n);
+  add("accuracy", (tp + n - fp) / all, splits_p && splits_n);
+  add("sensitivity", tp / p, splits_p);
+  add("specificity", 1 - fp / n, splits_n);
+  add("precision", tp / (tp + fp), splits_p && splits_n);
+  add_bounded("auc", found.auc);
+  add_bounded("average precision", found.average_precision);
+  add_bounded("brier score", found.brier);
+  add_bounded("log loss", found.log_loss);
+  const size_t m = plan.cells->size();
+  // Above the lowest edge are all rows.
+  const auto shows = [&](double whole, const std::vector<double>& above, size_t i) {
+    return has_both && (i == 0 || splits(whole, above[i]));
+  };
+  for (size_t i = 0; i < m; ++i) {
+    add("sensitivity", found.above_p[i] / p, shows(p, found.above_p, i), i);
+  }
+  for (size_t i = 0; i < m; ++i) {
+    add("false positive rate", found.above_n[i] / n, shows(n, found.above_n, i), i);
+  }
+  for (size_t i = 0; i < m; ++i) {
+    add("precision", found.above_p[i] / (found.above_p[i] + found.above_n[i]),
+        shows(p, found.above_p, i) && shows(n, found.above_n, i), i);
+  }
   return numbers;
 }
 
@@ -101,21 +170,64 @@ Share ShareIn(double p, double n, double noise, double deviate) {
   return share;
 }
 
+// `place`: of the number's errors.
+Estimate EstimateOf(const Shown& shown, const Estimate& labels, const Errors& errors, size_t place,
+                    double confidence) {
+  if (!shown.is_enough) return labels;
+  const double noise = errors.noise[place], total = errors.total[place];
+  if (!shown.bounds.has_value()) {
+    return MakeEstimate(labels, shown.value, noise, shown.is_count ? noise : total, confidence,
+                        Range{0, shown.is_count ? HUGE_VAL : 1});
+  }
+  return MakeEstimate(
+      labels, shown.value, noise, total,
+      IntervalOfBounds(*shown.bounds, errors.total[place + 1], errors.total[place + 2], confidence),
+      Range{0, std::isinf(shown.bounds->high) ? HUGE_VAL : 1});
+}
+
+// Of positives in each cell of scores.
+void AddObservedShares(const Measurements& measured, size_t group, Answer& answer) {
+  const QuestionPlan& plan = measured.plan;
+  const size_t m = plan.cells->size();
+  const std::vector<double> p = plan.strategy->Cells(measured.values.subspan(2 * group * m, m));
+  const std::vector<double> n =
+      plan.strategy->Cells(measured.values.subspan((2 * group + 1) * m, m));
+  for (size_t i = 0; i < m; ++i) {
+    Estimate labels{.quantity = "observed share",
+                    .group = plan.groups.has_value() ? plan.groups->Label(group) : "",
+                    .at = plan.cells->Label(i)};
+    const double count = p[i] + n[i];
+    if (!(count > kNobody) || std::max(std::min(p[i], n[i]), 0.0) < measured.floor) {
+      answer.estimates.push_back(std::move(labels));
+      continue;
+    }
+    const double noise = measured.noise.stddev * plan.strategy->CellDeviation(i);
+    const Share share = ShareIn(p[i], n[i], noise, NormalDeviate(measured.confidence));
+    const double s = share.value;
+    const double noise_error = noise * std::hypot(1 - s, s) / count;
+    answer.estimates.push_back(MakeEstimate(
+        labels, s, noise_error, std::sqrt(noise_error * noise_error + s * (1 - s) / count),
+        share.interval, Range{0, 1}));
+  }
+}
+
 }  // namespace
 
 Answer AnswerEvaluation(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
-  const size_t m = plan.cells->size();
-  const size_t per_group = kScalars + 3 * m;
+  // For each number the value, then what bounds it where it has bounds.
   const Statistic statistic = [&](std::span<const double> values) {
     std::vector<double> numbers;
     for (size_t group = 0; group < plan.group_count(); ++group) {
-      const std::vector<double> of_group = MetricsOf(plan, values, group);
-      numbers.insert(numbers.end(), of_group.begin(), of_group.end());
+      for (const Shown& shown : NumbersOf(plan, values, group, 0)) {
+        numbers.push_back(shown.value);
+        if (!shown.bounds.has_value()) continue;
+        numbers.push_back(shown.bounds->low);
+        numbers.push_back(shown.bounds->high);
+      }
     }
     return numbers;
   };
-  const std::vector<double> numbers = statistic(measured.values);
   const Errors errors = BootstrapErrors(plan, measured.values, measured.noise, statistic);
   Answer answer;
   answer.methods = {
@@ -123,54 +235,21 @@ Answer AnswerEvaluation(const Measurements& measured) {
           ? "counts of each score, none below 0, with the measured totals"
           : "isotonic regression of the counts above each score (pool adjacent violators)",
       "AUC: a tie within a cell counts half; Brier score and log loss from the middle of each cell",
-      "errors by parametric bootstrap",
+      "errors by parametric bootstrap; intervals of AUC, average precision, Brier score and log "
+      "loss hold for any scores within the cells (Imbens and Manski)",
       "observed share: ratio of unbiased counts; interval by Wilson and Fieller, with the noise"};
+  size_t place = 0;
   for (size_t group = 0; group < plan.group_count(); ++group) {
     const std::string label = plan.groups.has_value() ? plan.groups->Label(group) : "";
-    const size_t first = group * per_group;
-    const bool enough = numbers[first] + numbers[first + 1] >= measured.floor;
-    const auto add = [&](const Estimate& labels, size_t place, bool of_rows, bool shown,
-                         Range range) {
-      answer.estimates.push_back(
-          shown ? MakeEstimate(labels, numbers[place], errors.noise[place],
-                               of_rows ? errors.noise[place] : errors.total[place],
-                               measured.confidence, range)
-                : labels);
-    };
-    for (size_t i = 0; i < kScalars; ++i) {
-      const bool is_count = i < kCounts;
-      const bool is_loss = i + 1 == kScalars;
-      add({.quantity = kScalarNames[i], .group = label}, first + i, is_count,
-          enough && (!is_count || numbers[first + i] >= measured.floor),
-          {0, is_count || is_loss ? HUGE_VAL : 1});
-    }
-    const char* const curves[] = {"sensitivity", "false positive rate", "precision"};
-    for (size_t curve = 0; curve < 3; ++curve) {
-      for (size_t i = 0; i < m; ++i) {
-        add({.quantity = curves[curve],
-             .group = label,
-             .at = fmt::format("{:g}", plan.cells->edges()[i])},
-            first + kScalars + curve * m + i, false, enough, {0, 1});
+    for (const Shown& shown : NumbersOf(plan, measured.values, group, measured.floor)) {
+      Estimate labels{.quantity = shown.quantity, .group = label};
+      if (shown.edge.has_value()) {
+        labels.at = fmt::format("{:g}", plan.cells->edges()[*shown.edge]);
       }
+      answer.estimates.push_back(EstimateOf(shown, labels, errors, place, measured.confidence));
+      place += shown.bounds.has_value() ? 3 : 1;
     }
-    const std::vector<double> p = plan.strategy->Cells(measured.values.subspan(2 * group * m, m));
-    const std::vector<double> n =
-        plan.strategy->Cells(measured.values.subspan((2 * group + 1) * m, m));
-    for (size_t i = 0; i < m; ++i) {
-      Estimate labels{.quantity = "observed share", .group = label, .at = plan.cells->Label(i)};
-      const double count = p[i] + n[i];
-      if (!enough || !(count > kNobody) || count < measured.floor) {
-        answer.estimates.push_back(std::move(labels));
-        continue;
-      }
-      const double noise = measured.noise.stddev * plan.strategy->CellDeviation(i);
-      const Share share = ShareIn(p[i], n[i], noise, NormalDeviate(measured.confidence));
-      const double s = share.value;
-      const double noise_error = noise * std::hypot(1 - s, s) / count;
-      answer.estimates.push_back(MakeEstimate(
-          labels, s, noise_error, std::sqrt(noise_error * noise_error + s * (1 - s) / count),
-          share.interval, Range{0, 1}));
-    }
+    AddObservedShares(measured, group, answer);
   }
   return answer;
 }

@@ -53,7 +53,8 @@ void AddColumn(const Measurements& measured, const RowCount& left, std::optional
     return;
   }
   const double all = left.value + std::max(count->value, 0.0);
-  rows.too_many = rows.value.has_value() && rows.low > 0 && left.value > kManyLeftOut * all;
+  rows.too_many =
+      rows.value.has_value() && rows.interval->low > 0 && left.value > kManyLeftOut * all;
   Estimate share{.quantity = "left-out share", .group = column, .too_many = rows.too_many};
   if (enough && std::max(count->value, 0.0) >= measured.floor && left.value + count->value > 0) {
     const double of_all = left.value / all;

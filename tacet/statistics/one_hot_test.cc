@@ -465,8 +465,8 @@ TEST(OneHotTest, IntervalsHoldTheTruth) {
     for (size_t cell = 0; cell < 5; ++cell) {
       const Estimate& estimate = answers[0].estimates[1 + cell];
       const double truth = cell < 4 ? 60 : 0;
-      inside += estimate.low <= truth && truth <= estimate.high ? 1 : 0;
-      width += (estimate.high - estimate.low) / 2000;
+      inside += estimate.interval->low <= truth && truth <= estimate.interval->high ? 1 : 0;
+      width += (estimate.interval->high - estimate.interval->low) / 2000;
       ++intervals;
     }
   }

@@ -97,14 +97,5 @@ double PrefixStrategy::SuffixCovariance(size_t a, size_t b) const {
   for (size_t l = 0; last + l < cells_; ++l) sum += suffix_[l] * suffix_[l + last - first];
   return sum;
 }
-std::vector<double> PrefixStrategy::SuffixCovariances(size_t lag) const {
-  std::vector<double> covariances(cells_ - lag + 1, 0.0);
-  double sum = 0;
-  for (size_t l = 0; l + lag < cells_; ++l) {
-    sum += suffix_[l] * suffix_[l + lag];
-    covariances[cells_ - lag - l - 1] = sum;
-  }
-  return covariances;
-}
 
 }  // namespace tacet::statistics

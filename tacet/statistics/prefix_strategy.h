@@ -50,8 +50,6 @@ class PrefixStrategy {
   double SuffixDeviation(size_t cell) const;
   // Of the noise of two suffixes; 0 where one is cells(), the empty suffix.
   double SuffixCovariance(size_t a, size_t b) const;
-  // SuffixCovariance(i, i + lag) for i = 0..m-lag, in one pass.
-  std::vector<double> SuffixCovariances(size_t lag) const;
 
  private:
   static std::vector<double> Apply(std::span<const double> taps, std::span<const double> y);

@@ -33,7 +33,7 @@ enum class QuestionKind {
   kQuantiles,   // of a column
   kSurvival,    // Kaplan-Meier, Nelson-Aalen; log-rank between groups
   kEvaluation,  // of scores against labels: accuracy, confusion, ROC, AUC, calibration, ...
-  kRegression,  // logistic, of a label on several bounded columns
+  kRegression,  // linear discriminant of a label on several bounded columns
 };
 
 // count, sum, mean, variance, normalise, histogram, crosstab, quantiles, survival, evaluation,

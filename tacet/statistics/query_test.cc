@@ -54,12 +54,12 @@ TEST(QueryTest, RefusalsNameTheQuestionAndTheValue) {
                          .cells = {.column = "p", .edges = EqualEdges(0, 1, 3)},
                          .positive = {"y", "1"}}}};
   EXPECT_THAT(Refusal(spec), HasSubstr("threshold 0.5 is not an edge"));
-  spec = {.questions = {{.name = "odds",
+  spec = {.questions = {{.name = "illness",
                          .kind = QuestionKind::kRegression,
                          .columns = {{"age", 0, 90}, {"age", 0, 99}}}}};
   EXPECT_THAT(Refusal(spec), HasSubstr("the column and the value of the positive label"));
   spec.questions[0].positive = {"ill", "1"};
-  EXPECT_THAT(Refusal(spec), HasSubstr("question \"odds\": column \"age\" is given twice"));
+  EXPECT_THAT(Refusal(spec), HasSubstr("question \"illness\": column \"age\" is given twice"));
   spec.questions[0].positive.column = "age";
   EXPECT_THAT(Refusal(spec), HasSubstr("column \"age\" is the label, too"));
   spec.questions[0].positive.column = "ill";
@@ -148,10 +148,10 @@ TEST(QueryTest, RowsThatAreLeftOutCostWhatIsStated) {
   const QuestionSpec quantiles{.name = "quantiles",
                                .kind = QuestionKind::kQuantiles,
                                .cells = {.column = "age", .edges = EqualEdges(0, 90, 9)}};
-  const QuestionSpec odds{.name = "odds",
-                          .kind = QuestionKind::kRegression,
-                          .columns = {{"age", 0, 90}},
-                          .positive = {"ill", "1"}};
+  const QuestionSpec illness{.name = "illness",
+                             .kind = QuestionKind::kRegression,
+                             .columns = {{"age", 0, 90}},
+                             .positive = {"ill", "1"}};
   constexpr auto kReplaceOne = Neighbouring::kReplaceOne, kZeroOut = Neighbouring::kZeroOut;
   EXPECT_EQ(plan(all, kReplaceOne).size, 1u);
   EXPECT_EQ(plan(all, kReplaceOne).left_out_cost, 0);
@@ -162,10 +162,10 @@ TEST(QueryTest, RowsThatAreLeftOutCostWhatIsStated) {
   EXPECT_NEAR(plan(all, kReplaceOne).strategy->largest_entry() / count.strategy->largest_entry(),
               1.031, 2e-3);
   EXPECT_LT(plan(mean, kReplaceOne).left_out_cost, 0.0004);
-  for (const QuestionSpec& question : {sum, quantiles, odds}) {
+  for (const QuestionSpec& question : {sum, quantiles, illness}) {
     EXPECT_LT(plan(question, kReplaceOne).left_out_cost, 1e-9);
   }
-  for (const QuestionSpec& question : {some, mean, sum, quantiles, odds}) {
+  for (const QuestionSpec& question : {some, mean, sum, quantiles, illness}) {
     EXPECT_EQ(plan(question, kZeroOut).left_out_cost, 0);
   }
   const QuestionPlan zero = plan(some, kZeroOut);

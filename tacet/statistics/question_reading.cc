@@ -152,6 +152,7 @@ QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTab
   if (is_survival) {
     const std::string& time = plan.cells->column();
     times_.push_back(ReadNumbers(ColumnOf(table, time), spec, time));
+    horizon_ = plan.cells->edges().back();
   }
   if (!plan.is_moments()) {
     strategy_cells_ = plan.strategy->cells();
@@ -189,12 +190,15 @@ std::optional<uint32_t> QuestionReading::PlaceOf(uint32_t row) const {
     case QuestionKind::kEvaluation: {
       std::optional<uint32_t> cell = cells_[0](row);
       std::optional<bool> yes = is_yes_[0](row);
-      if (kind_ == QuestionKind::kSurvival && !cell.has_value()) {
-        // Beyond the last interval a row was at risk in all of them.
+      if (kind_ == QuestionKind::kSurvival) {
         const std::optional<double> time = times_[0](row);
         if (!time.has_value() || *time < 0) return std::nullopt;
-        cell = static_cast<uint32_t>(last_cells_);
-        if (yes.has_value()) yes = false;
+        // A row was at risk in all intervals where its time is beyond the last one, or where it is
+        // censored at its end, as studies end.
+        if (*time > horizon_ || (*time == horizon_ && yes.has_value() && !*yes)) {
+          cell = static_cast<uint32_t>(last_cells_);
+          if (yes.has_value()) yes = false;
+        }
       }
       const std::optional<uint32_t> group = groups_.empty() ? 0 : groups_[0](row);
       if (!cell.has_value() || !yes.has_value() || !group.has_value()) return std::nullopt;

@@ -94,6 +94,7 @@ class QuestionReading {
   std::vector<CellReading<uint32_t>> cells_;   // crosstab: the rows, then the columns
   std::vector<CellReading<uint32_t>> groups_;  // at most one
   std::vector<CellReading<double>> times_;     // survival: one
+  double horizon_ = 0;                         // of survival, where its last interval ends
   std::vector<CellReading<bool>> is_yes_;      // event or label: at most one
   size_t last_cells_ = 0;                      // of the last of cells_
   // t of moments, x / largest of a sum, of each column.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -100,22 +99,20 @@ struct RowMoments {
   }
 };
 
-// Discriminant estimator. Least squares of the label, as 0 and 1, on t has the slopes b and leaves
-// the variance s; those of the logistic curve are b / s (Haggstrom 1983).
+// Linear discriminant. Least squares of the label, as 0 and 1, on t has the slopes b and leaves the
+// variance s; the discriminant's are b / s (Haggstrom 1983).
 struct Fit {
   Vector b;
-  double explained = 0;  // q, the variance of b't
-  double residual = 0;   // s
-  Vector centre;         // midpoint of the two classes' means of t
-  double offset = 0;     // logit at the centre
+  double residual = 0;  // s
+  Vector centre;        // midpoint of the two classes' means of t
+  double offset = 0;    // log odds at the centre
 
   static std::optional<Fit> Of(const RowMoments& rows, const Cholesky& covariance) {
     const double both = rows.p * (1 - rows.p);
     if (!(both > 0)) return std::nullopt;
     Fit fit;
     fit.b = covariance.Solve(rows.with_label);
-    fit.explained = Dot(fit.b, rows.with_label);
-    fit.residual = both - fit.explained;
+    fit.residual = both - Dot(fit.b, rows.with_label);
     if (!(fit.residual > 0)) return std::nullopt;
     for (size_t i = 0; i < rows.mean.size(); ++i) {
       fit.centre.push_back(rows.mean[i] + (0.5 - rows.p) * rows.with_label[i] / both);
@@ -133,54 +130,6 @@ struct Fit {
     return all;
   }
 };
-
-// Variances of the coefficients over samples of the rows, by their influence functions: for t
-// normal within each class, around the class's mean, with one covariance. With f = b'(t - mean),
-// the residual r = y - p - f, and e the part of cov^-1 (t - mean) that is uncorrelated with f,
-//   slopes     (b f / q + e) r / s - b (r^2 - s) / s^2,
-//   intercept  (y - p) / (p (1 - p)) - h'slopes - (f - E[f | y]) / (2 s P(y)), h = centre - origin.
-// e has the covariance cov^-1 - b b' / q and does not depend on f and y, which have one number
-// each.
-Vector SamplingVariances(const RowMoments& rows, const Fit& fit, const Cholesky& covariance,
-                         const Vector& origin) {
-  constexpr std::array<double, 3> kNodes = {-1.7320508075688772, 0, 1.7320508075688772};
-  constexpr std::array<double, 3> kWeights = {1.0 / 6, 2.0 / 3, 1.0 / 6};
-  const double p = rows.p, q = fit.explained, s = fit.residual, both = p * (1 - p);
-  Vector h = fit.centre;
-  for (size_t i = 0; i < h.size(); ++i) h[i] -= origin[i];
-  const double along = Dot(h, fit.b);
-  // Gauss and Hermite: exact, as the squares below are of degree four in f at most.
-  double mean_slope = 0, square_slope = 0, mean_intercept = 0, square_intercept = 0;
-  for (const double y : {0.0, 1.0}) {
-    const double of_class = y > 0 ? p : 1 - p;
-    const double shift = q / both * (y - p);
-    for (size_t i = 0; i < kNodes.size(); ++i) {
-      const double deviation = std::sqrt(std::max(q * (1 - q / both), 0.0)) * kNodes[i];
-      const double f = shift + deviation;
-      const double r = y - p - f;
-      const double weight = of_class * kWeights[i];
-      const double slope = (q > 0 ? f * r / (q * s) : 0) - (r * r - s) / (s * s);
-      const double intercept = (y - p) / both - along * slope - deviation / (2 * s * of_class);
-      mean_slope += weight * slope;
-      square_slope += weight * slope * slope;
-      mean_intercept += weight * intercept;
-      square_intercept += weight * intercept * intercept;
-    }
-  }
-  // Without the part of e.
-  const double of_slope = square_slope - mean_slope * mean_slope - (q > 0 ? 1 / (q * s) : 0);
-  const double of_intercept =
-      square_intercept - mean_intercept * mean_intercept - (q > 0 ? along * along / (q * s) : 0);
-  Vector variances = {(of_intercept + Dot(h, covariance.Solve(h)) / s) / rows.n};
-  for (size_t i = 0; i < fit.b.size(); ++i) {
-    Vector unit(fit.b.size());
-    unit[i] = 1;
-    const double inverse = covariance.Solve(unit)[i];
-    variances.push_back((inverse / s + fit.b[i] * fit.b[i] * of_slope) / rows.n);
-  }
-  for (double& variance : variances) variance = std::max(variance, 0.0);
-  return variances;
-}
 
 std::optional<Vector> CoefficientsOf(const QuestionPlan& plan, std::span<const double> values,
                                      const Vector& origin) {
@@ -216,7 +165,6 @@ std::optional<Vector> NoiseVariances(const Measurements& measured, const Vector&
 struct Coefficient {
   double value = 0;
   double noise_error = 0;
-  double standard_error = 0;
 };
 
 // Intercept and slopes in the units of the columns; absent where the noise leaves them undefined.
@@ -240,14 +188,11 @@ std::optional<std::vector<Coefficient>> CoefficientsWithErrors(const Measurement
   const std::optional<Vector> noise_variances = NoiseVariances(measured, origin);
   if (!noise_variances.has_value()) return std::nullopt;
   const Vector values = fit->Coefficients(origin);
-  const Vector sampling = SamplingVariances(rows, *fit, *covariance, origin);
   std::vector<Coefficient> coefficients;
   for (size_t i = 0; i < values.size(); ++i) {
     const double half = i == 0 ? 1 : (columns[i - 1].high - columns[i - 1].low) / 2;
     coefficients.push_back(
-        {.value = values[i] / half,
-         .noise_error = std::sqrt((*noise_variances)[i]) / half,
-         .standard_error = std::sqrt((*noise_variances)[i] + sampling[i]) / half});
+        {.value = values[i] / half, .noise_error = std::sqrt((*noise_variances)[i]) / half});
   }
   return coefficients;
 }
@@ -269,9 +214,10 @@ Answer AnswerRegression(const Measurements& measured) {
   Answer answer;
   answer.methods = {
       "rows without a missing value; values cut to their bounds",
-      "logistic regression by the discriminant estimator (Haggstrom 1983): least squares on the "
-      "released moments, divided by the variance that is left",
-      "errors by the delta method; sampling errors as of columns that are normal in each class"};
+      "linear discriminant of the label's two classes: least squares of the label on the columns, "
+      "from their noised moments, divided by the variance that is left (Haggstrom 1983)",
+      "error of the noise by the delta method; no interval, since none would hold the coefficients "
+      "of a logistic curve"};
   const auto add_count = [&](std::string quantity, double value, double error, bool shown) {
     const Estimate labels{.quantity = std::move(quantity)};
     answer.estimates.push_back(
@@ -280,25 +226,14 @@ Answer AnswerRegression(const Measurements& measured) {
   };
   add_count("count", rows.n, n_error, enough);
   add_count("positives", positives, label_error, enough && positives >= measured.floor);
-  const double z = NormalDeviate(measured.confidence);
   for (size_t i = 0; i <= plan.spec.columns.size(); ++i) {
-    const std::string column = i == 0 ? "" : plan.spec.columns[i - 1].column;
-    const Estimate slope{.quantity = i == 0 ? "intercept" : "coefficient", .group = column};
-    const Estimate odds{.quantity = "odds ratio", .group = column};
-    if (!coefficients.has_value()) {
-      answer.estimates.push_back(slope);
-      if (i > 0) answer.estimates.push_back(odds);
-      continue;
+    Estimate slope{.quantity = i == 0 ? "intercept" : "coefficient",
+                   .group = i == 0 ? "" : plan.spec.columns[i - 1].column};
+    if (coefficients.has_value()) {
+      slope.value = (*coefficients)[i].value;
+      slope.noise_error = (*coefficients)[i].noise_error;
     }
-    const Coefficient& found = (*coefficients)[i];
-    answer.estimates.push_back(MakeEstimate(slope, found.value, found.noise_error,
-                                            found.standard_error, measured.confidence));
-    if (i == 0) continue;
-    const double ratio = std::exp(found.value);
-    const double reach = z * found.standard_error;
-    answer.estimates.push_back(MakeEstimate(
-        odds, ratio, ratio * found.noise_error, ratio * found.standard_error,
-        {std::exp(found.value - reach), std::exp(found.value + reach)}, {0, kUnbounded}));
+    answer.estimates.push_back(std::move(slope));
   }
   return answer;
 }

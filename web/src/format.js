@@ -13,6 +13,13 @@ const whenNumber = (write) => (value) =>
 /** Four significant digits: 830.712 → "830.7" */
 export const number = whenNumber((value) => kSignificant.format(value));
 
+/** "812 to 849", "0.3 or more", and a dash for a number without an interval. */
+export const intervalText = (estimate) => {
+  if (typeof estimate.low !== "number") return kAbsent;
+  return typeof estimate.high === "number"
+    ? `${number(estimate.low)} to ${number(estimate.high)}` : `${number(estimate.low)} or more`;
+};
+
 /** 486654 → "486,654" */
 export const integer = whenNumber((value) => kInteger.format(value));
 

@@ -27,3 +27,9 @@ test("plural knows one", () => {
   assert.equal(format.plural(1, "round"), "1 round");
   assert.equal(format.plural(1200, "round"), "1,200 rounds");
 });
+
+test("intervals of two sides, of one, and of none", () => {
+  assert.equal(format.intervalText({ value: 1, low: 0.25, high: 3 }), "0.25 to 3");
+  assert.equal(format.intervalText({ value: 1, low: 0.25, high: null }), "0.25 or more");
+  assert.equal(format.intervalText({ value: 1 }), "–");
+});

@@ -23,11 +23,11 @@ std::optional<T> Measured(T value) {
 Estimate PublicEstimate(const statistics::Estimate& estimate) {
   Estimate result{.quantity = estimate.quantity, .group = estimate.group, .at = estimate.at};
   result.too_many = estimate.too_many;
-  if (!estimate.value.has_value()) return result;
   result.value = estimate.value;
   result.noise_error = estimate.noise_error;
   result.standard_error = estimate.standard_error;
-  result.interval = {.low = estimate.low, .high = estimate.high};
+  if (!estimate.interval.has_value()) return result;
+  result.interval = {.low = estimate.interval->low, .high = estimate.interval->high};
   return result;
 }
 

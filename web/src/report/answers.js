@@ -1,6 +1,6 @@
 // Answers of a query: a picture where there is one, and each number with its error and interval.
 import { h } from "../dom.js";
-import { epsilon, kAbsent, number } from "../format.js";
+import { epsilon, intervalText, kAbsent, number } from "../format.js";
 import { dataTable, kStacked } from "../table.js";
 import { answerFigures } from "./figures.js";
 import { againstWorst, worst } from "./privacy.js";
@@ -9,11 +9,6 @@ import { isInsecure } from "./runs.js";
 /** "830.7", or why there is no number. */
 export const estimateText = (estimate) =>
   (typeof estimate.value === "number" ? number(estimate.value) : "suppressed");
-
-/** "812 to 849", and a dash for a number without an interval. */
-export const intervalText = (estimate) =>
-  (typeof estimate.low === "number" && typeof estimate.high === "number"
-    ? `${number(estimate.low)} to ${number(estimate.high)}` : kAbsent);
 
 const anyHas = (estimates, key) => estimates.some((estimate) => estimate[key] !== undefined);
 
