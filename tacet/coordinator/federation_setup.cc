@@ -119,6 +119,11 @@ absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml
   agreement::ManifestSpec agreement = config::ManifestSpecOf(config);
   agreement.dimension = initial_model.parameters.size();
   agreement.initial_model = initial_model.Digest();
+  if (!config::IsQuery(config)) return agreement;
+  // No key of a configuration names the law of the noise: it follows from the query's text.
+  TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded,
+                         config::ParseQuery(config.query.text, "query.text"));
+  agreement.mechanism.noise_law = loaded.query->noise_law();
   return agreement;
 }
 

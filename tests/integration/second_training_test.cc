@@ -220,11 +220,9 @@ TEST_F(SecondTrainingProgramTest, AQueryOverAnotherTableChargesTheSameLedger) {
 target_epsilon = 1.0
 max_units = 100
 [[question]]
-name = "age"
-kind = "mean"
-column = "age"
-low = 20
-high = 100
+name = "old"
+kind = "count"
+where = ["age >= 35"]
 )",
               "query.toml");
   for (const std::string& site : sites_) Renew(site);

@@ -11,12 +11,15 @@
 #include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/agreement/manifest_bytes.h"
+#include "tacet/config/agreed_query.h"
 #include "tacet/config/configured_data.h"
 #include "tacet/config/run_config.h"
 #include "tacet/coordinator/federation_setup.h"
 #include "tacet/run/configured_simulation.h"
+#include "tacet/run/query_run.h"
 #include "tacet/simulation/local_channel.h"
 #include "tacet/simulation/simulation.h"
+#include "tacet/statistics/query_learner.h"
 #include "tacet/training/learner.h"
 
 namespace tacet::app::federation {
@@ -88,6 +91,33 @@ TEST(OneAgreementTest, SimulateAndInitAgreeInEveryTerm) {
     }
   }
   EXPECT_GT(same, 30);
+}
+
+// No key of a configuration, through which the terms go, holds the law of the noise. A federation
+// that lost it would agree on Gaussian noise, and every member would refuse.
+TEST(OneAgreementTest, AQueryKeepsTheLawOfItsNoise) {
+  for (const auto& [key, law] : {std::pair("", dp::NoiseLaw::kDiscreteLaplace),
+                                 {"noise_law = 'discrete-laplace'", dp::NoiseLaw::kDiscreteLaplace},
+                                 {"noise_law = 'gaussian'", dp::NoiseLaw::kGaussian}}) {
+    const auto loaded = config::ParseQuery(
+        fmt::format("[privacy]\ntarget_epsilon = 4\nmax_units = 200\n{}\n[[question]]\nkind = "
+                    "'count'\nwhere = ['age >= 40']\n",
+                    key),
+        "query.toml");
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    const auto config = run::AgreedQueryConfig(*loaded, 4);
+    ASSERT_TRUE(config.ok()) << config.status();
+    auto spec =
+        coordinator::AgreementOf(config::AgreedToml(*config),
+                                 {.parameters = std::vector<float>(loaded->query->dimension())});
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_EQ(spec->mechanism.noise_law, law);
+    spec->sampling.clients = spec->sampling.cohort = 4;
+    spec->members.resize(4);
+    const auto manifest = agreement::Manifest::Create(*std::move(spec));
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    EXPECT_TRUE(tacet::statistics::CheckQueryTerms(*loaded->query, manifest->spec()).ok());
+  }
 }
 
 }  // namespace
