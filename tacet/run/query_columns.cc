@@ -139,9 +139,9 @@ ValueFault QueryColumns::NotANumber(const std::string& column, std::string_view 
                                     DecimalMark mark) const {
   ValueFault fault = table::NotANumber(field, mark, kSettings);
   if (const auto stated = table::ParseLimit(field, mark); stated.has_value()) {
-    fault.remedy =
-        fmt::format("agree how to read it in `data.values` of the query, as in \"{} {}={}\"",
-                    column, stated->is_lower ? "at-least" : "at-most", stated->limit);
+    fault.remedy = fmt::format(
+        "agree how to read it in `data.values` of the query, as in \"{} {}={}\"", column,
+        stated->is_lower ? "at-least" : "at-most", table::NearestNumber(*stated));
   }
   if (fault.remedy.empty() && compared_.contains(column)) {
     fault.remedy =

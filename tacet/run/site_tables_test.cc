@@ -156,7 +156,7 @@ TEST_F(SiteTablesTest, AFieldThatIsNoNumberIsTold) {
             "the query, as in \"dose unit=mg\"");
   EXPECT_EQ(told("> 89"),
             "not a finite number; agree how to read it in `data.values` of the query, as in \"age "
-            "at-least=89\"");
+            "at-least=90\"");
   EXPECT_THAT(told("2025-01-31"), HasSubstr("as in \"admitted date\", and derive a number"));
   EXPECT_THAT(told("\xEF\xBB\xBF"
                    "63"),

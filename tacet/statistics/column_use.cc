@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -52,6 +53,31 @@ absl::Status CheckAgreements(const Query& query) {
   return absl::OkStatus();
 }
 
+// A number that a limit leaves open: a field "at least N" counts as N, so only a comparison that is
+// the same for N and for all beyond can be made. "" where it can be.
+std::string Undecided(const table::AgreedNumbers& agreed, Comparison comparison, double number) {
+  const bool at_edge = comparison == Comparison::kAtLeast || comparison == Comparison::kBelow;
+  for (const double least : agreed.at_least) {
+    if (at_edge ? number <= least : number < least) continue;
+    return fmt::format("a field of at least {} leaves open how it compares with {}", least, number);
+  }
+  const bool below_edge = comparison == Comparison::kAtMost || comparison == Comparison::kAbove;
+  for (const double most : agreed.at_most) {
+    if (below_edge ? number >= most : number > most) continue;
+    return fmt::format("a field of at most {} leaves open how it compares with {}", most, number);
+  }
+  return "";
+}
+
+// The same of the edges between cells: a field in [a, b) is at least a and below b.
+std::string Undecided(const table::AgreedNumbers& agreed, std::span<const double> edges) {
+  for (const double edge : edges.subspan(1, edges.size() - 2)) {
+    std::string fault = Undecided(agreed, Comparison::kAtLeast, edge);
+    if (!fault.empty()) return fault;
+  }
+  return "";
+}
+
 // What is wrong with the value that a condition compares; "" where nothing is.
 std::string FaultOf(const RowCondition& condition, const QuerySpec& spec) {
   const std::string& column = condition.column;
@@ -67,7 +93,10 @@ std::string FaultOf(const RowCondition& condition, const QuerySpec& spec) {
     if (table::ParseDay(condition.value).has_value()) return "";
     return fmt::format("column \"{}\" holds dates: compare it with one, as 2025-01-31", column);
   }
-  if (spec.NumberIn(column, condition.value).has_value()) return "";
+  if (const auto number = spec.NumberIn(column, condition.value); number.has_value()) {
+    const table::AgreedNumbers* agreed = spec.NumbersOf(column);
+    return agreed == nullptr ? "" : Undecided(*agreed, condition.comparison, *number);
+  }
   if (NumberOf(condition.value).has_value()) {
     return fmt::format("column \"{}\" holds no such number: see its range in `data.values`",
                        column);
@@ -134,6 +163,14 @@ absl::Status CheckQuestion(const QuestionPlan& plan, const QuerySpec& spec) {
   for (const auto* cells : {&plan.cells, &plan.across, &plan.groups}) {
     if (!cells->has_value()) continue;
     const bool is_ordered = (*cells)->is_ordered();
+    const table::AgreedNumbers* agreed = spec.NumbersOf((*cells)->column());
+    if (is_ordered && agreed != nullptr) {
+      const std::string fault = Undecided(*agreed, (*cells)->edges());
+      if (!fault.empty()) {
+        return base::InvalidArgument("question \"{}\": column \"{}\": {}", plan.spec.name,
+                                     (*cells)->column(), fault);
+      }
+    }
     TACET_RETURN_IF_ERROR(CheckUse(plan,
                                    {.column = (*cells)->column(),
                                     .what = is_ordered ? "edges" : "categories",

@@ -124,6 +124,31 @@ TEST_F(DatesTest, LimitsAndUnitsAreNumbersWhereTheSitesAgree) {
   EXPECT_EQ(Rows(plain, 1), (std::pair<uint64_t, uint64_t>{1, 4}));
 }
 
+// With "> 89" read as 89 and a literal 91 in another row, `age >= 90` would count the one and not
+// the other.
+TEST_F(DatesTest, ALimitAnswersOnlyWhatItDecides) {
+  const char* limits = R"({"values": ["age at-least=90 at-most=17"]})";
+  const auto count = [](std::string_view where) {
+    return fmt::format(R"({{"name": "n", "kind": "count", "where": ["age {}"]}})", where);
+  };
+  for (const char* decided : {">= 90", "< 90", "> 89", "<= 89", "= 89", "!= 18", "> 17", "<= 17",
+                              ">= 18", "< 18", ">= 65"}) {
+    EXPECT_TRUE(Read(limits, count(decided)).ok()) << decided;
+  }
+  for (const char* open : {">= 91", "< 91", "> 90", "<= 90", "= 90", "!= 95"}) {
+    EXPECT_THAT(Refusal(limits, count(open)), HasSubstr("at least 90 leaves open")) << open;
+  }
+  for (const char* open : {"> 16", "<= 16", ">= 17", "< 17", "= 17", "!= 5"}) {
+    EXPECT_THAT(Refusal(limits, count(open)), HasSubstr("at most 17 leaves open")) << open;
+  }
+  const auto cells = [](std::string_view edges) {
+    return fmt::format(R"({{"kind": "quantiles", "column": "age", "edges": [{}]}})", edges);
+  };
+  EXPECT_TRUE(Read(limits, cells("0, 18, 65, 90, 120")).ok());
+  EXPECT_THAT(Refusal(limits, cells("0, 18, 95, 120")), HasSubstr("leaves open how it compares"));
+  EXPECT_THAT(Refusal(limits, cells("0, 10, 90, 120")), HasSubstr("at most 17 leaves open"));
+}
+
 TEST_F(DatesTest, AColumnIsUsedAsWhatItHolds) {
   const char* date = R"({"values": ["day date"]})";
   const auto count = [](const char* where) {
@@ -137,7 +162,7 @@ TEST_F(DatesTest, AColumnIsUsedAsWhatItHolds) {
               HasSubstr("compare it with one, as 2025-01-31"));
   const char* range = R"({"values": ["age range=0..120 at-least=90"]})";
   EXPECT_THAT(Refusal(range, count("age < 121")), HasSubstr("column \"age\" holds no such number"));
-  EXPECT_TRUE(Read(range, count("age = > 89")).ok());
+  EXPECT_TRUE(Read(range, count("age >= 90")).ok());
   EXPECT_THAT(Refusal(date, count("day >= 1.1.2025")), HasSubstr("neither a number nor a date"));
   EXPECT_THAT(Refusal(date, count("age > 5")), HasSubstr("\"day\", which no question reads"));
   EXPECT_THAT(Refusal(date, R"({"kind": "mean", "column": "day", "low": 0, "high": 9})"),

@@ -85,6 +85,11 @@ void AgreedNumbers::WritePlain(DecimalMark mark, std::string& field) const {
   }
 }
 
+double NearestNumber(const StatedLimit& stated) {
+  if (!stated.is_strict || std::trunc(stated.limit) != stated.limit) return stated.limit;
+  return stated.limit + (stated.is_lower ? 1 : -1);
+}
+
 std::optional<double> AgreedNumbers::Find(std::string_view field, DecimalMark mark) const {
   const std::optional<double> number = Read(field, mark);
   const bool is_possible = number.has_value() && (!range.has_value() || range->Holds(*number));
@@ -103,8 +108,7 @@ std::optional<double> AgreedNumbers::Read(std::string_view field, DecimalMark ma
   const std::optional<StatedLimit> stated = ParseLimit(field, mark);
   if (!stated.has_value()) return std::nullopt;
   const std::vector<double>& agreed = stated->is_lower ? at_least : at_most;
-  const double next = stated->limit + (stated->is_lower ? 1 : -1);
-  if (stated->is_strict && std::trunc(next) == next && Contains(agreed, next)) return next;
+  if (const double next = NearestNumber(*stated); Contains(agreed, next)) return next;
   return Contains(agreed, stated->limit) ? std::optional(stated->limit) : std::nullopt;
 }
 

@@ -21,6 +21,8 @@ struct StatedLimit {
   double limit = 0;
 };
 std::optional<StatedLimit> ParseLimit(std::string_view text, DecimalMark mark);
+// The number nearest to the limit that it can be: of whole ones the next where it is strict.
+double NearestNumber(const StatedLimit& stated);
 
 // Smallest and largest number that a column can hold.
 struct NumberRange {
