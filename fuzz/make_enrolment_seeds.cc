@@ -12,10 +12,15 @@ namespace {
 
 using namespace tacet;
 
+crypto::PublicKey SigningKeyOf(std::string_view owner) {
+  crypto::InsecureSeededEntropy entropy(1, owner);
+  return crypto::SigningKey::Generate(entropy).public_key();
+}
+
 void WriteAgreements(const fuzz::SeedFolder& seeds) {
   agreement::ManifestSpec agreement = fuzz::FuzzFederation::Agreement();
-  agreement.members = {{.signing_key = {1}, .exchange_key = {2}},
-                       {.signing_key = {3}, .exchange_key = {4}}};
+  agreement.members = {{.signing_key = SigningKeyOf("one"), .exchange_key = {2}},
+                       {.signing_key = SigningKeyOf("two"), .exchange_key = {4}}};
   seeds.WriteWithVariants("agreement-1", 1, agreement::ManifestBytes(agreement));
   agreement.plaintext_bits = 20;
   seeds.WriteWithVariants("agreement-2", 1, agreement::ManifestBytes(agreement));
@@ -38,11 +43,13 @@ void WriteAgreements(const fuzz::SeedFolder& seeds) {
   seeds.Write("agreement-committee-too-large", 1, agreement::ManifestBytes(agreement));
   // One key of two members.
   agreement = fuzz::FuzzFederation::Agreement();
-  agreement.members = {{.signing_key = {1}, .exchange_key = {2}},
-                       {.signing_key = {1}, .exchange_key = {4}}};
+  agreement.members = {{.signing_key = SigningKeyOf("one"), .exchange_key = {2}},
+                       {.signing_key = SigningKeyOf("one"), .exchange_key = {4}}};
   seeds.Write("agreement-key-twice", 1, agreement::ManifestBytes(agreement));
-  agreement.members[1] = {.signing_key = {3}, .exchange_key = {2}};
+  agreement.members[1] = {.signing_key = SigningKeyOf("two"), .exchange_key = {2}};
   seeds.Write("agreement-exchange-key-twice", 1, agreement::ManifestBytes(agreement));
+  agreement.members[1].exchange_key = {1};
+  seeds.Write("agreement-small-order", 1, agreement::ManifestBytes(agreement));
 }
 
 void WriteLockedSecrets(const fuzz::SeedFolder& seeds, fuzz::FuzzFederation& known) {

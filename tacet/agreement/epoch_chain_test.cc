@@ -32,7 +32,7 @@ class EpochChainTest : public ::testing::Test {
       const crypto::SigningKey signing = crypto::SigningKey::Generate(keys);
       const auto number = static_cast<uint8_t>(site);
       spec.members.push_back(SignMember("site-" + std::to_string(site), signing, {201, number},
-                                        {static_cast<uint8_t>(epoch + 1), number}));
+                                        {static_cast<uint8_t>(epoch + 2), number}));
     }
     if (change) change(spec);
     return base::ValueOf(SignedManifest::Sign(std::move(spec), coordinator_));

@@ -61,11 +61,11 @@ SignedManifest ManifestWith(std::vector<uint8_t> exchange_keys) {
 }
 
 TEST(KeyRenewalTest, MembersThatKeepTheirKeysAreFound) {
-  const SignedManifest earlier = ManifestWith({1, 2, 3});
+  const SignedManifest earlier = ManifestWith({7, 2, 3});
   EXPECT_THAT(MembersKeepingKeys(earlier, earlier), ElementsAre(0, 1, 2));
   EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 5, 6})), IsEmpty());
   // Also one that another member has had.
-  EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 2, 5, 1})), ElementsAre(1, 3));
+  EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 2, 5, 7})), ElementsAre(1, 3));
   EXPECT_TRUE(NamesExchangeKey(earlier, {2}));
   EXPECT_FALSE(NamesExchangeKey(earlier, {4}));
 }

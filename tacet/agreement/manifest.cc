@@ -14,6 +14,7 @@
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/agreement/manifest_bytes.h"
+#include "tacet/agreement/manifest_member.h"
 #include "tacet/agreement/terms_table.h"
 #include "tacet/base/status.h"
 
@@ -291,7 +292,7 @@ absl::Status CheckBudget(const ManifestSpec& spec) {
 
 }  // namespace
 
-absl::Status CheckDistinctKeys(std::span<const MemberIdentity> members) {
+absl::Status CheckMemberKeys(std::span<const MemberIdentity> members) {
   std::map<crypto::PublicKey, size_t> owners;
   for (size_t member = 0; member < members.size(); ++member) {
     for (const auto& key : {members[member].signing_key, members[member].exchange_key}) {
@@ -305,6 +306,10 @@ absl::Status CheckDistinctKeys(std::span<const MemberIdentity> members) {
           "members {} and {} have the same public key: each member makes a key of its own",
           first->second, member);
     }
+  }
+  for (size_t member = 0; member < members.size(); ++member) {
+    TACET_RETURN_IF_ERROR(CheckKeys(fmt::format("member {}", member), members[member].signing_key,
+                                    {members[member].exchange_key}));
   }
   return absl::OkStatus();
 }

@@ -36,9 +36,10 @@ struct MemberIdentity {
   friend bool operator==(const MemberIdentity&, const MemberIdentity&) = default;
 };
 
-// InvalidArgument when two keys of the members are equal. A holder of two identities by one key
-// would be counted as two members, and could take two seats of the committee.
-absl::Status CheckDistinctKeys(std::span<const MemberIdentity> members);
+// InvalidArgument when a key belongs to no secret, or two keys of the members are equal. With a
+// member's exchange key of small order every other member's round would fail. A holder of two
+// identities by one key would be counted as two members, and could take two seats of the committee.
+absl::Status CheckMemberKeys(std::span<const MemberIdentity> members);
 
 // Name of the model in an agreement about a query: the vector of its answers (tacet/statistics).
 inline constexpr std::string_view kQueryModel = "query";

@@ -200,8 +200,8 @@ absl::StatusOr<ManifestSpec> ReadManifestBytes(std::span<const uint8_t> bytes) {
     TACET_ASSIGN_OR_RETURN(member.signing_key, secagg::ReadArray<32>(reader, "signing key"));
     TACET_ASSIGN_OR_RETURN(member.exchange_key, secagg::ReadArray<32>(reader, "exchange key"));
   }
-  if (const absl::Status distinct = CheckDistinctKeys(spec.members); !distinct.ok()) {
-    return base::DataLoss("manifest: {}", base::Message(distinct));
+  if (const absl::Status keys = CheckMemberKeys(spec.members); !keys.ok()) {
+    return base::DataLoss("manifest: {}", base::Message(keys));
   }
   TACET_RETURN_IF_ERROR(CheckCanonical(ManifestBytes(spec), bytes));
   return spec;

@@ -11,11 +11,17 @@
 
 #include "tacet/agreement/terms_table.h"
 #include "tacet/base/status_for_test.h"
+#include "tacet/crypto/bad_keys_for_test.h"
 
 namespace tacet::agreement {
 namespace {
 
 using ::testing::HasSubstr;
+
+crypto::PublicKey SigningKeyOf(std::string_view owner) {
+  crypto::InsecureSeededEntropy entropy(1, owner);
+  return crypto::SigningKey::Generate(entropy).public_key();
+}
 
 ManifestSpec Agreed() {
   ManifestSpec spec;
@@ -30,8 +36,10 @@ ManifestSpec Agreed() {
   spec.mechanism.scale = 1e-2;
   spec.privacy.budget_epsilon = 0;
   spec.optimizer.momentum = 0.5;
-  for (uint8_t i = 0; i < 6; ++i)
-    spec.members.push_back({.signing_key = {i, 1}, .exchange_key = {i, 2}});
+  for (uint8_t i = 0; i < 6; ++i) {
+    spec.members.push_back(
+        {.signing_key = SigningKeyOf(fmt::format("member {}", i)), .exchange_key = {i, 2}});
+  }
   return Manifest::Create(spec)->spec();
 }
 
@@ -85,15 +93,15 @@ TEST(ManifestBytesTest, TheBytesOfAVersionStay) {
   const auto digest = [](const ManifestSpec& spec) {
     return base::ToHex(crypto::Sha256(ManifestBytes(spec))).substr(0, 16);
   };
-  EXPECT_EQ(digest(VariedSpecs()[0]), "c74183274addb46e");
-  EXPECT_EQ(digest(VariedSpecs()[5]), "500fd44553e93ab9");
+  EXPECT_EQ(digest(VariedSpecs()[0]), "6a2dcf9f379e6a32");
+  EXPECT_EQ(digest(VariedSpecs()[5]), "772f99aca9bbc6e2");
   ManifestSpec records = Agreed();
   records.sampling.cohort = 6;
   records.privacy.unit = accounting::Unit::kRecord;
   records.sampling.record_rate = 0.25;
   records.sampling.expected_batch = 50;
   records.optimizer.learning_rate = 0.5;
-  EXPECT_EQ(digest(Manifest::Create(records)->spec()), "980fb5d56ce8ae3d");
+  EXPECT_EQ(digest(Manifest::Create(records)->spec()), "3ce61c2187a52e7b");
 }
 
 // Rows of the first table of docs/formats/manifest.md, "BYTES KEY", after magic and version.
@@ -209,6 +217,23 @@ TEST(ManifestBytesTest, RefusesOneKeyOfTwoMembers) {
               HasSubstr("members 1 and 3 have the same public key"));
   EXPECT_THAT(refusal([](auto& members) { members[1].exchange_key = members[1].signing_key; }),
               HasSubstr("member 1 has one key for signing and for exchange"));
+}
+
+// With such an exchange key at one member, no other member's keys with it can be computed.
+TEST(ManifestBytesTest, RefusesKeysThatNoSecretBelongsTo) {
+  const auto refusal = [](const ManifestSpec& spec) {
+    return base::Message(ReadManifestBytes(ManifestBytes(spec)).status());
+  };
+  ManifestSpec spec = Agreed();
+  for (const crypto::ExchangePublicKey& bad : crypto::BadExchangeKeys()) {
+    spec.members[3].exchange_key = bad;
+    EXPECT_THAT(refusal(spec), HasSubstr("member 3: " + base::ToHex(bad) + " is not an exchange"));
+  }
+  spec = Agreed();
+  for (const crypto::PublicKey& bad : crypto::BadSigningKeys()) {
+    spec.members[3].signing_key = bad;
+    EXPECT_THAT(refusal(spec), HasSubstr("member 3: " + base::ToHex(bad) + " is not a signing"));
+  }
 }
 
 }  // namespace

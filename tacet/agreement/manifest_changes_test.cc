@@ -33,7 +33,7 @@ SignedManifest Sign(uint32_t epoch, const std::function<void(SignedManifestSpec&
     crypto::InsecureSeededEntropy keys(site, "site");
     spec.members.push_back(agreement::SignMember(
         std::string("site-") + static_cast<char>('a' + site), crypto::SigningKey::Generate(keys),
-        {201, site}, {static_cast<uint8_t>(epoch + 1), site}));
+        {201, site}, {static_cast<uint8_t>(epoch + 2), site}));
   }
   spec.server = {.name = "hub", .hosts = {"hub.example"}, .tls_key = {1, 2, 3}};
   if (change) change(spec);

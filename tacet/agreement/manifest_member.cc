@@ -1,6 +1,7 @@
 #include "tacet/agreement/manifest_member.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/status.h"
 
 namespace tacet::agreement {
 namespace {
@@ -27,6 +28,15 @@ ManifestMember SignMember(std::string_view name, const crypto::SigningKey& signi
                         .exchange_key = exchange_key};
   member.signature = signing_key.Sign(SignedBytes(member));
   return member;
+}
+
+absl::Status CheckKeys(std::string_view owner, const crypto::PublicKey& signing_key,
+                       std::initializer_list<crypto::ExchangePublicKey> x25519_keys) {
+  TACET_RETURN_IF_ERROR(base::Annotate(crypto::CheckSigningKey(signing_key), owner));
+  for (const crypto::ExchangePublicKey& key : x25519_keys) {
+    TACET_RETURN_IF_ERROR(base::Annotate(crypto::CheckExchangeKey(key), owner));
+  }
+  return absl::OkStatus();
 }
 
 bool IsSignedByMember(const ManifestMember& member) {

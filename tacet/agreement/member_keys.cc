@@ -124,6 +124,10 @@ absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> b
                           request.server ? "a server has no exchange key, expected zeros"
                                          : "the exchange key of a site is missing, it is zeros");
   }
+  TACET_RETURN_IF_ERROR(CheckKeys(request.name, request.signing_key, {request.sealing_key}));
+  if (!request.server) {
+    TACET_RETURN_IF_ERROR(CheckKeys(request.name, request.signing_key, {request.exchange_key}));
+  }
   TACET_ASSIGN_OR_RETURN(request.member_signature,
                          secagg::ReadArray<64>(reader, "member signature"));
   if (!IsSignedByMember(MemberOf(request))) {

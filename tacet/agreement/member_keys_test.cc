@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "tacet/base/status_for_test.h"
+#include "tacet/crypto/bad_keys_for_test.h"
 
 namespace tacet::agreement {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr crypto::ExchangePublicKey kExchangeKey = {7};
@@ -75,6 +77,26 @@ TEST(MemberKeysTest, SitesHaveAnExchangeKeyAndTheServerHasNone) {
                   ReadEnrolmentRequest(WriteEnrolmentRequest("hub", hosts, NewKeys(), kExchangeKey))
                       .status()),
               HasSubstr("a server has no exchange key"));
+}
+
+// The owner of a request can sign any keys, also such as end the rounds of all others.
+TEST(MemberKeysTest, RefusesKeysThatNoSecretBelongsTo) {
+  const MemberKeys keys = NewKeys();
+  for (const crypto::ExchangePublicKey& bad : crypto::BadExchangeKeys()) {
+    if (bad == crypto::ExchangePublicKey{}) continue;
+    EXPECT_THAT(
+        base::Message(ReadEnrolmentRequest(WriteEnrolmentRequest("north", {}, keys, bad)).status()),
+        AllOf(HasSubstr("north"), HasSubstr(base::ToHex(bad) + " is not an exchange key")));
+  }
+  base::Bytes request = WriteEnrolmentRequest("north", {}, keys, kExchangeKey);
+  const auto& own = keys.signing.public_key();
+  const auto at = std::search(request.begin(), request.end(), own.begin(), own.end());
+  ASSERT_NE(at, request.end());
+  for (const crypto::PublicKey& bad : crypto::BadSigningKeys()) {
+    std::ranges::copy(bad, at);
+    EXPECT_THAT(base::Message(ReadEnrolmentRequest(request).status()),
+                AllOf(HasSubstr("north"), HasSubstr(base::ToHex(bad) + " is not a signing key")));
+  }
 }
 
 TEST(MemberKeysTest, EveryChangedByteOfARequestIsNoticed) {

@@ -39,6 +39,8 @@ absl::Status CheckMembers(const std::vector<ManifestMember>& members) {
     if (!keys.insert(member.signing_key).second || !keys.insert(member.exchange_key).second) {
       return base::InvalidArgument("{} has the key of another member", member.name);
     }
+    TACET_RETURN_IF_ERROR(
+        CheckKeys(member.name, member.signing_key, {member.sealing_key, member.exchange_key}));
     if (!IsSignedByMember(member)) {
       return base::InvalidArgument("{} has not signed the keys that are listed for it",
                                    member.name);

@@ -12,6 +12,7 @@
 namespace tacet::agreement {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 crypto::SigningKey NewSigningKey(std::string_view label) {
@@ -37,7 +38,7 @@ SignedManifestSpec Spec() {
   const char* const names[] = {"north", "south", "west"};
   for (int i = 0; i < 3; ++i) {
     spec.members.push_back(SignMember(names[i], Sites()[i].signing, Sites()[i].sealing.public_key(),
-                                      {static_cast<uint8_t>(i + 1)}));
+                                      {static_cast<uint8_t>(i + 2)}));
   }
   return spec;
 }
@@ -109,6 +110,11 @@ TEST(SignedManifestTest, RefusesMembersThatCannotBeToldApart) {
   spec = Spec();
   spec.members[1] = SignMember("south", Sites()[0].signing, Sites()[1].sealing.public_key(), {2});
   EXPECT_THAT(message(spec), HasSubstr("south has the key of another member"));
+  spec = Spec();
+  spec.members[1] = SignMember("south", Sites()[1].signing, Sites()[1].sealing.public_key(), {1});
+  EXPECT_THAT(message(spec), AllOf(HasSubstr("south"), HasSubstr("a point of small order")));
+  spec.members[1] = SignMember("south", Sites()[1].signing, {1}, {3});
+  EXPECT_THAT(message(spec), AllOf(HasSubstr("south"), HasSubstr("a point of small order")));
   spec = Spec();
   spec.agreement.sampling.cohort = 4;
   EXPECT_THAT(message(spec), HasSubstr("the federation has 3 clients"));

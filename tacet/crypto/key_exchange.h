@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/crypto/random.h"
@@ -14,6 +15,11 @@
 namespace tacet::crypto {
 
 using ExchangePublicKey = std::array<uint8_t, 32>;
+
+// InvalidArgument, with the reason, for a key with which no two owners of secrets can agree: it is
+// not below 2^255 - 19, so the same key has another spelling, or it is a point of small order, with
+// which everybody computes zeros.
+absl::Status CheckExchangeKey(const ExchangePublicKey& key);
 
 // Key pair of one member in one epoch.
 class ExchangeKey {

@@ -5,6 +5,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/bad_keys_for_test.h"
 
 namespace tacet::crypto {
 namespace {
@@ -36,6 +37,19 @@ TEST(KeyExchangeTest, RefusesAPointOfSmallOrder) {
   const ExchangeKey key = ExchangeKey::Generate(entropy);
   EXPECT_THAT(base::Message(key.Agree(ExchangePublicKey{}).status()),
               HasSubstr("is not an exchange key"));
+}
+
+TEST(KeyExchangeTest, RefusesKeysThatNoSecretBelongsTo) {
+  const std::vector<ExchangePublicKey> bad = BadExchangeKeys();
+  EXPECT_EQ(bad.size(), 27u);
+  for (const ExchangePublicKey& key : bad) {
+    EXPECT_THAT(base::Message(CheckExchangeKey(key)),
+                HasSubstr(base::ToHex(key) + " is not an exchange key: it is"));
+  }
+  InsecureSeededEntropy entropy(1, "exchange");
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(CheckExchangeKey(ExchangeKey::Generate(entropy).public_key()).ok());
+  }
 }
 
 TEST(KeyExchangeTest, RefusesASecretOfAnotherLength) {

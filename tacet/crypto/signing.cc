@@ -10,6 +10,13 @@ namespace tacet::crypto {
 
 static_assert(SigningKey::kSeedBytes == crypto_sign_SEEDBYTES);
 
+absl::Status CheckSigningKey(const PublicKey& key) {
+  EnsureSodium();
+  if (crypto_core_ed25519_is_valid_point(key.data()) == 1) return absl::OkStatus();
+  return base::InvalidArgument("{} is not a signing key: it is no point of Ed25519's group",
+                               base::ToHex(key));
+}
+
 SigningKey::SigningKey(const SecretBytes& seed) : secret_(crypto_sign_SECRETKEYBYTES) {
   EnsureSodium();
   crypto_sign_seed_keypair(public_key_.data(), secret_.Expose().data(), seed.Expose().data());

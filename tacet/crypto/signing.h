@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/crypto/hash.h"
@@ -18,6 +19,10 @@ namespace tacet::crypto {
 
 using PublicKey = std::array<uint8_t, 32>;
 using Signature = std::array<uint8_t, 64>;
+
+// InvalidArgument for 32 bytes that no secret belongs to: the point is not in Ed25519's group of
+// prime order (RFC 8032, section 5.1), or it is written in another way than its own.
+absl::Status CheckSigningKey(const PublicKey& key);
 
 class SigningKey {
  public:

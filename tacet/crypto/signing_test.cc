@@ -1,11 +1,14 @@
 #include "tacet/crypto/signing.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "gtest/gtest.h"
+#include <sodium.h>
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status_for_test.h"
+#include "tacet/crypto/bad_keys_for_test.h"
 
 namespace tacet::crypto {
 namespace {
@@ -67,6 +70,23 @@ TEST(SigningTest, EmptyMessage) {
   SystemEntropy entropy;
   const SigningKey key = SigningKey::Generate(entropy);
   EXPECT_TRUE(VerifySignature(key.public_key(), {}, key.Sign({})));
+}
+
+TEST(SigningTest, RefusesKeysThatNoSecretBelongsTo) {
+  std::vector<PublicKey> bad = BadSigningKeys();
+  EXPECT_EQ(bad.size(), 16u);
+  InsecureSeededEntropy entropy(1, "signing");
+  for (int i = 0; i < 20; ++i) {
+    const PublicKey key = SigningKey::Generate(entropy).public_key();
+    EXPECT_TRUE(CheckSigningKey(key).ok());
+    // With a point of order eight added it is on the curve, in another group.
+    PublicKey& sum = bad.emplace_back();
+    crypto_core_ed25519_add(sum.data(), key.data(), BadSigningKeys().back().data());
+  }
+  for (const PublicKey& key : bad) {
+    EXPECT_EQ(base::Message(CheckSigningKey(key)),
+              base::ToHex(key) + " is not a signing key: it is no point of Ed25519's group");
+  }
 }
 
 TEST(SigningTest, TheSeedGivesTheKeyAgain) {

@@ -38,7 +38,7 @@ Agreement::Agreement(std::shared_ptr<const api::CheckedAgreement> parts)
 
 absl::StatusOr<Agreement> Agreement::Create(const AgreementOptions& options) {
   TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, api::ManifestSpecOf(options));
-  TACET_RETURN_IF_ERROR(agreement::CheckDistinctKeys(spec.members));
+  TACET_RETURN_IF_ERROR(agreement::CheckMemberKeys(spec.members));
   TACET_ASSIGN_OR_RETURN(agreement::Manifest manifest,
                          agreement::Manifest::Create(std::move(spec)));
   AgreementOptions complete = api::WithDefaults(options, manifest.spec());

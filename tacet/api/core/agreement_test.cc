@@ -145,6 +145,9 @@ TEST(AgreementTest, EveryOptionChangesTheDigest) {
 }
 
 TEST(AgreementTest, RefusalsNameTheOption) {
+  EXPECT_THAT(
+      Refusal([](AgreementOptions& o) { o.members[4].exchange = {1}; }),
+      HasSubstr("member 4: 01000000000000000000000000000000000000000000000000000000000000"));
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.members[4] = o.members[1]; }),
             "members 1 and 4 have the same public key: each member makes a key of its own");
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.members[4].exchange = o.members[2].exchange; }),
