@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from . import _core
+from .callbacks import in_python_thread
 from .errors import InvalidArgumentError
 
 
@@ -52,7 +53,7 @@ class RelayServer:
         self._server = _core.RelayServer.open(
             os.fspath(home),
             storage,
-            on_event,
+            None if on_event is None else in_python_thread(on_event),
             collecting_seconds,
             grace_seconds,
             retry_seconds,

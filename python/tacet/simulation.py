@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from . import _core
 from .answer_plot import axes_of
 from .arguments import number_of, text_of, whole_number_of
+from .callbacks import in_python_thread
 from .privacy import Privacy
 from .progress import RoundBar
 from .run_folder import run_folder
@@ -212,8 +213,9 @@ def simulate(
             parameters in its order and an ``insecure_seed``, the bits are those of ``tacet
             simulate``: cohorts and noise depend on the agreement.
         data_name: name of the data in the run's ledger.
-        threads: threads that train and seal. With more than one, ``train`` is called by several
-            threads at a time: it must not change objects that they share.
+        threads: threads that train and seal. With more than one, ``train`` runs in several threads
+            of Python at a time, of which most end with the call: it must not change objects that
+            they share.
         seed: stays in the settings of the run; fixes nothing that is secret.
         insecure_seed: fixes cohorts, noise and keys, for debugging: it protects nobody.
         out: run directory. None: a new one below ``runs/``, named by the time.
@@ -293,9 +295,9 @@ def simulate(
 
         _core.simulate(
             settings,
-            train,
-            evaluate,
-            told,
+            in_python_thread(train),
+            None if evaluate is None else in_python_thread(evaluate),
+            in_python_thread(told),
             initial,
             clients,
             unit_counts,

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tacet
+
+Array = NDArray[np.float32]
+THREADS = 4
+
+
+def simulate(out: Path, train: Any, **changed: Any) -> tacet.Run:
+    return tacet.simulate(
+        train, clients=THREADS, initial=np.zeros(50, dtype=np.float32), rounds=2, out=out,
+        privacy=tacet.Privacy(noise_multiplier=5, delta=1e-3), threads=THREADS, **changed,
+    )  # fmt: skip
+
+
+def do_nothing() -> None:
+    pass
+
+
+def exit_code_of_a_forked_worker() -> int | None:
+    threading.current_thread()  # as logging, DataLoader and many others do
+    worker = multiprocessing.get_context("fork").Process(target=do_nothing)
+    worker.start()
+    worker.join()
+    return worker.exitcode
+
+
+def test_a_worker_that_forks_in_a_callback_ends_well(tmp_path: Path) -> None:
+    codes: list[int | None] = []
+    trained_by: set[int] = set()
+    together = threading.Barrier(THREADS, timeout=60)
+
+    def train(model: Array, client: int, round_: int) -> Array:
+        together.wait()  # so each of the threads calls
+        trained_by.add(threading.get_ident())
+        codes.append(exit_code_of_a_forked_worker())
+        return np.zeros_like(model)
+
+    def evaluate(model: Array) -> tacet.Evaluation:
+        codes.append(exit_code_of_a_forked_worker())
+        return {}
+
+    simulate(tmp_path / "run", train, evaluate=evaluate,
+             on_round=lambda line: codes.append(exit_code_of_a_forked_worker()))  # fmt: skip
+    assert len(trained_by) >= THREADS
+    assert len(codes) >= 2 * (THREADS + 2)
+    assert set(codes) == {0}
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, SystemExit, KeyboardInterrupt])
+def test_what_a_callback_raises_in_any_thread_arrives(
+    tmp_path: Path, kind: type[BaseException]
+) -> None:
+    caller = threading.get_ident()
+    together = threading.Barrier(THREADS, timeout=60)
+
+    def train(model: Array, client: int, round_: int) -> Array:
+        together.wait()
+        if threading.get_ident() != caller:
+            raise kind("of the training")
+        return np.zeros_like(model)
+
+    with pytest.raises(kind, match="of the training") as raised:
+        simulate(tmp_path / "run", train)
+    assert traceback.extract_tb(raised.value.__traceback__)[-1].name == "train"
