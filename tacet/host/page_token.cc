@@ -1,6 +1,5 @@
 #include "tacet/host/page_token.h"
 
-#include <algorithm>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -29,14 +28,12 @@ absl::StatusOr<PageToken> PageToken::Make(const std::filesystem::path& path,
 }
 
 absl::StatusOr<PageToken> PageToken::Read(const std::filesystem::path& path) {
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes content, storage::file::ReadSecretFile(path));
-  const auto line = content.Expose();
-  const size_t size = std::min(base::AsText(line).find_first_of("\r\n"), line.size());
-  if (size < kMinCharacters) {
+  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes line, storage::file::ReadSecretLine(path));
+  if (line.size() < kMinCharacters) {
     return base::InvalidArgument("{}: a token has at least {} characters, this one has {}",
-                                 path.string(), kMinCharacters, size);
+                                 path.string(), kMinCharacters, line.size());
   }
-  return PageToken(crypto::SecretBytes::CopyOf(line.first(size)));
+  return PageToken(std::move(line));
 }
 
 bool PageToken::Admits(std::string_view authorization) const {

@@ -1,12 +1,15 @@
 #include "tacet/storage/file/secret_file.h"
 
 #include <cerrno>
+#include <string_view>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
+#include "tacet/base/utf8.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::storage::file {
@@ -37,6 +40,13 @@ absl::Status CheckOwnerOnly(const File& file, const std::filesystem::path& path)
   return absl::OkStatus();
 }
 
+// With a byte order mark, or at least two characters of which each has a byte of zeros.
+bool IsUtf16(std::string_view text) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return true;
+  if (text.size() < 4) return false;
+  return (text[0] == 0 && text[2] == 0) || (text[1] == 0 && text[3] == 0);
+}
+
 }  // namespace
 
 absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content,
@@ -63,6 +73,21 @@ absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& 
     have += static_cast<size_t>(got);
   }
   return crypto::SecretBytes::CopyOf(content.Expose().first(have));
+}
+
+absl::StatusOr<crypto::SecretBytes> ReadSecretLine(const std::filesystem::path& path) {
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes content, ReadSecretFile(path));
+  std::string_view line = base::AsText(content.Expose());
+  if (IsUtf16(line)) {
+    return base::InvalidArgument(
+        "{} is text in UTF-16, expected UTF-8: convert it, for example by `iconv -f UTF-16 -t "
+        "UTF-8`, into another file that you alone may read",
+        path.string());
+  }
+  if (line.starts_with(base::kUtf8Mark)) line.remove_prefix(base::kUtf8Mark.size());
+  line = line.substr(0, line.find('\n'));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return crypto::SecretBytes::CopyOf(base::AsBytes(line));
 }
 
 absl::Status OverwriteSecretFile(const std::filesystem::path& path, DiskCalls& disk) {

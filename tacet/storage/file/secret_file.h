@@ -26,6 +26,11 @@ absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const 
 // it; InvalidArgument when it is not a regular file or has more than kMaxSecretFileBytes; NotFound.
 absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& path);
 
+// The first line of such a file, which somebody wrote as text: without its end (LF or CR LF) and
+// without the byte order mark of UTF-8. Blanks at its ends belong to it. InvalidArgument for
+// UTF-16, and the errors of ReadSecretFile.
+absl::StatusOr<crypto::SecretBytes> ReadSecretLine(const std::filesystem::path& path);
+
 // Writes zeros over a file that is about to be deleted; OK when there is none. File systems that
 // write to new places, snapshots and solid-state disks may keep the old content all the same.
 absl::Status OverwriteSecretFile(const std::filesystem::path& path,

@@ -1,6 +1,8 @@
 #include "tacet/storage/file/secret_file.h"
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +16,7 @@ namespace tacet::storage::file {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(SecretFileTest, IsForItsOwnerAlone) {
   const base::TemporaryFolder folder;
@@ -54,6 +57,42 @@ TEST(SecretFileTest, IsOverwrittenWithZerosInItsPlace) {
   std::filesystem::create_hard_link(path, folder.path() / "same");
   ASSERT_TRUE(OverwriteSecretFile(path).ok());
   EXPECT_EQ(base::AsText(ReadSecretFile(folder.path() / "same")->Expose()), std::string(6, 0));
+}
+
+TEST(SecretFileTest, ALineIsTheSameInEveryEditor) {
+  const base::TemporaryFolder folder;
+  int files = 0;
+  const auto line_of = [&](std::string_view content) {
+    const auto path = folder.path() / std::to_string(files++);
+    EXPECT_TRUE(WriteSecretFile(path, base::AsBytes(content)).ok());
+    return ReadSecretLine(path);
+  };
+  for (const std::string mark : {"", "\xEF\xBB\xBF"}) {
+    for (const char* const end : {"", "\n", "\r\n", "\r", "\nnext\n", "\r\nnext\r\n"}) {
+      for (const std::string line : {" four words with blanks ", "cl\xC3\xA9", ""}) {
+        const auto read = line_of(mark + line + end);
+        ASSERT_TRUE(read.ok()) << read.status();
+        EXPECT_EQ(base::AsText(read->Expose()), line);
+      }
+    }
+  }
+  // One end and one mark are taken off, so a key that was made with them can still be unlocked.
+  EXPECT_EQ(base::AsText(line_of("old\r\r\n")->Expose()), "old\r");
+  EXPECT_EQ(base::AsText(line_of("\xEF\xBB\xBF\xEF\xBB\xBF"
+                                 "old")
+                             ->Expose()),
+            "\xEF\xBB\xBF"
+            "old");
+  using namespace std::string_view_literals;
+  for (const std::string_view other :
+       {"\xFF\xFE"
+        "o\0l\0d\0"sv,
+        "\xFE\xFF\0o\0l\0d"sv, "o\0l\0d\0\r\0\n\0"sv, "\0o\0l\0d"sv}) {
+    const absl::Status refused = line_of(other).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(base::Message(refused), HasSubstr("is text in UTF-16, expected UTF-8: convert it"));
+    EXPECT_THAT(base::Message(refused), Not(HasSubstr("old")));
+  }
 }
 
 TEST(SecretFileTest, RefusesWhatIsNoFileOfItsOwn) {

@@ -1,6 +1,5 @@
 #include "tacet/storage/file/unlock_source.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -86,12 +85,7 @@ absl::StatusOr<std::optional<crypto::Unlocker>> Given(const UnlockSource& source
     return crypto::Unlocker::FromKeyFile(std::move(content));
   }
   if (!source.passphrase_file.has_value()) return std::nullopt;
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes content,
-                         ReadSecretFile(*source.passphrase_file));
-  const auto line = content.Expose();
-  const size_t size = base::AsText(line).find('\n');
-  crypto::SecretBytes passphrase =
-      crypto::SecretBytes::CopyOf(line.first(std::min(size, line.size())));
+  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes passphrase, ReadSecretLine(*source.passphrase_file));
   if (is_new) TACET_RETURN_IF_ERROR(CheckNewPassphrase(passphrase));
   return crypto::Unlocker::FromPassphrase(std::move(passphrase));
 }
