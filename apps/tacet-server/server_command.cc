@@ -30,7 +30,9 @@ class ServerCommand : public program::Command {
   void Register(program::Options& options) override {
     options.AddString("home", "folder of the server: its keys, its invitation, its state",
                       &flags_.home);
-    options.AddString("listen", "HOST:PORT at which members connect", &flags_.listen);
+    options.AddString("listen",
+                      "HOST:PORT at which members connect; *:PORT: all addresses, IPv4 and IPv6",
+                      &flags_.listen);
     options.AddString("state",
                       "storage of the server's state: sqlite:PATH or postgresql://...; when not "
                       "given, SQLite in the home folder",
@@ -102,7 +104,7 @@ class ServerCommand : public program::Command {
     spec.listen = flags_.listen;
     spec.state = flags_.state;
     spec.log = flags_.log;
-    TACET_ASSIGN_OR_RETURN(spec.admin, base::ParseHostPort(flags_.admin));
+    TACET_ASSIGN_OR_RETURN(spec.admin, base::ParseListenAddress(flags_.admin));
     spec.page = flags_.page == "on" || (flags_.page == "auto" && spec.admin.loopback());
     if (flags_.page_token_file.has_value()) spec.page_token_file = *flags_.page_token_file;
     spec.client_certificates = !flags_.behind_balancer;

@@ -52,9 +52,10 @@ struct ServerOptions {
   std::optional<std::filesystem::path> key_file = std::nullopt;
   std::optional<std::filesystem::path> passphrase_file = std::nullopt;
 
-  // HOST:PORT at which members connect. Port 0 is any that is free: the event "listening" names it.
+  // HOST:PORT at which members connect. "*:PORT", ":PORT" and "[::]:PORT" are all addresses, IPv4
+  // and IPv6. Port 0 is any that is free: the event "listening" names it.
   //
-  // Default: port 7443 of all addresses
+  // Default: port 7443 of all IPv4 addresses
   std::string listen = "0.0.0.0:7443";
 
   // HOST:PORT of the operators' HTTP site: health, metrics, and the page.

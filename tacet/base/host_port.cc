@@ -49,6 +49,16 @@ absl::StatusOr<HostPort> ParseHostPort(std::string_view text) {
   return InvalidArgument("\"{}\" is not HOST:PORT, [ADDRESS]:PORT for version 6", text);
 }
 
+absl::StatusOr<HostPort> ParseListenAddress(std::string_view text) {
+  const std::string_view rest = text.substr(text.starts_with('*') ? 1 : 0);
+  if (rest.starts_with(':')) {
+    if (const auto port = ParsePort(rest.substr(1)); port.has_value()) {
+      return HostPort{std::string(kAllAddresses), *port};
+    }
+  }
+  return ParseHostPort(text);
+}
+
 bool HostPort::loopback() const {
   if (host == "localhost") return true;
   in_addr four{};

@@ -10,6 +10,9 @@
 
 namespace tacet::base {
 
+// Host of a server that listens at all addresses of its machine, of version 4 and 6.
+inline constexpr std::string_view kAllAddresses = "::";
+
 struct HostPort {
   std::string host = {};  // a DNS name or an address, without brackets
   uint16_t port = 0;      // to listen at, 0: any that is free
@@ -21,6 +24,9 @@ struct HostPort {
 
 // "tacet.example:7443", "192.0.2.1:7443", "[2001:db8::1]:7443". InvalidArgument for anything else.
 absl::StatusOr<HostPort> ParseHostPort(std::string_view text);
+
+// Where a server listens: the same, and ":7443" or "*:7443" for kAllAddresses.
+absl::StatusOr<HostPort> ParseListenAddress(std::string_view text);
 
 }  // namespace tacet::base
 

@@ -28,6 +28,18 @@ TEST(HostPortTest, NothingElseIsRead) {
   }
 }
 
+TEST(HostPortTest, AServerListensAtAllAddresses) {
+  for (const char* text : {":7443", "*:7443", "[::]:7443"}) {
+    ASSERT_OK_AND_ASSIGN(const auto at, ParseListenAddress(text));
+    EXPECT_EQ(at.text(), "[::]:7443") << text;
+  }
+  EXPECT_EQ(ParseListenAddress("0.0.0.0:7443")->host, "0.0.0.0");
+  for (const char* text : {"", ":", "*", "*:", "**:1", "::1", "*:65536", "*.example:1"}) {
+    EXPECT_THAT(Message(ParseListenAddress(text).status()), ::testing::HasSubstr("not HOST:PORT"))
+        << text;
+  }
+}
+
 TEST(HostPortTest, KnowsWhatStaysOnThisMachine) {
   for (const char* host : {"localhost", "127.0.0.1", "127.9.9.9", "::1"}) {
     EXPECT_TRUE((HostPort{.host = host}.loopback())) << host;

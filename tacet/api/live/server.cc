@@ -42,7 +42,7 @@ absl::StatusOr<host::ServerProcessSpec> SpecOf(const ServerOptions& options,
   host::ServerProcessSpec spec;
   spec.home = options.home;
   spec.listen = options.listen;
-  TACET_ASSIGN_OR_RETURN(spec.admin, base::ParseHostPort(options.admin));
+  TACET_ASSIGN_OR_RETURN(spec.admin, base::ParseListenAddress(options.admin));
   spec.page = options.page.value_or(spec.admin.loopback());
   spec.page_token_file = options.page_token_file;
   spec.state = options.storage.value_or("");

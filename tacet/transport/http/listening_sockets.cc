@@ -33,7 +33,9 @@ absl::StatusOr<Addresses> Resolve(const base::HostPort& at) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &found);
+  // Without a name the system gives the addresses that stand for all, one of each version.
+  const char* const name = at.host == base::kAllAddresses ? nullptr : at.host.c_str();
+  const int error = ::getaddrinfo(name, std::to_string(at.port).c_str(), &hints, &found);
   if (error != 0) {
     return base::Unavailable("cannot listen on {}: {}", at.text(), ::gai_strerror(error));
   }

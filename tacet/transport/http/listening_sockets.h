@@ -14,11 +14,12 @@
 namespace tacet::transport::http {
 
 struct ListeningSockets {
-  std::vector<Descriptor> sockets;  // one for each address of the host
+  std::vector<Descriptor> sockets;  // one for each address of the host, each of one version
   base::HostPort at;                // with the port that was found
 };
-// Port 0: the system chooses one. Unavailable when the address cannot be listened at; two servers
-// on one port are an error.
+// The host kAllAddresses listens at all addresses of version 4 and 6; a system without version 6
+// listens at those of version 4. Port 0: the system chooses one. Unavailable when the address
+// cannot be listened at; two servers on one port are an error.
 absl::StatusOr<ListeningSockets> ListenAt(const base::HostPort& at);
 
 // A connection that came in.

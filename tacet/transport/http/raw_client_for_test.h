@@ -34,6 +34,18 @@ inline Descriptor ConnectTo(uint16_t port, const std::string& from = "127.0.0.1"
   return connected ? std::move(socket) : Descriptor();
 }
 
+// A blocking connection to ::1; none when it is refused.
+inline Descriptor ConnectToVersion6(uint16_t port) {
+  Descriptor socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  address.sin6_port = htons(port);
+  const bool connected =
+      ::connect(socket.number(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  return connected ? std::move(socket) : Descriptor();
+}
+
 class RawClient {
  public:
   explicit RawClient(uint16_t port, const std::string& from = "127.0.0.1")

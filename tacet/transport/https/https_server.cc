@@ -34,7 +34,7 @@ class HttpsServer::Impl {
 
   absl::Status Start(const HttpsServerSpec& spec, const crypto::TlsKey& key,
                      std::span<const uint8_t> certificate) {
-    TACET_ASSIGN_OR_RETURN(const base::HostPort at, base::ParseHostPort(spec.listen));
+    TACET_ASSIGN_OR_RETURN(const base::HostPort at, base::ParseListenAddress(spec.listen));
     TACET_RETURN_IF_ERROR(identity_.Set(key, certificate));
     TACET_ASSIGN_OR_RETURN(server_, http::HttpServer::Start({.listen = at,
                                                              .threads = spec.threads,

@@ -228,6 +228,8 @@ TEST_F(HttpsServerTest, RefusesWhatItCannotServeWith) {
   spec = serving_.spec;
   spec.listen = "127.0.0.1";
   EXPECT_THAT(base::Message(start(spec, key, good)), HasSubstr("not HOST:PORT"));
+  spec.listen = "*:0";
+  EXPECT_TRUE(start(spec, key, good).ok());
 }
 
 }  // namespace
