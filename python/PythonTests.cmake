@@ -12,7 +12,7 @@ foreach(file IN LISTS test_files)
 endforeach()
 add_test(NAME python.doctests
          COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider --doctest-modules
-                 --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/torch.py
+                 --ignore-glob=${CMAKE_CURRENT_BINARY_DIR}/tacet/torch*.py
                  --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/flower.py
                  --ignore ${CMAKE_CURRENT_BINARY_DIR}/tacet/nvflare.py
                  ${CMAKE_CURRENT_BINARY_DIR}/tacet)
@@ -31,7 +31,7 @@ if(TACET_DEBIAN_PYTHON)
                   RESULT_VARIABLE without_torch OUTPUT_QUIET ERROR_QUIET)
   if(without_torch EQUAL 0)
     set(hospitals ${PROJECT_SOURCE_DIR}/../shared/data/heart-disease)
-    set(tests torch torch_canary torch_live)
+    set(tests torch torch_canary torch_gradients torch_live)
     if(EXISTS ${hospitals}/processed.va.data)
       list(APPEND tests torch_hospitals)
     endif()

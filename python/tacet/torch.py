@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from .owners import owner_numbers
+from .torch_gradients import clipped_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -175,8 +176,9 @@ def clipped_sum(
 
         - sum over u of g_u min(1, clip_norm / ||g_u||).
 
-    Gradients are computed record by record in evaluation mode, since batch norm in training mode
-    would mix the records of a batch. A unit whose gradient is not finite contributes zeros.
+    Gradients are those of batches of one record, in evaluation mode. ``torch.func`` computes many
+    at once, where PyTorch has it (2.0) and the module works with it. A unit whose gradient is not
+    finite contributes zeros.
 
     Args:
         module: module of the agreed architecture; work space.
@@ -206,23 +208,7 @@ def clipped_sum(
     unit_of = range(records) if groups is None else owner_numbers("groups", groups, records)
     load_vector(module, model)
     module.eval()
-    parameters = [p for p in module.parameters() if p.requires_grad]
-    units: dict[int, NDArray[np.float64]] = {}
-    for record, unit in enumerate(unit_of):
-        value = loss(module(inputs[record : record + 1]), targets[record : record + 1])
-        gradients = torch.autograd.grad(value, parameters, allow_unused=True)
-        parts = [
-            np.zeros(p.numel())
-            if g is None
-            else g.detach().to("cpu", torch.float64).numpy().ravel()
-            for p, g in zip(parameters, gradients, strict=True)
-        ]
-        gradient = np.concatenate(parts)
-        units[unit] = gradient if unit not in units else units[unit] + gradient
-    total = np.zeros(model.shape, dtype=np.float64)
-    for gradient in units.values():
-        norm = float(np.linalg.norm(gradient))
-        if np.isfinite(norm):
-            total -= gradient * min(1.0, clip_norm / norm) if norm > 0 else 0.0
-    summed: NDArray[np.float32] = total.astype(np.float32)
-    return summed
+    total = clipped_gradients(
+        module, inputs, targets, loss=loss, clip_norm=clip_norm, units=unit_of
+    )
+    return total.astype(np.float32)
