@@ -2,9 +2,10 @@
 
 Import it by name: ``import tacet.torch``. Needs PyTorch, which the package does not install.
 
-Parameters travel in the order of ``module.named_parameters()``. Buffers, such as the running
-statistics of batch norm, are not sent unless they are named: they would be averaged, noised and
-clipped together with the parameters.
+Parameters travel in the order of ``module.named_parameters()``, those with ``requires_grad``.
+Buffers are not sent unless they are named: they are then averaged, noised and clipped together with
+the parameters. A module with running statistics, such as batch norm's, is refused: they would hold
+the data's means. `private` returns a copy with group norm in its place.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ import torch
 
 from .owners import owner_numbers
 from .torch_gradients import clipped_gradients
+from .torch_modules import check_private, keeps_buffers, private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["clipped_sum", "load_vector", "to_vector", "train_local"]
+__all__ = ["clipped_sum", "load_vector", "private", "to_vector", "train_local"]
 
 
 def _tensors(module: torch.nn.Module, buffers: Iterable[str]) -> list[tuple[str, torch.Tensor]]:
     """Trainable parameters, then the named buffers, each with its name."""
+    check_private(module)
     found: list[tuple[str, torch.Tensor]] = [
         (name, parameter)
         for name, parameter in module.named_parameters()
@@ -74,6 +77,7 @@ def to_vector(module: torch.nn.Module, *, buffers: Iterable[str] = ()) -> NDArra
         buffers: names of buffers that follow the parameters.
 
     Raises:
+        InvalidArgumentError: a part of the module keeps running statistics.
         ValueError: a value is not finite, or there is no such buffer.
         TypeError: a tensor does not hold floating-point values.
     """
@@ -103,6 +107,7 @@ def load_vector(
         buffers: names of the buffers that `to_vector` was given.
 
     Raises:
+        InvalidArgumentError: a part of the module keeps running statistics.
         ValueError: the vector has another length; the module is unchanged then.
     """
     tensors = _tensors(module, buffers)
@@ -133,8 +138,8 @@ def train_local(
 ) -> NDArray[np.float32]:
     """Train the module from ``model`` on one client's batches and return the update.
 
-    The module is work space: it holds the client's trained parameters afterwards. Do not share it
-    between threads.
+    The module is work space: it holds the client's trained parameters afterwards. Buffers that are
+    not named have their former values then. Do not share the module between threads.
 
     Args:
         module: module of the agreed architecture.
@@ -146,16 +151,21 @@ def train_local(
 
     Returns:
         New minus old parameters, float32 of shape (d,), not clipped: the federation clips it.
+
+    Raises:
+        InvalidArgumentError: a part of the module keeps running statistics, or a buffer that is not
+            named changed in the training.
     """
     names = tuple(buffers)
     load_vector(module, model, buffers=names)
     module.train()
     steps = optimizer([p for p in module.parameters() if p.requires_grad])
-    for inputs, targets in batches:
-        steps.zero_grad()
-        value = loss(module(inputs), targets)
-        value.backward()
-        steps.step()
+    with keeps_buffers(module, names):
+        for inputs, targets in batches:
+            steps.zero_grad()
+            value = loss(module(inputs), targets)
+            value.backward()
+            steps.step()
     return to_vector(module, buffers=names) - model
 
 
@@ -195,7 +205,8 @@ def clipped_sum(
 
     Raises:
         InvalidArgumentError: a record has no person that can be compared with the others': None,
-            NaN, or a tensor in a list. The text names its row.
+            NaN, or a tensor in a list. The text names its row. Or a part of the module keeps
+            running statistics.
         ValueError: another number of targets or groups, or a clip norm that is not above 0.
     """
     if not clip_norm > 0:
@@ -208,7 +219,8 @@ def clipped_sum(
     unit_of = range(records) if groups is None else owner_numbers("groups", groups, records)
     load_vector(module, model)
     module.eval()
-    total = clipped_gradients(
-        module, inputs, targets, loss=loss, clip_norm=clip_norm, units=unit_of
-    )
+    with keeps_buffers(module):
+        total = clipped_gradients(
+            module, inputs, targets, loss=loss, clip_norm=clip_norm, units=unit_of
+        )
     return total.astype(np.float32)
