@@ -265,11 +265,13 @@ absl::Status ChooseNoise(ManifestSpec& spec) {
 }
 
 // With so little noise the samplers' finite precision fails first, but the noise is the cause.
+// `epsilon` is above kMaxUsefulEpsilon, or above what finite arithmetic is held to.
 absl::Status TooLittleNoise(const ManifestSpec& spec, double epsilon) {
   return base::InvalidArgument(
-      "epsilon is {:.4g} or more for every observer at noise {:.4g} and clip norm {:.4g}, which "
-      "protects nobody: {}",
+      "epsilon is {:.4g} or more for every observer at noise {:.4g} and clip norm {:.4g}, and at "
+      "most {:g} is accepted, since more protects nobody: {}",
       epsilon, spec.mechanism.noise_stddev, spec.mechanism.clip_norm,
+      epsilon > kMaxUsefulEpsilon ? kMaxUsefulEpsilon : accounting::kLargestCarriedEpsilon,
       spec.privacy.target_epsilon > 0 ? "lower `privacy.target_epsilon`"
                                       : "raise `privacy.noise_multiplier`");
 }

@@ -64,7 +64,9 @@ TEST(ManifestTest, PlansAThirdOfThePapersNoise) {
   spec.mechanism.noise_stddev = 0;
   spec.privacy.target_epsilon = 1000;
   spec.spare_attempts = 0;
-  EXPECT_THAT(Refusal(spec), EndsWith("protects nobody: lower `privacy.target_epsilon`"));
+  EXPECT_THAT(Refusal(spec),
+              EndsWith("and at most 50 is accepted, since more protects nobody: lower "
+                       "`privacy.target_epsilon`"));
 }
 
 // Four hospitals, each patient's record protected.
