@@ -1,7 +1,7 @@
 """PyTorch modules whose buffers keep statistics of the data, and what replaces them.
 
-Batch norm keeps means and variances of its inputs in buffers. A buffer is no parameter: it is
-neither clipped nor noised. ``module.state_dict()`` holds it after training on private data.
+Batch norm keeps means and variances of its inputs in buffers. Nothing clips or noises a buffer,
+since it is not a parameter. After training on private data, ``module.state_dict()`` holds it.
 """
 
 from __future__ import annotations
