@@ -32,7 +32,7 @@ QuestionSpec Survival(double horizon, bool by_group) {
   QuestionSpec question{.name = "survival",
                         .kind = QuestionKind::kSurvival,
                         .cells = {.column = "time", .edges = EqualEdges(0, horizon, kIntervals)},
-                        .event = {"status", "2"}};
+                        .yes = {"status", "2"}};
   if (by_group) question.groups = {.column = "sex", .categories = {"1", "2"}};
   return question;
 }
@@ -225,7 +225,7 @@ absl::StatusOr<base::JsonValue> BenchAuc(const BenchStatisticsSpec& spec) {
         QueryTrials::Create({{.name = "model",
                               .kind = QuestionKind::kEvaluation,
                               .cells = {.column = "score", .edges = EqualEdges(0, 1, 20)},
-                              .positive = {"label", "1"}}},
+                              .yes = {"label", "1"}}},
                             epsilon, 1000));
     std::vector<double> errors;
     double within = 0, covered = 0;

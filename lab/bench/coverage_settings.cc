@@ -99,7 +99,7 @@ QuestionSpec Survival(std::string time, std::vector<double> edges, std::string e
   QuestionSpec question{.name = "q",
                         .kind = QuestionKind::kSurvival,
                         .cells = {.column = std::move(time), .edges = std::move(edges)},
-                        .event = {std::move(event), std::move(value)}};
+                        .yes = {std::move(event), std::move(value)}};
   question.groups = std::move(groups);
   return question;
 }
@@ -108,7 +108,7 @@ QuestionSpec Evaluation(size_t cells, std::string label, std::string positive) {
   return {.name = "q",
           .kind = QuestionKind::kEvaluation,
           .cells = {.column = "score", .edges = EqualEdges(0, 1, cells)},
-          .positive = {std::move(label), std::move(positive)}};
+          .yes = {std::move(label), std::move(positive)}};
 }
 
 double NumberAt(const Row& row, size_t place) { return NumberOf(row[place]).value_or(0); }
@@ -161,13 +161,13 @@ Numbers ExactCurves(const CoverageSetting& setting) {
   const QuestionSpec& question = setting.question;
   const TextTable& table = *setting.population;
   const size_t time = PlaceOf(table, question.cells.column);
-  const size_t event = PlaceOf(table, question.event.column);
+  const size_t event = PlaceOf(table, question.yes.column);
   const bool is_grouped = !question.groups.column.empty();
   const size_t group = is_grouped ? PlaceOf(table, question.groups.column) : 0;
   std::map<std::string, std::vector<std::pair<double, bool>>> rows;
   for (const Row& row : table.rows) {
     rows[is_grouped ? row[group] : ""].emplace_back(NumberAt(row, time),
-                                                    row[event] == question.event.value);
+                                                    row[event] == question.yes.value);
   }
   Numbers numbers;
   for (auto& [name, of_group] : rows) {
@@ -180,12 +180,12 @@ Numbers ExactMetrics(const CoverageSetting& setting) {
   const QuestionSpec& question = setting.question;
   const TextTable& table = *setting.population;
   const size_t score = PlaceOf(table, question.cells.column);
-  const size_t label = PlaceOf(table, question.positive.column);
+  const size_t label = PlaceOf(table, question.yes.column);
   std::map<double, std::pair<double, double>, std::greater<>> counts;  // by score, from above
   double positives = 0, negatives = 0, brier = 0, loss = 0;
   for (const Row& row : table.rows) {
     const double x = NumberAt(row, score);
-    const bool is_positive = row[label] == question.positive.value;
+    const bool is_positive = row[label] == question.yes.value;
     (is_positive ? counts[x].first : counts[x].second) += 1;
     (is_positive ? positives : negatives) += 1;
     brier += std::pow(x - (is_positive ? 1 : 0), 2);

@@ -46,7 +46,7 @@ absl::StatusOr<policy::DataUse> DataUseOf(const RunConfig& agreed, std::string s
       use.questions.push_back({.name = plan.spec.name,
                                .kind = std::string(QuestionKindName(plan.spec.kind)),
                                .columns = plan.columns(),
-                               .keeps_floor = KeepsFloor(plan.spec.kind),
+                               .keeps_floor = plan.kind().keeps_floor,
                                .names_sites = !plan.spec.sites.empty()});
     }
     for (const std::string& named : {loaded.file.person_column, loaded.file.site_column}) {

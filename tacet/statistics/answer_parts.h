@@ -26,6 +26,11 @@ Answer AnswerSurvival(const Measurements& measured);
 Answer AnswerEvaluation(const Measurements& measured);
 Answer AnswerRegression(const Measurements& measured);
 
+// The count of rows in `cells` cells that are each measured by themselves, or their sum; not shown:
+// suppressed.
+Estimate CountEstimate(const Measurements& measured, const Estimate& labels, double value,
+                       size_t cells, bool is_shown);
+
 // Adds the number of rows that were left out, and their share where the question counts rows.
 // `left_out` are the values that follow `measured.values`.
 void AddLeftOut(const Measurements& measured, std::span<const double> left_out, Answer& answer);

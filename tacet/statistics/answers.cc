@@ -10,21 +10,6 @@
 namespace tacet::statistics {
 namespace {
 
-Answer AnswerOf(const Measurements& measured) {
-  switch (measured.plan.spec.kind) {
-    case QuestionKind::kQuantiles:
-      return AnswerQuantiles(measured);
-    case QuestionKind::kSurvival:
-      return AnswerSurvival(measured);
-    case QuestionKind::kEvaluation:
-      return AnswerEvaluation(measured);
-    case QuestionKind::kRegression:
-      return AnswerRegression(measured);
-    default:
-      return measured.plan.is_moments() ? AnswerMoments(measured) : AnswerCells(measured);
-  }
-}
-
 base::JsonValue EstimateJson(const Estimate& estimate) {
   base::JsonValue json = base::JsonValue::MakeObject().Set("quantity", estimate.quantity);
   if (!estimate.group.empty()) json.Set("group", estimate.group);
@@ -63,7 +48,7 @@ absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<cons
                                 .noise = noise,
                                 .floor = query.spec().floor,
                                 .confidence = query.spec().confidence};
-    Answer answer = AnswerOf(measured);
+    Answer answer = plan.kind().answer(measured);
     AddLeftOut(measured, part.subspan(plan.measured()), answer);
     answer.question = plan.spec.name;
     answer.kind = plan.spec.kind;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,9 +12,8 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
+#include "tacet/statistics/answers_for_test.h"
 #include "tacet/statistics/prefix_strategy.h"
-#include "tacet/statistics/site_table_for_test.h"
-#include "tacet/statistics/site_units.h"
 
 namespace tacet::statistics {
 namespace {
@@ -25,49 +23,6 @@ using Rows = std::vector<std::vector<std::string>>;
 double Normal(crypto::Random& random) {
   const double u = 1 - crypto::Uniform(random);
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * crypto::Uniform(random));
-}
-
-std::vector<double> SumOf(const std::shared_ptr<const Query>& query,
-                          const std::vector<std::string>& columns, const Rows& rows) {
-  const auto site = SiteUnits::Create(query, TableOfRows("site", columns, rows));
-  EXPECT_TRUE(site.ok()) << site.status();
-  std::vector<uint32_t> units(site->units());
-  std::iota(units.begin(), units.end(), 0u);
-  std::vector<float> sum(query->dimension());
-  site->SumUnits(units, sum);
-  return {sum.begin(), sum.end()};
-}
-
-std::vector<Answer> Answers(const Query& query, const std::vector<double>& sum, double noise) {
-  auto answers = AnswersOf(query, sum, {.stddev = noise});
-  EXPECT_TRUE(answers.ok()) << answers.status();
-  return *std::move(answers);
-}
-
-table::AgreedValues ValuesOf(std::string_view text) {
-  auto values = table::ParseAgreedValues(text);
-  EXPECT_TRUE(values.ok()) << values.status();
-  return *std::move(values);
-}
-
-std::shared_ptr<const Query> MakeQuery(std::vector<QuestionSpec> questions, double floor = 0,
-                                       std::vector<table::AgreedValues> values = {}) {
-  auto query = Query::Create(
-      {.questions = std::move(questions), .floor = floor, .values = std::move(values)});
-  EXPECT_TRUE(query.ok()) << query.status();
-  return std::make_shared<const Query>(*std::move(query));
-}
-
-const Estimate& Find(const Answer& answer, std::string_view quantity, std::string_view group = "",
-                     std::string_view at = "") {
-  for (const Estimate& estimate : answer.estimates) {
-    if (estimate.quantity == quantity && estimate.group == group && estimate.at == at) {
-      return estimate;
-    }
-  }
-  ADD_FAILURE() << "no " << quantity << " " << group << " " << at;
-  static const Estimate none;
-  return none;
 }
 
 TEST(AnswersTest, CountsSumsAndMomentsWithoutNoiseAreExact) {
@@ -117,7 +72,7 @@ TEST(AnswersTest, SurvivalIsKaplanMeierOfTheIntervals) {
   const auto query = MakeQuery({{.name = "s",
                                  .kind = QuestionKind::kSurvival,
                                  .cells = {.column = "time", .edges = {0, 1, 2, 3}},
-                                 .event = {"dead", "1"}}});
+                                 .yes = {"dead", "1"}}});
   Rows rows;
   for (int i = 0; i < 20; ++i) rows.push_back({"0.5", "1"});  // 100 at risk
   for (int i = 0; i < 8; ++i) rows.push_back({"1.5", "1"});   // 80 at risk
@@ -143,7 +98,7 @@ TEST(AnswersTest, WhoIsCensoredAtTheEndWasAtRiskInEveryInterval) {
   const auto query = MakeQuery({{.name = "s",
                                  .kind = QuestionKind::kSurvival,
                                  .cells = {.column = "time", .edges = {0, 180, 365}},
-                                 .event = {"dead", "1"}}});
+                                 .yes = {"dead", "1"}}});
   Rows rows(30, {"200", "1"});
   rows.insert(rows.end(), 70, {"365", "0"});
   const auto answers = Answers(*query, SumOf(query, {"time", "dead"}, rows), 0);
@@ -158,7 +113,7 @@ TEST(AnswersTest, IntervalsOfSurvivalHoldForAnyOrder) {
   const auto query = MakeQuery({{.name = "s",
                                  .kind = QuestionKind::kSurvival,
                                  .cells = {.column = "time", .edges = {0, 10, 20}},
-                                 .event = {"dead", "1"}}});
+                                 .yes = {"dead", "1"}}});
   const auto at_ten = [&](const char* censored, double noise) {
     Rows rows(2000, {"5", "1"});
     rows.insert(rows.end(), 6000, {censored, "0"});
@@ -189,7 +144,7 @@ TEST(AnswersTest, IntervalsOfMetricsHoldForAnyScoresWithinTheCells) {
   const auto query = MakeQuery({{.name = "model",
                                  .kind = QuestionKind::kEvaluation,
                                  .cells = {.column = "p", .edges = {0, 0.5, 1}},
-                                 .positive = {"y", "1"}}});
+                                 .yes = {"y", "1"}}});
   const auto with = [&](const char* positive, const char* negative) {
     Rows rows(3000, {positive, "1"});
     rows.insert(rows.end(), 1000, {negative, "0"});
@@ -221,7 +176,7 @@ TEST(AnswersTest, EvaluationAndQuantiles) {
   const auto query = MakeQuery({{.name = "model",
                                  .kind = QuestionKind::kEvaluation,
                                  .cells = {.column = "p", .edges = EqualEdges(0, 1, 10)},
-                                 .positive = {"y", "1"}},
+                                 .yes = {"y", "1"}},
                                 {.name = "p",
                                  .kind = QuestionKind::kQuantiles,
                                  .cells = {.column = "p", .edges = EqualEdges(0, 1, 10)},
@@ -256,7 +211,7 @@ TEST(AnswersTest, SmallCountsAndWhatFollowsAreSuppressed) {
                                  .kind = QuestionKind::kSurvival,
                                  .cells = {.column = "age", .edges = {0, 40, 100}},
                                  .groups = {.column = "sex", .categories = {"f", "m"}},
-                                 .event = {"sex", "m"}}},
+                                 .yes = {"sex", "m"}}},
                                10, {ValuesOf("sex one-of=f,m")});
   Rows rows(50, {"f", "30"});
   rows.insert(rows.end(), 9, {"m", "50"});
@@ -322,7 +277,7 @@ TEST(AnswersTest, WhatFollowsFromASuppressedClassIsSuppressed) {
   const auto query = MakeQuery({{.name = "model",
                                  .kind = QuestionKind::kEvaluation,
                                  .cells = {.column = "p", .edges = EqualEdges(0, 1, 10)},
-                                 .positive = {"y", "1"}}},
+                                 .yes = {"y", "1"}}},
                                10);
   Rows rows;
   for (int i = 0; i < 300; ++i) rows.push_back({fmt::format("0.{}5", i % 10), "0"});
@@ -347,7 +302,7 @@ TEST(AnswersTest, RatiosOfSuppressedCountsAreSuppressed) {
   const auto query = MakeQuery({{.name = "model",
                                  .kind = QuestionKind::kEvaluation,
                                  .cells = {.column = "p", .edges = EqualEdges(0, 1, 4)},
-                                 .positive = {"y", "1"}}},
+                                 .yes = {"y", "1"}}},
                                10);
   Rows rows(60, {"0.9", "1"});
   rows.insert(rows.end(), 4, {"0.3", "1"});  // false negatives
@@ -385,11 +340,11 @@ TEST(AnswersTest, NoNumberIsOneThatTheBoundsRuleOut) {
                  {.name = "curve",
                   .kind = QuestionKind::kSurvival,
                   .cells = {.column = "x", .edges = {0, 100, 200}},
-                  .event = {"y", "1"}},
+                  .yes = {"y", "1"}},
                  {.name = "model",
                   .kind = QuestionKind::kEvaluation,
                   .cells = {.column = "p", .edges = EqualEdges(0, 1, 4)},
-                  .positive = {"y", "1"}}});
+                  .yes = {"y", "1"}}});
   const Rows rows = {{"120", "-120", "0.3", "0"}, {"130", "-130", "0.6", "1"}};
   const std::vector<double> sum = SumOf(query, {"x", "debt", "p", "y"}, rows);
   crypto::Random random = crypto::SeededRandom(22, "answers-test");
@@ -462,17 +417,17 @@ TEST(AnswersTest, RowsThatCannotBeReadAreCountedForEveryKind) {
         .where = adults,
         .cells = years,
         .groups = sexes,
-        .event = {"dead", "1"}},
+        .yes = {"dead", "1"}},
        {.name = "scores",
         .kind = QuestionKind::kEvaluation,
         .where = adults,
         .cells = {.column = "time", .edges = {0, 0.5, 1}},
-        .positive = {"dead", "1"}},
+        .yes = {"dead", "1"}},
        {.name = "ill",
         .kind = QuestionKind::kRegression,
         .where = adults,
         .columns = {{"time", 0, 2}},
-        .positive = {"dead", "1"}}},
+        .yes = {"dead", "1"}}},
       0, {ValuesOf("sex one-of=f,m")});
   Rows rows(100, {"40", "f", "0.5", "1"});
   rows.insert(rows.end(), 4, {"", "f", "0.5", "1"});     // nobody knows whether it is asked
@@ -615,7 +570,7 @@ QuestionSpec RegressionOfIllness() {
   return {.name = "r",
           .kind = QuestionKind::kRegression,
           .columns = {{"x", -4, 6}, {"z", -5, 5}},
-          .positive = {"ill", "1"}};
+          .yes = {"ill", "1"}};
 }
 
 // x and z of normal classes: x around 1.5 for the ill and 0 for others, z around -0.5 and 0.5, with
@@ -722,7 +677,7 @@ TEST(AnswersTest, IntervalsHoldSmallSharesAndQuantilesBetweenUnequalCells) {
   const auto query = MakeQuery({{.name = "model",
                                  .kind = QuestionKind::kEvaluation,
                                  .cells = {.column = "score", .edges = {0, 0.5, 1}},
-                                 .positive = {"ill", "1"}},
+                                 .yes = {"ill", "1"}},
                                 {.name = "scores",
                                  .kind = QuestionKind::kQuantiles,
                                  .cells = {.column = "score", .edges = {0, 0.5, 0.75, 1}},
@@ -763,11 +718,11 @@ TEST(AnswersTest, IntervalsAboutThePopulationCoverAsOftenAsTheySay) {
       MakeQuery({{.name = "s",
                   .kind = QuestionKind::kSurvival,
                   .cells = {.column = "time", .edges = EqualEdges(0, 10, 10)},
-                  .event = {"dead", "1"}},
+                  .yes = {"dead", "1"}},
                  {.name = "model",
                   .kind = QuestionKind::kEvaluation,
                   .cells = {.column = "score", .edges = EqualEdges(0, 1, 4)},
-                  .positive = {"dead", "1"}},
+                  .yes = {"dead", "1"}},
                  {.name = "time", .kind = QuestionKind::kMean, .columns = {{"time", 0, 10}}}});
   crypto::Random random = crypto::SeededRandom(8, "answers-test");
   constexpr int kReleases = 400;
@@ -824,7 +779,7 @@ TEST(AnswersTest, SpellingsOfAValueAreThatValue) {
                   .kind = QuestionKind::kSurvival,
                   .cells = {.column = "days", .edges = {0, 10, 20}},
                   .groups = {.column = "sex", .categories = {"m", "f"}},
-                  .event = {"died", "ja"}}},
+                  .yes = {"died", "ja"}}},
                 0, values);
   Rows rows;
   for (const char* sex : {"F", "f", "w", "weiblich", "Female", "M", "m", "Male", "d", "NA"}) {

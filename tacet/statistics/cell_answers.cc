@@ -30,9 +30,18 @@ std::vector<bool> ShownCells(const std::vector<double>& cells, double floor) {
 
 }  // namespace
 
+Estimate CountEstimate(const Measurements& measured, const Estimate& labels, double value,
+                       size_t cells, bool is_shown) {
+  if (!is_shown) return labels;
+  const double scale = measured.plan.strategy->CellDeviation(0);
+  const double error = scale * measured.noise.stddev * std::sqrt(static_cast<double>(cells));
+  const double half = scale * measured.noise.Quantile(measured.confidence, cells);
+  return MakeEstimate(labels, value, error, error, Range{value - half, value + half},
+                      Range{0, std::numeric_limits<double>::infinity()});
+}
+
 Answer AnswerCells(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
-  const double infinity = std::numeric_limits<double>::infinity();
   const std::vector<double> cells = plan.strategy->Cells(measured.values);
   const double error = measured.noise.stddev * plan.strategy->CellDeviation(0);
   Answer answer;
@@ -40,20 +49,13 @@ Answer AnswerCells(const Measurements& measured) {
                     measured.noise.law == dp::NoiseLaw::kGaussian
                         ? "error and interval: normal, exact for the noise"
                         : "error and interval: exact for the discrete Laplace noise"};
-  // Of the sum of so many cells.
-  const double scale = plan.strategy->CellDeviation(0);
   const auto add = [&](const Estimate& labels, double value, size_t count, bool shown) {
-    const double deviation = error * std::sqrt(static_cast<double>(count));
-    const double half = scale * measured.noise.Quantile(measured.confidence, count);
-    answer.estimates.push_back(shown ? MakeEstimate(labels, value, deviation, deviation,
-                                                    Range{value - half, value + half},
-                                                    Range{0, infinity})
-                                     : labels);
+    answer.estimates.push_back(CountEstimate(measured, labels, value, count, shown));
   };
   double total = 0;
   for (const double cell : cells) total += cell;
   add({.quantity = "count"}, total, cells.size(), std::max(total, 0.0) >= measured.floor);
-  if (plan.spec.kind == QuestionKind::kCount) return answer;
+  if (!plan.cells.has_value()) return answer;
   const std::vector<bool> shown = ShownCells(cells, measured.floor);
   const size_t across = plan.across.has_value() ? plan.across->size() : 1;
   for (size_t i = 0; i < cells.size(); ++i) {

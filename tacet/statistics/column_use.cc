@@ -134,9 +134,7 @@ absl::Status CheckUse(const QuestionPlan& plan, const ColumnUse& use, const Quer
     return wrong("and `data.values` has it as numbers or dates: remove one of them");
   }
   const bool is_date = spec.HoldsDates(use.column);
-  const bool may_have_dates =
-      plan.spec.kind == QuestionKind::kHistogram || plan.spec.kind == QuestionKind::kCrosstab;
-  if (is_date && !may_have_dates) {
+  if (is_date && !plan.kind().may_have_dates) {
     return wrong(
         "and it holds dates: make a number of them in `data.derived`, as in \"stay = days from "
         "admitted to discharged\"");

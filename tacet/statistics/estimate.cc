@@ -51,6 +51,27 @@ Range IntervalOfBounds(Range bounds, double low_error, double high_error, double
           .high = std::isinf(bounds.high) ? bounds.high : bounds.high + critical * high_error};
 }
 
+Estimate ShareEstimate(const Estimate& labels, NoisedCount yes, NoisedCount no, double deviate) {
+  constexpr double kNobody = 1e-6;  // a count without noise that only rounding keeps from 0
+  const double y = yes.value, all = yes.value + no.value;
+  if (!(all > kNobody)) return labels;
+  const double share = std::clamp(y / all, 0.0, 1.0);
+  const double z2 = deviate * deviate;
+  const double yes2 = yes.noise_error * yes.noise_error, no2 = no.noise_error * no.noise_error;
+  // a s^2 - 2 b s + c <= 0
+  const double a = all * all - z2 * (yes2 + no2 - all);
+  const double b = y * all + z2 * (all / 2 - yes2);
+  const double c = y * y - z2 * yes2;
+  const double root = b * b - a * c;
+  Range interval = {.low = 0, .high = 1};
+  if (a > 0 && root >= 0) {
+    interval = {.low = (b - std::sqrt(root)) / a, .high = (b + std::sqrt(root)) / a};
+  }
+  const double noise = std::hypot((1 - share) * yes.noise_error, share * no.noise_error) / all;
+  return MakeEstimate(labels, share, noise, std::sqrt(noise * noise + share * (1 - share) / all),
+                      interval, Range{.low = 0, .high = 1});
+}
+
 Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
                       double standard_error, double confidence, std::optional<Range> range) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

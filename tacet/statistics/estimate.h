@@ -53,6 +53,18 @@ Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
 Estimate MakeEstimate(const Estimate& labels, double value, double noise_error,
                       double standard_error, Range interval, Range range);
 
+// A count, with the error that the noise gives it.
+struct NoisedCount {
+  double value = 0;
+  double noise_error = 0;
+};
+
+// Share of `yes` in `yes` and `no`, unbiased counts with noise of their own, and its interval as
+// Wilson's with noise (Fieller): all shares s with
+//   ((1 - s) y - s n)^2 <= z^2 ((1 - s)^2 e_y^2 + s^2 e_n^2 + (y + n) s (1 - s)).
+// A ratio's error is far from normal where its counts are small. Without rows: suppressed.
+Estimate ShareEstimate(const Estimate& labels, NoisedCount yes, NoisedCount no, double deviate);
+
 // c of an interval [low - c e, high + c e] that holds, with the given confidence, a number anywhere
 // between two others, `apart` errors e from each other, of which low and high are estimates: z at
 // 0, and the deviate of one side where they are far apart (Imbens and Manski 2004).

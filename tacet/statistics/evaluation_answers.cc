@@ -13,8 +13,6 @@
 namespace tacet::statistics {
 namespace {
 
-constexpr double kNobody = 1e-6;  // a count without noise that only rounding keeps from 0
-
 // A number that the counts in cells leave open between `least` and `most`, by which scores the rows
 // of a cell have. `value` takes those of the cell's middle, or a tie.
 struct Bounded {
@@ -146,30 +144,6 @@ std::vector<Shown> NumbersOf(const QuestionPlan& plan, std::span<const double> v
   return numbers;
 }
 
-// Share of positives in a cell with its interval: from unbiased counts, as Wilson's with noise
-// (Fieller). All shares s with
-//   ((1 - s) p - s n)^2 <= z^2 (((1 - s)^2 + s^2) e^2 + (p + n) s (1 - s)),
-// e the noise's deviation in p and in n. Counts in one cell are small: a ratio's error is far from
-// normal there.
-struct Share {
-  double value = 0;
-  Range interval = {0, 1};
-};
-Share ShareIn(double p, double n, double noise, double deviate) {
-  const double all = std::max(p + n, 0.0);
-  Share share{.value = std::clamp(p / (p + n), 0.0, 1.0)};
-  const double z2 = deviate * deviate, e2 = noise * noise;
-  // a s^2 - 2 b s + c <= 0
-  const double a = (p + n) * (p + n) - z2 * (2 * e2 - all);
-  const double b = p * (p + n) + z2 * (all / 2 - e2);
-  const double c = p * p - z2 * e2;
-  const double root = b * b - a * c;
-  if (a > 0 && root >= 0) {
-    share.interval = {(b - std::sqrt(root)) / a, (b + std::sqrt(root)) / a};
-  }
-  return share;
-}
-
 // `place`: of the number's errors.
 Estimate EstimateOf(const Shown& shown, const Estimate& labels, const Errors& errors, size_t place,
                     double confidence) {
@@ -193,21 +167,16 @@ void AddObservedShares(const Measurements& measured, size_t group, Answer& answe
   const std::vector<double> n =
       plan.strategy->Cells(measured.values.subspan((2 * group + 1) * m, m));
   for (size_t i = 0; i < m; ++i) {
-    Estimate labels{.quantity = "observed share",
-                    .group = plan.groups.has_value() ? plan.groups->Label(group) : "",
-                    .at = plan.cells->Label(i)};
-    const double count = p[i] + n[i];
-    if (!(count > kNobody) || std::max(std::min(p[i], n[i]), 0.0) < measured.floor) {
+    Estimate labels{
+        .quantity = "observed share", .group = plan.group_label(group), .at = plan.cells->Label(i)};
+    if (std::max(std::min(p[i], n[i]), 0.0) < measured.floor) {
       answer.estimates.push_back(std::move(labels));
       continue;
     }
     const double noise = measured.noise.stddev * plan.strategy->CellDeviation(i);
-    const Share share = ShareIn(p[i], n[i], noise, NormalDeviate(measured.confidence));
-    const double s = share.value;
-    const double noise_error = noise * std::hypot(1 - s, s) / count;
-    answer.estimates.push_back(MakeEstimate(
-        labels, s, noise_error, std::sqrt(noise_error * noise_error + s * (1 - s) / count),
-        share.interval, Range{0, 1}));
+    answer.estimates.push_back(ShareEstimate(labels, {.value = p[i], .noise_error = noise},
+                                             {.value = n[i], .noise_error = noise},
+                                             NormalDeviate(measured.confidence)));
   }
 }
 
@@ -240,7 +209,7 @@ Answer AnswerEvaluation(const Measurements& measured) {
       "observed share: ratio of unbiased counts; interval by Wilson and Fieller, with the noise"};
   size_t place = 0;
   for (size_t group = 0; group < plan.group_count(); ++group) {
-    const std::string label = plan.groups.has_value() ? plan.groups->Label(group) : "";
+    const std::string label = plan.group_label(group);
     for (const Shown& shown : NumbersOf(plan, measured.values, group, measured.floor)) {
       Estimate labels{.quantity = shown.quantity, .group = label};
       if (shown.edge.has_value()) {

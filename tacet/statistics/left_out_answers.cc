@@ -23,10 +23,10 @@ std::optional<RowCount> CountOf(const Measurements& measured, size_t column) {
     return RowCount{.value = measured.values[place] / scale,
                     .error = measured.noise.stddev / scale};
   };
-  if (plan.spec.kind == QuestionKind::kRegression) return of_value(0, plan.count);
-  if (plan.spec.kind == QuestionKind::kSum) return std::nullopt;
+  if (plan.kind().form == PartForm::kRegression) return of_value(0, plan.count);
+  if (!plan.kind().keeps_floor) return std::nullopt;
   if (plan.is_moments()) {
-    return of_value(column * MomentsOf(plan.spec.kind), kMomentCount * plan.amplitude);
+    return of_value(column * plan.kind().moments, kMomentCount * plan.amplitude);
   }
   RowCount count;
   const size_t length = plan.strategy->cells();
@@ -76,9 +76,7 @@ void AddLeftOut(const Measurements& measured, std::span<const double> left_out, 
   for (size_t i = 0; i < left_out.size(); ++i) {
     const RowCount left{.value = left_out[i] / plan.left_out,
                         .error = measured.noise.stddev / plan.left_out};
-    AddColumn(measured, left, CountOf(measured, i),
-              plan.spec.kind == QuestionKind::kNormalise ? plan.spec.columns[i].column : "",
-              answer);
+    AddColumn(measured, left, CountOf(measured, i), plan.column_label(i), answer);
   }
   answer.methods.push_back(
       "left out: noised count of rows with a field that cannot be read; " +

@@ -46,7 +46,7 @@ class LungTest : public testing::Test {
     QuestionSpec question{.name = "survival",
                           .kind = QuestionKind::kSurvival,
                           .cells = {.column = "time", .edges = std::move(edges)},
-                          .event = {"status", "2"}};
+                          .yes = {"status", "2"}};
     if (by_sex) question.groups = {.column = "sex", .categories = {"1", "2"}};
     auto query = Query::Create({.questions = {question}, .noise_law = law, .max_units = 1000});
     EXPECT_TRUE(query.ok()) << query.status();

@@ -88,7 +88,7 @@ void AddColumn(const Measurements& measured, const BoundedColumn& bounded,
   const double spread = std::clamp(v, 0.0, 1 - std::min(m * m, 1.0));  // [-1, 1] allows no more
   add("mean", middle + half * m, half * mean_noise,
       half * std::sqrt(mean_noise * mean_noise + spread / n), {bounded.low, bounded.high});
-  if (measured.plan.spec.kind == QuestionKind::kMean) return;
+  if (measured.plan.kind().moments < 5) return;
   // dv = dQ / (2 n) - (q - 1/2) dn / n - 2 m (dT - m dn) / n
   const double of_count = (-(q - 0.5) + 2 * m * m) / n * n_error;
   const double noise =
@@ -121,7 +121,7 @@ void AddColumn(const Measurements& measured, const BoundedColumn& bounded,
 Answer AnswerMoments(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
   Answer answer;
-  if (plan.spec.kind == QuestionKind::kSum) {
+  if (plan.kind().moments == 1) {
     const BoundedColumn& bounded = plan.spec.columns[0];
     const double largest = std::max(std::abs(bounded.low), std::abs(bounded.high));
     const double scale = largest / plan.amplitude;
@@ -138,16 +138,16 @@ Answer AnswerMoments(const Measurements& measured) {
       "values cut to their bounds; ratios of unbiased sums; no number that the bounds "
       "rule out",
       "errors by the delta method"};
-  if (plan.spec.kind != QuestionKind::kMean) {
+  if (plan.kind().moments == 5) {
     answer.methods.emplace_back(
         "sampling error of the variance: fourth moment, a deviation of its noise above the "
         "measured one, in proportion to the variance");
   }
-  const size_t values = MomentsOf(plan.spec.kind);
+  const size_t values = plan.kind().moments;
   for (size_t i = 0; i < plan.spec.columns.size(); ++i) {
     const BoundedColumn& bounded = plan.spec.columns[i];
-    AddColumn(measured, bounded, measured.values.subspan(i * values, values),
-              plan.spec.kind == QuestionKind::kNormalise ? bounded.column : "", answer);
+    AddColumn(measured, bounded, measured.values.subspan(i * values, values), plan.column_label(i),
+              answer);
   }
   return answer;
 }

@@ -15,9 +15,7 @@ constexpr uint64_t kOtherSites = 3;
 
 double DeviationOf(const QuestionPlan& plan) {
   const PrefixStrategy& strategy = *plan.strategy;
-  const bool is_curve =
-      plan.spec.kind == QuestionKind::kSurvival || plan.spec.kind == QuestionKind::kEvaluation;
-  if (!is_curve) return strategy.CellDeviation(0);
+  if (plan.kind().measured == Measured::kCells) return strategy.CellDeviation(0);
   double sum = 0;
   for (size_t i = 0; i < strategy.cells(); ++i) sum += strategy.SuffixDeviation(i);
   return sum / static_cast<double>(strategy.cells());
@@ -48,8 +46,9 @@ std::optional<double> LogErrorUnder(dp::NoiseLaw law, const QueryFile& file) {
 }  // namespace
 
 dp::NoiseLaw ChooseNoiseLaw(const QueryFile& file) {
-  const bool one_hot = std::ranges::all_of(
-      file.query.questions, [](const QuestionSpec& question) { return IsOneHot(question.kind); });
+  const bool one_hot = std::ranges::all_of(file.query.questions, [](const QuestionSpec& question) {
+    return RowOf(question.kind).is_one_hot;
+  });
   if (!one_hot || !(file.privacy.target_epsilon > 0)) return dp::NoiseLaw::kGaussian;
   const auto laplace = LogErrorUnder(dp::NoiseLaw::kDiscreteLaplace, file);
   const auto gaussian = LogErrorUnder(dp::NoiseLaw::kGaussian, file);

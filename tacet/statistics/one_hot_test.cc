@@ -53,7 +53,7 @@ QuestionSpec CurveOf(std::string name, double share = 1) {
           .kind = QuestionKind::kSurvival,
           .share = share,
           .cells = {.column = "age", .edges = {0, 20, 40, 60, 80}},
-          .event = {.column = "dead", .value = "1"}};
+          .yes = {.column = "dead", .value = "1"}};
 }
 
 std::shared_ptr<const Query> LaplaceQuery(QuerySpec spec) {
@@ -179,7 +179,7 @@ const std::vector<std::vector<QuestionSpec>> kOneHotQueries = {
       .kind = QuestionKind::kEvaluation,
       .cells = {.column = "score", .edges = {0, 0.5, 1}},
       .groups = {.column = "age", .edges = {0, 50, 100}},
-      .positive = {.column = "dead", .value = "1"}}},
+      .yes = {.column = "dead", .value = "1"}}},
     {CountOf("n"), CountWhereOf("some"), HistogramOf("h", 0.7), CurveOf("s", 2)},
 };
 

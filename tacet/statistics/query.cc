@@ -1,7 +1,6 @@
 #include "tacet/statistics/query.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -21,26 +20,10 @@ constexpr size_t kMaxOrderedCells = 1024;
 constexpr size_t kMaxQuestions = 64;
 constexpr uint64_t kMaxUnits = 10'000'000;
 constexpr uint64_t kMaxRowsPerUnit = 1'000'000;
-constexpr size_t kMaxColumns = 256;
-constexpr size_t kMaxRegressionColumns = 32;
 // Amplitudes leave room for the rounding of norms.
 constexpr double kRoom = 1 - 0x1p-30;
 
-constexpr std::array<std::pair<std::string_view, QuestionKind>, 11> kKinds = {{
-    {"count", QuestionKind::kCount},
-    {"sum", QuestionKind::kSum},
-    {"mean", QuestionKind::kMean},
-    {"variance", QuestionKind::kVariance},
-    {"normalise", QuestionKind::kNormalise},
-    {"histogram", QuestionKind::kHistogram},
-    {"crosstab", QuestionKind::kCrosstab},
-    {"quantiles", QuestionKind::kQuantiles},
-    {"survival", QuestionKind::kSurvival},
-    {"evaluation", QuestionKind::kEvaluation},
-    {"regression", QuestionKind::kRegression},
-}};
-
-absl::Status CheckMoments(const QuestionSpec& spec, size_t most) {
+absl::Status CheckBounds(const QuestionSpec& spec, size_t most) {
   if (spec.columns.empty() || spec.columns.size() > most) {
     return base::InvalidArgument("{} columns, expected from 1 to {}", spec.columns.size(), most);
   }
@@ -56,24 +39,6 @@ absl::Status CheckMoments(const QuestionSpec& spec, size_t most) {
   return absl::OkStatus();
 }
 
-absl::Status CheckFieldEquals(std::string_view what, const FieldEquals& equals) {
-  if (!equals.column.empty() && !equals.value.empty()) return absl::OkStatus();
-  return base::InvalidArgument("the column and the value of the {} are needed", what);
-}
-
-absl::Status CheckRegression(const QuestionSpec& spec) {
-  TACET_RETURN_IF_ERROR(CheckMoments(spec, kMaxRegressionColumns));
-  TACET_RETURN_IF_ERROR(CheckFieldEquals("positive label", spec.positive));
-  std::set<std::string> names = {spec.positive.column};
-  for (const BoundedColumn& bounded : spec.columns) {
-    if (names.insert(bounded.column).second) continue;
-    return base::InvalidArgument(
-        "column \"{}\" is {}", bounded.column,
-        bounded.column == spec.positive.column ? "the label, too" : "given twice");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckOrdered(const ColumnCells& cells) {
   if (!cells.is_ordered()) {
     return base::InvalidArgument("column \"{}\" needs edges, not categories", cells.column());
@@ -85,40 +50,17 @@ absl::Status CheckOrdered(const ColumnCells& cells) {
   return absl::OkStatus();
 }
 
-absl::Status CheckCells(const QuestionPlan& plan) {
+// Whether the question has what its kind needs.
+absl::Status CheckPart(const QuestionPlan& plan) {
+  const KindRow& kind = plan.kind();
   const QuestionSpec& spec = plan.spec;
-  switch (spec.kind) {
-    case QuestionKind::kQuantiles:
-      for (const double quantile : spec.quantiles) {
-        if (!(quantile > 0 && quantile < 1)) {
-          return base::InvalidArgument("quantile {}, expected above 0 and below 1", quantile);
-        }
-      }
-      return CheckOrdered(*plan.cells);
-    case QuestionKind::kSurvival:
-      TACET_RETURN_IF_ERROR(CheckFieldEquals("event", spec.event));
-      TACET_RETURN_IF_ERROR(CheckOrdered(*plan.cells));
-      if (plan.cells->edges().front() != 0) {
-        return base::InvalidArgument("times begin at {}, expected 0", plan.cells->edges().front());
-      }
-      return absl::OkStatus();
-    case QuestionKind::kEvaluation: {
-      TACET_RETURN_IF_ERROR(CheckFieldEquals("positive label", spec.positive));
-      TACET_RETURN_IF_ERROR(CheckOrdered(*plan.cells));
-      const std::vector<double>& edges = plan.cells->edges();
-      if (edges.front() != 0 || edges.back() != 1) {
-        return base::InvalidArgument("scores have the bounds {} and {}, expected 0 and 1",
-                                     edges.front(), edges.back());
-      }
-      if (std::ranges::find(edges, spec.threshold) == edges.end()) {
-        return base::InvalidArgument(
-            "threshold {} is not an edge of the score's cells; choose one of them", spec.threshold);
-      }
-      return absl::OkStatus();
-    }
-    default:
-      return absl::OkStatus();
+  if (kind.most_columns > 0) TACET_RETURN_IF_ERROR(CheckBounds(spec, kind.most_columns));
+  if (!kind.yes.empty() && (spec.yes.column.empty() || spec.yes.value.empty())) {
+    return base::InvalidArgument("`{}` and `{}` are needed: a column, and its value for yes",
+                                 kind.yes, kind.yes_value);
   }
+  if (kind.needs_order) TACET_RETURN_IF_ERROR(CheckOrdered(*plan.cells));
+  return kind.check == nullptr ? absl::OkStatus() : kind.check(plan);
 }
 
 // The largest multiple of `step` that is at most `value`.
@@ -137,7 +79,7 @@ constexpr double kLeastLeftOut = 0.25;
 
 // Whether a field of a row can leave it out. A count without conditions reads none.
 bool ReadsFields(const QuestionSpec& spec) {
-  return spec.kind != QuestionKind::kCount || !spec.where.empty();
+  return RowOf(spec.kind).reads_fields() || !spec.where.empty();
 }
 
 // Plans the values of rows that are left out. Two such rows are equal. In one value, such a row and
@@ -162,7 +104,7 @@ RowReach PlanLeftOut(RowReach reach, bool by_distance, dp::NoiseLaw law, Questio
 
 // A row of a one-hot question in L1, at amplitude 1: it counts in one cell, or is left out.
 RowReach PlanOneHotRow(bool by_distance, QuestionPlan& plan) {
-  const bool is_single = plan.spec.kind == QuestionKind::kCount;
+  const bool is_single = !plan.kind().reads_fields();
   const RowReach row{.norm = 1, .distance = is_single ? 1.0 : 2.0, .largest = 1};
   if (plan.left_out_values == 0) return row;
   return PlanLeftOut(row, by_distance, dp::NoiseLaw::kDiscreteLaplace, plan);
@@ -172,36 +114,6 @@ RowReach PlanOneHotRow(bool by_distance, QuestionPlan& plan) {
 double PowerOfTwoBelow(double value) { return std::exp2(std::floor(std::log2(value))); }
 
 }  // namespace
-
-size_t MomentsOf(QuestionKind kind) {
-  switch (kind) {
-    case QuestionKind::kSum:
-      return 1;
-    case QuestionKind::kMean:
-      return 3;
-    case QuestionKind::kVariance:
-    case QuestionKind::kNormalise:
-      return 5;
-    default:
-      return 0;
-  }
-}
-
-std::string_view QuestionKindName(QuestionKind kind) {
-  for (const auto& [name, known] : kKinds) {
-    if (known == kind) return name;
-  }
-  return "unknown";
-}
-
-absl::StatusOr<QuestionKind> ParseQuestionKind(std::string_view name) {
-  std::string names;
-  for (const auto& [known, kind] : kKinds) {
-    if (known == name) return kind;
-    names += (names.empty() ? "" : ", ") + std::string(known);
-  }
-  return base::InvalidArgument("unknown kind \"{}\": expected one of {}", name, names);
-}
 
 std::vector<std::string> QuestionPlan::columns() const {
   std::set<std::string> names;
@@ -217,12 +129,7 @@ std::vector<std::string> QuestionPlan::columns() const {
 
 std::vector<RowCondition> QuestionPlan::conditions() const {
   std::vector<RowCondition> all = spec.where;
-  if (spec.kind == QuestionKind::kSurvival) {
-    all.push_back({.column = spec.event.column, .value = spec.event.value});
-  }
-  if (spec.kind == QuestionKind::kEvaluation || spec.kind == QuestionKind::kRegression) {
-    all.push_back({.column = spec.positive.column, .value = spec.positive.value});
-  }
+  if (!kind().yes.empty()) all.push_back({.column = spec.yes.column, .value = spec.yes.value});
   return all;
 }
 
@@ -239,9 +146,8 @@ absl::Status Query::TooSmall() const {
 
 absl::Status Query::PlanMoments(double budget, QuestionPlan& plan) {
   const QuestionSpec& spec = plan.spec;
-  TACET_RETURN_IF_ERROR(
-      CheckMoments(spec, spec.kind == QuestionKind::kNormalise ? kMaxColumns : 1));
-  const size_t values = MomentsOf(spec.kind);
+  TACET_RETURN_IF_ERROR(CheckPart(plan));
+  const size_t values = plan.kind().moments;
   plan.left_out_values = spec.columns.size();
   plan.size = (values + 1) * spec.columns.size();
   // Of one column, or of a sum.
@@ -250,7 +156,7 @@ absl::Status Query::PlanMoments(double budget, QuestionPlan& plan) {
       .norm = std::sqrt(kMomentCount * kMomentCount + 1 + kMomentSquare * kMomentSquare + higher),
       .distance = 2 * std::sqrt(1 + higher),
       .largest = kMomentCount};
-  if (spec.kind == QuestionKind::kSum) {
+  if (values == 1) {
     const double low = spec.columns[0].low, high = spec.columns[0].high;
     const double largest = std::max(std::abs(low), std::abs(high));
     row = {.norm = 1, .distance = std::max(largest, high - low) / largest, .largest = 1};
@@ -276,7 +182,7 @@ absl::Status Query::PlanMoments(double budget, QuestionPlan& plan) {
 }
 
 absl::Status Query::PlanRegression(double budget, QuestionPlan& plan) {
-  TACET_RETURN_IF_ERROR(CheckRegression(plan.spec));
+  TACET_RETURN_IF_ERROR(CheckPart(plan));
   const size_t columns = plan.spec.columns.size();
   const auto d = static_cast<double>(columns);
   plan.left_out_values = 1;
@@ -307,30 +213,20 @@ absl::Status Query::PlanRegression(double budget, QuestionPlan& plan) {
 
 absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
   const QuestionSpec& spec = plan.spec;
-  const bool is_count = spec.kind == QuestionKind::kCount;
-  if (!is_count) {
+  const KindRow& kind = plan.kind();
+  if (!kind.cells.empty()) {
     TACET_ASSIGN_OR_RETURN(plan.cells,
                            ColumnCells::Create(spec.cells, spec_.ValuesOf(spec.cells.column)));
   }
-  size_t length = is_count ? 1 : plan.cells->size();
-  plan.segments = 1;
-  if (spec.kind == QuestionKind::kCrosstab) {
+  size_t length = plan.cells.has_value() ? plan.cells->size() : 1;
+  if (!kind.across.empty()) {
     TACET_ASSIGN_OR_RETURN(plan.across,
                            ColumnCells::Create(spec.across, spec_.ValuesOf(spec.across.column)));
     length *= plan.across->size();
   }
-  Measured measured = Measured::kCells;
-  if (spec.kind == QuestionKind::kSurvival || spec.kind == QuestionKind::kEvaluation) {
-    if (!spec.groups.column.empty()) {
-      TACET_ASSIGN_OR_RETURN(plan.groups,
-                             ColumnCells::Create(spec.groups, spec_.ValuesOf(spec.groups.column)));
-    }
-    plan.segments = 2 * plan.group_count();
-    measured = Measured::kSuffixes;
-  }
-  if (spec.kind == QuestionKind::kSurvival) ++length;
-  if (spec.kind == QuestionKind::kQuantiles) measured = Measured::kSuffixes;
-  TACET_RETURN_IF_ERROR(CheckCells(plan));
+  plan.segments = (kind.yes.empty() ? 1 : 2) * plan.group_count();
+  if (kind.has_cell_beyond) ++length;
+  TACET_RETURN_IF_ERROR(CheckPart(plan));
   if (length * plan.segments > kMaxDimension) {
     return base::InvalidArgument("{} cells, expected at most {}", length * plan.segments,
                                  kMaxDimension);
@@ -343,7 +239,7 @@ absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
       spec_.unit == Unit::kRecord ? 0 : grid_ * std::sqrt(static_cast<double>(plan.size));
   // A single value is a or 0.
   const double apart = plan.measured() == 1 ? 1 : std::sqrt(2.0);
-  const double norm = UnitNorm(measured, length);
+  const double norm = UnitNorm(kind.measured, length);
   RowReach row{.norm = norm, .distance = apart * norm, .largest = 1};
   if (plan.left_out_values > 0) {
     row = PlanLeftOut(row, by_distance(), dp::NoiseLaw::kGaussian, plan);
@@ -355,7 +251,7 @@ absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
   if (!(amplitude >= grid_) || (plan.left_out_values > 0 && !(plan.left_out > 0))) {
     return TooSmall();
   }
-  plan.strategy.emplace(measured, length, amplitude, grid_);
+  plan.strategy.emplace(kind.measured, length, amplitude, grid_);
   plan.zero_out = rows * plan.strategy->norm() + rounding;
   plan.replace_one = rows * std::max(apart * plan.strategy->norm(),
                                      std::hypot(plan.strategy->norm(), plan.left_out)) +
@@ -385,11 +281,11 @@ absl::StatusOr<std::vector<double>> Query::LaplaceAmplitudes() {
   }
   std::vector<double> amplitudes, left_out;
   for (const QuestionSpec& question : spec_.questions) {
-    if (!IsOneHot(question.kind)) {
+    if (!RowOf(question.kind).is_one_hot) {
       return base::InvalidArgument(
-          "noise_law is discrete-laplace, but question \"{}\" is of kind {}: expected count, "
-          "histogram, crosstab, survival or evaluation, or noise_law gaussian",
-          question.name, QuestionKindName(question.kind));
+          "noise_law is discrete-laplace, but question \"{}\" is of kind {}: expected one of "
+          "{}, or noise_law gaussian",
+          question.name, QuestionKindName(question.kind), OneHotKindNames());
     }
     QuestionPlan plan{.spec = question, .left_out_values = ReadsFields(question) ? 1u : 0u};
     const RowReach row = PlanOneHotRow(by_distance(), plan);
@@ -431,12 +327,20 @@ absl::StatusOr<std::vector<double>> Query::LaplaceAmplitudes() {
 
 absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
   QuestionPlan plan{.spec = spec, .first = dimension_};
-  if (MomentsOf(spec.kind) > 0) {
-    TACET_RETURN_IF_ERROR(PlanMoments(budget, plan));
-  } else if (spec.kind == QuestionKind::kRegression) {
-    TACET_RETURN_IF_ERROR(PlanRegression(budget, plan));
-  } else {
-    TACET_RETURN_IF_ERROR(PlanCells(budget, plan));
+  if (plan.kind().takes_groups && !spec.groups.column.empty()) {
+    TACET_ASSIGN_OR_RETURN(plan.groups,
+                           ColumnCells::Create(spec.groups, spec_.ValuesOf(spec.groups.column)));
+  }
+  switch (plan.kind().form) {
+    case PartForm::kCells:
+      TACET_RETURN_IF_ERROR(PlanCells(budget, plan));
+      break;
+    case PartForm::kMoments:
+      TACET_RETURN_IF_ERROR(PlanMoments(budget, plan));
+      break;
+    case PartForm::kRegression:
+      TACET_RETURN_IF_ERROR(PlanRegression(budget, plan));
+      break;
   }
   dimension_ += plan.size;
   if (dimension_ > kMaxDimension) {

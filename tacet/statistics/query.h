@@ -17,39 +17,11 @@
 #include "tacet/statistics/column_cells.h"
 #include "tacet/statistics/derived_column.h"
 #include "tacet/statistics/prefix_strategy.h"
+#include "tacet/statistics/question_kinds.h"
 #include "tacet/statistics/row_condition.h"
 #include "tacet/table/agreed_values.h"
 
 namespace tacet::statistics {
-
-enum class QuestionKind {
-  kCount,       // rows
-  kSum,         // of a bounded column
-  kMean,        // of a bounded column; also count and sum
-  kVariance,    // mean, variance and standard deviation
-  kNormalise,   // mean and standard deviation of several bounded columns
-  kHistogram,   // rows in each cell of a column
-  kCrosstab,    // rows in each pair of cells of two columns
-  kQuantiles,   // of a column
-  kSurvival,    // Kaplan-Meier, Nelson-Aalen; log-rank between groups
-  kEvaluation,  // of scores against labels: accuracy, confusion, ROC, AUC, calibration, ...
-  kRegression,  // linear discriminant of a label on several bounded columns
-};
-
-// count, sum, mean, variance, normalise, histogram, crosstab, quantiles, survival, evaluation,
-// regression.
-std::string_view QuestionKindName(QuestionKind kind);
-absl::StatusOr<QuestionKind> ParseQuestionKind(std::string_view name);
-// Values that it measures of a column on its own: 0 where it measures cells, or columns together.
-size_t MomentsOf(QuestionKind kind);
-// Whether its numbers are suppressed where their count is below the floor. A sum states no count.
-constexpr bool KeepsFloor(QuestionKind kind) { return kind != QuestionKind::kSum; }
-// Whether a row is in one cell at most: what discrete Laplace noise is for.
-constexpr bool IsOneHot(QuestionKind kind) {
-  return kind == QuestionKind::kCount || kind == QuestionKind::kHistogram ||
-         kind == QuestionKind::kCrosstab || kind == QuestionKind::kSurvival ||
-         kind == QuestionKind::kEvaluation;
-}
 
 // Values outside [low, high] count as the nearest bound.
 struct BoundedColumn {
@@ -83,9 +55,9 @@ struct QuestionSpec {
   ColumnCellsSpec cells = {};
   ColumnCellsSpec across = {};  // crosstab: the columns
   ColumnCellsSpec groups = {};  // survival, evaluation: subgroups; without column: none
-  FieldEquals event = {};       // survival: the event happened, else the row is censored
-  FieldEquals positive = {};    // evaluation, regression: the label
-  double threshold = 0.5;       // evaluation: an edge of the scores
+  // Survival: the event happened, else the row is censored. Evaluation, regression: the label.
+  FieldEquals yes = {};
+  double threshold = 0.5;                             // evaluation: an edge of the scores
   std::vector<double> quantiles = {0.25, 0.5, 0.75};  // in (0, 1)
 
   friend bool operator==(const QuestionSpec&, const QuestionSpec&) = default;
@@ -137,9 +109,10 @@ struct QuerySpec {
 
 // Place of a question in the vector, and its scale.
 //
-// Measured in cells: `segments` copies of the strategy, one after the other. Survival: (group,
-// event), then (group, censored), groups in turn; a last cell holds the rows whose time is beyond
-// the last interval, as censored. Evaluation: (group, positive), (group, negative).
+// Measured in cells: `segments` copies of the strategy, one after the other. There is one for each
+// group, and where the kind reads a field that says yes or no, (group, yes), then (group, no),
+// groups in turn. Of survival a last cell holds the rows whose time is beyond the last interval, as
+// censored.
 // Measured in moments: for each column with t = (2 x - low - high) / (high - low) in [-1, 1]
 //   sum     a x / max(|low|, |high|)
 //   mean    a (1.5, t, 0.83 (2 t^2 - 1))
@@ -183,14 +156,23 @@ struct QuestionPlan {
   double zero_out = 0;
   double replace_one = 0;
 
-  bool is_moments() const { return !strategy.has_value(); }
+  const KindRow& kind() const { return RowOf(spec.kind); }
+  bool is_moments() const { return kind().form != PartForm::kCells; }
   // Values of rows that count.
   size_t measured() const { return size - left_out_values; }
   // The columns that it reads: its own, those of groups, labels, events and conditions. Sorted.
   std::vector<std::string> columns() const;
-  // Those of `where`, then that of the event or the label.
+  // Those of `where`, then the field that says yes.
   std::vector<RowCondition> conditions() const;
   size_t group_count() const { return groups.has_value() ? groups->size() : 1; }
+  // Empty where the kind measures one column at most on its own.
+  std::string column_label(size_t column) const {
+    return kind().moments > 0 && kind().most_columns > 1 ? spec.columns[column].column : "";
+  }
+  // Empty where the question has no groups.
+  std::string group_label(size_t group) const {
+    return groups.has_value() ? groups->Label(group) : "";
+  }
 };
 
 // A checked query. Immutable.

@@ -52,17 +52,18 @@ TEST(QueryTest, RefusalsNameTheQuestionAndTheValue) {
   spec = {.questions = {{.name = "auc",
                          .kind = QuestionKind::kEvaluation,
                          .cells = {.column = "p", .edges = EqualEdges(0, 1, 3)},
-                         .positive = {"y", "1"}}}};
+                         .yes = {"y", "1"}}}};
   EXPECT_THAT(Refusal(spec), HasSubstr("threshold 0.5 is not an edge"));
   spec = {.questions = {{.name = "illness",
                          .kind = QuestionKind::kRegression,
                          .columns = {{"age", 0, 90}, {"age", 0, 99}}}}};
-  EXPECT_THAT(Refusal(spec), HasSubstr("the column and the value of the positive label"));
-  spec.questions[0].positive = {"ill", "1"};
+  EXPECT_THAT(Refusal(spec),
+              HasSubstr("`label` and `positive` are needed: a column, and its value"));
+  spec.questions[0].yes = {"ill", "1"};
   EXPECT_THAT(Refusal(spec), HasSubstr("question \"illness\": column \"age\" is given twice"));
-  spec.questions[0].positive.column = "age";
+  spec.questions[0].yes.column = "age";
   EXPECT_THAT(Refusal(spec), HasSubstr("column \"age\" is the label, too"));
-  spec.questions[0].positive.column = "ill";
+  spec.questions[0].yes.column = "ill";
   spec.questions[0].columns.assign(33, {"age", 0, 90});
   EXPECT_THAT(Refusal(spec), HasSubstr("33 columns, expected from 1 to 32"));
 }
@@ -108,7 +109,7 @@ TEST(QueryTest, TextsAreComparedByAgreedValuesAlone) {
   spec.questions[0] = {.name = "auc",
                        .kind = QuestionKind::kEvaluation,
                        .cells = {.column = "p", .edges = EqualEdges(0, 1, 4)},
-                       .positive = {"ill", "yes"}};
+                       .yes = {"ill", "yes"}};
   EXPECT_THAT(Refusal(spec), HasSubstr("as in values = [\"ill one-of=yes,...\"]"));
 }
 
@@ -151,7 +152,7 @@ TEST(QueryTest, RowsThatAreLeftOutCostWhatIsStated) {
   const QuestionSpec illness{.name = "illness",
                              .kind = QuestionKind::kRegression,
                              .columns = {{"age", 0, 90}},
-                             .positive = {"ill", "1"}};
+                             .yes = {"ill", "1"}};
   constexpr auto kReplaceOne = Neighbouring::kReplaceOne, kZeroOut = Neighbouring::kZeroOut;
   EXPECT_EQ(plan(all, kReplaceOne).size, 1u);
   EXPECT_EQ(plan(all, kReplaceOne).left_out_cost, 0);

@@ -164,6 +164,42 @@ void TakeBounded(Table& table, std::vector<BoundedColumn>& columns) {
   });
 }
 
+void TakeAxis(Table& table, std::string_view key, ColumnCellsSpec& cells) {
+  table.Read(key, [&](const base::JsonValue& child) -> absl::Status {
+    Table axis(child, "");
+    axis.Take("column", cells.column);
+    TakeCells(axis, cells, 0, 0);
+    return axis.Finish();
+  });
+}
+
+void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
+  if (kind.most_columns > 1) TakeBounded(table, spec.columns);
+  if (kind.most_columns == 1) {
+    BoundedColumn& bounded = spec.columns.emplace_back();
+    table.Take("column", bounded.column);
+    table.Take("low", bounded.low);
+    table.Take("high", bounded.high);
+  }
+  if (!kind.across.empty()) {
+    TakeAxis(table, kind.cells, spec.cells);
+    TakeAxis(table, kind.across, spec.across);
+  } else if (!kind.cells.empty()) {
+    table.Take(kind.cells, spec.cells.column);
+    TakeCells(table, spec.cells, 0, kind.is_share ? 1 : 0);
+  }
+  if (!kind.yes.empty()) {
+    table.Take(kind.yes, spec.yes.column);
+    table.TakeField(kind.yes_value, spec.yes.value);
+  }
+  if (kind.takes_quantiles) table.Take("quantiles", spec.quantiles);
+  if (kind.takes_threshold) table.Take("threshold", spec.threshold);
+  if (kind.takes_groups) {
+    table.Take("group", spec.groups.column);
+    table.TakeFields("groups", spec.groups.categories);
+  }
+}
+
 absl::StatusOr<QuestionSpec> ReadQuestion(const base::JsonValue& value, size_t place) {
   QuestionSpec spec;
   spec.name = fmt::format("question-{}", place + 1);
@@ -183,66 +219,7 @@ absl::StatusOr<QuestionSpec> ReadQuestion(const base::JsonValue& value, size_t p
     }
     return absl::OkStatus();
   });
-  switch (spec.kind) {
-    case QuestionKind::kCount:
-      break;
-    case QuestionKind::kSum:
-    case QuestionKind::kMean:
-    case QuestionKind::kVariance: {
-      BoundedColumn& bounded = spec.columns.emplace_back();
-      table.Take("column", bounded.column);
-      table.Take("low", bounded.low);
-      table.Take("high", bounded.high);
-      break;
-    }
-    case QuestionKind::kNormalise:
-      TakeBounded(table, spec.columns);
-      break;
-    case QuestionKind::kHistogram:
-      table.Take("column", spec.cells.column);
-      TakeCells(table, spec.cells, 0, 0);
-      break;
-    case QuestionKind::kCrosstab: {
-      const auto axis = [&](std::string_view key, ColumnCellsSpec& cells) {
-        table.Read(key, [&](const base::JsonValue& child) -> absl::Status {
-          Table of_axis(child, "");
-          of_axis.Take("column", cells.column);
-          TakeCells(of_axis, cells, 0, 0);
-          return of_axis.Finish();
-        });
-      };
-      axis("rows", spec.cells);
-      axis("columns", spec.across);
-      break;
-    }
-    case QuestionKind::kQuantiles:
-      table.Take("column", spec.cells.column);
-      TakeCells(table, spec.cells, 0, 0);
-      table.Take("quantiles", spec.quantiles);
-      break;
-    case QuestionKind::kSurvival:
-      table.Take("time", spec.cells.column);
-      TakeCells(table, spec.cells, 0, 0);
-      table.Take("event", spec.event.column);
-      table.TakeField("event_value", spec.event.value);
-      table.Take("group", spec.groups.column);
-      table.TakeFields("groups", spec.groups.categories);
-      break;
-    case QuestionKind::kEvaluation:
-      table.Take("score", spec.cells.column);
-      TakeCells(table, spec.cells, 0, 1);
-      table.Take("label", spec.positive.column);
-      table.TakeField("positive", spec.positive.value);
-      table.Take("threshold", spec.threshold);
-      table.Take("group", spec.groups.column);
-      table.TakeFields("groups", spec.groups.categories);
-      break;
-    case QuestionKind::kRegression:
-      TakeBounded(table, spec.columns);
-      table.Take("label", spec.positive.column);
-      table.TakeField("positive", spec.positive.value);
-      break;
-  }
+  TakeKeysOfKind(RowOf(spec.kind), table, spec);
   TACET_RETURN_IF_ERROR(table.Finish());
   return spec;
 }

@@ -62,9 +62,9 @@ TEST(QueryTextTest, EveryKindIsRead) {
   EXPECT_EQ(query.questions[2].columns[1], (BoundedColumn{"resting bp", -5, 250}));
   EXPECT_EQ(query.questions[3].cells.edges, (std::vector<double>{100, 200, 300, 400}));
   EXPECT_EQ(query.questions[4].cells.categories, (std::vector<std::string>{"1", "2"}));
-  EXPECT_EQ(query.questions[6].event.value, "2");
+  EXPECT_EQ(query.questions[6].yes.value, "2");
   EXPECT_EQ(query.questions[8].columns[1], (BoundedColumn{"chol", 100, 400}));
-  EXPECT_EQ(query.questions[8].positive, (FieldEquals{"ill", "1"}));
+  EXPECT_EQ(query.questions[8].yes, (FieldEquals{"ill", "1"}));
   EXPECT_TRUE(Query::Create(query).ok()) << Query::Create(query).status();
 }
 

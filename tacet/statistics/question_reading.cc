@@ -39,9 +39,9 @@ CellReading<T> ReadNumbersAs(const table::Column& column, const QuerySpec& query
 }
 
 // The value in the question's units: t of moments, x / largest of a sum.
-double Scaled(QuestionKind kind, const BoundedColumn& bounded, double value) {
+double Scaled(const KindRow& kind, const BoundedColumn& bounded, double value) {
   const double clamped = std::clamp(value, bounded.low, bounded.high);
-  if (kind == QuestionKind::kSum) {
+  if (kind.moments == 1) {
     return clamped / std::max(std::abs(bounded.low), std::abs(bounded.high));
   }
   const double t = (2 * clamped - bounded.low - bounded.high) / (bounded.high - bounded.low);
@@ -50,7 +50,8 @@ double Scaled(QuestionKind kind, const BoundedColumn& bounded, double value) {
 
 void AddMoments(const QuestionPlan& plan, double t, double weight, std::span<double> moments) {
   const double scale = plan.amplitude * weight;
-  if (plan.spec.kind == QuestionKind::kSum) {
+  const size_t values = plan.kind().moments;
+  if (values == 1) {
     moments[0] += scale * t;
     return;
   }
@@ -58,7 +59,7 @@ void AddMoments(const QuestionPlan& plan, double t, double weight, std::span<dou
   moments[1] += scale * t;
   const double even = 2 * t * t - 1;
   moments[2] += weight * plan.square * even;
-  if (MomentsOf(plan.spec.kind) < 5) return;
+  if (values < 5) return;
   moments[3] += weight * plan.higher * t * (2 * even - 1);
   moments[4] += weight * plan.higher * (2 * even * even - 1);
 }
@@ -129,7 +130,7 @@ CellReading<bool> ReadCondition(const table::Column& column, const QuerySpec& qu
 }
 
 QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTable& table)
-    : place_(place), kind_(query.questions()[place].spec.kind) {
+    : place_(place), kind_(&query.questions()[place].kind()) {
   const QuestionPlan& plan = query.questions()[place];
   const QuerySpec& spec = query.spec();
   for (const RowCondition& condition : plan.spec.where) {
@@ -143,13 +144,12 @@ QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTab
   if (plan.groups.has_value()) {
     groups_.push_back(ReadCells(ColumnOf(table, plan.groups->column()), spec, *plan.groups));
   }
-  const bool is_survival = kind_ == QuestionKind::kSurvival;
-  const FieldEquals& yes = is_survival ? plan.spec.event : plan.spec.positive;
-  if (is_survival || kind_ == QuestionKind::kEvaluation || kind_ == QuestionKind::kRegression) {
+  const FieldEquals& yes = plan.spec.yes;
+  if (!kind_->yes.empty()) {
     is_yes_.push_back(ReadCondition(ColumnOf(table, yes.column), spec,
                                     {.column = yes.column, .value = yes.value}));
   }
-  if (is_survival) {
+  if (kind_->has_cell_beyond) {
     const std::string& time = plan.cells->column();
     times_.push_back(ReadNumbers(ColumnOf(table, time), spec, time));
     horizon_ = plan.cells->edges().back();
@@ -161,7 +161,7 @@ QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTab
   for (const BoundedColumn& bounded : plan.spec.columns) {
     values_.push_back(ReadNumbersAs<double>(ColumnOf(table, bounded.column), spec, bounded.column,
                                             [kind = kind_, bounded](double value) {
-                                              return std::optional(Scaled(kind, bounded, value));
+                                              return std::optional(Scaled(*kind, bounded, value));
                                             }));
   }
 }
@@ -177,37 +177,27 @@ std::optional<bool> QuestionReading::IsAsked(uint32_t row) const {
 }
 
 std::optional<uint32_t> QuestionReading::PlaceOf(uint32_t row) const {
-  switch (kind_) {
-    case QuestionKind::kCount:
-      return 0;
-    case QuestionKind::kCrosstab: {
-      const std::optional<uint32_t> of_row = cells_[0](row);
-      const std::optional<uint32_t> of_column = cells_[1](row);
-      if (!of_row.has_value() || !of_column.has_value()) return std::nullopt;
-      return static_cast<uint32_t>(*of_row * last_cells_ + *of_column);
-    }
-    case QuestionKind::kSurvival:
-    case QuestionKind::kEvaluation: {
-      std::optional<uint32_t> cell = cells_[0](row);
-      std::optional<bool> yes = is_yes_[0](row);
-      if (kind_ == QuestionKind::kSurvival) {
-        const std::optional<double> time = times_[0](row);
-        if (!time.has_value() || *time < 0) return std::nullopt;
-        // A row was at risk in all intervals where its time is beyond the last one, or where it is
-        // censored at its end, as studies end.
-        if (*time > horizon_ || (*time == horizon_ && yes.has_value() && !*yes)) {
-          cell = static_cast<uint32_t>(last_cells_);
-          if (yes.has_value()) yes = false;
-        }
-      }
-      const std::optional<uint32_t> group = groups_.empty() ? 0 : groups_[0](row);
-      if (!cell.has_value() || !yes.has_value() || !group.has_value()) return std::nullopt;
-      const size_t segment = 2 * *group + (*yes ? 0 : 1);
-      return static_cast<uint32_t>(segment * strategy_cells_ + *cell);
-    }
-    default:
-      return cells_[0](row);
+  std::optional<uint32_t> cell = cells_.empty() ? 0 : cells_[0](row);
+  if (cells_.size() == 2) {
+    const std::optional<uint32_t> across = cells_[1](row);
+    if (!cell.has_value() || !across.has_value()) return std::nullopt;
+    cell = static_cast<uint32_t>(*cell * last_cells_ + *across);
   }
+  std::optional<bool> yes = is_yes_.empty() ? true : is_yes_[0](row);
+  if (!times_.empty()) {
+    const std::optional<double> time = times_[0](row);
+    if (!time.has_value() || *time < 0) return std::nullopt;
+    // A row was at risk in all intervals where its time is beyond the last one, or where it is
+    // censored at its end, as studies end.
+    if (*time > horizon_ || (*time == horizon_ && yes.has_value() && !*yes)) {
+      cell = static_cast<uint32_t>(last_cells_);
+      if (yes.has_value()) yes = false;
+    }
+  }
+  const std::optional<uint32_t> group = groups_.empty() ? 0 : groups_[0](row);
+  if (!cell.has_value() || !yes.has_value() || !group.has_value()) return std::nullopt;
+  const size_t segment = is_yes_.empty() ? *group : 2 * *group + (*yes ? 0 : 1);
+  return static_cast<uint32_t>(segment * strategy_cells_ + *cell);
 }
 
 RowUse QuestionReading::UseOf(uint32_t row) const {
@@ -218,7 +208,7 @@ RowUse QuestionReading::UseOf(uint32_t row) const {
   bool counts = false;
   if (strategy_cells_ > 0) {
     counts = PlaceOf(row).has_value();
-  } else if (kind_ == QuestionKind::kRegression) {
+  } else if (kind_->form == PartForm::kRegression) {
     counts = is_yes_[0](row).has_value() && std::ranges::all_of(values_, has_value);
   } else {
     counts = std::ranges::any_of(values_, has_value);
@@ -236,12 +226,12 @@ void QuestionReading::AddRow(const QuestionPlan& plan, uint32_t row, double weig
     return;
   }
   const std::span<double> left_out = part.subspan(plan.measured());
-  if (kind_ == QuestionKind::kRegression) {
+  if (kind_->form == PartForm::kRegression) {
     const bool counts = asked.has_value() && AddRegressionRow(plan, row, weight, part);
     if (!counts) left_out[0] += weight * plan.left_out;
     return;
   }
-  const size_t size = MomentsOf(kind_);
+  const size_t size = kind_->moments;
   for (size_t i = 0; i < values_.size(); ++i) {
     const std::optional<double> t = asked.has_value() ? values_[i](row) : std::nullopt;
     if (t.has_value()) {

@@ -88,7 +88,7 @@ class QuestionReading {
                         std::span<double> part) const;
 
   size_t place_ = 0;
-  QuestionKind kind_;
+  const KindRow* kind_;
   size_t strategy_cells_ = 0;  // of a histogram's segment; 0 for moments
   std::vector<CellReading<bool>> where_;
   std::vector<CellReading<uint32_t>> cells_;   // crosstab: the rows, then the columns

@@ -78,19 +78,19 @@ QuestionSpec Survival() {
           .kind = QuestionKind::kSurvival,
           .cells = {.column = "time", .edges = EqualEdges(0, 20, 5)},
           .groups = {.column = "sex", .categories = {"f", "m"}},
-          .event = {"dead", "1"}};
+          .yes = {"dead", "1"}};
 }
 QuestionSpec Evaluation() {
   return {.name = "evaluation",
           .kind = QuestionKind::kEvaluation,
           .cells = {.column = "score", .edges = EqualEdges(0, 1, 4)},
-          .positive = {"dead", "1"}};
+          .yes = {"dead", "1"}};
 }
 QuestionSpec Regression() {
   return {.name = "regression",
           .kind = QuestionKind::kRegression,
           .columns = {{"age", 0, 100}, {"time", 0, 20}, {"score", 0, 1}},
-          .positive = {"dead", "1"}};
+          .yes = {"dead", "1"}};
 }
 std::vector<std::vector<QuestionSpec>> AllQueries() {
   return {
@@ -191,7 +191,7 @@ TEST(SensitivityTest, NoRecordMovesASiteFartherThanIsCharged) {
 // of the bounds come near it: opposite labels, and values whose inner product is 0.
 TEST(SensitivityTest, NoRowMovesARegressionFartherHoweverManyColumnsItHas) {
   for (const size_t columns : {1, 2, 3, 4, 8, 16}) {
-    QuestionSpec question{.name = "r", .kind = QuestionKind::kRegression, .positive = {"ill", "1"}};
+    QuestionSpec question{.name = "r", .kind = QuestionKind::kRegression, .yes = {"ill", "1"}};
     std::vector<std::string> names = {"ill"};
     for (size_t i = 0; i < columns; ++i) {
       names.push_back(fmt::format("x{}", i));

@@ -327,8 +327,7 @@ Answer AnswerSurvival(const Measurements& measured) {
   bool all_enough = true;
   for (size_t group = 0; group < groups; ++group) {
     const size_t first = groups - 1 + group * length;
-    const GroupCurves curves(measured, tables[group],
-                             plan.groups.has_value() ? plan.groups->Label(group) : "",
+    const GroupCurves curves(measured, tables[group], plan.group_label(group),
                              {.noise = std::span(errors.noise).subspan(first, length),
                               .total = std::span(errors.total).subspan(first, length)});
     curves.AddTo(answer);

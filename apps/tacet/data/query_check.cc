@@ -72,8 +72,7 @@ void WarnOfFieldsWithoutCell(const QueryCheckSpec& spec, const std::vector<SiteT
         }
       }
       // A time beyond the last interval is at risk in all of them.
-      const bool is_time =
-          plan.spec.kind == tacet::statistics::QuestionKind::kSurvival && (*cells)->is_ordered();
+      const bool is_time = plan.kind().has_cell_beyond && (*cells)->is_ordered();
       if (count == 0 || is_time) continue;
       check.warnings.push_back(fmt::format(
           "question \"{}\": {} {} of column \"{}\" {} in none of its cells, such as \"{}\"; their "
@@ -193,7 +192,7 @@ void CountRows(const QueryCheckSpec& spec, const std::vector<SiteTable>& tables,
                                .left_out = left_out});
     const bool asks = std::ranges::any_of(
         tables, [&](const SiteTable& table) { return AsksTable(question, table); });
-    if (static_cast<double>(rows) >= floor || !asks || !KeepsFloor(question.kind)) continue;
+    if (static_cast<double>(rows) >= floor || !asks || !RowOf(question.kind).keeps_floor) continue;
     check.warnings.push_back(fmt::format(
         "question \"{}\": {} here, and the floor is {}: its answer is suppressed unless other "
         "sites have more",
