@@ -59,6 +59,7 @@ __all__ = [
     "mean",
     "normalise",
     "open_release",
+    "proportion",
     "quantiles",
     "query_text",
     "regression",
@@ -463,6 +464,27 @@ def evaluation(
     return _question("evaluation", {**keys, **_groups(group, groups)}, common)
 
 
+def proportion(
+    column: str,
+    positive: Field,
+    *,
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for the proportion of rows with a value, among all rows whose field can be read.
+
+    Args:
+        column: name of the column.
+        positive: the value. A text needs the agreed values of the column (``values``).
+        group: column of subgroups. None: all rows together.
+        groups: its values.
+        **common: keys of every question (`Common`).
+    """
+    keys = {"column": column, "positive": positive, **_groups(group, groups)}
+    return _question("proportion", keys, common)
+
+
 def regression(
     columns: Mapping[str, tuple[float, float]],
     *,
@@ -543,9 +565,9 @@ def query_text(
             noise follows from it.
         noise_multiplier: standard deviation of the noise over the clip norm, instead.
         noise_stddev: standard deviation of the noise, in units of the query's vector, instead.
-        noise_law: "gaussian", or "discrete-laplace" for counts, histograms, crosstabs, survival
-            curves and evaluations of records or persons. None: with a ``target_epsilon`` the one
-            with the smaller errors, else "gaussian".
+        noise_law: "gaussian", or "discrete-laplace" for counts, proportions, histograms, crosstabs,
+            survival curves and evaluations of records or persons. None: with a ``target_epsilon``
+            the one with the smaller errors, else "gaussian".
         delta: at which epsilon is stated.
         unit: "record" (a row), "person" or "client" (a site).
         neighbouring: "replace-one" or "zero-out".

@@ -135,6 +135,13 @@ constexpr std::array kRows = {
             .yes = "label",
             .yes_value = "positive",
             .check = CheckRegression},
+    KindRow{.kind = QuestionKind::kProportion,
+            .name = "proportion",
+            .answer = AnswerProportion,
+            .is_one_hot = true,
+            .yes = "column",
+            .yes_value = "positive",
+            .takes_groups = true},
 };
 
 constexpr bool IsInOrder() {

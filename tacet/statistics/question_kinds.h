@@ -29,6 +29,7 @@ enum class QuestionKind {
   kSurvival,    // Kaplan-Meier, Nelson-Aalen; log-rank between groups
   kEvaluation,  // of scores against labels: accuracy, confusion, ROC, AUC, calibration, ...
   kRegression,  // linear discriminant of a label on several bounded columns
+  kProportion,  // of rows with a value, among those with any
 };
 
 enum class PartForm {
