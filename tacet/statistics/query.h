@@ -191,8 +191,8 @@ struct QuestionPlan {
 // sums are at most 2^24 grid() large: they are exact in floats.
 //
 // Under discrete Laplace noise N_j and D_j are L1 norms, which add: every cell is measured by
-// itself as a_j x, so N_j = r a_j and D_j = 2 r a_j; a count has D_j = r a_j, and 1.25 r a_j with
-// its rows that are left out. The amplitudes are in the proportion of share / D_j, the least is 1,
+// itself as a_j x, so N_j = r a_j and D_j = 2 r a_j; a count has D_j = r a_j, and 81/64 r a_j
+// with its rows that are left out. The amplitudes are in the proportion of share / D_j, the least is 1,
 // and all are rounded down to multiples of grid(), a power of two. S is half of the sum of the D_j
 // (replace-one), or the sum of the N_j. Weighted rows are rounded down to the grid, value by value,
 // which makes no norm larger.
