@@ -171,7 +171,8 @@ def _calibration(answer: Answer, axes: Any) -> None:
 def _counts(answer: Answer, axes: Any) -> None:
     cells = [each for each in answer.find("count") if each.at]
     rows = list(dict.fromkeys(each.group or each.at for each in cells))
-    series = list(dict.fromkeys(each.at for each in cells)) if answer.kind == "crosstab" else [""]
+    in_groups = any(each.group for each in cells)
+    series = list(dict.fromkeys(each.at for each in cells)) if in_groups else [""]
     width = 0.8 / len(series)
     for number, name in enumerate(series):
         mine = [each for each in cells if not name or each.at == name]
@@ -197,7 +198,7 @@ def _counts(answer: Answer, axes: Any) -> None:
 
 
 def _quantiles(answer: Answer, axes: Any) -> None:
-    estimates = answer.find("quantile")
+    estimates = answer.find("quantile") or answer.find("median")
     for row, each in enumerate(estimates):
         if each.value is None:
             place = axes.get_yaxis_transform()
@@ -207,7 +208,9 @@ def _quantiles(answer: Answer, axes: Any) -> None:
             axes.plot([each.value], [row], "o", color="C0")
     for edge in answer.edges:
         axes.axvline(edge, color="lightgray", linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(estimates)), [f"{100 * float(each.at):g} %" for each in estimates])
+    shares = [f"{100 * float(each.at):g} %" if each.at else "50 %" for each in estimates]
+    labels = [f"{each.group} {share}" for each, share in zip(estimates, shares, strict=True)]
+    axes.set_yticks(range(len(estimates)), [label.strip() for label in labels])
     axes.set_ylim(len(estimates) - 0.5, -0.5)
     axes.set_xlabel("value, with the edges of the cells" if answer.edges else "value")
 
@@ -218,4 +221,5 @@ _PLOTS: dict[str, dict[str, Callable[[Answer, Any], None]]] = {
     "histogram": {"counts": _counts},
     "crosstab": {"counts": _counts},
     "quantiles": {"quantiles": _quantiles},
+    "median": {"median": _quantiles},
 }

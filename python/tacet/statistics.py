@@ -23,6 +23,7 @@ edges and categories by knowledge of the field, never by looking at the data.
 from __future__ import annotations
 
 import datetime
+import importlib
 import json
 import math
 import os
@@ -57,6 +58,7 @@ __all__ = [
     "evaluation",
     "histogram",
     "mean",
+    "median",
     "normalise",
     "open_release",
     "proportion",
@@ -64,6 +66,7 @@ __all__ = [
     "query_text",
     "regression",
     "survival",
+    "table1",
     "total",
     "variance",
 ]
@@ -161,6 +164,7 @@ class Answer:
         estimates: all numbers, in the order of docs/formats/query.md.
         methods: estimators and post-processing, by name.
         edges: of the question's cells, where it has one list of ordered ones.
+        printed: of a `table1`, the table as its JSON has it (docs/formats/query.md); else None.
     """
 
     name: str
@@ -168,6 +172,40 @@ class Answer:
     estimates: tuple[Estimate, ...]
     methods: tuple[str, ...]
     edges: tuple[float, ...] = ()
+    printed: Mapping[str, Any] | None = None
+
+    def table(self) -> list[dict[str, str]]:
+        """Return the lines of a `table1` as a paper prints them.
+
+        A line has the key "characteristic", such as "age, mean (sd)" or "sex = F, n (%)", a key for
+        each group, and "noise": the standard deviation that the noise gives the first number of the
+        line, the largest of the groups. "✕" stands where a number is suppressed.
+
+        Raises:
+            ValueError: the answer is of another kind.
+        """
+        if self.printed is None:
+            text = f"the answer {self.name!r} is of kind {self.kind}: only table1 has a table"
+            raise ValueError(text)
+        groups = self.printed["groups"]
+        return [
+            {
+                "characteristic": row["name"],
+                **dict(zip(groups, row["cells"], strict=True)),
+                "noise": row["noise"],
+            }
+            for row in self.printed["rows"]
+        ]
+
+    def frame(self) -> Any:
+        """Return `table` as a pandas DataFrame, one row a characteristic.
+
+        Raises:
+            ValueError: the answer is of another kind.
+            ModuleNotFoundError: pandas is not installed.
+        """
+        pandas = importlib.import_module("pandas")
+        return pandas.DataFrame(self.table()).set_index("characteristic")
 
     def find(
         self, quantity: str, *, group: str | None = None, at: str | None = None
@@ -217,7 +255,14 @@ class Answer:
 
     def __str__(self) -> str:
         lines = [f"{self.name} ({self.kind})"]
+        if self.printed is not None:
+            rows = [list(row.values()) for row in self.table()]
+            rows.insert(0, ["", *self.printed["groups"], "noise"])
+            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            lines += ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         for estimate in self.estimates:
+            if self.printed is not None and not estimate.quantity.startswith("left"):
+                continue
             what = " ".join(
                 part for part in (estimate.quantity, estimate.group, estimate.at) if part
             )
@@ -334,26 +379,73 @@ def count(**common: Unpack[Common]) -> Question:
     return _question("count", {}, common)
 
 
-def total(column: str, *, low: float, high: float, **common: Unpack[Common]) -> Question:
-    """Ask for the sum of a column whose values are cut to [low, high]."""
-    return _question("sum", _within(column, low, high), common)
+def total(
+    column: str,
+    *,
+    low: float,
+    high: float,
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for the sum of a column whose values are cut to [low, high].
+
+    Args:
+        column: name of the column.
+        low: public lower bound of its values; smaller ones count as `low`.
+        high: public upper bound, above `low`.
+        group: column of subgroups. None: all rows together.
+        groups: its values. None: its agreed values.
+        **common: keys of every question (`Common`).
+    """
+    keys = {**_within(column, low, high), **_groups(group, groups)}
+    return _question("sum", keys, common)
 
 
-def mean(column: str, *, low: float, high: float, **common: Unpack[Common]) -> Question:
-    """Ask for count, sum and mean of a column whose values are cut to [low, high]."""
-    return _question("mean", _within(column, low, high), common)
+def mean(
+    column: str,
+    *,
+    low: float,
+    high: float,
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for count, sum and mean of a column whose values are cut to [low, high].
+
+    Args:
+        column: name of the column.
+        low: public lower bound of its values; smaller ones count as `low`.
+        high: public upper bound, above `low`.
+        group: column of subgroups. None: all rows together.
+        groups: its values. None: its agreed values.
+        **common: keys of every question (`Common`).
+    """
+    keys = {**_within(column, low, high), **_groups(group, groups)}
+    return _question("mean", keys, common)
 
 
-def variance(column: str, *, low: float, high: float, **common: Unpack[Common]) -> Question:
+def variance(
+    column: str,
+    *,
+    low: float,
+    high: float,
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
+    **common: Unpack[Common],
+) -> Question:
     """Ask for count, sum, mean, variance and standard deviation of a column.
 
     Args:
         column: name of the column.
         low: public lower bound of its values; smaller ones count as `low`.
         high: public upper bound, above `low`.
+        group: column of subgroups. None: all rows together.
+        groups: its values. None: its agreed values.
         **common: keys of every question (`Common`).
     """
-    return _question("variance", _within(column, low, high), common)
+    keys = {**_within(column, low, high), **_groups(group, groups)}
+    return _question("variance", keys, common)
 
 
 def normalise(columns: Mapping[str, tuple[float, float]], **common: Unpack[Common]) -> Question:
@@ -361,15 +453,25 @@ def normalise(columns: Mapping[str, tuple[float, float]], **common: Unpack[Commo
     return _question("normalise", {"columns": _bounded(columns)}, common)
 
 
-def histogram(column: str, cells: Cells, **common: Unpack[Common]) -> Question:
-    """Ask for the count of all rows and of each cell.
+def histogram(
+    column: str,
+    cells: Cells,
+    *,
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for the count of all rows and of each cell, and in groups for the share of each cell.
 
     Args:
         column: name of the column.
         cells: its public edges or categories.
+        group: column of subgroups. None: all rows together.
+        groups: its values. None: its agreed values.
         **common: keys of every question (`Common`).
     """
-    return _question("histogram", {"column": column, **cells.keys()}, common)
+    keys = {"column": column, **cells.keys(), **_groups(group, groups)}
+    return _question("histogram", keys, common)
 
 
 def crosstab(
@@ -396,6 +498,8 @@ def quantiles(
     cells: Cells,
     *,
     at: Sequence[float] = (0.25, 0.5, 0.75),
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
     **common: Unpack[Common],
 ) -> Question:
     """Ask for quantiles of a column, resolved to ordered cells.
@@ -404,10 +508,58 @@ def quantiles(
         column: name of the column.
         cells: its public edges, ascending.
         at: the quantiles, each between 0 and 1.
+        group: column of subgroups. None: all rows together.
+        groups: its values. None: its agreed values.
         **common: keys of every question (`Common`).
     """
     keys = {"column": column, **cells.keys(), "quantiles": _numbers("at", at)}
-    return _question("quantiles", keys, common)
+    return _question("quantiles", {**keys, **_groups(group, groups)}, common)
+
+
+def median(
+    column: str,
+    cells: Cells,
+    *,
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for the median of a column, resolved to ordered cells.
+
+    Args:
+        column: name of the column.
+        cells: ordered cells, as for `quantiles`.
+        group: column of subgroups. None: all rows together.
+        groups: its values. None: its agreed values.
+        **common: keys of every question (`Common`).
+    """
+    keys = {"column": column, **cells.keys(), **_groups(group, groups)}
+    return _question("median", keys, common)
+
+
+def table1(
+    columns: Mapping[str, tuple[float, float] | None],
+    *,
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for the baseline characteristics of each group, as the first table of a paper has them.
+
+    Answers have them as `Answer.table` and `Answer.frame`.
+
+    Args:
+        columns: the variables in the table's order. One with bounds (low, high) has numbers: their
+            mean (sd) and median [IQR]. One with None has agreed values (``values``): n (%) of each.
+        group: column of the groups. None: all rows together.
+        groups: its values. None: its agreed values.
+        **common: keys of every question (`Common`).
+    """
+    variables = [
+        column if bounds is None else _bounded({column: bounds})[0]
+        for column, bounds in columns.items()
+    ]
+    return _question("table1", {"columns": variables, **_groups(group, groups)}, common)
 
 
 def survival(
@@ -814,6 +966,7 @@ def open_release(path: str | os.PathLike[str]) -> Release:
             estimates,
             tuple(question["methods"]),
             tuple(question.get("edges", ())),
+            question.get("table"),
         )
     return Release(
         folder, answers, told["confidence"], told["noise_law"], json.loads(summary)

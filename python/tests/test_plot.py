@@ -168,3 +168,24 @@ def test_quantiles_show_the_edges_of_the_cells(release: statistics.Release) -> N
 def test_a_mean_has_no_plot(release: statistics.Release) -> None:
     with pytest.raises(ValueError, match=r"the answer 'mean' \(mean\) has no plot None; it has: n"):
         release["mean"].plot()
+
+
+def test_groups_stand_side_by_side(tmp_path: Path) -> None:
+    tables = {"north": {"sex": ["f", "m"] * 300, "age": [20, 30, 40, 50] * 150}}
+    release = statistics.ask(
+        tables | {"south": tables["north"]},
+        [
+            statistics.histogram(
+                "age", statistics.Cells(edges=[20, 40, 60]), group="sex", name="ages"
+            ),
+            statistics.median(
+                "age", statistics.Cells(edges=[20, 40, 60]), group="sex", name="middle"
+            ),
+        ],
+        values=["sex one-of=f,m"], target_epsilon=20, max_units=1000, out=tmp_path / "run",
+    )  # fmt: skip
+    axes = release["ages"].plot()
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["f", "m"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["[20, 40)", "[40, 60]"]
+    axes = release["middle"].plot()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["f 50 %", "m 50 %"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib.util
 import json
 import math
 import os
@@ -40,6 +41,12 @@ QUESTIONS = [
     ),
     statistics.regression(
         {"age": (20, 100), "cholesterol": (100, 400)}, label="disease", positive=1, name="slopes"
+    ),
+    statistics.proportion("disease", 1, group="sex", name="ill"),
+    statistics.median("age", Cells(low=20, high=100, bins=16), group="sex", name="middle"),
+    statistics.mean("age", low=20, high=100, group="sex", groups=["m", "f"], name="by sex"),
+    statistics.table1(
+        {"age": (20, 100), "sex": None}, group="disease", groups=[0, 1], name="baseline"
     ),
 ]
 
@@ -93,6 +100,94 @@ def test_all_kinds_with_the_programs_bits(tmp_path: Path) -> None:
     assert by_file.answers == release.answers
     assert release.epsilon == pytest.approx(4, abs=0.01)
     assert [answer.name for answer in release] == [question.keys["name"] for question in QUESTIONS]
+
+
+def drawn(seed: int, rows: int) -> dict[str, list[Any]]:
+    """People whose ages end in 0 every other time, with long-tailed costs and a stage."""
+    random = np.random.default_rng(seed)
+    exact = random.normal(62, 14, rows)
+    heaped = np.where(random.random(rows) < 0.5, np.round(exact, -1), np.round(exact))
+    return {
+        "arm": [str(arm) for arm in random.choice(["drug", "placebo"], rows, p=[0.6, 0.4])],
+        "age": [float(age) for age in heaped],
+        "cost": [float(cost) for cost in np.exp(random.normal(7, 1, rows))],
+        "stage": [str(one) for one in random.choice(["I", "II", "III"], rows, p=[0.5, 0.3, 0.2])],
+    }
+
+
+def test_table1_and_groups_are_near_the_truth(tmp_path: Path) -> None:
+    tables = {f"site{seed}": drawn(seed, 2000) for seed in range(4)}
+    every = {
+        key: [value for table in tables.values() for value in table[key]] for key in tables["site0"]
+    }
+    release = statistics.ask(
+        tables,
+        [
+            statistics.table1(
+                {"age": (18, 100), "cost": (0, 20000), "stage": None}, group="arm", name="baseline"
+            ),
+            statistics.proportion("stage", "III", group="arm", name="late"),
+            statistics.median("age", Cells(low=0, high=110, bins=22), name="age"),
+            statistics.histogram("stage", Cells(), group="arm", name="stages"),
+        ],
+        values=["arm one-of=drug,placebo", "stage one-of=I,II,III"],
+        target_epsilon=4,
+        floor=10,
+        insecure_seed=3,
+        out=tmp_path / "run",
+    )
+    table = release["baseline"]
+    for group in ("drug", "placebo"):
+        mine = [arm == group for arm in every["arm"]]
+        ages = np.clip(np.array(every["age"])[mine], 18, 100)
+        costs = np.clip(np.array(every["cost"])[mine], 0, 20000)
+        late = np.array(every["stage"])[mine] == "III"
+
+        def near(quantity: str, at: str, truth: float, who: str = group) -> None:
+            (found,) = table.find(quantity, group=who, at=at)
+            assert found.value is not None
+            # Seven deviations of Gaussian noise are passed once in 4e11 runs.
+            assert abs(found.value - truth) < 7 * found.noise_error, (quantity, at)
+
+        near("count", "", len(ages))
+        near("mean", "age", float(np.mean(ages)))
+        near("mean", "cost", float(np.mean(costs)))
+        near("standard deviation", "age", float(np.std(ages)))
+        near("count", "stage = III", float(np.sum(late)))
+        near("proportion", "stage = III", float(np.mean(late)))
+        quartiles = (("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))
+        for quantity, share in quartiles:
+            for at, values in (("age", ages), ("cost", costs)):
+                (found,) = table.find(quantity, group=group, at=at)
+                assert found.low <= np.quantile(values, share) <= found.high, (quantity, at)
+        (share,) = release["late"].find("proportion", group=group)
+        assert share.low <= np.mean(late) <= share.high
+        (cell,) = release["stages"].find("proportion", group=group, at="III")
+        assert cell.value is not None
+        assert abs(cell.value - np.mean(late)) < 7 * cell.noise_error
+    middle = release["age"]["median"]
+    assert middle.low <= np.median(every["age"]) <= middle.high
+    lines = table.table()
+    assert [line["characteristic"] for line in lines] == [
+        "n",
+        "age, mean (sd)",
+        "age, median [IQR]",
+        "cost, mean (sd)",
+        "cost, median [IQR]",
+        "stage = I, n (%)",
+        "stage = II, n (%)",
+        "stage = III, n (%)",
+    ]
+    assert list(lines[0]) == ["characteristic", "drug", "placebo", "noise"]
+    (age,) = table.find("mean", group="drug", at="age")
+    assert lines[1]["drug"].startswith(f"{age.value:.1f} (")
+    assert "age, mean (sd)" in str(table)
+    if importlib.util.find_spec("pandas") is not None:
+        frame = table.frame()
+        assert list(frame.columns) == ["drug", "placebo", "noise"]
+        assert frame.loc["n", "drug"] == lines[0]["drug"]
+    with pytest.raises(ValueError, match="'late' is of kind proportion: only table1 has a table"):
+        release["late"].table()
 
 
 def test_a_site_may_write_its_file_in_another_way(tmp_path: Path) -> None:

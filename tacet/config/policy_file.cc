@@ -44,7 +44,7 @@ absl::StatusOr<policy::DataUse> DataUseOf(const RunConfig& agreed, std::string s
     use.floor = loaded.query->spec().floor;
     for (const tacet::statistics::QuestionPlan& plan : loaded.query->questions()) {
       use.questions.push_back({.name = plan.spec.name,
-                               .kind = std::string(QuestionKindName(plan.spec.kind)),
+                               .kind = std::string(QuestionKindName(plan.asked_kind())),
                                .columns = plan.columns(),
                                .keeps_floor = plan.kind().keeps_floor,
                                .names_sites = !plan.spec.sites.empty()});

@@ -101,10 +101,8 @@ absl::StatusOr<config::LoadedQuery> AgreedQuery(std::string_view agreed,
 }
 
 absl::Status CheckQuestions(const config::LoadedQuery& loaded, const JsonValue& answers) {
-  std::vector<tacet::statistics::Answer> none;
-  for (const tacet::statistics::QuestionPlan& plan : loaded.query->questions()) {
-    none.push_back({.question = plan.spec.name, .kind = plan.spec.kind});
-  }
+  const std::vector<tacet::statistics::Answer> none =
+      tacet::statistics::QuestionsToAnswer(*loaded.query);
   return tacet::audit::CompareAnswers(
       QuestionsOf(answers), QuestionsOf(tacet::statistics::AnswersJson(*loaded.query, none)));
 }

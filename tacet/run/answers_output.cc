@@ -1,5 +1,6 @@
 #include "tacet/run/answers_output.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -10,15 +11,50 @@ namespace {
 
 using tacet::statistics::Answer;
 using tacet::statistics::Estimate;
+using tacet::statistics::PrintedTable;
 using tacet::statistics::QuestionKind;
 using tacet::statistics::Range;
+using tacet::statistics::TableRow;
 
 // ECMA-48, "select graphic rendition".
 const std::string kRed = "\x1b[31m";
 const std::string kPlain = "\x1b[0m";
 
-bool IsCurve(const Answer& answer, const Estimate& estimate) {
+// Whether another place has the number: a file has curves, a table its own lines.
+bool IsElsewhere(const Answer& answer, const Estimate& estimate) {
+  if (answer.table.has_value()) return !estimate.quantity.starts_with("left");
   return answer.kind == QuestionKind::kEvaluation && !estimate.at.empty();
+}
+
+// A letter takes one column of the console, however many bytes it has.
+size_t WidthOf(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(
+      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+}
+
+// As a paper prints it, with the error of the noise at the end of each line.
+std::string TableText(const PrintedTable& table) {
+  std::vector<std::vector<std::string>> lines(1, {""});
+  lines[0].insert(lines[0].end(), table.groups.begin(), table.groups.end());
+  lines[0].emplace_back("± noise");
+  for (const TableRow& row : table.rows) {
+    std::vector<std::string>& line = lines.emplace_back(1, row.name);
+    line.insert(line.end(), row.cells.begin(), row.cells.end());
+    line.push_back(row.noise);
+  }
+  std::string text;
+  for (const std::vector<std::string>& line : lines) {
+    for (size_t column = 0; column < line.size(); ++column) {
+      size_t width = 0;
+      for (const auto& other : lines) width = std::max(width, WidthOf(other[column]));
+      text += "  " + line[column];
+      if (column + 1 < line.size()) text.append(width - WidthOf(line[column]), ' ');
+    }
+    text += "\n";
+  }
+  return text +
+         "  ± noise: standard deviation of the first number of a line that the noise gives it, the "
+         "largest\n  of the groups; ✕: suppressed\n";
 }
 
 std::string Quoted(std::string_view text) {
@@ -39,10 +75,13 @@ std::string FieldOf(std::optional<double> number) {
 std::string AnswersText(const std::vector<Answer>& answers, double confidence, bool in_colour) {
   std::string text;
   for (const Answer& answer : answers) {
-    text += fmt::format("\n{} ({}), intervals of {:g} %\n", answer.question,
-                        tacet::statistics::QuestionKindName(answer.kind), 100 * confidence);
+    const bool has_groups = answer.table.has_value() && !answer.table->by.empty();
+    text += fmt::format("\n{} ({}){}, intervals of {:g} %\n", answer.question,
+                        tacet::statistics::QuestionKindName(answer.kind),
+                        has_groups ? " by " + answer.table->by : "", 100 * confidence);
+    if (answer.table.has_value()) text += TableText(*answer.table);
     for (const Estimate& estimate : answer.estimates) {
-      if (IsCurve(answer, estimate)) continue;
+      if (IsElsewhere(answer, estimate)) continue;
       std::string label = estimate.quantity;
       for (const std::string* part : {&estimate.group, &estimate.at}) {
         if (!part->empty()) label += ", " + *part;

@@ -99,16 +99,30 @@ kind = "regression"
 columns = ["age 20..100"]
 label = "disease"
 positive = 1
+[[question]]
+name = "smokers"
+kind = "proportion"
+column = "smokes"
+positive = 1
+group = "arm"
+groups = ["drug", "placebo"]
+[[question]]
+name = "baseline"
+kind = "table1"
+columns = ["weight 30..200", "sex"]
+group = "arm"
+groups = ["drug", "placebo"]
 )";
 
 const std::set<std::string>& AllowedColumns() {
-  static const std::set<std::string> columns = {"patient", "age",  "sex",    "days",
-                                                "died",    "risk", "disease"};
+  static const std::set<std::string> columns = {"patient", "age",     "sex",    "days", "died",
+                                                "risk",    "disease", "smokes", "arm",  "weight"};
   return columns;
 }
 const std::set<std::string>& AllowedKinds() {
-  static const std::set<std::string> kinds = {"count",    "mean",       "normalise", "crosstab",
-                                              "survival", "evaluation", "regression"};
+  static const std::set<std::string> kinds = {"count",      "mean",     "normalise",
+                                              "crosstab",   "survival", "evaluation",
+                                              "regression", "table1",   "proportion"};
   return kinds;
 }
 

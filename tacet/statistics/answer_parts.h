@@ -22,6 +22,7 @@ struct Measurements {
 Answer AnswerCells(const Measurements& measured);    // count, histogram, crosstab
 Answer AnswerMoments(const Measurements& measured);  // sum, mean, variance, normalise
 Answer AnswerQuantiles(const Measurements& measured);
+Answer AnswerMedian(const Measurements& measured);
 Answer AnswerSurvival(const Measurements& measured);
 Answer AnswerEvaluation(const Measurements& measured);
 Answer AnswerRegression(const Measurements& measured);

@@ -6,9 +6,41 @@
 #include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/statistics/answer_parts.h"
+#include "tacet/statistics/table1.h"
 
 namespace tacet::statistics {
 namespace {
+
+// The answers to the questions of each table as one. They follow each other.
+std::vector<Answer> WithTables(const Query& query, std::vector<Answer> answers) {
+  const std::span<const QuestionPlan> plans = query.questions();
+  std::vector<Answer> all;
+  for (size_t i = 0; i < plans.size();) {
+    size_t end = i + 1;
+    if (plans[i].spec.table.empty()) {
+      all.push_back(std::move(answers[i]));
+    } else {
+      while (end < plans.size() && plans[end].spec.table == plans[i].spec.table) ++end;
+      all.push_back(TableAnswer(plans.subspan(i, end - i), std::span(answers).subspan(i, end - i)));
+    }
+    i = end;
+  }
+  return all;
+}
+
+base::JsonValue TableJson(const PrintedTable& table) {
+  base::JsonValue rows = base::JsonValue::MakeArray();
+  for (const TableRow& row : table.rows) {
+    rows.Append(base::JsonValue::MakeObject()
+                    .Set("name", row.name)
+                    .Set("cells", base::JsonList(row.cells))
+                    .Set("noise", row.noise));
+  }
+  return base::JsonValue::MakeObject()
+      .Set("by", table.by)
+      .Set("groups", base::JsonList(table.groups))
+      .Set("rows", std::move(rows));
+}
 
 base::JsonValue EstimateJson(const Estimate& estimate) {
   base::JsonValue json = base::JsonValue::MakeObject().Set("quantity", estimate.quantity);
@@ -52,9 +84,24 @@ absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<cons
     AddLeftOut(measured, part.subspan(plan.measured()), answer);
     answer.question = plan.spec.name;
     answer.kind = plan.spec.kind;
+    if (plan.cells.has_value() && plan.cells->is_ordered() && !plan.across.has_value()) {
+      answer.edges = plan.cells->edges();
+    }
     answers.push_back(std::move(answer));
   }
-  return answers;
+  return WithTables(query, std::move(answers));
+}
+
+std::vector<Answer> QuestionsToAnswer(const Query& query) {
+  std::vector<Answer> blank;
+  for (const QuestionPlan& plan : query.questions()) {
+    if (!plan.spec.table.empty() && !blank.empty() && blank.back().question == plan.spec.table) {
+      continue;
+    }
+    blank.push_back({.question = plan.spec.table.empty() ? plan.spec.name : plan.spec.table,
+                     .kind = plan.asked_kind()});
+  }
+  return blank;
 }
 
 std::string_view NoiseSentence(dp::NoiseLaw law) {
@@ -67,20 +114,16 @@ std::string_view NoiseSentence(dp::NoiseLaw law) {
 
 base::JsonValue AnswersJson(const Query& query, const std::vector<Answer>& answers) {
   base::JsonValue list = base::JsonValue::MakeArray();
-  for (size_t i = 0; i < answers.size(); ++i) {
-    const Answer& answer = answers[i];
+  for (const Answer& answer : answers) {
     base::JsonValue estimates = base::JsonValue::MakeArray();
     for (const Estimate& estimate : answer.estimates) estimates.Append(EstimateJson(estimate));
-    base::JsonValue methods = base::JsonValue::MakeArray();
-    for (const std::string& method : answer.methods) methods.Append(method);
     base::JsonValue json = base::JsonValue::MakeObject()
                                .Set("name", answer.question)
                                .Set("kind", QuestionKindName(answer.kind));
-    const QuestionPlan& plan = query.questions()[i];
-    if (plan.cells.has_value() && plan.cells->is_ordered() && !plan.across.has_value()) {
-      json.Set("edges", base::JsonList(plan.cells->edges()));
-    }
-    list.Append(json.Set("estimates", std::move(estimates)).Set("methods", std::move(methods)));
+    if (!answer.edges.empty()) json.Set("edges", base::JsonList(answer.edges));
+    if (answer.table.has_value()) json.Set("table", TableJson(*answer.table));
+    list.Append(
+        json.Set("estimates", std::move(estimates)).Set("methods", base::JsonList(answer.methods)));
   }
   return base::JsonValue::MakeObject()
       .Set("name", query.spec().name)

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "tacet/statistics/answer_parts.h"
@@ -28,6 +29,73 @@ std::vector<bool> ShownCells(const std::vector<double>& cells, double floor) {
   return shown;
 }
 
+// Cells of one group, with their total.
+struct CellCounts {
+  std::vector<double> cells;
+  double total = 0;
+  std::vector<bool> shown;
+};
+
+CellCounts CountsOf(const Measurements& measured, size_t group) {
+  const PrefixStrategy& strategy = *measured.plan.strategy;
+  CellCounts counts;
+  counts.cells =
+      strategy.Cells(measured.values.subspan(group * strategy.cells(), strategy.cells()));
+  for (const double cell : counts.cells) counts.total += cell;
+  counts.shown = ShownCells(counts.cells, measured.floor);
+  return counts;
+}
+
+bool IsEnough(const Measurements& measured, double count) {
+  return std::max(count, 0.0) >= measured.floor;
+}
+
+// The share of each cell in its group.
+void AddProportions(const Measurements& measured, const CellCounts& counts, size_t group,
+                    Answer& answer) {
+  const QuestionPlan& plan = measured.plan;
+  const double error = measured.noise.stddev * plan.strategy->CellDeviation(0);
+  const double of_others = error * std::sqrt(static_cast<double>(counts.cells.size() - 1));
+  for (size_t i = 0; i < counts.cells.size(); ++i) {
+    const Estimate labels{
+        .quantity = "proportion", .group = plan.group_label(group), .at = plan.cells->Label(i)};
+    const double cell = counts.cells[i];
+    answer.estimates.push_back(
+        counts.shown[i] && IsEnough(measured, counts.total)
+            ? ShareEstimate(labels, {.value = cell, .noise_error = error},
+                            {.value = counts.total - cell, .noise_error = of_others},
+                            measured.noise.Deviate(measured.confidence))
+            : labels);
+  }
+}
+
+// Of pairs of equal categories the diagonal is agreement: labels against predictions.
+void AddAgreement(const Measurements& measured, const CellCounts& counts, Answer& answer) {
+  const QuestionPlan& plan = measured.plan;
+  const size_t across = plan.across->size();
+  const double total = counts.total;
+  double equal = 0;
+  bool all_shown = total > 0 && total >= measured.floor;
+  for (size_t i = 0; i < across; ++i) {
+    equal += counts.cells[i * across + i];
+    all_shown = all_shown && counts.shown[i * across + i];
+  }
+  const double share = equal / total;
+  const double diagonal = static_cast<double>(across);
+  const double others = static_cast<double>(counts.cells.size()) - diagonal;
+  const double noise = measured.noise.stddev * plan.strategy->CellDeviation(0) / total *
+                       std::sqrt(diagonal * (1 - share) * (1 - share) + others * share * share);
+  const double sampling = std::max(share * (1 - share) / total, 0.0);
+  const double standard_error = std::sqrt(noise * noise + sampling);
+  const double reach = measured.noise.Deviate(measured.confidence) * standard_error;
+  const Estimate labels{.quantity = "agreement"};
+  answer.estimates.push_back(all_shown
+                                 ? MakeEstimate(labels, share, noise, standard_error,
+                                                Range{share - reach, share + reach}, Range{0, 1})
+                                 : labels);
+  answer.methods.emplace_back("agreement: ratio of counts; errors by the delta method");
+}
+
 }  // namespace
 
 Estimate CountEstimate(const Measurements& measured, const Estimate& labels, double value,
@@ -42,53 +110,38 @@ Estimate CountEstimate(const Measurements& measured, const Estimate& labels, dou
 
 Answer AnswerCells(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
-  const std::vector<double> cells = plan.strategy->Cells(measured.values);
-  const double error = measured.noise.stddev * plan.strategy->CellDeviation(0);
   Answer answer;
   answer.methods = {"unbiased counts; an estimate below 0 is shown as 0",
                     measured.noise.law == dp::NoiseLaw::kGaussian
                         ? "error and interval: normal, exact for the noise"
                         : "error and interval: exact for the discrete Laplace noise"};
-  const auto add = [&](const Estimate& labels, double value, size_t count, bool shown) {
-    answer.estimates.push_back(CountEstimate(measured, labels, value, count, shown));
-  };
-  double total = 0;
-  for (const double cell : cells) total += cell;
-  add({.quantity = "count"}, total, cells.size(), std::max(total, 0.0) >= measured.floor);
-  if (!plan.cells.has_value()) return answer;
-  const std::vector<bool> shown = ShownCells(cells, measured.floor);
   const size_t across = plan.across.has_value() ? plan.across->size() : 1;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    Estimate labels{.quantity = "count", .at = plan.cells->Label(i / across)};
-    if (plan.across.has_value()) {
-      labels.group = labels.at;
-      labels.at = plan.across->Label(i % across);
+  const bool has_shares = plan.groups.has_value() || !plan.spec.table.empty();
+  for (size_t group = 0; group < plan.group_count(); ++group) {
+    const CellCounts counts = CountsOf(measured, group);
+    const std::string label = plan.group_label(group);
+    answer.estimates.push_back(CountEstimate(measured, {.quantity = "count", .group = label},
+                                             counts.total, counts.cells.size(),
+                                             IsEnough(measured, counts.total)));
+    if (!plan.cells.has_value()) return answer;
+    for (size_t i = 0; i < counts.cells.size(); ++i) {
+      Estimate labels{.quantity = "count", .group = label, .at = plan.cells->Label(i / across)};
+      if (plan.across.has_value()) {
+        labels.group = labels.at;
+        labels.at = plan.across->Label(i % across);
+      }
+      answer.estimates.push_back(
+          CountEstimate(measured, labels, counts.cells[i], 1, counts.shown[i]));
     }
-    add(labels, cells[i], 1, shown[i]);
+    if (has_shares) AddProportions(measured, counts, group, answer);
+    if (plan.across.has_value() && plan.cells->names() == plan.across->names() &&
+        !plan.cells->names().empty()) {
+      AddAgreement(measured, counts, answer);
+    }
   }
-  // Of pairs of equal categories the diagonal is agreement: labels against predictions.
-  if (plan.across.has_value() && plan.cells->names() == plan.across->names() &&
-      !plan.cells->names().empty()) {
-    double equal = 0;
-    bool all_shown = total > 0 && total >= measured.floor;
-    for (size_t i = 0; i < across; ++i) {
-      equal += cells[i * across + i];
-      all_shown = all_shown && shown[i * across + i];
-    }
-    const double share = equal / total;
-    const double diagonal = static_cast<double>(across);
-    const double others = static_cast<double>(cells.size()) - diagonal;
-    const double noise =
-        error / total * std::sqrt(diagonal * (1 - share) * (1 - share) + others * share * share);
-    const double sampling = std::max(share * (1 - share) / total, 0.0);
-    const double standard_error = std::sqrt(noise * noise + sampling);
-    const double reach = measured.noise.Deviate(measured.confidence) * standard_error;
-    const Estimate labels{.quantity = "agreement"};
-    answer.estimates.push_back(all_shown
-                                   ? MakeEstimate(labels, share, noise, standard_error,
-                                                  Range{share - reach, share + reach}, Range{0, 1})
-                                   : labels);
-    answer.methods.emplace_back("agreement: ratio of counts; errors by the delta method");
+  if (has_shares) {
+    answer.methods.emplace_back(
+        "proportion: ratio of counts in a group; interval by Wilson and Fieller, with the noise");
   }
   return answer;
 }

@@ -97,6 +97,7 @@ std::optional<uint32_t> ColumnCells::CellOf(double value) const {
     const std::optional<size_t> category = list_.Find(value);
     return category.has_value() ? cell_of_[*category] : std::nullopt;
   }
+  if (spec_.is_cut) value = std::clamp(value, spec_.edges.front(), spec_.edges.back());
   if (!(value >= spec_.edges.front() && value <= spec_.edges.back())) return std::nullopt;
   const auto above = std::ranges::upper_bound(spec_.edges, value);
   const auto cell = static_cast<size_t>(above - spec_.edges.begin()) - 1;

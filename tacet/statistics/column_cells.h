@@ -25,6 +25,7 @@ struct ColumnCellsSpec {
   // m + 1 increasing numbers for m cells [e_0, e_1), ..., [e_{m-1}, e_m]; the last holds both ends.
   std::vector<double> edges = {};
   bool has_dates = false;  // edges are days since 1970-01-01
+  bool is_cut = false;     // values outside of the edges count as the nearest one
   // As in table::CategoryList; of a column with agreed values some of these.
   std::vector<std::string> categories = {};
 

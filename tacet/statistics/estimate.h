@@ -36,11 +36,26 @@ struct Estimate {
 
 inline constexpr double kManyLeftOut = 0.05;
 
+// A line of a table in print.
+struct TableRow {
+  std::string name;                     // "n", "age, mean (sd)", "sex = F, n (%)"
+  std::vector<std::string> cells = {};  // one for each group
+  std::string noise = {};  // error of the noise in the first number, the largest of the groups'
+};
+
+struct PrintedTable {
+  std::string by = {};  // column of the groups; empty: none
+  std::vector<std::string> groups = {};
+  std::vector<TableRow> rows = {};
+};
+
 struct Answer {
   std::string question;
   QuestionKind kind = QuestionKind::kCount;
   std::vector<Estimate> estimates = {};
-  std::vector<std::string> methods = {};  // estimators and post-processing, by name
+  std::vector<std::string> methods = {};   // estimators and post-processing, by name
+  std::vector<double> edges = {};          // of the question's one list of ordered cells
+  std::optional<PrintedTable> table = {};  // of kind table1
 };
 
 // value +- z standard_error, cut to `range`; z for the confidence. Not a number: suppressed.

@@ -25,10 +25,15 @@ std::optional<RowCount> CountOf(const Measurements& measured, size_t column) {
   };
   if (plan.kind().form == PartForm::kRegression) return of_value(0, plan.count);
   if (!plan.kind().keeps_floor) return std::nullopt;
-  if (plan.is_moments()) {
-    return of_value(column * plan.kind().moments, kMomentCount * plan.amplitude);
-  }
   RowCount count;
+  if (plan.is_moments()) {
+    for (size_t group = 0; group < plan.group_count(); ++group) {
+      const size_t block = group * plan.spec.columns.size() + column;
+      const RowCount one = of_value(block * plan.kind().moments, kMomentCount * plan.amplitude);
+      count = {.value = count.value + one.value, .error = std::hypot(count.error, one.error)};
+    }
+    return count;
+  }
   const size_t length = plan.strategy->cells();
   for (size_t segment = 0; segment < plan.segments; ++segment) {
     count.value += plan.strategy->Total(measured.values.subspan(segment * length, length));

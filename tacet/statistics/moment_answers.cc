@@ -120,8 +120,9 @@ void AddColumn(const Measurements& measured, const BoundedColumn& bounded,
 
 Answer AnswerMoments(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
+  const size_t values = plan.kind().moments;
   Answer answer;
-  if (plan.kind().moments == 1) {
+  if (values == 1) {
     const BoundedColumn& bounded = plan.spec.columns[0];
     const double largest = std::max(std::abs(bounded.low), std::abs(bounded.high));
     const double scale = largest / plan.amplitude;
@@ -129,8 +130,11 @@ Answer AnswerMoments(const Measurements& measured) {
     // The number of rows is not measured, but it is not negative.
     const Range possible = {.low = bounded.low < 0 ? -kAnyHigh : 0,
                             .high = bounded.high > 0 ? kAnyHigh : 0};
-    answer.estimates.push_back(MakeEstimate({.quantity = "sum"}, scale * measured.values[0], error,
-                                            error, measured.confidence, possible));
+    for (size_t group = 0; group < plan.group_count(); ++group) {
+      answer.estimates.push_back(MakeEstimate({.quantity = "sum", .group = plan.group_label(group)},
+                                              scale * measured.values[group], error, error,
+                                              measured.confidence, possible));
+    }
     answer.methods = {"unbiased sum of values cut to their bounds; no sum that they cannot have"};
     return answer;
   }
@@ -138,16 +142,17 @@ Answer AnswerMoments(const Measurements& measured) {
       "values cut to their bounds; ratios of unbiased sums; no number that the bounds "
       "rule out",
       "errors by the delta method"};
-  if (plan.kind().moments == 5) {
+  if (values == 5) {
     answer.methods.emplace_back(
         "sampling error of the variance: fourth moment, a deviation of its noise above the "
         "measured one, in proportion to the variance");
   }
-  const size_t values = plan.kind().moments;
-  for (size_t i = 0; i < plan.spec.columns.size(); ++i) {
-    const BoundedColumn& bounded = plan.spec.columns[i];
-    AddColumn(measured, bounded, measured.values.subspan(i * values, values), plan.column_label(i),
-              answer);
+  const size_t columns = plan.spec.columns.size();
+  for (size_t block = 0; block < plan.group_count() * columns; ++block) {
+    const size_t column = block % columns;
+    const std::string group = plan.group_label(block / columns);
+    AddColumn(measured, plan.spec.columns[column], measured.values.subspan(block * values, values),
+              group.empty() ? plan.column_label(column) : group, answer);
   }
   return answer;
 }

@@ -180,6 +180,14 @@ const std::vector<std::vector<QuestionSpec>> kOneHotQueries = {
       .cells = {.column = "score", .edges = {0, 0.5, 1}},
       .groups = {.column = "age", .edges = {0, 50, 100}},
       .yes = {.column = "dead", .value = "1"}}},
+    {{.name = "proportion",
+      .kind = QuestionKind::kProportion,
+      .groups = {.column = "age", .edges = {0, 50, 100}},
+      .yes = {.column = "dead", .value = "1"}}},
+    {{.name = "histogram by group",
+      .kind = QuestionKind::kHistogram,
+      .cells = {.column = "score", .edges = {0, 0.5, 1}},
+      .groups = {.column = "age", .edges = {0, 50, 100}}}},
     {CountOf("n"), CountWhereOf("some"), HistogramOf("h", 0.7), CurveOf("s", 2)},
 };
 

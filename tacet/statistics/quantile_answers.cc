@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tacet/base/status.h"
@@ -28,12 +31,13 @@ double QuantileOf(const ColumnCells& cells, std::span<const double> suffixes, do
 // not above 0 on average, and its variance is that of the noise and n q (1 - q) (Woodruff's
 // interval with noise). So the interval begins at the last edge up to which every D is clearly
 // above 0, and ends at the first from which every D is clearly below.
-Range QuantileInterval(const Measurements& measured, double quantile) {
+Range QuantileInterval(const Measurements& measured, std::span<const double> values,
+                       double quantile) {
   const PrefixStrategy& strategy = *measured.plan.strategy;
   const std::vector<double>& edges = measured.plan.cells->edges();
-  const std::vector<double> suffixes = strategy.Suffixes(measured.values);
+  const std::vector<double> suffixes = strategy.Suffixes(values);
   const double above = 1 - quantile;
-  const double rows = MonotoneSuffixes(strategy, measured.values)[0];
+  const double rows = MonotoneSuffixes(strategy, values)[0];
   const double deviate = NormalDeviate(measured.confidence);
   const double variance = measured.noise.stddev * measured.noise.stddev;
   // Whether D of an edge between two cells has a sign for certain.
@@ -51,15 +55,21 @@ Range QuantileInterval(const Measurements& measured, double quantile) {
   return {.low = edges[low], .high = edges[high]};
 }
 
-}  // namespace
-
-Answer AnswerQuantiles(const Measurements& measured) {
+// Of each group the count, then the quantiles, each called `quantity` and, where it has a list, by
+// its share.
+Answer AnswerQuantilesAt(const Measurements& measured, std::span<const double> quantiles,
+                         std::string_view quantity) {
   const QuestionPlan& plan = measured.plan;
+  const size_t length = plan.strategy->cells();
   const Statistic statistic = [&](std::span<const double> values) {
-    const std::vector<double> suffixes = MonotoneSuffixes(*plan.strategy, values);
-    std::vector<double> numbers = {suffixes[0]};
-    for (const double quantile : plan.spec.quantiles) {
-      numbers.push_back(QuantileOf(*plan.cells, suffixes, quantile));
+    std::vector<double> numbers;
+    for (size_t group = 0; group < plan.group_count(); ++group) {
+      const std::vector<double> suffixes =
+          MonotoneSuffixes(*plan.strategy, values.subspan(group * length, length));
+      numbers.push_back(suffixes[0]);
+      for (const double quantile : quantiles) {
+        numbers.push_back(QuantileOf(*plan.cells, suffixes, quantile));
+      }
     }
     return numbers;
   };
@@ -71,25 +81,44 @@ Answer AnswerQuantiles(const Measurements& measured) {
       "linear interpolation within a cell; error of the noise by parametric bootstrap",
       "interval: all cells that the noised counts do not contradict (Woodruff), for "
       "any law within a cell"};
-  const bool enough = numbers[0] >= measured.floor;
-  const Estimate count{.quantity = "count"};
-  answer.estimates.push_back(enough
-                                 ? MakeEstimate(count, numbers[0], errors.noise[0], errors.noise[0],
-                                                measured.confidence, Range{0, HUGE_VAL})
-                                 : count);
-  for (size_t i = 0; i < plan.spec.quantiles.size(); ++i) {
-    Estimate estimate{.quantity = "quantile", .at = fmt::format("{:g}", plan.spec.quantiles[i])};
-    const double value = numbers[i + 1];
-    if (enough && std::isfinite(value)) {
-      const Range interval = QuantileInterval(measured, plan.spec.quantiles[i]);
-      estimate.value = value;
-      estimate.noise_error = errors.noise[i + 1];
-      estimate.interval =
-          Range{.low = std::min(interval.low, value), .high = std::max(interval.high, value)};
+  size_t place = 0;
+  for (size_t group = 0; group < plan.group_count(); ++group) {
+    const std::string label = plan.group_label(group);
+    const bool enough = numbers[place] >= measured.floor;
+    const Estimate count{.quantity = "count", .group = label};
+    answer.estimates.push_back(enough ? MakeEstimate(count, numbers[place], errors.noise[place],
+                                                     errors.noise[place], measured.confidence,
+                                                     Range{0, HUGE_VAL})
+                                      : count);
+    ++place;
+    for (const double quantile : quantiles) {
+      Estimate estimate{.quantity = std::string(quantity),
+                        .group = label,
+                        .at = plan.kind().takes_quantiles ? fmt::format("{:g}", quantile) : ""};
+      const double value = numbers[place];
+      if (enough && std::isfinite(value)) {
+        const Range interval =
+            QuantileInterval(measured, measured.values.subspan(group * length, length), quantile);
+        estimate.value = value;
+        estimate.noise_error = errors.noise[place];
+        estimate.interval =
+            Range{.low = std::min(interval.low, value), .high = std::max(interval.high, value)};
+      }
+      answer.estimates.push_back(std::move(estimate));
+      ++place;
     }
-    answer.estimates.push_back(std::move(estimate));
   }
   return answer;
+}
+
+}  // namespace
+
+Answer AnswerQuantiles(const Measurements& measured) {
+  return AnswerQuantilesAt(measured, measured.plan.spec.quantiles, "quantile");
+}
+
+Answer AnswerMedian(const Measurements& measured) {
+  return AnswerQuantilesAt(measured, std::vector<double>{0.5}, "median");
 }
 
 }  // namespace tacet::statistics

@@ -8,6 +8,7 @@
 #include "tacet/base/status.h"
 #include "tacet/statistics/column_use.h"
 #include "tacet/statistics/site_table.h"
+#include "tacet/statistics/table1.h"
 
 namespace tacet::statistics {
 namespace {
@@ -152,7 +153,7 @@ absl::Status Query::PlanMoments(double budget, QuestionPlan& plan) {
   TACET_RETURN_IF_ERROR(CheckPart(plan));
   const size_t values = plan.kind().moments;
   plan.left_out_values = spec.columns.size();
-  plan.size = (values + 1) * spec.columns.size();
+  plan.size = (values * plan.group_count() + 1) * spec.columns.size();
   // Of one column, or of a sum.
   const double higher = values == 5 ? 2 * kMomentHigher * kMomentHigher : 0;
   RowReach row{
@@ -164,6 +165,8 @@ absl::Status Query::PlanMoments(double budget, QuestionPlan& plan) {
     const double largest = std::max(std::abs(low), std::abs(high));
     row = {.norm = 1, .distance = std::max(largest, high - low) / largest, .largest = 1};
   }
+  // Rows of two groups have no value in common.
+  if (plan.group_count() > 1) row.distance = std::max(row.distance, std::sqrt(2.0) * row.norm);
   row = PlanLeftOut(row, by_distance(), dp::NoiseLaw::kGaussian, plan);
   // Each value of a unit is rounded to the nearest multiple of the grid: two units may come one
   // step nearer or farther in each.
@@ -361,11 +364,46 @@ std::optional<double> QuerySpec::NumberIn(std::string_view column, std::string_v
   return number.has_value() && IsOrdinary(*number) ? number : std::nullopt;
 }
 
-absl::StatusOr<Query> Query::Create(QuerySpec spec) {
-  if (spec.questions.empty() || spec.questions.size() > kMaxQuestions) {
-    return base::InvalidArgument("the query has {} questions, expected from 1 to {}",
-                                 spec.questions.size(), kMaxQuestions);
+absl::Status Query::PrepareQuestions(QuerySpec& spec) {
+  std::vector<QuestionSpec> questions;
+  std::set<std::string> names;
+  const auto check_name = [&names](const std::string& name) {
+    if (!name.empty() && names.insert(name).second) return absl::OkStatus();
+    return base::InvalidArgument("question \"{}\": each question needs a name of its own", name);
+  };
+  for (QuestionSpec& question : spec.questions) {
+    TACET_RETURN_IF_ERROR(check_name(question.name));
+    if (!(question.share > 0 && std::isfinite(question.share))) {
+      return base::InvalidArgument("question \"{}\": share is {}, expected a positive number",
+                                   question.name, question.share);
+    }
+    const std::set<std::string> sites(question.sites.begin(), question.sites.end());
+    if (sites.size() < question.sites.size() || sites.contains("")) {
+      return base::InvalidArgument("question \"{}\": sites needs distinct names of sites",
+                                   question.name);
+    }
+    if (question.kind != QuestionKind::kTable1) {
+      questions.push_back(std::move(question));
+      continue;
+    }
+    auto of_table = QuestionsOfTable(question, spec);
+    if (!of_table.ok()) {
+      return base::Annotate(of_table.status(), fmt::format("question \"{}\"", question.name));
+    }
+    for (QuestionSpec& one : *of_table) {
+      TACET_RETURN_IF_ERROR(check_name(one.name));
+      questions.push_back(std::move(one));
+    }
   }
+  if (questions.empty() || questions.size() > kMaxQuestions) {
+    return base::InvalidArgument("the query has {} questions, expected from 1 to {}",
+                                 questions.size(), kMaxQuestions);
+  }
+  spec.questions = std::move(questions);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Query> Query::Create(QuerySpec spec) {
   const bool is_client = spec.unit == Unit::kClient;
   if (is_client) spec.max_units = 1;
   if (spec.max_units < 1 || spec.max_units > kMaxUnits) {
@@ -385,24 +423,9 @@ absl::StatusOr<Query> Query::Create(QuerySpec spec) {
   if (!(spec.confidence > 0 && spec.confidence < 1)) {
     return base::InvalidArgument("confidence is {}, expected above 0 and below 1", spec.confidence);
   }
+  TACET_RETURN_IF_ERROR(PrepareQuestions(spec));
   double shares = 0;
-  std::set<std::string> names;
-  for (const QuestionSpec& question : spec.questions) {
-    if (question.name.empty() || !names.insert(question.name).second) {
-      return base::InvalidArgument("question \"{}\": each question needs a name of its own",
-                                   question.name);
-    }
-    if (!(question.share > 0 && std::isfinite(question.share))) {
-      return base::InvalidArgument("question \"{}\": share is {}, expected a positive number",
-                                   question.name, question.share);
-    }
-    const std::set<std::string> sites(question.sites.begin(), question.sites.end());
-    if (sites.size() < question.sites.size() || sites.contains("")) {
-      return base::InvalidArgument("question \"{}\": sites needs distinct names of sites",
-                                   question.name);
-    }
-    shares += question.share;
-  }
+  for (const QuestionSpec& question : spec.questions) shares += question.share;
   Query query;
   query.spec_ = std::move(spec);
   // A value of a unit is at most 2 S, and a site's at most 2 S max_units.

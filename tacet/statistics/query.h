@@ -40,6 +40,14 @@ struct FieldEquals {
   friend bool operator==(const FieldEquals&, const FieldEquals&) = default;
 };
 
+// A variable of a table 1: numbers with bounds, or agreed values.
+struct TableVariable {
+  std::string column;
+  std::optional<BoundedColumn> bounds = {};
+
+  friend bool operator==(const TableVariable&, const TableVariable&) = default;
+};
+
 // One question, unchecked; fields that its kind does not use stay as they are here. A row is left
 // out where no condition excludes it, and a field that decides about it or its place cannot be
 // read: it is missing, no number, none of the agreed values, in no cell, or a time below 0.
@@ -50,15 +58,19 @@ struct QuestionSpec {
   std::vector<RowCondition> where = {};     // all must hold
   std::vector<std::string> sites = {};      // whose rows count, by name; empty: all
   std::vector<BoundedColumn> columns = {};  // sum, mean, variance: one; normalise, regression: more
-  // histogram: the column; crosstab: the rows; quantiles; survival: intervals of time from 0;
+  // Histogram: the column; crosstab: the rows; quantiles, median; survival: intervals from 0;
   // evaluation: scores, in [0, 1].
   ColumnCellsSpec cells = {};
   ColumnCellsSpec across = {};  // crosstab: the columns
-  ColumnCellsSpec groups = {};  // survival, evaluation: subgroups; without column: none
+  ColumnCellsSpec groups = {};  // where the kind has them; without column: none
   // Survival: the event happened, else the row is censored. Evaluation, regression: the label.
+  // Proportion: the value.
   FieldEquals yes = {};
   double threshold = 0.5;                             // evaluation: an edge of the scores
   std::vector<double> quantiles = {0.25, 0.5, 0.75};  // in (0, 1)
+  std::vector<TableVariable> variables = {};          // table1; of a table's question: its own one
+  // Name of the table that this is a question of (table1.h); empty: none.
+  std::string table = {};
 
   friend bool operator==(const QuestionSpec&, const QuestionSpec&) = default;
 };
@@ -116,7 +128,9 @@ struct QuerySpec {
 // Measured in moments: for each column with t = (2 x - low - high) / (high - low) in [-1, 1]
 //   sum     a x / max(|low|, |high|)
 //   mean    a (1.5, t, 0.83 (2 t^2 - 1))
-//   others  the same, then 0.1 a (4 t^3 - 3 t, 8 t^4 - 8 t^2 + 1).
+//   others  the same, then 0.1 a (4 t^3 - 3 t, 8 t^4 - 8 t^2 + 1),
+// and all columns of a group after those of the group before. Rows of two groups have no value in
+// common, so they are at most sqrt 2 times the norm of one apart.
 // The constants make the distance of two rows, 2 a, the largest there is: a row and none are at
 // most 1.99 a apart. A mean costs no more for the square, which gives its sampling error. Powers
 // three and four give that of a variance: they cost 1 % of the noise, and hold less than 2 in it.
@@ -157,6 +171,8 @@ struct QuestionPlan {
   double replace_one = 0;
 
   const KindRow& kind() const { return RowOf(spec.kind); }
+  // Of a table's question: the table's.
+  QuestionKind asked_kind() const { return spec.table.empty() ? spec.kind : QuestionKind::kTable1; }
   bool is_moments() const { return kind().form != PartForm::kCells; }
   // Values of rows that count.
   size_t measured() const { return size - left_out_values; }
@@ -192,15 +208,16 @@ struct QuestionPlan {
 //
 // Under discrete Laplace noise N_j and D_j are L1 norms, which add: every cell is measured by
 // itself as a_j x, so N_j = r a_j and D_j = 2 r a_j; a count has D_j = r a_j, and 81/64 r a_j
-// with its rows that are left out. The amplitudes are in the proportion of share / D_j, the least is 1,
-// and all are rounded down to multiples of grid(), a power of two. S is half of the sum of the D_j
-// (replace-one), or the sum of the N_j. Weighted rows are rounded down to the grid, value by value,
-// which makes no norm larger.
+// with its rows that are left out. The amplitudes are in the proportion of share / D_j, the least
+// is 1, and all are rounded down to multiples of grid(), a power of two. S is half of the sum of
+// the D_j (replace-one), or the sum of the N_j. Weighted rows are rounded down to the grid, value
+// by value, which makes no norm larger.
 class Query {
  public:
   // InvalidArgument names question, value and range.
   static absl::StatusOr<Query> Create(QuerySpec spec);
 
+  // A table 1 is in its questions there and here.
   const QuerySpec& spec() const { return spec_; }
   const std::vector<QuestionPlan>& questions() const { return questions_; }
   uint64_t dimension() const { return dimension_; }
@@ -218,6 +235,8 @@ class Query {
 
  private:
   Query() = default;
+  // Names, shares and sites of the questions, and tables in their questions.
+  static absl::Status PrepareQuestions(QuerySpec& spec);
   // Appends the plan of a question whose unit moves it by at most `budget`.
   absl::Status PlanQuestion(const QuestionSpec& spec, double budget);
   absl::Status PlanMoments(double budget, QuestionPlan& plan);

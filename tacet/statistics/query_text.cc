@@ -164,6 +164,23 @@ void TakeBounded(Table& table, std::vector<BoundedColumn>& columns) {
   });
 }
 
+// "age 18..100", or "sex" of a column with agreed values.
+void TakeVariables(Table& table, std::vector<TableVariable>& variables) {
+  table.Read("columns", [&](const base::JsonValue& list) -> absl::Status {
+    std::vector<std::string> texts;
+    TACET_RETURN_IF_ERROR(Get(list, texts));
+    for (const std::string& text : texts) {
+      if (text.find("..") == std::string::npos) {
+        variables.push_back({.column = text});
+        continue;
+      }
+      TACET_ASSIGN_OR_RETURN(const BoundedColumn bounded, ParseBounded(text));
+      variables.push_back({.column = bounded.column, .bounds = bounded});
+    }
+    return absl::OkStatus();
+  });
+}
+
 void TakeAxis(Table& table, std::string_view key, ColumnCellsSpec& cells) {
   table.Read(key, [&](const base::JsonValue& child) -> absl::Status {
     Table axis(child, "");
@@ -174,6 +191,7 @@ void TakeAxis(Table& table, std::string_view key, ColumnCellsSpec& cells) {
 }
 
 void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
+  if (kind.takes_variables) TakeVariables(table, spec.variables);
   if (kind.most_columns > 1) TakeBounded(table, spec.columns);
   if (kind.most_columns == 1) {
     BoundedColumn& bounded = spec.columns.emplace_back();

@@ -44,7 +44,13 @@ TEST(QueryTextTest, EveryKindIsRead) {
       {"name": "model", "kind": "evaluation", "score": "p", "bins": 20, "label": "y",
        "positive": 1, "threshold": 0.5},
       {"name": "risk", "kind": "regression", "columns": ["age 20..90", "chol 100..400"],
-       "label": "ill", "positive": 1}]})");
+       "label": "ill", "positive": 1},
+      {"name": "smokers", "kind": "proportion", "column": "smokes", "positive": 1,
+       "group": "sex", "groups": ["f"]},
+      {"name": "middle", "kind": "median", "column": "bp", "edges": [0, 100, 200], "group": "sex"},
+      {"name": "stay", "kind": "mean", "column": "stay", "low": 0, "high": 90, "group": "sex"},
+      {"name": "baseline", "kind": "table1", "columns": ["resting bp -5..250", "sex"],
+       "group": "sex"}]})");
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->site_column, "hospital");
   EXPECT_EQ(file->person_column, "patient");
@@ -55,7 +61,7 @@ TEST(QueryTextTest, EveryKindIsRead) {
   EXPECT_EQ(query.max_units, 500u);
   ASSERT_NE(query.ValuesOf("sex"), nullptr);
   EXPECT_EQ(query.ValuesOf("sex")->Listed(), "f|F, m");
-  ASSERT_EQ(query.questions.size(), 9u);
+  ASSERT_EQ(query.questions.size(), 13u);
   EXPECT_EQ(query.questions[0].name, "question-1");
   EXPECT_EQ(query.questions[0].where[1].Text(), "age >= 40");
   EXPECT_EQ(query.questions[0].sites, (std::vector<std::string>{"north"}));
@@ -65,6 +71,12 @@ TEST(QueryTextTest, EveryKindIsRead) {
   EXPECT_EQ(query.questions[6].yes.value, "2");
   EXPECT_EQ(query.questions[8].columns[1], (BoundedColumn{"chol", 100, 400}));
   EXPECT_EQ(query.questions[8].yes, (FieldEquals{"ill", "1"}));
+  EXPECT_EQ(query.questions[9].yes, (FieldEquals{"smokes", "1"}));
+  EXPECT_EQ(query.questions[9].groups.categories, (std::vector<std::string>{"f"}));
+  EXPECT_EQ(query.questions[11].columns[0], (BoundedColumn{"stay", 0, 90}));
+  EXPECT_EQ(query.questions[11].groups.column, "sex");
+  EXPECT_EQ(query.questions[12].variables[0].bounds, (BoundedColumn{"resting bp", -5, 250}));
+  EXPECT_EQ(query.questions[12].variables[1], (TableVariable{"sex"}));
   EXPECT_TRUE(Query::Create(query).ok()) << Query::Create(query).status();
 }
 
@@ -91,6 +103,8 @@ TEST(QueryTextTest, ErrorsNameTheKey) {
                              fmt::format(R"(, "data": {{"values": ["{}"]}})", line))),
                 HasSubstr(fmt::format("data.values: \"{}\": expected", line)));
   }
+  EXPECT_THAT(Refusal(with(R"({"kind": "table1", "columns": ["age 18.."]})")),
+              HasSubstr("question[0].columns: \"age 18..\": expected COLUMN LOW..HIGH"));
   EXPECT_THAT(
       Refusal(with(R"({"kind": "histogram", "column": "a", "bins": 1e9, "low": 0, "high": 1})")),
       HasSubstr("question[0].bins"));

@@ -30,6 +30,8 @@ enum class QuestionKind {
   kEvaluation,  // of scores against labels: accuracy, confusion, ROC, AUC, calibration, ...
   kRegression,  // linear discriminant of a label on several bounded columns
   kProportion,  // of rows with a value, among those with any
+  kMedian,      // of a column
+  kTable1,      // of a query's text: a table of several questions (table1.h)
 };
 
 enum class PartForm {
@@ -43,7 +45,7 @@ enum class PartForm {
 struct KindRow {
   QuestionKind kind;
   std::string_view name;
-  Answer (*answer)(const Measurements& measured);
+  Answer (*answer)(const Measurements& measured);  // null: its questions are answered
 
   PartForm form = PartForm::kCells;
   Measured measured = Measured::kCells;  // of cells
@@ -61,6 +63,7 @@ struct KindRow {
   bool is_share = false;            // cells are of numbers in [0, 1], where `low` and `high` begin
   std::string_view yes = {};        // column of the field that says yes or no
   std::string_view yes_value = {};  // its value for yes
+  bool takes_variables = false;     // `columns` with and without bounds
   bool takes_groups = false;        // `group` and `groups`
   bool takes_quantiles = false;
   bool takes_threshold = false;

@@ -176,6 +176,10 @@ std::optional<bool> QuestionReading::IsAsked(uint32_t row) const {
   return asked;
 }
 
+std::optional<uint32_t> QuestionReading::GroupOf(uint32_t row) const {
+  return groups_.empty() ? 0 : groups_[0](row);
+}
+
 std::optional<uint32_t> QuestionReading::PlaceOf(uint32_t row) const {
   std::optional<uint32_t> cell = cells_.empty() ? 0 : cells_[0](row);
   if (cells_.size() == 2) {
@@ -194,7 +198,7 @@ std::optional<uint32_t> QuestionReading::PlaceOf(uint32_t row) const {
       if (yes.has_value()) yes = false;
     }
   }
-  const std::optional<uint32_t> group = groups_.empty() ? 0 : groups_[0](row);
+  const std::optional<uint32_t> group = GroupOf(row);
   if (!cell.has_value() || !yes.has_value() || !group.has_value()) return std::nullopt;
   const size_t segment = is_yes_.empty() ? *group : 2 * *group + (*yes ? 0 : 1);
   return static_cast<uint32_t>(segment * strategy_cells_ + *cell);
@@ -211,7 +215,7 @@ RowUse QuestionReading::UseOf(uint32_t row) const {
   } else if (kind_->form == PartForm::kRegression) {
     counts = is_yes_[0](row).has_value() && std::ranges::all_of(values_, has_value);
   } else {
-    counts = std::ranges::any_of(values_, has_value);
+    counts = GroupOf(row).has_value() && std::ranges::any_of(values_, has_value);
   }
   return counts ? RowUse::kCounts : RowUse::kLeftOut;
 }
@@ -232,10 +236,11 @@ void QuestionReading::AddRow(const QuestionPlan& plan, uint32_t row, double weig
     return;
   }
   const size_t size = kind_->moments;
+  const std::optional<uint32_t> group = asked.has_value() ? GroupOf(row) : std::nullopt;
   for (size_t i = 0; i < values_.size(); ++i) {
-    const std::optional<double> t = asked.has_value() ? values_[i](row) : std::nullopt;
+    const std::optional<double> t = group.has_value() ? values_[i](row) : std::nullopt;
     if (t.has_value()) {
-      AddMoments(plan, *t, weight, part.subspan(i * size, size));
+      AddMoments(plan, *t, weight, part.subspan((*group * values_.size() + i) * size, size));
     } else {
       left_out[i] += weight * plan.left_out;
     }

@@ -81,6 +81,8 @@ class QuestionReading {
  private:
   // Whether the conditions hold. One that fails decides; else none where a field cannot be read.
   std::optional<bool> IsAsked(uint32_t row) const;
+  // 0 where the question has no groups; none where the field is in none of them.
+  std::optional<uint32_t> GroupOf(uint32_t row) const;
   // In the histogram; none where a field cannot be read.
   std::optional<uint32_t> PlaceOf(uint32_t row) const;
   // False where a field cannot be read: then nothing is added.

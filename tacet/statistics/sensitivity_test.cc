@@ -92,6 +92,20 @@ QuestionSpec Regression() {
           .columns = {{"age", 0, 100}, {"time", 0, 20}, {"score", 0, 1}},
           .yes = {"dead", "1"}};
 }
+QuestionSpec Proportion() {
+  return {.name = "proportion", .kind = QuestionKind::kProportion, .yes = {"dead", "1"}};
+}
+QuestionSpec Median() {
+  return {.name = "median",
+          .kind = QuestionKind::kMedian,
+          .cells = {.column = "age", .edges = EqualEdges(0, 100, 16)}};
+}
+// The same question of each sex.
+QuestionSpec BySex(QuestionSpec question) {
+  question.name += " by sex";
+  question.groups = {.column = "sex", .categories = {"f", "m"}};
+  return question;
+}
 std::vector<std::vector<QuestionSpec>> AllQueries() {
   return {
       {{.name = "count", .where = {{"age", Comparison::kAtLeast, "50"}}}},
@@ -110,6 +124,14 @@ std::vector<std::vector<QuestionSpec>> AllQueries() {
       {Survival()},
       {Evaluation()},
       {Regression()},
+      {Proportion()},
+      {BySex(Sum(0, 100))},
+      {BySex(Sum(-1, 1))},
+      {BySex(Mean())},
+      {BySex(Variance())},
+      {BySex(Histogram())},
+      {BySex(Median())},
+      {BySex(Proportion())},
       {{.name = "count"}, Mean(), Histogram(), Quantiles(), Survival(), Evaluation(), Regression()},
       {{.name = "little", .share = 0.001}, Variance()}};
 }
@@ -184,6 +206,24 @@ TEST(SensitivityTest, NoRecordMovesASiteFartherThanIsCharged) {
         EXPECT_LE(plan.replace_one, replaced ? 2 : 2 * query->clip_norm());
       }
     }
+  }
+}
+
+// Two rows of different groups have no value in common. Were a query charged for the distance
+// within one group, a row that is replaced by one of the other sex would move it too far.
+TEST(SensitivityTest, RowsOfTwoGroupsAreFartherApartThanThoseOfOne) {
+  for (const QuestionSpec& question : {Sum(0, 100), Mean(), Variance()}) {
+    SCOPED_TRACE(question.name);
+    const auto of_all = QueryOf({.questions = {question}});
+    const auto by_sex = QueryOf({.questions = {BySex(question)}});
+    const QuestionPlan& one = of_all->questions()[0];
+    const QuestionPlan& two = by_sex->questions()[0];
+    // In amplitudes, without the room for rounding and for rows that are left out.
+    const double farthest = LargestMoves(by_sex).replace_one / two.amplitude;
+    const double within_one = LargestMoves(of_all).replace_one / one.amplitude;
+    EXPECT_GT(farthest, 1.35 * within_one);
+    EXPECT_LE(farthest, two.replace_one / two.amplitude);
+    EXPECT_GT(farthest, 1.35 * one.replace_one / one.amplitude);  // the weaker plan's charge
   }
 }
 

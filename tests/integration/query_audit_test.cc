@@ -42,6 +42,11 @@ kind = "mean"
 column = "age"
 low = 20
 high = 100
+[[question]]
+name = "baseline"
+kind = "table1"
+columns = ["age 20..100"]
+group = "sex"
 )";
 
 class QueryAuditTest : public ProgramTest {
@@ -151,6 +156,14 @@ TEST_F(QueryAuditTest, TextAndAnswersAreBound) {
   EXPECT_THAT(Refusal({"audit", "verify", Forged(another_answer), "--model", "run/model.f32",
                        "--digest-key", "run/digest-0.key"}),
               AllOf(HasSubstr("the query's answers"), HasSubstr("the released sum gives")));
+  // The table in print is computed again, too.
+  const auto another_line = [](JsonValue& changed) {
+    changed.Set("answers", *JsonValue::Parse(Replaced(changed.Find("answers")->Dump(),
+                                                      "age, mean (sd)", "age, mean (se)")));
+  };
+  EXPECT_THAT(Refusal({"audit", "verify", Forged(another_line), "--model", "run/model.f32",
+                       "--digest-key", "run/digest-0.key"}),
+              AllOf(HasSubstr("the query's answers"), HasSubstr("the released sum gives")));
 }
 
 // Files of the run that were changed before anything was signed.
@@ -170,6 +183,7 @@ TEST_F(QueryAuditTest, AChangedRunIsNeitherReportedNorAudited) {
   refused("agreed.toml", "sex = f", "sex = m", "its digest is");
   refused("config.toml", "sex = f", "sex = m", "not the query that was agreed");
   refused("answers.json", "\"value\": ", "\"value\": 1", "the released sum gives");
+  refused("answers.json", "age, mean (sd)", "age, mean (se)", "the released sum gives");
   refused("answers.json", "\"floor\": 2", "\"floor\": 1", "the released sum gives");
   std::string sum = Read("run/model.f32");
   sum[1] = static_cast<char>(sum[1] ^ 1);

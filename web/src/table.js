@@ -25,9 +25,9 @@ export function dataTable(caption, columns, rows, attributes = {}, rowClass = ()
 const kManyCells = 20_000;  // a table with more is made when it is first opened
 
 /** A table behind a summary line. */
-export function foldedTable(caption, columns, rows) {
+export function foldedTable(caption, columns, rows, summary = "Table") {
   const table = () => dataTable(caption, columns, rows);
-  const details = h("details", {}, h("summary", {}, "Table"));
+  const details = h("details", {}, h("summary", {}, summary));
   if (columns.length * rows.length <= kManyCells) details.append(table());
   else details.addEventListener("toggle", () => details.append(table()), { once: true });
   return details;

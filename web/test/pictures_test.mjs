@@ -115,3 +115,22 @@ test("labels stay apart, and a long one is cut", () => {
   assert.equal(fitted("General medicine", 60, 12), "General…");
   assert.equal(fitted("Surgery", 60, 12), "Surgery");
 });
+
+test("cells of groups are bars side by side, without the totals of the groups", () => {
+  const cells = ["f", "m"].flatMap((group) => [
+    { quantity: "count", group, value: 30 },
+    ...["I", "II"].map((at) => ({ quantity: "count", group, at, value: 15, low: 10, high: 20 })),
+    ...["I", "II"].map((at) => ({ quantity: "proportion", group, at, value: 0.5 }))]);
+  const [{ kind, series }] = picturesOf({ kind: "histogram", estimates: [...cells, { quantity: "left out", value: 1 }] });
+  assert.equal(kind, "bars");
+  assert.deepEqual(series.map(({ name }) => name), ["I", "II"]);
+  assert.deepEqual(series[0].points.map(({ label, y }) => [label, y]), [["f", 15], ["m", 15]]);
+});
+
+test("a median of groups is a range of each", () => {
+  const estimates = ["f", "m"].flatMap((group) => [
+    { quantity: "count", group, value: 30 }, { quantity: "median", group, value: 50, low: 40, high: 60 }]);
+  const [{ kind, rows }] = picturesOf({ kind: "median", estimates, edges: [0, 40, 60] });
+  assert.equal(kind, "ranges");
+  assert.deepEqual(rows.map(({ label, x }) => [label, x]), [["f 50 %", 50], ["m 50 %", 50]]);
+});

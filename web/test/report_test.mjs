@@ -319,6 +319,62 @@ categories = ["f", "d", "m", "x"]
   });
 });
 
+/** People of two arms; few are of stage IV, and nobody on placebo. */
+function askForTable() {
+  mkdirSync(at("trial"));
+  const rows = Array.from({ length: 600 }, (_, i) => {
+    const stage = i % 150 === 0 ? "IV" : ["I", "II", "III"][i % 3];
+    return `${i % 5 < 3 || stage === "IV" ? "<b>drug</b>" : "placebo"},${40 + (i * 7) % 45},${100 * (1 + (i * 13) % 40)},${stage}`;
+  });
+  for (const site of ["north", "south"]) {
+    writeFileSync(at("trial", `${site}.csv`), `arm,age,cost of care,stage\n${rows.join("\n")}\n`);
+  }
+  writeFileSync(at("table1.toml"), `name = "trial"
+floor = 20
+[data]
+values = ["arm one-of=<b>drug</b>,placebo", "stage one-of=I,II,III,IV"]
+[privacy]
+target_epsilon = 20.0
+max_units = 1000
+[[question]]
+name = "baseline"
+kind = "table1"
+columns = ["age 18..100", "cost of care 0..5000", "stage"]
+group = "arm"
+`);
+  tacet("statistics", at("table1.toml"), "--data", at("trial"), "--out", at("table1"), "--insecure-seed", "1");
+}
+
+test("a table 1 looks as a paper prints it, in both themes and on a phone", async () => {
+  askForTable();
+  const { table } = JSON.parse(readFileSync(at("table1", "answers.json"), "utf8")).questions[0];
+  const shown = (words) => words.replaceAll(/\s+/g, " ");
+  for (const options of [{}, { dark: true }, { width: 390 }]) {
+    await withReport(["table1"], options, async (page, text, all) => {
+      const lines = await page.evaluate(`[...document.querySelectorAll(".table1 tbody tr")].map((line) =>
+        [...line.children].map((cell) => cell.textContent))`);
+      assert.deepEqual(lines, table.rows.slice(1).map(({ name, cells, noise }) => [name, ...cells, noise]));
+      assert.deepEqual(lines.map(([name]) => name), ["age, mean (sd)", "age, median [IQR]", "cost of care, mean (sd)",
+        "cost of care, median [IQR]", "stage = I, n (%)", "stage = II, n (%)", "stage = III, n (%)", "stage = IV, n (%)"]);
+      const heads = await page.evaluate(`[...document.querySelectorAll(".table1 thead th")].map((head) => head.textContent)`);
+      assert.deepEqual(heads.slice(1, 3), table.groups.map((group, i) => `${group}, n = ${table.rows[0].cells[i]}`));
+      assert.equal(heads[1].startsWith("<b>drug</b>, n = "), true);  // text, not markup
+      assert.deepEqual(lines.at(-1).slice(1), ["✕", "✕", "✕"]);
+      assert.match(shown(text), /baseline table1 by arm/);
+      assert.match(all, /Interval of 95 %/);  // folded
+      // On a phone each cell is below its line's name and says its group; nothing is cut off.
+      const faults = await page.evaluate(`[...document.querySelectorAll(".table1 tbody :is(td, th)")].filter((cell) =>
+        cell.scrollWidth > cell.clientWidth + 1 || cell.getBoundingClientRect().right > innerWidth).map((cell) => cell.textContent)`);
+      assert.deepEqual(faults, []);
+      const before = await page.evaluate(`getComputedStyle(document.querySelector(".table1 td"), "::before").content`);
+      assert.equal(before.includes("n ="), options.width === 390);
+      const [ink, paper] = await page.evaluate(`[getComputedStyle(document.querySelector(".table1 td")).color,
+        getComputedStyle(document.querySelector(".card")).backgroundColor]`);
+      assert.notEqual(ink, paper);
+    });
+  }
+});
+
 const kPictureQuery = `name = "pictures"
 floor = 20
 [data]

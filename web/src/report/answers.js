@@ -1,7 +1,7 @@
 // Answers of a query: a picture where there is one, and each number with its error and interval.
 import { h } from "../dom.js";
 import { epsilon, intervalText, kAbsent, number } from "../format.js";
-import { dataTable, kStacked } from "../table.js";
+import { dataTable, foldedTable, kStacked } from "../table.js";
 import { answerFigures } from "./figures.js";
 import { againstWorst, worst } from "./privacy.js";
 import { isInsecure } from "./runs.js";
@@ -33,12 +33,35 @@ export const leftOutWarning = (answer) =>
       + "its own with ", h("code", {}, "tacet data check"), ".")
     : null);
 
+/** Baseline characteristics as a paper prints them; all numbers with their intervals are folded. */
+function tableOfGroups(answer, confidence) {
+  const { by, groups, rows } = answer.table;
+  const [counts, ...lines] = rows;
+  const columns = [
+    { title: "Characteristic", head: true, cell: (row) => row.name },
+    ...groups.map((group, i) => (
+      { title: `${group}, n = ${counts.cells[i]}`, number: true, cell: (row) => row.cells[i] })),
+    { title: "± noise", number: true, cell: (row) => row.noise },
+  ];
+  return [
+    dataTable(by ? `${answer.name} by ${by}` : answer.name, columns, lines, { class: "scroll stack table1" }),
+    h("p", { class: "note" }, `Each n has ± ${counts.noise}. “± noise” is the standard deviation that the noise gives `
+      + "the first number of a line, the largest of the groups. ✕ marks what is suppressed."),
+    foldedTable(`${answer.name}, all numbers`, answerColumns(answer.estimates, confidence), answer.estimates,
+      "All numbers with their errors and intervals"),
+  ];
+}
+
+const numbersOf = (answer, confidence) =>
+  dataTable(answer.name, answerColumns(answer.estimates, confidence), answer.estimates, kStacked,
+    (estimate) => (estimate.too_many ? "too-many" : undefined));
+
 function question(answer, confidence) {
+  const by = answer.table?.by ? ` by ${answer.table.by}` : "";
   return h("div", { class: "card wide" },
-    h("h3", {}, answer.name, " ", h("span", { class: "note" }, answer.kind)),
+    h("h3", {}, answer.name, " ", h("span", { class: "note" }, answer.kind + by)),
     answerFigures(answer, confidence),
-    dataTable(answer.name, answerColumns(answer.estimates, confidence), answer.estimates, kStacked,
-      (estimate) => (estimate.too_many ? "too-many" : undefined)),
+    answer.table ? tableOfGroups(answer, confidence) : numbersOf(answer, confidence),
     leftOutWarning(answer),
     h("p", { class: "note" }, `${answer.methods.join("; ")}.`));
 }

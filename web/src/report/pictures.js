@@ -113,9 +113,9 @@ function counts(answer) {
   return [{ kind: "bars", title: "counts", x: "", y: "count", edges, series: [{ name: "all", look: 0, points }] }];
 }
 
-/** Counts of pairs: a group of bars for each row of the table. */
+/** Counts of pairs: a group of bars for each row of the table, or each group of a histogram. */
 function pairs(answer) {
-  const rows = groupsOf(answer, "count").filter(([name]) => name !== "all");
+  const rows = groupsOf({ estimates: answer.estimates.filter((estimate) => estimate.at && estimate.group) }, "count");
   const columns = [...new Set(rows.flatMap(([, estimates]) => estimates.map((estimate) => estimate.at)))];
   const series = columns.map((column, look) => ({
     name: column, look,
@@ -133,8 +133,9 @@ function pairs(answer) {
 
 /** Quantiles along their column, with the edges of the cells that were counted. */
 function quantiles(answer) {
-  const rows = answer.estimates.filter((estimate) => estimate.quantity === "quantile").map((estimate) => (
-    { label: `${+(100 * Number(estimate.at)).toPrecision(6)} %`, x: isThere(estimate) ? estimate.value : null,
+  const isOne = (estimate) => estimate.quantity === "quantile" || estimate.quantity === "median";
+  const rows = answer.estimates.filter(isOne).map((estimate) => (
+    { label: [estimate.group, `${+(100 * Number(estimate.at ?? 0.5)).toPrecision(6)} %`].filter(Boolean).join(" "), x: isThere(estimate) ? estimate.value : null,
       low: low(estimate), high: high(estimate) }));
   if (!rows.some((row) => row.x !== null)) return [];
   return [{ kind: "ranges", title: "quantiles", x: "value, with the edges of the cells", y: "", rows, edges: answer.edges ?? [] }];
@@ -143,9 +144,10 @@ function quantiles(answer) {
 const kPictures = {
   survival: (answer) => survival(answer),
   evaluation: (answer) => [...rocCurve(answer), ...calibration(answer)],
-  histogram: counts,
+  histogram: (answer) => (answer.estimates.some((estimate) => estimate.group) ? pairs(answer) : counts(answer)),
   crosstab: pairs,
   quantiles,
+  median: quantiles,
 };
 
 /** What is drawn for an answer; none where too few numbers are shown. */
