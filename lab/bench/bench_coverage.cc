@@ -65,14 +65,15 @@ base::JsonValue SummaryOf(const CoverageSetting& setting, const std::vector<Cove
     if (!of.lowest->at.empty()) lowest.Set("at", of.lowest->at);
     const auto shown = static_cast<double>(of.shown);
     const std::vector<double>& edges = setting.question.cells.edges;
-    const double unit = quantity == "quantile" ? edges[1] - edges[0] : 1;
+    const bool in_cells = !edges.empty() && (quantity == "quantile" || quantity == "median");
+    const double unit = in_cells ? edges[1] - edges[0] : 1;
     base::JsonValue json = base::JsonValue::MakeObject()
                                .Set("quantity", quantity)
                                .Set("shown", of.shown)
                                .Set("covered", static_cast<double>(of.covered) / shown)
                                .Set("lowest", std::move(lowest));
     if (std::isfinite(of.width)) {
-      json.Set(quantity == "quantile" ? "cells" : "width", of.width / shown / unit);
+      json.Set(in_cells ? "cells" : "width", of.width / shown / unit);
     }
     list.Append(std::move(json));
   }
@@ -97,7 +98,8 @@ absl::StatusOr<std::vector<Covered>> CoverageOf(const CoverageSetting& setting, 
   TACET_ASSIGN_OR_RETURN(
       const QueryTrials trials,
       QueryTrials::Create({setting.question}, setting.epsilon,
-                          std::max<size_t>(largest / kSites + 1, 1000), setting.floor));
+                          std::max<size_t>(largest / kSites + 1, 1000), setting.floor,
+                          dp::NoiseLaw::kGaussian, setting.values));
   TACET_ASSIGN_OR_RETURN(const std::vector<Answer> whole, trials.Exact(*setting.population));
   const Truth truth_of = TruthOf(setting);
   std::vector<Covered> numbers;

@@ -65,12 +65,14 @@ class Settings {
  public:
   // The question at every epsilon and number of rows.
   void Add(const std::string& name, const std::shared_ptr<const TextTable>& population,
-           const QuestionSpec& question, const std::vector<size_t>& rows, double floor = 0) {
+           const QuestionSpec& question, const std::vector<size_t>& rows, double floor = 0,
+           const std::vector<table::AgreedValues>& values = {}) {
     for (const double epsilon : kEpsilons) {
       for (const size_t count : rows) {
         settings_.push_back({.name = name,
                              .population = population,
                              .question = question,
+                             .values = values,
                              .rows = count,
                              .epsilon = epsilon,
                              .floor = floor});
@@ -117,19 +119,61 @@ size_t PlaceOf(const TextTable& table, std::string_view column) {
   return static_cast<size_t>(std::ranges::find(table.columns, column) - table.columns.begin());
 }
 
-Numbers ExactQuantiles(const CoverageSetting& setting) {
-  const std::vector<double>& edges = setting.question.cells.edges;
-  const size_t place = PlaceOf(*setting.population, setting.question.cells.column);
-  std::vector<double> values;
+// The group of each row; "" where the question has none.
+std::function<std::string(const Row&)> GroupOf(const CoverageSetting& setting) {
+  const std::string& column = setting.question.groups.column;
+  if (column.empty()) return [](const Row&) { return ""; };
+  return [place = PlaceOf(*setting.population, column)](const Row& row) { return row[place]; };
+}
+
+double QuantileOf(const std::vector<double>& sorted, double q) {
+  const auto rank = static_cast<size_t>(std::ceil(q * static_cast<double>(sorted.size())));
+  return sorted[std::max<size_t>(rank, 1) - 1];
+}
+
+// Values of each group in order, within the bounds or, where `is_cut`, cut to them.
+std::map<std::string, std::vector<double>> SortedValues(const CoverageSetting& setting,
+                                                        const std::string& column, double low,
+                                                        double high, bool is_cut) {
+  const size_t place = PlaceOf(*setting.population, column);
+  const auto group_of = GroupOf(setting);
+  std::map<std::string, std::vector<double>> values;
   for (const Row& row : setting.population->rows) {
     const double value = NumberAt(row, place);
-    if (value >= edges.front() && value <= edges.back()) values.push_back(value);
+    if (is_cut || (value >= low && value <= high)) {
+      values[group_of(row)].push_back(std::clamp(value, low, high));
+    }
   }
-  std::ranges::sort(values);
+  for (auto& [group, of_group] : values) std::ranges::sort(of_group);
+  return values;
+}
+
+Numbers ExactQuantiles(const CoverageSetting& setting) {
+  const QuestionSpec& question = setting.question;
+  const std::vector<double>& edges = question.cells.edges;
   Numbers numbers;
-  for (const double q : setting.question.quantiles) {
-    const auto rank = static_cast<size_t>(std::ceil(q * static_cast<double>(values.size())));
-    numbers[{"quantile", "", Text(q)}] = values[std::max<size_t>(rank, 1) - 1];
+  for (const auto& [group, values] :
+       SortedValues(setting, question.cells.column, edges.front(), edges.back(), false)) {
+    for (const double q : question.quantiles) {
+      numbers[{"quantile", group, Text(q)}] = QuantileOf(values, q);
+    }
+    numbers[{"median", group, ""}] = QuantileOf(values, 0.5);
+  }
+  return numbers;
+}
+
+// Of each variable with bounds; shares follow from counts.
+Numbers ExactTable(const CoverageSetting& setting) {
+  Numbers numbers;
+  for (const auto& variable : setting.question.variables) {
+    if (!variable.bounds.has_value()) continue;
+    const std::string& at = variable.column;
+    for (const auto& [group, values] :
+         SortedValues(setting, at, variable.bounds->low, variable.bounds->high, true)) {
+      numbers[{"lower quartile", group, at}] = QuantileOf(values, 0.25);
+      numbers[{"median", group, at}] = QuantileOf(values, 0.5);
+      numbers[{"upper quartile", group, at}] = QuantileOf(values, 0.75);
+    }
   }
   return numbers;
 }
@@ -269,6 +313,47 @@ std::vector<CoverageSetting> DrawnSettings() {
                 .across = {.column = "found", .categories = groups}},
                sizes);
 
+  const auto trial =
+      Population("trial", {"arm", "age", "cost", "stage"}, [](crypto::Random& random) {
+        const double exact = 62 + 14 * Normal(random);
+        const bool is_heaped = crypto::Uniform(random) < 0.5;
+        const double stage = crypto::Uniform(random);
+        return Row{crypto::Uniform(random) < 0.6 ? "drug" : "placebo",
+                   Text(is_heaped ? 10 * std::round(exact / 10) : std::round(exact)),
+                   Text(std::round(std::exp(7 + 1.2 * Normal(random)))),
+                   stage < 0.5    ? "I"
+                   : stage < 0.83 ? "II"
+                   : stage < 0.98 ? "III"
+                                  : "IV"};
+      });
+  const std::vector<table::AgreedValues> stages = {
+      {.column = "stage", .values = *table::CategoryList::Create({"I", "II", "III", "IV"})}};
+  const ColumnCellsSpec arms = {.column = "arm", .categories = {"drug", "placebo"}};
+  QuestionSpec late{.name = "q", .kind = QuestionKind::kProportion, .yes = {"stage", "IV"}};
+  settings.Add("late stage", trial, late, sizes, 0, stages);
+  late.groups = arms;
+  settings.Add("late stage by arm", trial, late, sizes, 10, stages);
+  settings.Add("stages by arm", trial,
+               {.name = "q",
+                .kind = QuestionKind::kHistogram,
+                .cells = {.column = "stage", .categories = {"I", "II", "III", "IV"}},
+                .groups = arms},
+               sizes, 10);
+  settings.Add("median age by arm", trial,
+               {.name = "q",
+                .kind = QuestionKind::kMedian,
+                .cells = {.column = "age", .edges = EqualEdges(20, 110, 18)},
+                .groups = arms},
+               sizes);
+  QuestionSpec costs_by_arm = Variance("cost", 0, 30000);
+  costs_by_arm.groups = arms;
+  settings.Add("costs by arm", trial, costs_by_arm, sizes);
+  QuestionSpec baseline{.name = "q", .kind = QuestionKind::kTable1, .groups = arms};
+  baseline.variables = {{"age", tacet::statistics::BoundedColumn{"age", 18, 100}},
+                        {"cost", tacet::statistics::BoundedColumn{"cost", 0, 10000}},
+                        {"stage"}};
+  settings.Add("baseline by arm", trial, baseline, sizes, 10, stages);
+
   const ColumnCellsSpec sexes = {.column = "sex", .categories = {"f", "m"}};
   const auto study = Population("study", {"months", "died", "sex"},
                                 [](crypto::Random& random) { return Patient(random, 24); });
@@ -354,7 +439,11 @@ Truth TruthOf(const CoverageSetting& setting) {
   Numbers numbers;
   switch (setting.question.kind) {
     case QuestionKind::kQuantiles:
+    case QuestionKind::kMedian:
       numbers = ExactQuantiles(setting);
+      break;
+    case QuestionKind::kTable1:
+      numbers = ExactTable(setting);
       break;
     case QuestionKind::kSurvival:
       numbers = ExactCurves(setting);

@@ -22,6 +22,7 @@ struct CoverageSetting {
   std::string name;
   std::shared_ptr<const TextTable> population;
   tacet::statistics::QuestionSpec question;
+  std::vector<table::AgreedValues> values = {};
   size_t rows = 1000;
   double epsilon = 1;
   double floor = 0;

@@ -81,11 +81,12 @@ TextTable Resampled(const TextTable& table, size_t rows, crypto::Random& random)
 
 absl::StatusOr<QueryTrials> QueryTrials::Create(
     std::vector<tacet::statistics::QuestionSpec> questions, double epsilon, uint64_t max_units,
-    double floor, dp::NoiseLaw law) {
+    double floor, dp::NoiseLaw law, std::vector<table::AgreedValues> values) {
   TACET_ASSIGN_OR_RETURN(Query query, Query::Create({.questions = std::move(questions),
                                                      .noise_law = law,
                                                      .max_units = max_units,
-                                                     .floor = floor}));
+                                                     .floor = floor,
+                                                     .values = std::move(values)}));
   QueryTrials trials;
   trials.query_ = std::make_shared<const Query>(std::move(query));
   agreement::ManifestSpec terms;

@@ -48,7 +48,8 @@ class QueryTrials {
  public:
   static absl::StatusOr<QueryTrials> Create(std::vector<tacet::statistics::QuestionSpec> questions,
                                             double epsilon, uint64_t max_units, double floor = 0,
-                                            dp::NoiseLaw law = dp::NoiseLaw::kGaussian);
+                                            dp::NoiseLaw law = dp::NoiseLaw::kGaussian,
+                                            std::vector<table::AgreedValues> values = {});
 
   const tacet::statistics::Query& query() const { return *query_; }
   double noise() const { return terms_.mechanism.noise_stddev; }
