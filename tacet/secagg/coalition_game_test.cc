@@ -2,6 +2,7 @@
 // (coalition_for_test.h): a coin decides which of the two sends +x, and which -x. The sum of both
 // does not depend on the coin. Check rows play a game of their own, in which the coalition is also
 // told both honest members' one-time keys, and guesses which of them has which.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -30,55 +31,61 @@ std::vector<uint64_t> MembersBut(const Pair& colluders) {
 }
 
 // Every pair of seats, with every pair of neighbours among the other members: on the committee,
-// outside of it, and one of each.
+// outside of it, and one of each. `in_attempt` games share an attempt.
 template <typename Function>
-void ForEachGame(int games, Federation& federation, const Function& function) {
+void ForEachGame(int games, int in_attempt, Federation& federation, const Function& function) {
   crypto::InsecureSeededEntropy entropy(3, "coins");
   crypto::Random coins = crypto::Random::FromEntropy(entropy);
-  int game = 0;
+  int attempt = 0, game = 0;
   while (game < games) {
     for (uint64_t a = 0; a < SmallRound::kSeats; ++a) {
-      for (uint64_t b = a + 1; b < SmallRound::kSeats && game < games; ++b, ++game) {
+      for (uint64_t b = a + 1; b < SmallRound::kSeats && game < games; ++b, ++attempt) {
         const std::vector<uint64_t> others = MembersBut({a, b});
-        const size_t first = static_cast<size_t>(game / 10) % others.size();
-        const bool swapped = coins.Below(2) == 1;
-        const View view =
-            federation.Play({a, b}, {others[first], others[(first + 1) % others.size()]}, swapped);
-        function(view, swapped, coins.Below(2) == 1);
+        const size_t first = static_cast<size_t>(attempt / 10) % others.size();
+        federation.Begin({a, b}, {others[first], others[(first + 1) % others.size()]});
+        const int end = std::min(games, game + in_attempt);
+        for (; game < end; ++game) {
+          const bool swapped = coins.Below(2) == 1;
+          const View view = federation.Play(swapped);
+          function(view, swapped, coins.Below(2) == 1);
+        }
       }
     }
   }
 }
 
-bool GuessByWraps(Federation& federation, const View& view, bool otherwise) {
+bool GuessByWraps(const Federation& federation, const View& view, bool otherwise) {
   const uint64_t offset = federation.params().offset();
+  const auto& [first, second] = view.stage->honest;
   return GuessByWraps(
-      federation.MacOf(view.attempt), federation.spec(),
-      {NonceOf(view.uploads.at(view.honest[0])), NonceOf(view.uploads.at(view.honest[1]))}, offset,
-      static_cast<int64_t>(view.honest_sum.sums[0]) - 2 * static_cast<int64_t>(offset),
+      *view.stage->mac, federation.spec(), {view.NonceOfUpload(first), view.NonceOfUpload(second)},
+      offset, static_cast<int64_t>(view.honest_sum.sums[0]) - 2 * static_cast<int64_t>(offset),
       view.honest_sum.tag.words, otherwise);
 }
 
-// How many games each strategy of the coalition is right in.
+// How many games each strategy of the coalition is right in. Of many games, up to 200 share an
+// attempt.
 std::map<std::string, int> PlayGames(const GameSpec& spec, int games) {
   Federation federation(spec);
   std::map<std::string, int> right;
-  ForEachGame(games, federation, [&](const View& view, bool swapped, bool otherwise) {
-    Coalition coalition(federation, {static_cast<uint32_t>(view.colluders[0]),
-                                     static_cast<uint32_t>(view.colluders[1])});
+  const int in_attempt = std::clamp(games / 600, 1, 200);
+  ForEachGame(games, in_attempt, federation, [&](const View& view, bool swapped, bool otherwise) {
+    Coalition coalition(federation, view,
+                        {static_cast<uint32_t>(view.stage->colluders[0]),
+                         static_cast<uint32_t>(view.stage->colluders[1])});
     const auto count = [&](const char* strategy, bool guess) {
       right[strategy] += guess == swapped ? 1 : 0;
     };
-    count("zeros", coalition.GuessByMasks(view, Unknown::kZero));
-    count("sums of masks", coalition.GuessByMasks(view, Unknown::kSumOfHonest));
-    count("sum of keys", coalition.GuessByKeySum(view, std::nullopt));
-    if (spec.dimension <= 9) {
-      count("counts behind a MAC", coalition.GuessByCounts(view, otherwise));
+    count("zeros", coalition.GuessByKeys(Made::kWithoutMasks));
+    count("sums of masks", coalition.GuessByKeys(Made::kHonestMasks));
+    count("sum of keys", coalition.GuessByKeys(Made::kHalfKeySum));
+    if (spec.dimension <= Federation::kMostUnknowns) {
+      count("counts behind a MAC", coalition.GuessByCounts(otherwise));
     }
     if (spec.dimension == 1 && spec.noise.has_value()) {
       count("wraps of the MAC's words", GuessByWraps(federation, view, otherwise));
     }
-    right["check rows"] += coalition.TellsKeysApart(view, false) ? 1 : 0;
+    right["check rows"] += coalition.TellsKeysApart(false) ? 1 : 0;
   });
   return right;
 }
@@ -171,27 +178,31 @@ TEST(CoalitionPowerTest, WithOneThingMoreTheSameCoalitionAlwaysWins) {
   Federation federation({.dimension = 64, .planted = 100});
   const uint32_t threshold = federation.params().sharing().threshold();
   ASSERT_EQ(threshold, 4u);
-  ForEachGame(kGames, federation, [&](const View& view, bool swapped, bool) {
+  ForEachGame(kGames, 1, federation, [&](const View& view, bool swapped, bool) {
     // As many seats as decrypt.
     std::vector<uint32_t> seats(threshold);
-    for (uint32_t i = 0; i < threshold; ++i) seats[i] = (view.attempt.number.attempt + i) % 5;
-    Coalition quorum(federation, seats);
-    EXPECT_EQ(quorum.GuessByMasks(view, Unknown::kZero), swapped);
-    EXPECT_EQ(quorum.GuessByMasks(view, Unknown::kSumOfHonest), swapped);
+    for (uint32_t i = 0; i < threshold; ++i) {
+      seats[i] = (view.stage->attempt.number.attempt + i) % 5;
+    }
+    Coalition quorum(federation, view, seats);
+    EXPECT_EQ(quorum.GuessByKeys(Made::kWithoutMasks), swapped);
+    EXPECT_EQ(quorum.GuessByKeys(Made::kHonestMasks), swapped);
     // K_min - 1 members: the other honest one, too.
-    Coalition larger(federation, {});
-    EXPECT_EQ(larger.GuessByKeySum(view, view.honest[0]), swapped);
+    EXPECT_EQ(Coalition(federation, view, {}).GuessKnowingTheFirst(), swapped);
     // Seats that give a second check row in one attempt.
-    EXPECT_TRUE(larger.TellsKeysApart(view, true));
+    EXPECT_TRUE(Coalition(federation, view, {}).TellsKeysApart(true));
   });
 }
 
-// With a quorum's seats the MAC can be read, and the counts behind it.
+// With a quorum's seats the MAC can be read, and the counts behind it; also in games that share an
+// attempt.
 TEST(CoalitionPowerTest, CountsBehindAMacAreFoundOnceItCanBeRead) {
-  Federation federation({.dimension = 5, .planted = 100});
-  ForEachGame(20, federation, [&](const View& view, bool swapped, bool otherwise) {
-    EXPECT_EQ(Coalition(federation, {0, 1, 2, 3}).GuessByCounts(view, otherwise), swapped);
-  });
+  for (const uint64_t dimension : {1, 5, 8}) {
+    Federation federation({.dimension = dimension, .planted = 100, .noise = NoiseLaw::Normal(10)});
+    ForEachGame(40, 4, federation, [&](const View& view, bool swapped, bool otherwise) {
+      EXPECT_EQ(Coalition(federation, view, {0, 1, 2, 3}).GuessByCounts(otherwise), swapped);
+    });
+  }
 }
 
 }  // namespace

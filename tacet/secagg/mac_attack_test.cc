@@ -19,7 +19,7 @@ constexpr int kUploads = 50;
 bool AreTheCounts(const Federation& federation, const View& view, uint64_t member,
                   const std::optional<std::vector<int64_t>>& found) {
   if (!found.has_value()) return false;
-  const std::vector<uint32_t>& counts = view.counts.at(member);
+  const std::vector<uint32_t>& counts = view.sent.at(member)->counts;
   for (size_t i = 0; i < counts.size(); ++i) {
     if ((*found)[i] + static_cast<int64_t>(federation.params().offset()) != counts[i]) return false;
   }
@@ -34,10 +34,9 @@ TEST(MacAttackTest, ReadsNoUpload) {
     int solved = 0;
     for (int i = 0; i < kUploads; ++i) {
       const View view = federation.Play({0, 1}, {4, 6}, i % 2 == 0);
-      Coalition coalition(federation, {0, 1});
-      for (const uint64_t member : view.honest) {
-        solved +=
-            coalition.CountsBehindMac(view, member, coalition.SolverOf(view)).has_value() ? 1 : 0;
+      Coalition coalition(federation, view, {0, 1});
+      for (const uint64_t member : view.stage->honest) {
+        solved += coalition.CountsBehindMac(member).has_value() ? 1 : 0;
       }
     }
     EXPECT_EQ(solved, 0) << dimension;
@@ -52,10 +51,10 @@ TEST(MacAttackTest, ReadsEveryUploadWhoseMacIsInClear) {
         {.dimension = dimension, .planted = 100, .scheme = he::Scheme::kPaperSecretKey});
     int solved = 0;
     for (int i = 0; i < kUploads; ++i) {
-      const View view = federation.Collect({0, 1}, {4, 6}, i % 2 == 0);
-      Coalition coalition(federation, {0, 1});
-      const uint64_t member = view.honest[0];
-      const auto found = coalition.CountsBehindMac(view, member, coalition.SolverOf(view));
+      federation.Begin({0, 1}, {4, 6});
+      const View view = federation.Collect(i % 2 == 0);
+      const uint64_t member = view.stage->honest[0];
+      const auto found = Coalition(federation, view, {0, 1}).CountsBehindMac(member);
       solved += AreTheCounts(federation, view, member, found) ? 1 : 0;
     }
     EXPECT_EQ(solved, kUploads) << dimension;
@@ -67,9 +66,9 @@ TEST(MacAttackTest, ReadsEveryUploadWithAQuorumOfSeats) {
   for (const uint64_t dimension : kDimensions) {
     Federation federation({.dimension = dimension, .planted = 100});
     const View view = federation.Play({0, 1}, {4, 6}, true);
-    Coalition coalition(federation, {0, 1, 2, 3});
-    for (const uint64_t member : view.honest) {
-      const auto found = coalition.CountsBehindMac(view, member, coalition.SolverOf(view));
+    Coalition coalition(federation, view, {0, 1, 2, 3});
+    for (const uint64_t member : view.stage->honest) {
+      const auto found = coalition.CountsBehindMac(member);
       EXPECT_TRUE(AreTheCounts(federation, view, member, found)) << dimension;
     }
   }
