@@ -20,6 +20,7 @@
 
 #include "tacet/base/test_size_for_test.h"
 #include "tests/integration/federation_for_test.h"
+#include "tests/live/guess_sweep_for_test.h"
 #include "tests/live/hash_guesser_for_test.h"
 
 namespace tacet::app {
@@ -122,6 +123,34 @@ class KitTest : public FederationProgramTest {
     EXPECT_THAT(good.out, HasSubstr("age (mean): 3 rows, 1 left out\n"));
   }
 
+  // Runs the query of five sites, and lets the guesser have the server's folder. The released sum.
+  std::vector<float> HearTheStoreOfAQuery(live::testing::HashGuesser& guesser) {
+    const std::string address = fmt::format("127.0.0.1:{}", FreePort());
+    SetUpFive(address);
+    StartServer({"--listen", address});
+    std::map<std::string, pid_t> running;
+    for (const std::string& name : five_) {
+      const std::vector<std::vector<std::string>> commands = CommandsOfKit(name);
+      By(name, commands[0]);
+      running[name] = StartAs(name, commands[1], name + "-");
+    }
+    for (const auto& [name, process] : running) {
+      const Outcome ended = WaitFor(process, name + "-");
+      EXPECT_EQ(ended.exit_code, 0) << name << ": " << ended.err;
+    }
+    size_t files = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_ / "hub")) {
+      if (!entry.is_regular_file()) continue;
+      ++files;
+      guesser.Hear(base::AsBytes(ReadAll(entry.path())));
+    }
+    EXPECT_GT(files, 5u);
+    const std::string released = Read("north/run/model.f32");
+    std::vector<float> truth(released.size() / sizeof(float));
+    std::memcpy(truth.data(), released.data(), released.size());
+    return truth;
+  }
+
   // Of this machine, for a server that its sites are told before it starts.
   static uint16_t FreePort() {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -175,31 +204,9 @@ TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
 // The server's whole store against guesses of the sum that a query released, with the true one
 // among them: what a hash of the truth does not confirm, no number of other guesses confirms.
 TEST_F(KitTest, TheServersStoreConfirmsNoGuessOfTheAnswers) {
-  const std::string address = fmt::format("127.0.0.1:{}", FreePort());
-  SetUpFive(address);
-  StartServer({"--listen", address});
-  std::map<std::string, pid_t> running;
-  for (const std::string& name : five_) {
-    const std::vector<std::vector<std::string>> commands = CommandsOfKit(name);
-    By(name, commands[0]);
-    running[name] = StartAs(name, commands[1], name + "-");
-  }
-  for (const auto& [name, process] : running) {
-    const Outcome ended = WaitFor(process, name + "-");
-    EXPECT_EQ(ended.exit_code, 0) << name << ": " << ended.err;
-  }
   live::testing::HashGuesser guesser;
-  size_t files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path_ / "hub")) {
-    if (!entry.is_regular_file()) continue;
-    ++files;
-    guesser.Hear(base::AsBytes(ReadAll(entry.path())));
-  }
-  EXPECT_GT(files, 5u);
-  const std::string released = Read("north/run/model.f32");
-  std::vector<float> truth(released.size() / sizeof(float));
+  const std::vector<float> truth = HearTheStoreOfAQuery(guesser);
   ASSERT_FALSE(truth.empty());
-  std::memcpy(truth.data(), released.data(), released.size());
   EXPECT_EQ(guesser.Confirms(truth), std::nullopt);
   EXPECT_EQ(guesser.Confirms(std::vector<float>(truth.size())), std::nullopt);  // the initial one
   // Guesses of one answer at a time, as the nearest floats on both sides of it.
@@ -215,8 +222,21 @@ TEST_F(KitTest, TheServersStoreConfirmsNoGuessOfTheAnswers) {
     }
   }
   // The same search finds the sum once its hash is in the store.
-  guesser.Hear(crypto::Sha256(base::AsBytes(released)));
+  guesser.Hear(crypto::Sha256(base::AsBytes(Read("north/run/model.f32"))));
   EXPECT_EQ(guesser.Confirms(truth), "SHA256 of little-endian binary32");
+}
+
+// The same with guesses of three answers at once, by tacet's own hash.
+TEST_F(KitTest, TheServersStoreConfirmsNoneOfVeryManyGuesses) {
+  live::testing::HashGuesser guesser;
+  const std::vector<float> truth = HearTheStoreOfAQuery(guesser);
+  ASSERT_GE(truth.size(), live::testing::GuessSweep::kUnknown);
+  const auto guesses = static_cast<uint64_t>(base::TestSize("TACET_SWEEP", 1 << 20));
+  guesser.Prepare();
+  EXPECT_EQ(live::testing::GuessSweep(guesser).Confirms(truth, guesses), std::nullopt);
+  guesser.Hear(crypto::Sha256(base::AsBytes(Read("north/run/model.f32"))));
+  guesser.Prepare();
+  EXPECT_EQ(live::testing::GuessSweep(guesser).Confirms(truth, 1 << 20), "SHA-256");
 }
 
 TEST_F(KitTest, AKitHasEverythingAndNamesAHostOfTheServer) {

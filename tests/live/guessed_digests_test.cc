@@ -6,8 +6,10 @@
 
 #include "gtest/gtest.h"
 
+#include "tacet/base/test_size_for_test.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tests/live/changing_federation_for_test.h"
+#include "tests/live/guess_sweep_for_test.h"
 #include "tests/live/hash_guesser_for_test.h"
 #include "tests/live/live_members_for_test.h"
 
@@ -131,7 +133,64 @@ TEST(GuessedDigestsTest, TheOpeningOfAnEpochConfirmsNoState) {
   states.ExpectNoneConfirmed(guesser, 4, 5);
 }
 
-// What the tests above would notice: a digest without a key, wherever and however it lies.
+// Guesses of a model after three rounds, whose last three values are unknown.
+TEST(GuessedDigestsTest, ManyGuessesAroundAModelConfirmNothing) {
+  const agreement::ManifestSpec agreed = ExactAgreement();
+  LiveFederation live(agreed, 1);
+  HashGuesser guesser;
+  live.hear = [&](std::span<const uint8_t> bytes) { guesser.Hear(bytes); };
+  live.Run();
+  EXPECT_GT(guesser.heard(), 100'000u);
+  guesser.Prepare();
+  const agreement::Manifest& manifest = live.members.manifest().manifest();
+  const auto read = protocol::ReadCheckpoint(
+      protocol::testing::ValueOf(live.site(0).state.LoadCheckpoint()), manifest.federation(),
+      agreed.training, protocol::StateSizeOf(agreed));
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->next_round, 3u);
+  const auto guesses = static_cast<uint64_t>(base::TestSize("TACET_SWEEP", 1 << 20));
+  EXPECT_EQ(GuessSweep(guesser).Confirms(read->model, guesses), std::nullopt);
+}
+
+// What that test would notice: any of its digests of the model, or of another guess.
+TEST(GuessedDigestsTest, ManyGuessesConfirmADigestWithoutAKey) {
+  constexpr uint64_t kGuesses = 1 << 20;
+  std::vector<float> model(20);
+  for (size_t i = 0; i < model.size(); ++i) model[i] = 0.1F * static_cast<float>(i) - 1;
+  const auto bytes_of = [](std::span<const float> values) {
+    return std::span(reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes());
+  };
+  const auto confirms = [&](std::span<const uint8_t> digest) {
+    base::Bytes heard(1001, 0xaa);
+    std::ranges::copy(digest, heard.begin() + 333);
+    HashGuesser guesser;
+    guesser.Hear(heard);
+    guesser.Prepare();
+    return GuessSweep(guesser).Confirms(model, kGuesses).value_or("");
+  };
+  const crypto::Digest digest = crypto::Sha256(bytes_of(model));
+  EXPECT_EQ(confirms(digest), "SHA-256");
+  EXPECT_EQ(confirms(base::AsBytes(base::ToHex(digest))), "SHA-256");
+  for (const char* label : {"tacet/1/model", "tacet/1/state"}) {
+    crypto::Sha256Hasher hasher;
+    hasher.Update(base::AsBytes(std::string_view(label)));
+    hasher.Update(bytes_of(model));
+    EXPECT_EQ(confirms(hasher.Finish()), std::string("SHA-256 with label ") + label);
+  }
+  const crypto::Digest under_zeros = crypto::HmacSha256(
+      crypto::SecretBytes(32), {base::AsBytes("tacet/1/model"), bytes_of(model)});
+  EXPECT_EQ(confirms(under_zeros), "HMAC-SHA256 under zeros");
+  const auto tail = GuessSweep::Guess(std::span(model).last(3), 700 + 1024 * 3, kGuesses);
+  base::Bytes other(bytes_of(model).begin(), bytes_of(model).end());
+  std::ranges::copy(tail, other.end() - tail.size());
+  EXPECT_NE(base::Bytes(bytes_of(model).begin(), bytes_of(model).end()), other);
+  EXPECT_EQ(confirms(crypto::Sha256(other)), "SHA-256");
+  other[0] ^= 1;
+  EXPECT_EQ(confirms(crypto::Sha256(other)), "");
+}
+
+// What the tests of single guesses would notice: a digest without a key, wherever and however it
+// lies.
 TEST(GuessedDigestsTest, AGuesserConfirmsADigestWithoutAKey) {
   const std::vector<float> model = {1.5F, -2, 3}, velocity = {0.25F, 0, 1};
   const auto floats = [](std::span<const float> values) {

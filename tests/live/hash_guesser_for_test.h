@@ -51,6 +51,36 @@ class HashGuesser {
   void Know(std::span<const uint8_t> key) { keys_.push_back(crypto::SecretBytes::CopyOf(key)); }
   size_t heard() const { return windows_.size(); }
 
+  // Whether this is among the bytes, or its hexadecimal digits are. After Confirms, or Prepare;
+  // then from several threads.
+  bool HoldsDigest(const crypto::Digest& digest) const {
+    const uint32_t prefix = PrefixOf(digest);
+    return (prefixes_[prefix / 64] >> (prefix % 64) & 1) != 0 && Holds(digest);
+  }
+  // Before it, where there are many.
+  void Prefetch(const crypto::Digest& digest) const {
+    __builtin_prefetch(&prefixes_[PrefixOf(digest) / 64]);
+  }
+  // Sorts the bytes.
+  void Prepare() {
+    if (is_sorted_) return;
+    std::ranges::sort(windows_);
+    const auto rest = std::ranges::unique(windows_);
+    windows_.erase(rest.begin(), rest.end());
+    prefixes_.assign((size_t{1} << kPrefixBits) / 64, 0);
+    const auto note = [&](std::span<const uint8_t> first) {
+      const uint32_t prefix = PrefixOf(first);
+      prefixes_[prefix / 64] |= uint64_t{1} << (prefix % 64);
+    };
+    for (const Window& window : windows_) {
+      const auto* const bytes = reinterpret_cast<const uint8_t*>(&window);
+      note({bytes, 4});
+      const auto decoded = base::FromHex(base::AsText({bytes, 8}));
+      if (decoded.ok()) note(*decoded);
+    }
+    is_sorted_ = true;
+  }
+
   // How a digest of these values is among the bytes; nothing when it is not.
   std::optional<std::string> Confirms(std::span<const float> values) {
     for (const auto& [name, bytes] : EncodingsOf(values)) {
@@ -85,6 +115,12 @@ class HashGuesser {
     std::memcpy(&window, bytes.data(), sizeof(window));
     return window;
   }
+  static constexpr size_t kPrefixBits = 25;
+  static uint32_t PrefixOf(std::span<const uint8_t> bytes) {
+    uint32_t first = 0;
+    std::memcpy(&first, bytes.data(), sizeof(first));
+    return first >> (32 - kPrefixBits);
+  }
   static base::Bytes Joined(std::span<const uint8_t> first, std::span<const uint8_t> second) {
     base::Bytes joined(first.begin(), first.end());
     joined.insert(joined.end(), second.begin(), second.end());
@@ -115,12 +151,7 @@ class HashGuesser {
   }
 
   std::optional<std::string> ConfirmsBytes(std::span<const uint8_t> bytes) {
-    if (!is_sorted_) {
-      std::ranges::sort(windows_);
-      const auto rest = std::ranges::unique(windows_);
-      windows_.erase(rest.begin(), rest.end());
-      is_sorted_ = true;
-    }
+    Prepare();
     for (const std::string_view label : {"", "tacet/1/model", "tacet/1/state"}) {
       const base::Bytes labelled = Joined(base::AsBytes(label), bytes);
       for (const auto& [name, hash] : hashes_) {
@@ -148,6 +179,7 @@ class HashGuesser {
   std::vector<std::pair<std::string, const EVP_MD*>> hashes_;
   std::vector<crypto::SecretBytes> keys_;
   std::vector<Window> windows_;
+  std::vector<uint64_t> prefixes_;  // bits: of a window, or of the bytes whose digits it has
   bool is_sorted_ = false;
 };
 
