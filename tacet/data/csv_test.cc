@@ -297,6 +297,13 @@ TEST(CsvTest, SeparatorsOfThousandsAreAgreed) {
   ExpectError("id,cost,code,num\na,5 000,x,1\n", options, "\"5 000\" is not a finite number");
 }
 
+// What R's write.table writes by default.
+TEST(CsvTest, BlanksDoNotSeparate) {
+  const auto refusal =
+      base::Message(ParseCsv("\"a\" \"ill\"\n\"1\" 60 0\n", "r.csv", {.client = ""}).status());
+  EXPECT_THAT(refusal, HasSubstr("Blanks do not separate: in R give write.table sep = \",\""));
+}
+
 TEST(CsvTest, AWorkbookIsRefusedWithWhatReadsIt) {
   const base::TemporaryFolder folder;
   const auto refusal = [&](const std::filesystem::path& path) {

@@ -25,6 +25,31 @@ double Normal(crypto::Random& random) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * crypto::Uniform(random));
 }
 
+// At one epsilon, which is the noise over the largest distance of two neighbours.
+TEST(AnswersTest, ZeroOutHelpsCellsAndHardlyMeans) {
+  const auto error = [](const QuestionSpec& question, accounting::Neighbouring neighbouring) {
+    const auto query = Query::Create({.questions = {question}, .neighbouring = neighbouring});
+    EXPECT_TRUE(query.ok()) << query.status();
+    const bool replaced = neighbouring == accounting::Neighbouring::kReplaceOne;
+    const auto shared = std::make_shared<const Query>(*query);
+    const std::vector<double> sum =
+        SumOf(shared, {"age"}, Rows(1000, std::vector<std::string>{"50"}));
+    const Answer answer = Answers(*shared, sum, (replaced ? 2 : 1) * query->clip_norm())[0];
+    if (question.kind == QuestionKind::kMean) return *Find(answer, "mean").noise_error;
+    return *answer.estimates[1].noise_error;  // the first cell, behind the count of all
+  };
+  const auto ratio = [&](const QuestionSpec& question) {
+    return error(question, accounting::Neighbouring::kReplaceOne) /
+           error(question, accounting::Neighbouring::kZeroOut);
+  };
+  EXPECT_NEAR(ratio({.name = "ages",
+                     .kind = QuestionKind::kHistogram,
+                     .cells = {.column = "age", .edges = {0, 20, 40, 60, 80, 100}}}),
+              std::sqrt(2), 0.01);
+  EXPECT_NEAR(ratio({.name = "mean", .kind = QuestionKind::kMean, .columns = {{"age", 0, 100}}}), 1,
+              0.02);
+}
+
 TEST(AnswersTest, CountsSumsAndMomentsWithoutNoiseAreExact) {
   const auto query = MakeQuery(
       {{.name = "n", .where = {{"sex", Comparison::kEqual, "f"}}},

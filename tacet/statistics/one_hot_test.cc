@@ -431,6 +431,12 @@ TEST(OneHotTest, TheSmallerNoiseIsChosen) {
   // Gaussian.
   for (int i = 0; i < 30; ++i) file.query.questions.push_back(HistogramOf("h" + std::to_string(i)));
   EXPECT_EQ(ChooseNoiseLaw(file), dp::NoiseLaw::kGaussian);
+  // At epsilon 2 the law changes near five (docs/guide/statistics.md).
+  file.privacy.target_epsilon = 2;
+  file.query.questions.resize(8);
+  EXPECT_EQ(ChooseNoiseLaw(file), dp::NoiseLaw::kGaussian);
+  file.query.questions.resize(4);
+  EXPECT_EQ(ChooseNoiseLaw(file), kLaplace);
   file.query.questions = {HistogramOf("h"),
                           {.name = "mean",
                            .kind = QuestionKind::kMean,
