@@ -1,4 +1,5 @@
-// What the largest coalition makes of the attempts that it sees (coalition_view_for_test.h).
+// The largest coalition, and its strategies in the attempts that it sees
+// (coalition_view_for_test.h).
 #ifndef TACET_SECAGG_COALITION_FOR_TEST_H_
 #define TACET_SECAGG_COALITION_FOR_TEST_H_
 
@@ -188,9 +189,9 @@ class Coalition {
     const auto [found, is_new] = as_sums_.try_emplace(member);
     if (is_new) {
       found->second =
-          stage_.opener->AsSum(federation_.CiphertextIn(stage_, view_.UploadOf(member)));
+          stage_.decryptor->AsSum(federation_.CiphertextIn(stage_, view_.UploadOf(member)));
     }
-    return stage_.opener->Open(found->second, 1, key);
+    return stage_.decryptor->Open(found->second, 1, key);
   }
   const he::Decryptor::Decrypted& Opened(uint64_t member, Made made) {
     const auto [found, is_new] = opened_.try_emplace({member, made});

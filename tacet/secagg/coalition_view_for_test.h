@@ -21,10 +21,10 @@
 
 #include "tacet/base/status.h"
 #include "tacet/he/homomorphic_mac.h"
-#include "tacet/secagg/attempt_opener_for_test.h"
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/lattice_for_test.h"
+#include "tacet/secagg/made_up_keys_for_test.h"
 #include "tacet/secagg/noise_law_for_test.h"
 #include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/unmask_share.h"
@@ -70,7 +70,7 @@ struct Stage {
   std::optional<he::HomomorphicMacKey> mac;
   std::map<uint64_t, std::shared_ptr<const Sent>> sent;  // by colluder
   // Scheme compact.
-  std::optional<AttemptOpener> opener;
+  std::optional<AttemptDecryptor> decryptor;
   std::map<uint64_t, Key> keys;  // one-time keys of the colluders
   // The equations behind a MAC, where there are few unknowns.
   std::optional<SmallSolver> solver;
@@ -130,7 +130,7 @@ class Federation {
     for (const uint64_t member : colluders) stage->sent[member] = Seal(*stage, member, 0);
     if (spec_.dimension <= kMostUnknowns) stage->solver = SolverOf(*stage->mac);
     if (spec_.scheme == he::Scheme::kCompact) {
-      stage->opener.emplace(params(), PublicSeed(stage->attempt));
+      stage->decryptor.emplace(params(), PublicSeed(stage->attempt));
       for (const auto& [member, sent] : stage->sent) {
         stage->keys[member] = RecoverKey(SharesIn(*stage, sent->upload), sent->masks, kAllSeats);
       }
@@ -158,7 +158,7 @@ class Federation {
     }
     view.key_sum = RecoverKey(std::span(view.aggregated_ciphertext).last(params().share_bytes()),
                               view.answers, kAllSeats);
-    view.honest_sum = stage_->opener->Open(view.aggregated_ciphertext, kPlayers, view.key_sum);
+    view.honest_sum = stage_->decryptor->Open(view.aggregated_ciphertext, kPlayers, view.key_sum);
     if (std::exchange(is_first_, false)) ExpectOfSeats(closed, view);
     TakeOwnOut(view);
     return view;

@@ -1,6 +1,6 @@
 // Decryption under keys that somebody made up, many of them in one attempt.
-#ifndef TACET_SECAGG_ATTEMPT_OPENER_FOR_TEST_H_
-#define TACET_SECAGG_ATTEMPT_OPENER_FOR_TEST_H_
+#ifndef TACET_SECAGG_MADE_UP_KEYS_FOR_TEST_H_
+#define TACET_SECAGG_MADE_UP_KEYS_FOR_TEST_H_
 
 #include <algorithm>
 #include <array>
@@ -25,9 +25,9 @@ using Key = std::vector<int32_t>;  // of a sum of uploads: N coefficients
 // Opens sums of scheme compact. The public polynomials of the attempt are prepared once. Of a small
 // model's products a k few coefficients are used: inner products, three at a time, in place of
 // transforms.
-class AttemptOpener {
+class AttemptDecryptor {
  public:
-  AttemptOpener(const he::AggregationParams& params, const crypto::Digest& public_seed)
+  AttemptDecryptor(const he::AggregationParams& params, const crypto::Digest& public_seed)
       : params_(params),
         seed_(public_seed),
         payload_(seed_, 0),
@@ -117,4 +117,4 @@ class AttemptOpener {
 
 }  // namespace tacet::secagg::testing
 
-#endif  // TACET_SECAGG_ATTEMPT_OPENER_FOR_TEST_H_
+#endif  // TACET_SECAGG_MADE_UP_KEYS_FOR_TEST_H_
