@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 
 #include "tacet/base/status.h"
+#include "tacet/table/agreed_numbers.h"
 #include "tacet/table/agreed_values.h"
 
 namespace tacet::data {
@@ -19,18 +20,11 @@ using table::SplitOutsideQuotes;
 using table::Unquoted;
 using table::ValueFault;
 
-std::optional<double> ParsePublic(std::string_view text) {
-  return ParseDecimal(text, DecimalMark::kPoint);
-}
-
 bool ReadBounds(std::string_view word, CsvFeature& feature) {
-  const size_t points = word.find("..");
-  if (points == std::string_view::npos) return false;
-  const std::optional<double> low = ParsePublic(word.substr(0, points));
-  const std::optional<double> high = ParsePublic(word.substr(points + 2));
-  if (!low || !high || !(*low < *high) || !std::isfinite(*high - *low)) return false;
-  feature.low = *low;
-  feature.high = *high;
+  const std::optional<table::NumberRange> bounds = table::ParseNumberRange(word);
+  if (!bounds.has_value()) return false;
+  feature.low = bounds->low;
+  feature.high = bounds->high;
   return true;
 }
 
@@ -50,7 +44,7 @@ bool ReadOption(std::string_view word, CsvFeature& feature) {
     return true;
   }
   if (word.starts_with("missing=") && feature.categories.empty()) {
-    const std::optional<double> constant = ParsePublic(word.substr(8));
+    const std::optional<double> constant = ParseDecimal(word.substr(8), DecimalMark::kPoint);
     if (!constant || std::abs(*constant) > 1) return false;
     feature.constant = *constant;
     feature.may_be_missing = true;

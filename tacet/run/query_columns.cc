@@ -178,9 +178,9 @@ std::optional<ValueFault> QueryColumns::FaultOf(const std::string& column, doubl
   if (values != nullptr) {
     return values->Find(number).has_value()
                ? std::nullopt
-               : std::optional(values->NotAmong(table::TextOfNumber(number)));
+               : std::optional(values->NotAmong(table::ShownNumber(number)));
   }
-  const std::string text = table::TextOfNumber(number);
+  const std::string text = table::ShownNumber(number);
   if (HoldsDates(column)) return table::NotADate(text, *query_.NumbersOf(column)->dates);
   if (!IsNumber(column)) return std::nullopt;
   if (std::isinf(number)) return NotANumber(column, text, DecimalMark::kPoint);

@@ -3,7 +3,6 @@
 #define TACET_STATISTICS_ANSWERS_FOR_TEST_H_
 
 #include <memory>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,20 +11,15 @@
 #include "gtest/gtest.h"
 
 #include "tacet/statistics/answers.h"
+#include "tacet/statistics/site_sum_for_test.h"
 #include "tacet/statistics/site_table_for_test.h"
-#include "tacet/statistics/site_units.h"
 
 namespace tacet::statistics {
 
 // The vector of a site with these rows.
 inline std::vector<double> SumOf(const std::shared_ptr<const Query>& query,
                                  const std::vector<std::string>& columns, const TextRows& rows) {
-  const auto site = SiteUnits::Create(query, TableOfRows("site", columns, rows));
-  EXPECT_TRUE(site.ok()) << site.status();
-  std::vector<uint32_t> units(site->units());
-  std::iota(units.begin(), units.end(), 0u);
-  std::vector<float> sum(query->dimension());
-  site->SumUnits(units, sum);
+  const std::vector<float> sum = SumOfSite(query, TableOfRows("site", columns, rows));
   return {sum.begin(), sum.end()};
 }
 

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -16,8 +15,8 @@
 #include "tacet/dp/discrete_laplace.h"
 #include "tacet/statistics/answers.h"
 #include "tacet/statistics/query_learner.h"
+#include "tacet/statistics/site_sum_for_test.h"
 #include "tacet/statistics/site_table_for_test.h"
-#include "tacet/statistics/site_units.h"
 
 namespace tacet::statistics {
 namespace {
@@ -54,12 +53,7 @@ class LungTest : public testing::Test {
   }
 
   std::vector<double> SumOf(const std::shared_ptr<const Query>& query) const {
-    const auto units = SiteUnits::Create(query, table_);
-    EXPECT_TRUE(units.ok()) << units.status();
-    std::vector<uint32_t> all(units->units());
-    std::iota(all.begin(), all.end(), 0u);
-    std::vector<float> sum(query->dimension());
-    units->SumUnits(all, sum);
+    const std::vector<float> sum = SumOfSite(query, table_);
     return {sum.begin(), sum.end()};
   }
 

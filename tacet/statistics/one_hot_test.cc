@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <span>
 #include <string>
@@ -22,8 +21,8 @@
 #include "tacet/statistics/answers.h"
 #include "tacet/statistics/noise_choice.h"
 #include "tacet/statistics/query_learner.h"
+#include "tacet/statistics/site_sum_for_test.h"
 #include "tacet/statistics/site_table_for_test.h"
-#include "tacet/statistics/site_units.h"
 
 namespace tacet::statistics {
 namespace {
@@ -80,14 +79,7 @@ agreement::Manifest Agreed(const Query& query, double epsilon, uint64_t sites,
 
 std::vector<float> SumOf(const std::shared_ptr<const Query>& query,
                          const std::vector<std::vector<std::string>>& rows) {
-  const auto site =
-      SiteUnits::Create(query, TableOfRows("site", {"age", "dead", "score", "who"}, rows), "who");
-  EXPECT_TRUE(site.ok()) << site.status();
-  std::vector<uint32_t> units(site->units());
-  std::iota(units.begin(), units.end(), 0u);
-  std::vector<float> sum(query->dimension());
-  site->SumUnits(units, sum);
-  return sum;
+  return SumOfSite(query, TableOfRows("site", {"age", "dead", "score", "who"}, rows), "who");
 }
 
 double L1Distance(std::span<const float> a, std::span<const float> b) {

@@ -30,8 +30,7 @@ absl::Status CheckBounds(const QuestionSpec& spec, size_t most) {
   }
   for (const BoundedColumn& bounded : spec.columns) {
     if (bounded.column.empty()) return base::InvalidArgument("the name of a column is missing");
-    if (!std::isfinite(bounded.low) || !std::isfinite(bounded.high) ||
-        !(bounded.low < bounded.high)) {
+    if (!std::isfinite(bounded.high - bounded.low) || !(bounded.low < bounded.high)) {
       return base::InvalidArgument(
           "column \"{}\" has the bounds {} and {}, expected finite numbers, the lower first",
           bounded.column, bounded.low, bounded.high);

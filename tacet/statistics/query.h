@@ -72,6 +72,10 @@ struct QuestionSpec {
   // Name of the table that this is a question of (table1.h); empty: none.
   std::string table = {};
 
+  bool Asks(std::string_view site) const {
+    return sites.empty() || std::ranges::find(sites, site) != sites.end();
+  }
+
   friend bool operator==(const QuestionSpec&, const QuestionSpec&) = default;
 };
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "tacet/base/status.h"
-#include "tacet/statistics/site_table.h"
+#include "tacet/table/agreed_numbers.h"
 #include "tacet/table/calendar_day.h"
 
 namespace tacet::statistics {
@@ -141,16 +141,16 @@ void TakeCells(Table& table, ColumnCellsSpec& cells, double default_low, double 
 // "COLUMN LOW..HIGH"
 absl::StatusOr<BoundedColumn> ParseBounded(std::string_view text) {
   const size_t blank = text.rfind(' ');
-  const size_t dots = text.find("..", blank == std::string_view::npos ? text.size() : blank);
-  if (blank != std::string_view::npos && dots != std::string_view::npos) {
-    const std::optional<double> low = NumberOf(text.substr(blank + 1, dots - blank - 1));
-    const std::optional<double> high = NumberOf(text.substr(dots + 2));
-    if (low.has_value() && high.has_value()) {
+  if (blank != std::string_view::npos) {
+    const std::optional<table::NumberRange> bounds =
+        table::ParseNumberRange(text.substr(blank + 1));
+    if (bounds.has_value()) {
       return BoundedColumn{
-          .column = std::string(text.substr(0, blank)), .low = *low, .high = *high};
+          .column = std::string(text.substr(0, blank)), .low = bounds->low, .high = bounds->high};
     }
   }
-  return base::InvalidArgument("\"{}\": expected COLUMN LOW..HIGH, as in \"age 0..120\"", text);
+  return base::InvalidArgument(
+      "\"{}\": expected COLUMN LOW..HIGH with LOW below HIGH, as in \"age 0..120\"", text);
 }
 
 void TakeBounded(Table& table, std::vector<BoundedColumn>& columns) {

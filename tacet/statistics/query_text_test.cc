@@ -105,6 +105,13 @@ TEST(QueryTextTest, ErrorsNameTheKey) {
   }
   EXPECT_THAT(Refusal(with(R"({"kind": "table1", "columns": ["age 18.."]})")),
               HasSubstr("question[0].columns: \"age 18..\": expected COLUMN LOW..HIGH"));
+  for (const char* column : {"age", "age 120..0", "age 0..inf", "age -1e308..1e308", "0..1"}) {
+    EXPECT_THAT(
+        Refusal(with(fmt::format(
+            R"({{"kind": "regression", "label": "y", "positive": 1, "columns": ["{}"]}})",
+            column))),
+        HasSubstr(fmt::format("question[0].columns: \"{}\": expected COLUMN LOW..HIGH", column)));
+  }
   EXPECT_THAT(
       Refusal(with(R"({"kind": "histogram", "column": "a", "bins": 1e9, "low": 0, "high": 1})")),
       HasSubstr("question[0].bins"));

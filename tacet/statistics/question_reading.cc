@@ -80,6 +80,11 @@ absl::StatusOr<SiteTable> WithDerivedColumns(const QuerySpec& query, SiteTable t
           "them needs another name",
           table.name, derived.name);
     }
+    for (const std::string& date : {derived.from, derived.to}) {
+      if (date.empty() || table.Find(date).has_value()) continue;
+      return base::NotFound("{}: the table has no column \"{}\", which the query reads", table.name,
+                            date);
+    }
     const auto from = ReadNumbers(ColumnOf(table, derived.from), query, derived.from);
     std::optional<CellReading<double>> to;
     if (!derived.to.empty()) to = ReadNumbers(ColumnOf(table, derived.to), query, derived.to);

@@ -107,7 +107,7 @@ class QuestionReading {
 CellReading<double> ReadNumbers(const table::Column& column, const QuerySpec& query,
                                 const std::string& name);
 // The table with the derived columns of the query. InvalidArgument where it has a column with the
-// name of one.
+// name of one, NotFound where it lacks a column that one follows from.
 absl::StatusOr<SiteTable> WithDerivedColumns(const QuerySpec& query, SiteTable table);
 // `cells` must outlive the reading.
 CellReading<uint32_t> ReadCells(const table::Column& column, const QuerySpec& query,

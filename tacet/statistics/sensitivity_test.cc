@@ -13,6 +13,7 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/statistics/query.h"
+#include "tacet/statistics/site_sum_for_test.h"
 #include "tacet/statistics/site_table_for_test.h"
 #include "tacet/statistics/site_units.h"
 
@@ -144,13 +145,7 @@ std::shared_ptr<const Query> QueryOf(QuerySpec spec) {
 
 std::vector<float> VectorOf(const std::shared_ptr<const Query>& query,
                             const std::vector<std::vector<std::string>>& rows) {
-  const auto site = SiteUnits::Create(query, TableOfRows("site", kColumns, rows), "person");
-  EXPECT_TRUE(site.ok()) << site.status();
-  std::vector<uint32_t> units(site->units());
-  std::iota(units.begin(), units.end(), 0u);
-  std::vector<float> sum(query->dimension());
-  site->SumUnits(units, sum);
-  return sum;
+  return SumOfSite(query, TableOfRows("site", kColumns, rows), "person");
 }
 
 double Distance(const std::vector<float>& a, const std::vector<float>& b) {

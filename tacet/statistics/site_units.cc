@@ -50,15 +50,18 @@ Persons PersonsOf(const table::Column& column, uint32_t rows, const QuerySpec& q
   return persons;
 }
 
-bool AsksSite(const QuestionSpec& spec, const std::string& site) {
-  return spec.sites.empty() || std::ranges::find(spec.sites, site) != spec.sites.end();
-}
-
 }  // namespace
 
 absl::StatusOr<SiteUnits> SiteUnits::Create(std::shared_ptr<const Query> query,
                                             const SiteTable& table,
                                             const std::string& person_column) {
+  TACET_ASSIGN_OR_RETURN(const SiteTable derived, WithDerivedColumns(query->spec(), table));
+  return OfDerived(std::move(query), derived, person_column);
+}
+
+absl::StatusOr<SiteUnits> SiteUnits::OfDerived(std::shared_ptr<const Query> query,
+                                               const SiteTable& table,
+                                               const std::string& person_column) {
   const QuerySpec& spec = query->spec();
   for (const std::string& column : query->columns()) {
     if (!table.Find(column).has_value()) {
@@ -72,11 +75,10 @@ absl::StatusOr<SiteUnits> SiteUnits::Create(std::shared_ptr<const Query> query,
   }
   SiteUnits site(std::move(query), static_cast<uint32_t>(table.rows));
   TACET_RETURN_IF_ERROR(site.FindUnits(table, person_column));
-  TACET_ASSIGN_OR_RETURN(const SiteTable all, WithDerivedColumns(spec, table));
   const std::vector<QuestionPlan>& plans = site.query_->questions();
   for (size_t place = 0; place < plans.size(); ++place) {
-    if (AsksSite(plans[place].spec, table.name)) {
-      site.questions_.emplace_back(*site.query_, place, all);
+    if (plans[place].spec.Asks(table.name)) {
+      site.questions_.emplace_back(*site.query_, place, table);
     }
   }
   if (site.units_ > spec.max_units) {

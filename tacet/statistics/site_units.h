@@ -27,6 +27,10 @@ class SiteUnits {
   static absl::StatusOr<SiteUnits> Create(std::shared_ptr<const Query> query,
                                           const SiteTable& table,
                                           const std::string& person_column = "");
+  // The same of a table that has the derived columns of the query already (WithDerivedColumns).
+  static absl::StatusOr<SiteUnits> OfDerived(std::shared_ptr<const Query> query,
+                                             const SiteTable& table,
+                                             const std::string& person_column = "");
 
   // Rows (unit record), persons, or 1 for unit client.
   uint32_t units() const { return units_; }

@@ -44,17 +44,18 @@ std::optional<std::chrono::sys_days> DayIn(std::string_view field, const DateOrd
   return day.has_value() ? day : ParseDay(field, order);
 }
 
-// "30..250"
-std::optional<NumberRange> ParseRange(std::string_view text) {
+}  // namespace
+
+std::optional<NumberRange> ParseNumberRange(std::string_view text) {
   const size_t dots = text.find("..");
   if (dots == std::string_view::npos) return std::nullopt;
   const auto low = ParseDecimal(text.substr(0, dots), DecimalMark::kPoint);
   const auto high = ParseDecimal(text.substr(dots + 2), DecimalMark::kPoint);
-  if (!low.has_value() || !high.has_value() || !(*low < *high)) return std::nullopt;
+  if (!low.has_value() || !high.has_value() || !(*low < *high) || !std::isfinite(*high - *low)) {
+    return std::nullopt;
+  }
   return NumberRange{.low = *low, .high = *high};
 }
-
-}  // namespace
 
 std::optional<StatedLimit> ParseLimit(std::string_view text, DecimalMark mark) {
   StatedLimit stated;
@@ -144,7 +145,7 @@ std::optional<AgreedNumbers> ParseAgreedNumbers(std::string column,
     } else if (key == "unit" && !value.empty() && numbers.unit.empty()) {
       numbers.unit = value;
     } else if (key == "range" && !numbers.range.has_value()) {
-      numbers.range = ParseRange(value);
+      numbers.range = ParseNumberRange(value);
       if (!numbers.range.has_value()) return std::nullopt;
     } else if (key == "at-least" || key == "at-most") {
       const std::optional<double> number = ParseDecimal(value, DecimalMark::kPoint);

@@ -14,16 +14,6 @@
 
 namespace tacet::table {
 
-// What a field says of a number that it does not state: "> 89", "≥ 5", "90+", "<0.5".
-struct StatedLimit {
-  bool is_lower = false;   // the number is above it, or equal
-  bool is_strict = false;  // not equal
-  double limit = 0;
-};
-std::optional<StatedLimit> ParseLimit(std::string_view text, DecimalMark mark);
-// The number nearest to the limit that it can be: of whole ones the next where it is strict.
-double NearestNumber(const StatedLimit& stated);
-
 // Smallest and largest number that a column can hold.
 struct NumberRange {
   double low = 0;
@@ -33,6 +23,19 @@ struct NumberRange {
 
   friend bool operator==(const NumberRange&, const NumberRange&) = default;
 };
+// "30..250", with decimal points: finite, the lower first, and no farther apart than a double
+// holds. The bounds of features and questions are written so, too.
+std::optional<NumberRange> ParseNumberRange(std::string_view text);
+
+// What a field says of a number that it does not state: "> 89", "≥ 5", "90+", "<0.5".
+struct StatedLimit {
+  bool is_lower = false;   // the number is above it, or equal
+  bool is_strict = false;  // not equal
+  double limit = 0;
+};
+std::optional<StatedLimit> ParseLimit(std::string_view text, DecimalMark mark);
+// The number nearest to the limit that it can be: of whole ones the next where it is strict.
+double NearestNumber(const StatedLimit& stated);
 
 // Either dates, or numbers with limits, a unit or a range. Nothing is guessed: a limit, a unit or
 // an order of dates on which nobody agreed cannot be read.

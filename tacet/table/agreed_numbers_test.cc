@@ -23,6 +23,15 @@ std::optional<std::string> DayIn(std::string_view text, std::string_view order) 
   return day.has_value() ? std::optional(DayText(*day)) : std::nullopt;
 }
 
+// Features, questions and agreed ranges refuse the same ones.
+TEST(NumberRangeTest, BoundsAreFiniteAndTheLowerComesFirst) {
+  EXPECT_THAT(ParseNumberRange("-0.5..1e3"), Optional(NumberRange{.low = -0.5, .high = 1000}));
+  for (const char* text : {"0..0", "2..1", "0..", "..1", "0", "0.1", "0..1..2", "0..inf", "nan..1",
+                           "-1e308..1e308", "0,5..1", "0 ..1"}) {
+    EXPECT_EQ(ParseNumberRange(text), std::nullopt) << text;
+  }
+}
+
 TEST(CalendarDayTest, EachOrderIsReadAsItSays) {
   EXPECT_THAT(DayIn("2025-03-04", "year-month-day"), Optional(std::string("2025-03-04")));
   EXPECT_THAT(DayIn("4.3.2025", "day.month.year"), Optional(std::string("2025-03-04")));

@@ -44,6 +44,10 @@ std::string TextOfNumber(double number) {
                                                                : fmt::format("{}", number);
 }
 
+std::string ShownNumber(double number) {
+  return std::isnan(number) ? "" : fmt::format("{}", number + 0.0);
+}
+
 std::vector<double> NumbersAmong(std::span<const std::string> texts) {
   std::vector<double> numbers;
   for (const std::string& text : texts) {
@@ -72,6 +76,10 @@ size_t Column::rows() const {
 
 std::string Column::TextOf(size_t row) const {
   return is_numbers() ? TextOfNumber(number(row)) : std::string(text(code(row)));
+}
+
+std::string Column::ShownAt(size_t row) const {
+  return is_numbers() ? ShownNumber(number(row)) : std::string(text(code(row)));
 }
 
 ColumnBuilder::ColumnBuilder(std::vector<double> missing)

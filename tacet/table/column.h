@@ -76,6 +76,9 @@ class TextNumbers {
 // one in the fewest digits that give it; "" for NaN, which is a missing value.
 std::string TextOfNumber(double number);
 
+// A number in a message: in the fewest digits that give it, 1e+300 for 10^300.
+std::string ShownNumber(double number);
+
 // Those of the texts that are the text of a number, as numbers.
 std::vector<double> NumbersAmong(std::span<const std::string> texts);
 
@@ -100,6 +103,8 @@ class Column {
   }
   // Of either kind.
   std::string TextOf(size_t row) const;
+  // The same for a message, where a number is a ShownNumber.
+  std::string ShownAt(size_t row) const;
 
  private:
   friend class ColumnBuilder;
