@@ -309,6 +309,10 @@ void CsvReader::Table::DropRowsBeyond(size_t rows, size_t features) {
 
 absl::Status CsvReader::Table::FindColumns() {
   if (options_.header) {
+    const std::optional<ValueFault> no_names =
+        table::FaultOfHeader(fields_, NamesInHeader(options_), separator_, records_,
+                             "list them in `data.csv_columns` and set `data.csv_header = false`");
+    if (no_names.has_value()) return Problem(std::nullopt, *no_names);
     shape_ = table::RowShape::OfHeader(fields_, separator_);
   } else if (options_.columns.empty()) {
     shape_ = table::RowShape(fields_.size(), separator_);
@@ -319,7 +323,8 @@ absl::Status CsvReader::Table::FindColumns() {
     if (of_first_row.Fit(first, records_.first_is_quoted()).has_value()) {
       return Problem(std::nullopt, {.what = fmt::format("{} columns, the configuration names {}",
                                                         fields_.size(), options_.columns.size()),
-                                    .remedy = "correct `data.csv_columns` or the file"});
+                                    .remedy = "delete the line if it is a remark; else correct "
+                                              "`data.csv_columns` or the file"});
     }
   }
   const std::vector<std::string>& names =

@@ -40,6 +40,12 @@ std::vector<std::string> NamedColumns(const CsvOptions& options) {
   return names;
 }
 
+std::vector<std::string> NamesInHeader(const CsvOptions& options) {
+  std::vector<std::string> names = NamedColumns(options);
+  std::erase_if(names, [](const std::string& name) { return ParsePosition(name).has_value(); });
+  return names;
+}
+
 std::string CsvColumns::Name(size_t column) const {
   return column < header_.size() ? header_[column] : "";
 }

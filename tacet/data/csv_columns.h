@@ -20,6 +20,9 @@ struct CsvOptions;
 // Columns that the options name, to recognise the separator by.
 std::vector<std::string> NamedColumns(const CsvOptions& options);
 
+// Those of them that are names and no positions.
+std::vector<std::string> NamesInHeader(const CsvOptions& options);
+
 // Features of the first of several tables without described features, which all must have.
 struct SharedFeatures {
   std::string table;  // empty: no table yet

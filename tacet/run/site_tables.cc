@@ -168,6 +168,10 @@ class FileReader {
     if (result == TableRecords::Result::kEnd) {
       return Problem(0, std::nullopt, {.what = "the file is empty", .remedy = ""});
     }
+    const std::vector<std::string> needed(columns_.needed().begin(), columns_.needed().end());
+    const std::optional<ValueFault> no_names = table::FaultOfHeader(
+        fields_, needed, *format_.separator, records_, "list them in `data.columns` of the query");
+    if (no_names.has_value()) return Problem(std::nullopt, *no_names);
     header_.names = fields_;
     header_.shape = table::RowShape::OfHeader(header_.names, *format_.separator);
     return absl::OkStatus();

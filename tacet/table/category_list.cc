@@ -10,6 +10,19 @@
 #include "tacet/table/table_text.h"
 
 namespace tacet::table {
+namespace {
+
+// What is left without case and without punctuation at the end: "<=50k" of "<=50K.".
+std::string BareText(std::string_view text) {
+  constexpr std::string_view kPunctuation = ".,;:!? ";
+  std::string bare(text.substr(0, text.find_last_not_of(kPunctuation) + 1));
+  for (char& letter : bare) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return bare;
+}
+
+}  // namespace
 
 absl::Status CategoryList::Add(std::string_view category) {
   if (categories_.size() == kMaxCategories) {
@@ -64,12 +77,25 @@ std::string_view CategoryList::name(size_t index) const {
 
 std::string CategoryList::Listed() const { return fmt::format("{}", fmt::join(categories_, ", ")); }
 
-ValueFault CategoryList::NotAmong(std::string_view field) const {
+std::string CategoryList::RemedyFor(std::string_view field) const {
   std::vector<std::string_view> words;
-  for (const Text& text : texts_) words.push_back(text.text);
+  const std::string bare = BareText(field);
+  for (const Text& text : texts_) {
+    if (!bare.empty() && BareText(text.text) == bare) {
+      return fmt::format(
+          "write \"{0}\" if that is meant, or allow both by \"{0}|{1}\": agreed by all, or in the "
+          "site's own `data.csv_spellings`",
+          text.text, field);
+    }
+    words.push_back(text.text);
+  }
   const std::optional<std::string> near = base::NearestWord(field, words);
+  return near ? fmt::format("write \"{}\" if that is meant", *near) : "";
+}
+
+ValueFault CategoryList::NotAmong(std::string_view field) const {
   return {.what = fmt::format("\"{}\" is none of the agreed {}", field, Listed()),
-          .remedy = near ? fmt::format("write \"{}\" if that is meant", *near) : "",
+          .remedy = RemedyFor(field),
           .value = std::string(field),
           .of_many = fmt::format("are none of the agreed {}", Listed())};
 }

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "tacet/table/table_text.h"
 
@@ -32,6 +33,40 @@ bool IsNameless(std::string_view name) {
     if (name.starts_with(prefix)) return WholeNumber(name.substr(prefix.size())).has_value();
   }
   return name.empty();
+}
+
+std::optional<ValueFault> FaultOfHeader(const std::vector<std::string>& names,
+                                        const std::vector<std::string>& known, char separator,
+                                        TableRecords& records, std::string_view names_elsewhere) {
+  const auto is_named = [&names](const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  if (known.empty() || std::ranges::any_of(known, is_named)) return std::nullopt;
+  // Names of another table. A row's number may be quoted.
+  std::vector<std::string> fields, others = names;
+  (void)records.Peek(separator, fields);
+  if (others.size() > 1 && !RowShape::OfHeader(others, separator).Fit(fields, true).has_value()) {
+    return std::nullopt;
+  }
+  // A remark may have made another character the separator.
+  size_t next = 0;
+  char of_next = separator;
+  for (const char each : kSeparators) {
+    (void)records.Peek(each, fields);
+    if (fields.size() <= next) continue;
+    next = fields.size();
+    of_next = each;
+  }
+  const auto here = static_cast<size_t>(
+      1 +
+      std::ranges::count(fmt::format("{}", fmt::join(names, std::string(1, separator))), of_next));
+  if (next < 2 || here == next) return std::nullopt;
+  return ValueFault{
+      .what = fmt::format("this is no line of column names: it has {} field{}, and the next line "
+                          "has {}",
+                          here, here == 1 ? "" : "s", next),
+      .remedy = fmt::format("delete it if it is a remark; if the file has no names, {}",
+                            names_elsewhere)};
 }
 
 RowShape RowShape::OfHeader(std::vector<std::string>& names, char separator) {
@@ -94,10 +129,11 @@ std::optional<ValueFault> RowShape::FaultOfTable() const {
       .what = fmt::format("{} of its {} rows have another number of fields than the {} columns "
                           "with a name",
                           rows_ - fitting_, rows_, columns_),
-      .remedy = fmt::format(
-          "give each column a name; write R's tables with row.names = FALSE and those of pandas "
-          "with index=False; where {} is the decimal mark too, separate by semicolons",
-          SeparatorName(separator_))};
+      .remedy =
+          fmt::format("delete a remark in front of the table; give each column a name; write R's "
+                      "tables with row.names = FALSE and those of pandas "
+                      "with index=False; where {} is the decimal mark too, separate by semicolons",
+                      SeparatorName(separator_))};
 }
 
 }  // namespace tacet::table

@@ -10,12 +10,20 @@
 #include <vector>
 
 #include "tacet/table/table_problem.h"
+#include "tacet/table/table_text.h"
 
 namespace tacet::table {
 
 // Whether software made up the name for a column that had none: "", "Unnamed: 0" (pandas), "...1"
 // (readr). Most often such a column holds the numbers of the rows.
 bool IsNameless(std::string_view name);
+
+// The fault of a first line that is no line of names, such as a remark. It has none of the `known`
+// names, and another number of fields than the next record. `names`: the line, as `separator`
+// splits it. `names_elsewhere` completes "if the file has no names, ".
+std::optional<ValueFault> FaultOfHeader(const std::vector<std::string>& names,
+                                        const std::vector<std::string>& known, char separator,
+                                        TableRecords& records, std::string_view names_elsewhere);
 
 // Three shapes differ from "one field for each name":
 // - Names that are empty at the end of their line do not count, nor do empty fields in their place:

@@ -43,6 +43,35 @@ Reading Read(const std::string& text, char separator = ',') {
   return reading;
 }
 
+// The fault of a first line, whose names are to be among `known`.
+std::string FaultOfFirstLine(const std::string& text, const std::vector<std::string>& known) {
+  TableRecords records(text);
+  const char separator = FindSeparator(records, known, false).value_or(',');
+  std::vector<std::string> names;
+  (void)records.Next(separator, names);
+  const auto fault = FaultOfHeader(names, known, separator, records, "NAME THEM");
+  return fault.has_value() ? fault->what + "; " + fault->remedy : "";
+}
+
+TEST(RowShapeTest, ARemarkIsNoLineOfNames) {
+  const std::vector<std::string> known = {"age", "sex", "income"};
+  const std::string rows = "39, Male, <=50K.\n50, Female, >50K.\n";
+  // UCI adult begins with this line. Its `|` is taken for the separator.
+  EXPECT_EQ(FaultOfFirstLine("|1x3 Cross validator\n" + rows, known),
+            "this is no line of column names: it has 1 field, and the next line has 3; delete it "
+            "if it is a remark; if the file has no names, NAME THEM");
+  EXPECT_THAT(FaultOfFirstLine("Export of ward 7, May\n" + rows, known), HasSubstr("has 2 fields"));
+  EXPECT_THAT(FaultOfFirstLine("Export\nage;sex\n1;2\n", known), HasSubstr("next line has 2"));
+  // Names that are others, or too few for R's row numbers, are named one by one.
+  EXPECT_EQ(FaultOfFirstLine("Age,Sex,Income\n" + rows, known), "");
+  EXPECT_EQ(FaultOfFirstLine("Age;Sex\n1,5;2,5\n", known), "");
+  EXPECT_EQ(FaultOfFirstLine("Sex,Income\n\"1\",Male,<=50K.\n", known), "");
+  // One name that is known, or none that is needed: the row below may be the wrong one.
+  EXPECT_EQ(FaultOfFirstLine("age\n" + rows, known), "");
+  EXPECT_EQ(FaultOfFirstLine("remark\n" + rows, {}), "");
+  EXPECT_EQ(FaultOfFirstLine("remark\n", known), "");
+}
+
 // `row` of 12 rows, with # for the row's number.
 std::string Table(const std::string& header, const std::string& row, int first = 1, int step = 1) {
   std::string text = header + "\n";

@@ -22,7 +22,6 @@ constexpr std::string_view kConvert =
     "tacet.table_files FILE TABLE.csv";
 constexpr std::string_view kUnpack = "unpack it, and give the CSV file in it";
 constexpr std::string_view kExport = "write it as a CSV file with the software that made it";
-constexpr std::array<char, 4> kSeparators = {',', ';', '\t', '|'};
 constexpr size_t kSeparatorLineBytes = 7;  // sep=; and its end
 
 struct Magic {

@@ -5,6 +5,7 @@
 #ifndef TACET_TABLE_TABLE_TEXT_H_
 #define TACET_TABLE_TABLE_TEXT_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,9 @@
 #include "tacet/table/table_problem.h"
 
 namespace tacet::table {
+
+// Characters that may separate the fields of a table.
+inline constexpr std::array<char, 4> kSeparators = {',', ';', '\t', '|'};
 
 // "tab", or the character in backquotes.
 std::string SeparatorName(char separator);

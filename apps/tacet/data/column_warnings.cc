@@ -1,5 +1,6 @@
 #include "apps/tacet/data/column_warnings.h"
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -22,34 +23,55 @@ struct Found {
   uint64_t all = 0;
   std::string example = {};
 
-  void Add(bool is_found, const std::string& text) {
+  void Add(bool is_found, const table::Column& column, uint32_t row) {
     ++all;
-    if (is_found && count++ == 0) example = text;
+    if (is_found && count++ == 0) example = column.ShownAt(row);
   }
   std::string OfAll(std::string_view what) const {
     return fmt::format("{} of {} {}{}", count, all, what, all == 1 ? "" : "s");
   }
 };
 
-std::optional<std::string> OutsideBounds(const QuerySpec& query, const BoundedColumn& bounded,
-                                         const std::vector<SiteTable>& tables) {
+// Numbers of a column for which `is_found` holds, of those that can be read.
+Found NumbersWhere(const QuerySpec& query, const std::string& name,
+                   const std::vector<SiteTable>& tables,
+                   const std::function<bool(double)>& is_found) {
   Found found;
   for (const SiteTable& table : tables) {
-    const std::optional<size_t> place = table.Find(bounded.column);
+    const std::optional<size_t> place = table.Find(name);
     if (!place.has_value()) continue;
-    const auto number = ReadNumbers(table.cells[*place], query, bounded.column);
+    const table::Column& column = table.cells[*place];
+    const auto number = ReadNumbers(column, query, name);
     for (uint32_t row = 0; row < table.rows; ++row) {
       const std::optional<double> value = number(row);
-      if (!value.has_value()) continue;
-      found.Add(*value < bounded.low || *value > bounded.high, table.cells[*place].TextOf(row));
+      if (value.has_value()) found.Add(is_found(*value), column, row);
     }
   }
+  return found;
+}
+
+std::optional<std::string> OutsideBounds(const QuerySpec& query, const BoundedColumn& bounded,
+                                         const std::vector<SiteTable>& tables) {
+  const Found found = NumbersWhere(query, bounded.column, tables, [&bounded](double value) {
+    return value < bounded.low || value > bounded.high;
+  });
   if (found.count == 0) return std::nullopt;
   return fmt::format(
       "column \"{}\": {} {} outside of {}..{}, such as \"{}\"; each counts as the nearest bound: "
       "correct them, or agree on a range in `data.values`, as in \"height range=30..250\"",
       bounded.column, found.OfAll("value"), found.count == 1 ? "is" : "are", bounded.low,
       bounded.high, found.example);
+}
+
+std::optional<std::string> BelowZero(const QuerySpec& query, const std::string& time,
+                                     const std::vector<SiteTable>& tables) {
+  const Found found = NumbersWhere(query, time, tables, [](double value) { return value < 0; });
+  if (found.count == 0) return std::nullopt;
+  return fmt::format(
+      "column \"{}\": {} {} below 0, such as \"{}\"; {} left out of the curve: correct them, or "
+      "leave the fields empty where nobody knows the time",
+      time, found.OfAll("time"), found.count == 1 ? "is" : "are", found.example,
+      found.count == 1 ? "its row is" : "their rows are");
 }
 
 std::optional<std::string> InWrongOrder(const QuerySpec& query, const DerivedColumn& derived,
@@ -65,7 +87,7 @@ std::optional<std::string> InWrongOrder(const QuerySpec& query, const DerivedCol
       const std::optional<double> from_day = from(row);
       const std::optional<double> to_day = to.has_value() ? (*to)(row) : derived.day;
       if (!from_day.has_value() || !to_day.has_value()) continue;
-      found.Add(*from_day > *to_day, table.cells[*first].TextOf(row));
+      found.Add(*from_day > *to_day, table.cells[*first], row);
     }
   }
   if (found.count == 0) return std::nullopt;
@@ -92,6 +114,12 @@ std::vector<std::string> ColumnWarnings(const tacet::statistics::Query& query,
         continue;
       }
       add(OutsideBounds(query.spec(), bounded, tables));
+    }
+  }
+  std::set<std::string> times;
+  for (const tacet::statistics::QuestionPlan& plan : query.questions()) {
+    if (plan.kind().has_cell_beyond && times.insert(plan.cells->column()).second) {
+      add(BelowZero(query.spec(), plan.cells->column(), tables));
     }
   }
   for (const DerivedColumn& derived : query.spec().derived) {

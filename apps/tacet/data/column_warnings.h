@@ -10,8 +10,9 @@
 
 namespace tacet::app::data {
 
-// Numbers outside of a question's bounds, which count as the nearest one, and dates of a derived
-// column in the wrong order, whose rows are left out. The tables have the derived columns.
+// Numbers outside of a question's bounds, which count as the nearest one; times of a survival
+// question below 0, and dates of a derived column in the wrong order, whose rows are left out. The
+// tables have the derived columns.
 std::vector<std::string> ColumnWarnings(const tacet::statistics::Query& query,
                                         const std::vector<tacet::statistics::SiteTable>& tables);
 

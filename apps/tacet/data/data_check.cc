@@ -16,6 +16,7 @@
 #include "tacet/config/configured_data.h"
 #include "tacet/config/data_warnings.h"
 #include "tacet/data/csv.h"
+#include "tacet/data/csv_columns.h"
 #include "tacet/data/load.h"
 #include "tacet/table/person_text.h"
 
@@ -27,6 +28,17 @@ using table::TableProblem;
 
 std::string Count(uint64_t number, std::string_view name) {
   return fmt::format("{} {}{}", number, name, number == 1 ? "" : "s");
+}
+
+// "12 of 300 rows repeat an earlier row, such as line 14 (line 3 again)"
+std::string CopiesText(const table::RepeatedRows& rows) {
+  std::string examples;
+  for (const table::RepeatedRow& row : rows.examples) {
+    examples += fmt::format("{}line {} (line {} again)", examples.empty() ? "" : ", ", row.line,
+                            row.earlier);
+  }
+  return fmt::format("{} of {} repeat{} an earlier row, such as {}", rows.repeated,
+                     Count(rows.rows, "row"), rows.repeated == 1 ? "s" : "", examples);
 }
 
 // Of the first feature that counts the rows of each client; a row's number tells nothing of it.
@@ -77,11 +89,14 @@ std::optional<tacet::data::Dataset> ReadTables(const fs::path& path,
   return std::nullopt;
 }
 
+bool HoldsTables(const fs::path& path) {
+  return !tacet::data::HoldsIdxImages(path) && tacet::data::HoldsCsv(path);
+}
+
 std::optional<tacet::data::Dataset> ReadData(const fs::path& path,
                                              const tacet::data::CsvOptions& options,
                                              DataCheck& check) {
-  if (!tacet::data::HoldsIdxImages(path) && tacet::data::HoldsCsv(path))
-    return ReadTables(path, options, check);
+  if (HoldsTables(path)) return ReadTables(path, options, check);
   const auto files = tacet::data::FilesOfDataset(path).value_or(std::vector<fs::path>());
   for (const fs::path& file : files) check.files.push_back(file.string());
   absl::StatusOr<tacet::data::Dataset> dataset = tacet::data::LoadDataset(path, options);
@@ -147,6 +162,20 @@ void AddProblem(DataCheck& check, const std::string& file, const absl::Status& s
   check.problems.Add({.file = file, .fault = {.what = std::move(what), .remedy = ""}});
 }
 
+void CompareRows(const table::RowFormat& format, accounting::Unit unit, DataCheck& check) {
+  for (const std::string& file : check.files) {
+    const absl::StatusOr<table::RepeatedRows> rows = table::FindRepeatedRows(file, format);
+    if (!rows.ok() || rows->repeated == 0) continue;
+    check.copies.push_back({.file = file, .rows = *rows});
+    if (!rows->beyond_chance || unit != accounting::Unit::kRecord) continue;
+    check.warnings.push_back(fmt::format(
+        "{}: {}. Chance does not explain them, and each counts as one more record: remove rows "
+        "that were written twice, or agree on `privacy.unit = \"person\"`, which counts each "
+        "person once",
+        file, CopiesText(*rows)));
+  }
+}
+
 std::optional<std::string> UnreadTables(const fs::path& path) {
   std::set<std::string> names;
   std::error_code error;
@@ -177,6 +206,13 @@ absl::StatusOr<DataCheck> CheckData(const DataCheckSpec& spec) {
   DataCheck check;
   check.class_texts = spec.config.data.csv_labels;
   std::optional<tacet::data::Dataset> dataset = ReadData(spec.config.data.path, options, check);
+  if (HoldsTables(spec.config.data.path)) {
+    CompareRows({.separator = options.separator,
+                 .known = tacet::data::NamedColumns(options),
+                 .has_decimal_comma = options.decimal == table::DecimalMark::kComma,
+                 .has_header = options.header},
+                spec.config.agreement.privacy.unit, check);
+  }
   if (!dataset.has_value()) return check;
   absl::StatusOr<tacet::data::Dataset> arranged =
       config::ArrangeRunData(spec.config, *std::move(dataset));
@@ -220,6 +256,12 @@ std::string DataCheckText(const DataCheck& check) {
               ? fmt::format("rows        {} without problems, of {}\n", check.rows,
                             Count(check.clients, "client"))
               : fmt::format("rows        {}, of {}\n", check.rows, Count(check.clients, "site"));
+  for (const FileCopies& copies : check.copies) {
+    text += fmt::format("{}{}: {}{}\n",
+                        &copies == check.copies.data() ? "copies      " : "            ",
+                        copies.file, CopiesText(copies.rows),
+                        copies.rows.beyond_chance ? "" : "; columns of few values explain it");
+  }
   for (size_t label = 0; label < check.class_rows.size() && check.class_rows.size() <= 100;
        ++label) {
     text += fmt::format(
@@ -288,6 +330,20 @@ base::JsonValue DataCheckJson(const DataCheck& check) {
                           .Set("unreadable", condition.unreadable)
                           .Set("all", condition.all));
   }
+  base::JsonValue copies = base::JsonValue::MakeArray();
+  for (const FileCopies& of : check.copies) {
+    base::JsonValue examples = base::JsonValue::MakeArray();
+    for (const table::RepeatedRow& row : of.rows.examples) {
+      examples.Append(
+          base::JsonValue::MakeObject().Set("line", row.line).Set("earlier", row.earlier));
+    }
+    copies.Append(base::JsonValue::MakeObject()
+                      .Set("file", of.file)
+                      .Set("rows", of.rows.rows)
+                      .Set("repeated", of.rows.repeated)
+                      .Set("examples", std::move(examples))
+                      .Set("beyond_chance", of.rows.beyond_chance));
+  }
   return base::JsonValue::MakeObject()
       .Set("files", base::JsonList(check.files))
       .Set("problem_count", check.problems.count())
@@ -297,6 +353,7 @@ base::JsonValue DataCheckJson(const DataCheck& check) {
       .Set("classes", std::move(classes))
       .Set("questions", std::move(questions))
       .Set("conditions", std::move(conditions))
+      .Set("copies", std::move(copies))
       .Set("warnings", base::JsonList(check.warnings));
 }
 

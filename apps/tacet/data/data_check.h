@@ -10,10 +10,12 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/accounting/privacy_event.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/json.h"
 #include "tacet/config/run_config.h"
 #include "tacet/table/problem_summary.h"
+#include "tacet/table/repeated_rows.h"
 
 namespace tacet::app::data {
 
@@ -41,6 +43,12 @@ struct ConditionRows {
   uint64_t all = 0;
 };
 
+// Rows of a file that are exact copies of an earlier one.
+struct FileCopies {
+  std::string file;
+  table::RepeatedRows rows;
+};
+
 struct DataCheck {
   std::vector<std::string> files;  // that were read
   table::ProblemSummary problems;
@@ -51,11 +59,15 @@ struct DataCheck {
   std::vector<std::string> class_texts;  // of data.csv_labels
   std::vector<QuestionRows> questions;   // of a query, which has no classes
   std::vector<ConditionRows> conditions;
+  std::vector<FileCopies> copies;  // of files that have some
   std::vector<std::string> warnings;
 };
 
 // Adds a problem of a whole file.
 void AddProblem(DataCheck& check, const std::string& file, const absl::Status& status);
+// Counts the copies of rows in the files of `check`. They are a warning where each is one more
+// record and chance does not explain them.
+void CompareRows(const table::RowFormat& format, accounting::Unit unit, DataCheck& check);
 // Tables in a folder that are not read, since their names end otherwise.
 std::optional<std::string> UnreadTables(const std::filesystem::path& path);
 

@@ -178,6 +178,41 @@ TEST_F(DataCheckTest, OneFaultOfAColumnIsOneLine) {
   EXPECT_EQ(*sexes.Find("values")->items()[0].Find("count")->AsUint(), 9000u);
 }
 
+TEST_F(DataCheckTest, CopiesOfRowsAreTold) {
+  std::string rows = "age,sex,chol,ill\n";
+  for (int i = 0; i < 40; ++i) {
+    rows += std::to_string(30 + i * 7 % 41) + ",female," + std::to_string(150 + i * 37 % 89) +
+            (i % 2 == 0 ? ",no\n" : ",yes\n");
+  }
+  Write("a.csv", rows + rows.substr(rows.find('\n') + 1));
+  spec_.config.agreement.privacy.unit = accounting::Unit::kRecord;
+  EXPECT_THAT(
+      Check().warnings,
+      Contains(HasSubstr("a.csv: 40 of 80 rows repeat an earlier row, such as line 42 (line "
+                         "2 again), line 43 (line 3 again), line 44 (line 4 again). Chance")));
+  spec_.config.agreement.privacy.unit = accounting::Unit::kPerson;
+  EXPECT_THAT(Check().warnings, Not(Contains(HasSubstr("repeat an earlier row"))));
+  EXPECT_EQ(Check().copies.size(), 1u);
+}
+
+TEST_F(DataCheckTest, ARemarkInFrontOfTheTableIsOneProblem) {
+  std::string rows;
+  for (int i = 0; i < 80; ++i) rows += "50,female,no.\n";
+  Write("a.csv", "|1x3 Cross validator\n" + rows);
+  EXPECT_THAT(Problems(Check()),
+              ElementsAre("a.csv:1: this is no line of column names: it has 1 field, and the next "
+                          "line has 3; delete it if it is a remark; if the file has no names, list "
+                          "them in `data.csv_columns` and set `data.csv_header = false`"));
+  spec_.config.data.csv_header = false;
+  spec_.config.data.csv_columns = {"age", "sex", "ill"};
+  EXPECT_THAT(
+      Problems(Check()),
+      ElementsAre(HasSubstr("a.csv:1: 2 columns, the configuration names 3; delete the line "
+                            "if it is a remark")));
+  Write("a.csv", rows);
+  EXPECT_THAT(Problems(Check()), ElementsAre(HasSubstr("or allow both by \"no|no.\"")));
+}
+
 TEST_F(DataCheckTest, NamesWhatIsNotThere) {
   EXPECT_THAT(DataCheckText(Check()), HasSubstr("problems    1 in 1 of 1 file"));
   spec_.config.data.path = (folder_ / "nothing").string();

@@ -66,43 +66,43 @@ void WarnOfFieldsWithoutCell(const QueryCheckSpec& spec, const std::vector<SiteT
         const auto cell = tacet::statistics::ReadCells(column, query.spec(), **cells);
         for (uint32_t row = 0; row < table.rows; ++row) {
           if (cell(row).has_value()) continue;
-          const std::string field = column.TextOf(row);
-          if (query.spec().IsMissing(field)) continue;
-          if (count++ == 0) example = field;
+          if (query.spec().IsMissing(column.TextOf(row))) continue;
+          if (count++ == 0) example = column.ShownAt(row);
         }
       }
       // A time beyond the last interval is at risk in all of them.
       const bool is_time = plan.kind().has_cell_beyond && (*cells)->is_ordered();
       if (count == 0 || is_time) continue;
+      const std::string remedy = (*cells)->RemedyFor(example);
       check.warnings.push_back(fmt::format(
           "question \"{}\": {} {} of column \"{}\" {} in none of its cells, such as \"{}\"; their "
-          "rows are left out: correct them if that is not meant",
+          "rows are left out: {}",
           plan.spec.name, count, count == 1 ? "field" : "fields", (*cells)->column(),
-          count == 1 ? "is" : "are", table::FieldText(example)));
+          count == 1 ? "is" : "are", table::FieldText(example),
+          remedy.empty() ? "correct them if that is not meant" : table::FieldText(remedy)));
     }
   }
 }
 
-bool AsksTable(const tacet::statistics::QuestionSpec& question, const SiteTable& table) {
-  return question.sites.empty() || std::ranges::count(question.sites, table.name) > 0;
-}
-
-// "Female (862), Male (709)": the most frequent values of a column.
+// "Female (862), Male (709)": the most frequent values of a column. A field of a column of numbers
+// that is none is missing in it.
 std::string ValuesText(const std::vector<const table::Column*>& columns) {
   constexpr size_t kMostValues = 5;
   std::map<std::string, uint64_t> counts;
+  std::string_view missing = "empty fields";
   for (const table::Column* column : columns) {
-    for (size_t row = 0; row < column->rows(); ++row) ++counts[column->TextOf(row)];
+    if (column->is_numbers()) missing = "fields that are missing or cannot be read";
+    for (size_t row = 0; row < column->rows(); ++row) ++counts[column->ShownAt(row)];
   }
   std::vector<std::pair<std::string, uint64_t>> sorted(counts.begin(), counts.end());
   std::ranges::stable_sort(sorted, std::ranges::greater(),
                            [](const auto& of) { return of.second; });
   std::string text;
   for (size_t i = 0; i < std::min(sorted.size(), kMostValues); ++i) {
-    text +=
-        fmt::format("{}{} ({})", i == 0 ? "" : ", ",
-                    sorted[i].first.empty() ? "empty fields" : table::FieldText(sorted[i].first),
-                    sorted[i].second);
+    const std::string& value = sorted[i].first;
+    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ",
+                        value.empty() ? std::string(missing) : table::FieldText(value),
+                        sorted[i].second);
   }
   return sorted.size() > kMostValues ? text + ", ..." : text;
 }
@@ -118,7 +118,7 @@ void CountConditions(const QueryCheckSpec& spec, const std::vector<SiteTable>& t
       std::vector<const table::Column*> columns;
       for (const SiteTable& table : tables) {
         const std::optional<size_t> place = table.Find(condition.column);
-        if (!place.has_value() || !AsksTable(plan.spec, table)) continue;
+        if (!place.has_value() || !plan.spec.Asks(table.name)) continue;
         const table::Column& column = *columns.emplace_back(&table.cells[*place]);
         const auto holds = tacet::statistics::ReadCondition(column, query.spec(), condition);
         found.all += table.rows;
@@ -191,7 +191,7 @@ void CountRows(const QueryCheckSpec& spec, const std::vector<SiteTable>& tables,
                                .rows = rows,
                                .left_out = left_out});
     const bool asks = std::ranges::any_of(
-        tables, [&](const SiteTable& table) { return AsksTable(question, table); });
+        tables, [&](const SiteTable& table) { return question.Asks(table.name); });
     if (static_cast<double>(rows) >= floor || !asks || !RowOf(question.kind).keeps_floor) continue;
     check.warnings.push_back(fmt::format(
         "question \"{}\": {} here, and the floor is {}: its answer is suppressed unless other "
@@ -219,17 +219,26 @@ DataCheck CheckQueryTables(const QueryCheckSpec& spec) {
   for (SiteTable& table : tables) {
     check.rows += table.rows;
     names.push_back(table.name);
+    auto with_derived = WithDerivedColumns(spec.query.query->spec(), table);
+    if (!with_derived.ok()) {
+      AddProblem(check, spec.data.string(), with_derived.status());
+      continue;
+    }
+    table = *std::move(with_derived);
     absl::StatusOr<SiteUnits> site =
-        SiteUnits::Create(spec.query.query, table, spec.query.file.person_column);
+        SiteUnits::OfDerived(spec.query.query, table, spec.query.file.person_column);
     if (!site.ok()) {
       AddProblem(check, spec.data.string(), site.status());
       continue;
     }
     sites.push_back(*std::move(site));
-    auto with_derived = WithDerivedColumns(spec.query.query->spec(), table);
-    if (with_derived.ok()) table = *std::move(with_derived);
   }
   check.clients = tables.size();
+  CompareRows({.separator = spec.format.separator,
+               .known = spec.query.query->columns(),
+               .has_decimal_comma = spec.format.decimal == table::DecimalMark::kComma,
+               .has_header = spec.query.file.columns.empty()},
+              spec.query.query->spec().unit, check);
   if (!sites.empty()) CountRows(spec, tables, sites, check);
   CountConditions(spec, tables, check);
   WarnOfFieldsWithoutCell(spec, tables, check);

@@ -177,6 +177,109 @@ TEST_F(QueryCheckTest, ValuesThatMayBeErrorsAreTold) {
   EXPECT_EQ(dates.conditions[0].unreadable, 2u);
 }
 
+// 499 of 600 rows counted, and nobody was told.
+TEST_F(QueryCheckTest, TimesBelow0AreTold) {
+  Write("a.csv", "days,dead\n5,1\n-3,0\n0,1\n-1,1\n,0\n");
+  const auto check = [&](const std::string& values) {
+    spec_.query = *config::ParseQuery(
+        values +
+            "[privacy]\ntarget_epsilon = 1\n[[question]]\nkind = 'survival'\ntime = 'days'\n"
+            "edges = [0, 30, 90]\nevent = 'dead'\nevent_value = 1\n",
+        "query.toml");
+    spec_.data = folder_.path();
+    return CheckQueryTables(spec_);
+  };
+  EXPECT_THAT(
+      check("").warnings,
+      ElementsAre("column \"days\": 2 of 4 times are below 0, such as \"-3\"; their rows "
+                  "are left out of the curve: correct them, or leave the fields empty where "
+                  "nobody knows the time"));
+  // With a range they are problems already.
+  EXPECT_THAT(check("[data]\nvalues = ['days range=0..5000']\n").warnings, IsEmpty());
+}
+
+// Ages "> 89" were "empty fields (81)", and a number of 39 digits filled the line.
+TEST_F(QueryCheckTest, FieldsThatCannotBeReadAreNotCalledEmpty) {
+  std::string rows = "age,sex\n";
+  for (int i = 0; i < 6; ++i) rows += i < 4 ? "> 89,f\n" : ",f\n";
+  Write("bonn.csv", rows + "3e38,f\n");
+  spec_.query = *config::ParseQuery(
+      "[privacy]\ntarget_epsilon = 1\n[[question]]\nkind = 'count'\nwhere = ['age < 18']\n"
+      "[[question]]\nname = 'age'\nkind = 'mean'\ncolumn = 'age'\nlow = 0\nhigh = 120\n",
+      "query.toml");
+  spec_.data = folder_.path();
+  const DataCheck check = CheckQueryTables(spec_);
+  EXPECT_THAT(check.warnings,
+              Contains("0 of 7 rows have age < 18; the column holds fields that are missing or "
+                       "cannot be read (6), 3e+38 (1)"));
+  EXPECT_THAT(check.warnings, Contains(HasSubstr("outside of 0..120, such as \"3e+38\"")));
+}
+
+// UCI adult: the line of remarks was 85 problems, and all labels of one file were left out.
+TEST_F(QueryCheckTest, ARemarkInFrontOfTheTableIsOneProblem) {
+  std::string rows;
+  for (int i = 0; i < 80; ++i) rows += fmt::format("{}, {}, <=50K.\n", 20 + i, i % 2);
+  spec_.query = *config::ParseQuery(
+      "[data]\nvalues = ['income one-of=<=50K,>50K']\n[privacy]\ntarget_epsilon = 1\n"
+      "[[question]]\nkind = 'count'\nwhere = ['income = >50K', 'age >= 30']\n",
+      "query.toml");
+  spec_.data = folder_.path();
+  Write("adult.csv", "|1x3 Cross validator\n" + rows);
+  EXPECT_THAT(Problems(CheckQueryTables(spec_)),
+              ElementsAre("adult.csv:1: this is no line of column names: it has 1 field, and the "
+                          "next line has 3; delete it if it is a remark; if the file has no names, "
+                          "list them in `data.columns` of the query"));
+  Write("adult.csv", "age,sex,income\n" + rows);
+  EXPECT_THAT(
+      Problems(CheckQueryTables(spec_)),
+      ElementsAre("adult.csv:2: column 2 (\"income\"): 80 values are none of the agreed "
+                  "<=50K, >50K: \"<=50K.\" (80); write \"<=50K\" if that is meant, or allow "
+                  "both by \"<=50K|<=50K.\": agreed by all, or in the site's own "
+                  "`data.csv_spellings`"));
+  spec_.query = *config::ParseQuery(
+      "[privacy]\ntarget_epsilon = 1\n[[question]]\nname = 'incomes'\nkind = 'histogram'\n"
+      "column = 'income'\ncategories = ['<=50K', '>50K']\n",
+      "query.toml");
+  EXPECT_THAT(CheckQueryTables(spec_).warnings,
+              Contains(HasSubstr("\"<=50K.\"; their rows are left out: write \"<=50K\" if that is "
+                                 "meant, or allow both by \"<=50K|<=50K.\"")));
+}
+
+TEST_F(QueryCheckTest, CopiesOfRowsAreTold) {
+  std::string rows = "age,sex,id\n";
+  for (int i = 0; i < 40; ++i) rows += fmt::format("{},{},P{}\n", 30 + i % 7, i % 2 ? "f" : "m", i);
+  Write("bonn.csv", rows + "32,m,P2\n33,f,P3\n");
+  const DataCheck check = Check();
+  ASSERT_EQ(check.copies.size(), 1u);
+  EXPECT_EQ(check.copies[0].rows.repeated, 2u);
+  const std::string told =
+      "bonn.csv: 2 of 42 rows repeat an earlier row, such as line 42 (line 4 again), line 43 (line "
+      "5 again)";
+  EXPECT_THAT(check.warnings, Contains(HasSubstr(told + ". Chance does not explain them")));
+  EXPECT_THAT(DataCheckText(check), HasSubstr(told + "\n"));
+  const base::JsonValue all = DataCheckJson(check);
+  const base::JsonValue& json = all.Find("copies")->items()[0];
+  EXPECT_EQ(*json.Find("repeated")->AsUint(), 2u);
+  EXPECT_EQ(*json.Find("examples")->items()[1].Find("earlier")->AsUint(), 5u);
+  // A person counts once, however many copies there are. Then they are no warning.
+  const DataCheck of_persons =
+      Check("[data]\nperson_column = \"id\"\n", "unit = \"person\"\nrows_per_unit = 2\n");
+  EXPECT_THAT(of_persons.warnings, Not(Contains(HasSubstr("repeat an earlier row"))));
+  EXPECT_THAT(DataCheckText(of_persons), HasSubstr(told));
+}
+
+// Ages and sexes are often equal.
+TEST_F(QueryCheckTest, EqualRowsOfFewValuesAreNoWarning) {
+  std::string rows = "age,sex\n";
+  for (int i = 0; i < 300; ++i) rows += fmt::format("{},{}\n", 45 + i * i % 31, i % 2 ? "f" : "m");
+  Write("bonn.csv", rows);
+  const DataCheck check = Check();
+  ASSERT_EQ(check.copies.size(), 1u);
+  EXPECT_GT(check.copies[0].rows.repeated, 200u);
+  EXPECT_THAT(DataCheckText(check), HasSubstr("; columns of few values explain it\n"));
+  EXPECT_THAT(check.warnings, IsEmpty());
+}
+
 TEST_F(QueryCheckTest, SmallCountsOfOtherSitesQuestionsAreNoWarning) {
   Write("celle.csv", "age,sex\n90,f\n90,f\n");
   EXPECT_THAT(Check().warnings, IsEmpty());
