@@ -131,6 +131,21 @@ where = ["age >= 18"]
               HasSubstr("column \"age\" is there, and `data.derived` of the query makes one"));
 }
 
+// The bar of UCI adult's line of remarks was taken for the separator, so no row could be read.
+TEST_F(SiteFormatsTest, ARemarkInFrontOfATableWithoutNamesIsOneRow) {
+  std::string rows;
+  for (int i = 0; i < 12; ++i) rows += "61, f\n";
+  Write("adult.csv", "|1x3 Cross validator\n" + rows);
+  const std::string data = "[data]\ncolumns = ['age', 'sex']\n";
+  ASSERT_OK_AND_ASSIGN(const auto tables, Load(data));
+  EXPECT_EQ(tables[0].rows, 13u);
+  EXPECT_EQ(RowsOf(tables[0])[1], (std::vector<std::string>{"61", "f"}));
+  EXPECT_THAT(Told(), HasSubstr("adult.csv:1: 1 columns, expected 2"));
+  Write("adult.csv", "sep=;\n61;f\n");
+  ASSERT_OK_AND_ASSIGN(const auto said, Load(data));
+  EXPECT_EQ(said[0].rows, 1u);
+}
+
 // Rows of R, pandas and spreadsheets: twelve, each 61 and f.
 std::string TwelveRows(std::string_view header, std::string_view row) {
   std::string text = fmt::format("{}\n", header);

@@ -123,6 +123,9 @@ class FileReader {
   }
 
   absl::Status ChooseSeparator() {
+    if (!format_.separator.has_value() && !file_.columns.empty()) {
+      format_.separator = table::SeparatorOfRows(text_, file_.columns.size());
+    }
     const std::vector<std::string> known(columns_.read().begin(), columns_.read().end());
     const std::optional<char> found =
         table::ChooseSeparator(records_, text_.path().string(), format_.separator, known,

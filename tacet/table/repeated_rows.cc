@@ -18,6 +18,9 @@ namespace {
 // may come equally often by chance.
 constexpr size_t kDistinctOfTable = 10;
 
+// Columns in which more pairs agree tell too few rows apart.
+constexpr double kMostAgreeing = 0.75;
+
 uint64_t HashOfField(const std::string& field) { return absl::HashOf(field); }
 
 }  // namespace
@@ -32,31 +35,30 @@ void RowComparison::Add(const std::vector<std::string>& fields, uint64_t line) {
       result_.examples.push_back({.line = line, .earlier = seen->second.line});
     }
   }
-  if (result_.rows++ % stride_ != 0) return;
-  Sampled& sampled = sample_.emplace_back(Sampled{.row = row});
+  // A draw by number, since rows may alternate.
+  const uint64_t draw = absl::HashOf(result_.rows++);
+  if (draw % stride_ != 0) return;
+  Sampled& sampled = sample_.emplace_back(Sampled{.draw = draw, .row = row});
   std::ranges::transform(fields, std::back_inserter(sampled.fields), HashOfField);
   if (sample_.size() < kSample) return;
-  for (size_t i = 1; i < kSample / 2; ++i) sample_[i] = std::move(sample_[2 * i]);
-  sample_.resize(kSample / 2);
   stride_ *= 2;
+  std::erase_if(sample_, [this](const Sampled& of) { return of.draw % stride_ != 0; });
 }
 
-double RowComparison::CopiesByChance() const {
+std::vector<double> RowComparison::SharesThatAgree() const {
   double pairs = 0;
-  std::vector<double> agree(sample_.empty() ? 0 : sample_[0].fields.size(), 0.0);
+  std::vector<double> shares(sample_[0].fields.size(), 0.0);
   for (size_t i = 0; i < sample_.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (sample_[i].row == sample_[j].row) continue;
       ++pairs;
-      for (size_t column = 0; column < agree.size(); ++column) {
-        agree[column] += sample_[i].fields[column] == sample_[j].fields[column] ? 1 : 0;
+      for (size_t column = 0; column < shares.size(); ++column) {
+        shares[column] += sample_[i].fields[column] == sample_[j].fields[column] ? 1 : 0;
       }
     }
   }
-  const auto rows = static_cast<double>(result_.rows);
-  double copies = rows * (rows - 1) / 2;
-  for (const double of_column : agree) copies *= pairs > 0 ? of_column / pairs : 1;
-  return copies;
+  for (double& share : shares) share = pairs > 0 ? share / pairs : 1;
+  return shares;
 }
 
 bool RowComparison::ComeEquallyOften() const {
@@ -68,8 +70,15 @@ bool RowComparison::ComeEquallyOften() const {
 RepeatedRows RowComparison::Result() const {
   RepeatedRows result = result_;
   if (result.repeated == 0 || result.rows < kFewRows) return result;
-  result.beyond_chance = (4 * result.repeated <= result.rows || ComeEquallyOften()) &&
-                         static_cast<double>(result.repeated) > kSlack * CopiesByChance();
+  std::vector<double> shares = SharesThatAgree();
+  std::ranges::sort(shares);
+  double others = 1;  // share of pairs that agree in all columns but the most telling one
+  for (size_t i = 1; i < shares.size(); ++i) others *= shares[i];
+  const auto rows = static_cast<double>(result.rows);
+  const double by_chance = rows * (rows - 1) / 2 * shares[0] * others;
+  const bool are_few = 4 * result.repeated <= result.rows && others < kMostAgreeing;
+  result.beyond_chance =
+      (are_few || ComeEquallyOften()) && static_cast<double>(result.repeated) > kSlack * by_chance;
   return result;
 }
 
@@ -80,16 +89,16 @@ absl::StatusOr<RepeatedRows> FindRepeatedRows(const std::filesystem::path& path,
     return RepeatedRows();
   }
   TableRecords records = file.Records();
-  const std::optional<char> separator = ChooseSeparator(records, path.string(), format.separator,
-                                                        format.known, format.has_decimal_comma);
+  std::optional<char> separator = format.separator;
+  if (!separator.has_value()) separator = SeparatorOfRows(file, format.columns);
+  separator =
+      ChooseSeparator(records, path.string(), separator, format.known, format.has_decimal_comma);
+  if (!separator.has_value()) return RepeatedRows();
+  RowShape shape(format.columns, *separator);
   std::vector<std::string> fields;
-  const TableRecords::Result first =
-      separator.has_value() ? records.Peek(*separator, fields) : TableRecords::Result::kEnd;
-  if (first != TableRecords::Result::kRecord) return RepeatedRows();
-  RowShape shape(fields.size(), *separator);
   std::vector<size_t> nameless;
-  if (format.has_header) {
-    records.Next(*separator, fields);
+  if (format.columns == 0) {
+    if (records.Next(*separator, fields) != TableRecords::Result::kRecord) return RepeatedRows();
     shape = RowShape::OfHeader(fields, *separator);
     for (size_t i = fields.size(); i-- > 0;) {
       if (IsNameless(fields[i])) nameless.push_back(i);

@@ -35,8 +35,9 @@ struct RepeatedRows {
 // is the share of pairs that agree in column c, among pairs that are not equal, of at most
 // kSample rows. Copies are beyond chance where both hold:
 // - They are more than kSlack times those that chance makes, since columns depend on each other.
-// - At most a quarter of the rows are copies; or all rows come equally often, which is a table
-//   that was appended to itself.
+// - At most a quarter of the rows are copies, and at least two columns tell rows apart: where
+//   one column does it alone, its equal values are the copies. Or all rows come equally often,
+//   which is a table that was appended to itself.
 // Nobody can tell for fewer than kFewRows rows.
 class RowComparison {
  public:
@@ -53,16 +54,18 @@ class RowComparison {
     uint32_t count = 0;
   };
   struct Sampled {
+    uint64_t draw = 0;
     uint64_t row = 0;
     std::vector<uint64_t> fields = {};
   };
-  double CopiesByChance() const;
+  // s_c of each column.
+  std::vector<double> SharesThatAgree() const;
   bool ComeEquallyOften() const;
 
   RepeatedRows result_;
   absl::flat_hash_map<uint64_t, Seen> seen_;
-  std::vector<Sampled> sample_;  // each `stride_`-th row
-  uint64_t stride_ = 1;
+  std::vector<Sampled> sample_;  // about one of `stride_` rows
+  uint64_t stride_ = 1;          // a power of two
 };
 
 // How the records of a file become rows.
@@ -70,7 +73,7 @@ struct RowFormat {
   std::optional<char> separator = {};   // none: as ChooseSeparator finds it
   std::vector<std::string> known = {};  // columns to recognise the separator by
   bool has_decimal_comma = false;
-  bool has_header = true;
+  size_t columns = 0;  // of a file without a line of names; 0: its first line has them
 };
 
 // Of a file, over its columns with a name of their own (IsNameless): the number of a row that

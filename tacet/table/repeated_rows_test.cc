@@ -67,6 +67,12 @@ TEST_F(RepeatedRowsTest, RowsOfFewValuesAreEqualByChance) {
     ages += fmt::format("{}\n", 20 + i * i % 71);
     doubled += fmt::format("{},{}\n", 50 + i % 2, i % 3 == 0 ? "f" : "m");
   }
+  // Times of day, to the minute, of rows that are all of one class.
+  std::string minutes = "minute,y\n";
+  for (int i = 0; i < 100; ++i) minutes += fmt::format("{},0\n", i * 37 % 1433);
+  minutes += "37,0\n";
+  EXPECT_EQ(Find(minutes).repeated, 1u);
+  EXPECT_FALSE(Find(minutes).beyond_chance);
   for (const std::string& text : {sexes, ages, doubled}) {
     const RepeatedRows rows = Find(text);
     EXPECT_GT(rows.repeated, 30u);
@@ -110,7 +116,7 @@ TEST_F(RepeatedRowsTest, RowNumbersTellNothing) {
 }
 
 TEST_F(RepeatedRowsTest, TheFormatIsTheReaders) {
-  EXPECT_EQ(Find("1,2\n1,2\n", {.has_header = false}).repeated, 1u);
+  EXPECT_EQ(Find("|remark\n1,2\n1,2\n", {.columns = 2}).repeated, 1u);
   EXPECT_EQ(Find("a;b\n1,5;2\n1,5;2\n", {.known = {"b"}, .has_decimal_comma = true}).repeated, 1u);
   EXPECT_EQ(Find("a|b;c\n1|2;3\n1|2;3\n", {.separator = '|'}).repeated, 1u);
 }

@@ -94,6 +94,11 @@ bool IsRowOfSeparators(const std::vector<std::string>& fields) {
   return std::ranges::all_of(fields, [](const std::string& field) { return field.empty(); });
 }
 
+// The character with which DOS ends a file.
+bool IsEndMark(const std::vector<std::string>& fields) {
+  return fields.size() == 1 && fields[0] == "\x1a";
+}
+
 }  // namespace
 
 std::string_view TrimField(std::string_view text) {
@@ -352,7 +357,9 @@ TableRecords::Result TableRecords::Next(char separator, std::vector<std::string>
       return Result::kTooLong;
     }
     SkipLine();
-    if (result != Result::kRecord || !IsRowOfSeparators(fields)) return result;
+    if (result != Result::kRecord || (!IsRowOfSeparators(fields) && !IsEndMark(fields))) {
+      return result;
+    }
   }
   rest_ = record_ = {};
   return std::exchange(is_unreadable_, false) ? Result::kUnreadable : Result::kEnd;

@@ -66,8 +66,8 @@ class TextSource {
 //
 // Lines end with LF or CRLF, in a text without LF with CR. A UTF-8 byte order mark does not count.
 // Blank lines are skipped, as are records of separators alone, which spreadsheets write below a
-// table. In a field blanks at both ends do not count, "" within quotes is a quote, and a line break
-// within quotes is one blank.
+// table, and the character with which DOS ends a file (U+001A). In a field blanks at both ends do
+// not count, "" within quotes is a quote, and a line break within quotes is one blank.
 class TableRecords {
  public:
   enum class Result {

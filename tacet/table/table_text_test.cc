@@ -38,7 +38,8 @@ TEST(TableRecordsTest, LinesEndInThreeWays) {
   EXPECT_THAT(Records("a,b\r\r1,2\r"), ElementsAre("1:a|b|", "3:1|2|"));
   EXPECT_THAT(Records("a,b\rc\n"), ElementsAre("1:a|b\rc|"));  // CR alone where LF ends lines
   EXPECT_THAT(Records(""), ElementsAre());
-  EXPECT_THAT(Records(",\n , \n\"\",\n"), ElementsAre());  // separators alone
+  EXPECT_THAT(Records(",\n , \n\"\",\n"), ElementsAre());                       // separators alone
+  EXPECT_THAT(Records("a,b\r\n1,2\r\n\x1a"), ElementsAre("1:a|b|", "2:1|2|"));  // end mark of DOS
   EXPECT_THAT(Records("1,\n,\n"), ElementsAre("1:1||"));
 }
 

@@ -30,15 +30,18 @@ std::string Count(uint64_t number, std::string_view name) {
   return fmt::format("{} {}{}", number, name, number == 1 ? "" : "s");
 }
 
-// "12 of 300 rows repeat an earlier row, such as line 14 (line 3 again)"
+// "12 of 300 rows repeat an earlier row, such as line 14 (line 3 again)". Without examples where
+// nothing may be wrong.
 std::string CopiesText(const table::RepeatedRows& rows) {
   std::string examples;
   for (const table::RepeatedRow& row : rows.examples) {
     examples += fmt::format("{}line {} (line {} again)", examples.empty() ? "" : ", ", row.line,
                             row.earlier);
   }
-  return fmt::format("{} of {} repeat{} an earlier row, such as {}", rows.repeated,
-                     Count(rows.rows, "row"), rows.repeated == 1 ? "s" : "", examples);
+  return fmt::format(
+      "{} of {} repeat{} an earlier row, {}", rows.repeated, Count(rows.rows, "row"),
+      rows.repeated == 1 ? "s" : "",
+      rows.beyond_chance ? "such as " + examples : "which columns of few values may explain");
 }
 
 // Of the first feature that counts the rows of each client; a row's number tells nothing of it.
@@ -210,7 +213,7 @@ absl::StatusOr<DataCheck> CheckData(const DataCheckSpec& spec) {
     CompareRows({.separator = options.separator,
                  .known = tacet::data::NamedColumns(options),
                  .has_decimal_comma = options.decimal == table::DecimalMark::kComma,
-                 .has_header = options.header},
+                 .columns = options.header ? 0 : options.columns.size()},
                 spec.config.agreement.privacy.unit, check);
   }
   if (!dataset.has_value()) return check;
@@ -257,10 +260,9 @@ std::string DataCheckText(const DataCheck& check) {
                             Count(check.clients, "client"))
               : fmt::format("rows        {}, of {}\n", check.rows, Count(check.clients, "site"));
   for (const FileCopies& copies : check.copies) {
-    text += fmt::format("{}{}: {}{}\n",
-                        &copies == check.copies.data() ? "copies      " : "            ",
-                        copies.file, CopiesText(copies.rows),
-                        copies.rows.beyond_chance ? "" : "; columns of few values explain it");
+    text +=
+        fmt::format("{}{}: {}\n", &copies == check.copies.data() ? "copies      " : "            ",
+                    copies.file, CopiesText(copies.rows));
   }
   for (size_t label = 0; label < check.class_rows.size() && check.class_rows.size() <= 100;
        ++label) {

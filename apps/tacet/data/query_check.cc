@@ -84,14 +84,12 @@ void WarnOfFieldsWithoutCell(const QueryCheckSpec& spec, const std::vector<SiteT
   }
 }
 
-// "Female (862), Male (709)": the most frequent values of a column. A field of a column of numbers
-// that is none is missing in it.
+// "Female (862), Male (709)": the most frequent values of a column. Fields of rows that cannot be
+// split are missing in it, and so are fields of a column of numbers that are none.
 std::string ValuesText(const std::vector<const table::Column*>& columns) {
   constexpr size_t kMostValues = 5;
   std::map<std::string, uint64_t> counts;
-  std::string_view missing = "empty fields";
   for (const table::Column* column : columns) {
-    if (column->is_numbers()) missing = "fields that are missing or cannot be read";
     for (size_t row = 0; row < column->rows(); ++row) ++counts[column->ShownAt(row)];
   }
   std::vector<std::pair<std::string, uint64_t>> sorted(counts.begin(), counts.end());
@@ -100,9 +98,10 @@ std::string ValuesText(const std::vector<const table::Column*>& columns) {
   std::string text;
   for (size_t i = 0; i < std::min(sorted.size(), kMostValues); ++i) {
     const std::string& value = sorted[i].first;
-    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ",
-                        value.empty() ? std::string(missing) : table::FieldText(value),
-                        sorted[i].second);
+    text += fmt::format(
+        "{}{} ({})", i == 0 ? "" : ", ",
+        value.empty() ? "fields that are missing or cannot be read" : table::FieldText(value),
+        sorted[i].second);
   }
   return sorted.size() > kMostValues ? text + ", ..." : text;
 }
@@ -237,7 +236,7 @@ DataCheck CheckQueryTables(const QueryCheckSpec& spec) {
   CompareRows({.separator = spec.format.separator,
                .known = spec.query.query->columns(),
                .has_decimal_comma = spec.format.decimal == table::DecimalMark::kComma,
-               .has_header = spec.query.file.columns.empty()},
+               .columns = spec.query.file.columns.size()},
               spec.query.query->spec().unit, check);
   if (!sites.empty()) CountRows(spec, tables, sites, check);
   CountConditions(spec, tables, check);

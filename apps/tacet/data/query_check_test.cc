@@ -276,7 +276,8 @@ TEST_F(QueryCheckTest, EqualRowsOfFewValuesAreNoWarning) {
   const DataCheck check = Check();
   ASSERT_EQ(check.copies.size(), 1u);
   EXPECT_GT(check.copies[0].rows.repeated, 200u);
-  EXPECT_THAT(DataCheckText(check), HasSubstr("; columns of few values explain it\n"));
+  EXPECT_THAT(DataCheckText(check),
+              HasSubstr(" repeat an earlier row, which columns of few values may explain\n"));
   EXPECT_THAT(check.warnings, IsEmpty());
 }
 
