@@ -1,4 +1,4 @@
-// How files write a table: marks, separators, spellings, dates, files of other software.
+// Ways in which files write a table: marks, separators, spellings, dates, other software.
 #include <string>
 #include <string_view>
 #include <utility>

@@ -121,7 +121,7 @@ TEST_F(RepeatedRowsTest, TheFormatIsTheReaders) {
   EXPECT_EQ(Find("a|b;c\n1|2;3\n1|2;3\n", {.separator = '|'}).repeated, 1u);
 }
 
-// What is no row of the table is neither a row nor a copy.
+// A record that cannot be split counts neither as a row nor as a copy.
 TEST_F(RepeatedRowsTest, FaultyRowsDoNotCount) {
   const RepeatedRows rows = Find("a,b\n1\n1\n\"1,2\n\"1\"x,2\n\"1\"x,2\n1,2\n1,2\n");
   EXPECT_EQ(rows.rows, 2u);

@@ -18,9 +18,9 @@ namespace tacet::table {
 // (readr). Most often such a column holds the numbers of the rows.
 bool IsNameless(std::string_view name);
 
-// The fault of a first line that is no line of names, such as a remark. It has none of the `known`
-// names, and another number of fields than the next record. `names`: the line, as `separator`
-// splits it. `names_elsewhere` completes "if the file has no names, ".
+// The fault of a first line without names, such as a remark. It has none of the `known` names, and
+// another number of fields than the next record. `names`: the line, as `separator` splits it.
+// `names_elsewhere` completes "if the file has no names, ".
 std::optional<ValueFault> FaultOfHeader(const std::vector<std::string>& names,
                                         const std::vector<std::string>& known, char separator,
                                         TableRecords& records, std::string_view names_elsewhere);

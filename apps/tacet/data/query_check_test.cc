@@ -261,7 +261,7 @@ TEST_F(QueryCheckTest, CopiesOfRowsAreTold) {
   const base::JsonValue& json = all.Find("copies")->items()[0];
   EXPECT_EQ(*json.Find("repeated")->AsUint(), 2u);
   EXPECT_EQ(*json.Find("examples")->items()[1].Find("earlier")->AsUint(), 5u);
-  // A person counts once, however many copies there are. Then they are no warning.
+  // A person counts once, however many copies there are: the note stays, the warning goes.
   const DataCheck of_persons =
       Check("[data]\nperson_column = \"id\"\n", "unit = \"person\"\nrows_per_unit = 2\n");
   EXPECT_THAT(of_persons.warnings, Not(Contains(HasSubstr("repeat an earlier row"))));
