@@ -82,6 +82,7 @@ base::JsonValue SummaryOf(const CoverageSetting& setting, const std::vector<Cove
       .Set("kind", QuestionKindName(setting.question.kind))
       .Set("rows", setting.rows)
       .Set("epsilon", setting.epsilon)
+      .Set("noise_law", dp::NoiseLawName(setting.noise_law))
       .Set("floor", setting.floor)
       .Set("quantities", std::move(list));
 }
@@ -95,11 +96,10 @@ bool IsShownAsARule(const Covered& number, uint64_t releases) {
 absl::StatusOr<std::vector<Covered>> CoverageOf(const CoverageSetting& setting, uint64_t releases,
                                                 uint64_t seed) {
   const size_t largest = std::max(setting.rows, setting.population->rows.size());
-  TACET_ASSIGN_OR_RETURN(
-      const QueryTrials trials,
-      QueryTrials::Create({setting.question}, setting.epsilon,
-                          std::max<size_t>(largest / kSites + 1, 1000), setting.floor,
-                          dp::NoiseLaw::kGaussian, setting.values));
+  TACET_ASSIGN_OR_RETURN(const QueryTrials trials,
+                         QueryTrials::Create({setting.question}, setting.epsilon,
+                                             std::max<size_t>(largest / kSites + 1, 1000),
+                                             setting.floor, setting.noise_law, setting.values));
   TACET_ASSIGN_OR_RETURN(const std::vector<Answer> whole, trials.Exact(*setting.population));
   const Truth truth_of = TruthOf(setting);
   std::vector<Covered> numbers;

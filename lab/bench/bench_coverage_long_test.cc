@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kReleases = 300;
 
 // An interval that covers in 95 % holds the truth in fewer than 250 of 300 releases with
-// probability 3e-14, so one of about 4,000 numbers fails for 1e-10 of all seeds. One that covers in
+// probability 3e-14, so one of about 5,500 numbers fails for 2e-10 of all seeds. One that covers in
 // 75 % is seen with probability 0.9997.
 void ExpectCovered(const std::vector<CoverageSetting>& settings) {
   for (const CoverageSetting& setting : settings) {

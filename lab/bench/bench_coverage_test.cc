@@ -18,7 +18,7 @@ using tacet::statistics::QuestionKind;
 class CoverageTest : public testing::TestWithParam<CoverageSetting> {};
 
 // 60 releases. An interval that covers in 95 % holds the truth in fewer than 40 of them with
-// probability 5.7e-13, so one of about 600 numbers fails for 3e-10 of all seeds. An interval that
+// probability 5.7e-13, so one of about 800 numbers fails for 5e-10 of all seeds. An interval that
 // covers in half of the releases passes with probability 0.007. Those of quartiles covered in none
 // to 6 %.
 TEST_P(CoverageTest, IntervalsHoldTheTruth) {

@@ -63,19 +63,23 @@ Row Patient(crypto::Random& random, double months) {
 
 class Settings {
  public:
-  // The question at every epsilon and number of rows.
+  // The question at every epsilon and number of rows, under every noise that it can have.
   void Add(const std::string& name, const std::shared_ptr<const TextTable>& population,
            const QuestionSpec& question, const std::vector<size_t>& rows, double floor = 0,
            const std::vector<table::AgreedValues>& values = {}) {
-    for (const double epsilon : kEpsilons) {
-      for (const size_t count : rows) {
-        settings_.push_back({.name = name,
-                             .population = population,
-                             .question = question,
-                             .values = values,
-                             .rows = count,
-                             .epsilon = epsilon,
-                             .floor = floor});
+    for (const dp::NoiseLaw law : {dp::NoiseLaw::kGaussian, dp::NoiseLaw::kDiscreteLaplace}) {
+      if (law == dp::NoiseLaw::kDiscreteLaplace && !RowOf(question.kind).is_one_hot) continue;
+      for (const double epsilon : kEpsilons) {
+        for (const size_t count : rows) {
+          settings_.push_back({.name = name,
+                               .population = population,
+                               .question = question,
+                               .values = values,
+                               .rows = count,
+                               .epsilon = epsilon,
+                               .floor = floor,
+                               .noise_law = law});
+        }
       }
     }
   }
@@ -274,6 +278,9 @@ std::vector<CoverageSetting> DrawnSettings() {
   settings.Add("pressures, centred tens", pressures, Quartiles("sbp", EqualEdges(55, 225, 17)),
                sizes);
   settings.Add("pressures", pressures, Variance("sbp", 60, 220), sizes);
+  settings.Add("pressures from 140", pressures,
+               {.name = "q", .where = {{"sbp", tacet::statistics::Comparison::kAtLeast, "140"}}},
+               sizes);
   const auto ages = Population("ages", {"age"}, [](crypto::Random& random) {
     const double exact = 20 + 70 * crypto::Uniform(random);
     return Row{

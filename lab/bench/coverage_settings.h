@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "lab/bench/query_trials.h"
+#include "tacet/dp/mechanism_params.h"
 #include "tacet/statistics/query.h"
 
 namespace tacet::app::bench {
@@ -26,6 +27,7 @@ struct CoverageSetting {
   size_t rows = 1000;
   double epsilon = 1;
   double floor = 0;
+  dp::NoiseLaw noise_law = dp::NoiseLaw::kGaussian;
 };
 
 // Heaped, long-tailed, categorical and censored populations that are drawn by a seed. They need no

@@ -216,6 +216,11 @@ TEST(AnswersTest, EvaluationAndQuantiles) {
   EXPECT_NEAR(*Find(answers[0], "accuracy").value, 0.9, 1e-6);
   EXPECT_NEAR(*Find(answers[0], "sensitivity").value, 0.8, 1e-6);
   EXPECT_NEAR(*Find(answers[0], "specificity").value, 1, 1e-6);
+  // Wilson's intervals of 80 and of 100 among 100.
+  EXPECT_NEAR(Find(answers[0], "sensitivity").interval->low, 0.7112, 1e-4);
+  EXPECT_NEAR(Find(answers[0], "sensitivity").interval->high, 0.8666, 1e-4);
+  EXPECT_NEAR(Find(answers[0], "specificity").interval->low, 0.9630, 1e-4);
+  EXPECT_EQ(Find(answers[0], "specificity").interval->high, 1);
   EXPECT_NEAR(*Find(answers[0], "brier score").value,
               (80 * 0.0625 + 20 * 0.5625 + 50 * 0.0625 + 50 * 0.0025) / 200, 1e-6);
   EXPECT_NEAR(*Find(answers[0], "observed share", "", "[0.2, 0.3)").value, 2.0 / 7, 1e-6);

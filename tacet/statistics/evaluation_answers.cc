@@ -85,6 +85,7 @@ struct Shown {
   bool is_enough = true;
   bool is_count = false;
   std::optional<Range> bounds = {};  // where the counts leave it open between these
+  std::optional<double> rows = {};   // of which it is a share
 };
 
 // All numbers of one group but the observed shares, in the order of the answer.
@@ -108,6 +109,11 @@ std::vector<Shown> NumbersOf(const QuestionPlan& plan, std::span<const double> v
     add(quantity, value, is_enough);
     numbers.back().is_count = true;
   };
+  const auto add_share = [&](const char* quantity, double value, double rows, bool is_enough,
+                             std::optional<size_t> edge = std::nullopt) {
+    add(quantity, value, is_enough, edge);
+    numbers.back().rows = rows;
+  };
   const auto add_bounded = [&](const char* quantity, const Bounded& number) {
     add(quantity, number.value, has_both);
     numbers.back().bounds = Range{number.least, number.most};
@@ -118,10 +124,10 @@ std::vector<Shown> NumbersOf(const QuestionPlan& plan, std::span<const double> v
   add_count("false negatives", p - tp, splits_p);
   add_count("false positives", fp, splits_n);
   add_count("true negatives", n - fp, splits_n);
-  add("accuracy", (tp + n - fp) / all, splits_p && splits_n);
-  add("sensitivity", tp / p, splits_p);
-  add("specificity", 1 - fp / n, splits_n);
-  add("precision", tp / (tp + fp), splits_p && splits_n);
+  add_share("accuracy", (tp + n - fp) / all, all, splits_p && splits_n);
+  add_share("sensitivity", tp / p, p, splits_p);
+  add_share("specificity", 1 - fp / n, n, splits_n);
+  add_share("precision", tp / (tp + fp), tp + fp, splits_p && splits_n);
   add_bounded("auc", found.auc);
   add_bounded("average precision", found.average_precision);
   add_bounded("brier score", found.brier);
@@ -132,16 +138,29 @@ std::vector<Shown> NumbersOf(const QuestionPlan& plan, std::span<const double> v
     return has_both && (i == 0 || splits(whole, above[i]));
   };
   for (size_t i = 0; i < m; ++i) {
-    add("sensitivity", found.above_p[i] / p, shows(p, found.above_p, i), i);
+    add_share("sensitivity", found.above_p[i] / p, p, shows(p, found.above_p, i), i);
   }
   for (size_t i = 0; i < m; ++i) {
-    add("false positive rate", found.above_n[i] / n, shows(n, found.above_n, i), i);
+    add_share("false positive rate", found.above_n[i] / n, n, shows(n, found.above_n, i), i);
   }
   for (size_t i = 0; i < m; ++i) {
-    add("precision", found.above_p[i] / (found.above_p[i] + found.above_n[i]),
-        shows(p, found.above_p, i) && shows(n, found.above_n, i), i);
+    const double chosen = found.above_p[i] + found.above_n[i];
+    add_share("precision", found.above_p[i] / chosen, chosen,
+              shows(p, found.above_p, i) && shows(n, found.above_n, i), i);
   }
   return numbers;
+}
+
+// Of a share among `rows`, as Wilson's with noise: all shares s with
+//   (value - s)^2 <= z^2 (noise^2 + s (1 - s) / rows).
+// An error at the value itself is too small where few rows are chosen, and 0 where none is.
+Range IntervalOfShare(double value, double noise, double rows, double deviate) {
+  const double z2 = deviate * deviate, of_rows = rows > 0 ? z2 / rows : HUGE_VAL;
+  if (std::isinf(of_rows)) return {0, 1};
+  // a s^2 - 2 b s + c <= 0
+  const double a = 1 + of_rows, b = value + of_rows / 2, c = value * value - z2 * noise * noise;
+  const double half = std::sqrt(std::max(b * b - a * c, 0.0));
+  return {(b - half) / a, (b + half) / a};
 }
 
 // `place`: of the number's errors.
@@ -149,9 +168,14 @@ Estimate EstimateOf(const Shown& shown, const Estimate& labels, const Errors& er
                     double confidence) {
   if (!shown.is_enough) return labels;
   const double noise = errors.noise[place], total = errors.total[place];
+  if (shown.is_count) {
+    return MakeEstimate(labels, shown.value, noise, noise, confidence, Range{0, HUGE_VAL});
+  }
   if (!shown.bounds.has_value()) {
-    return MakeEstimate(labels, shown.value, noise, shown.is_count ? noise : total, confidence,
-                        Range{0, shown.is_count ? HUGE_VAL : 1});
+    return MakeEstimate(
+        labels, shown.value, noise, total,
+        IntervalOfShare(shown.value, noise, shown.rows.value_or(0), NormalDeviate(confidence)),
+        Range{0, 1});
   }
   return MakeEstimate(
       labels, shown.value, noise, total,
@@ -206,6 +230,9 @@ Answer AnswerEvaluation(const Measurements& measured) {
       "AUC: a tie within a cell counts half; Brier score and log loss from the middle of each cell",
       "errors by parametric bootstrap; intervals of AUC, average precision, Brier score and log "
       "loss hold for any scores within the cells (Imbens and Manski)",
+      "accuracy, sensitivity, specificity, false positive rate, precision: interval by Wilson, "
+      "with "
+      "the noise",
       "observed share: ratio of unbiased counts; interval by Wilson and Fieller, with the noise"};
   size_t place = 0;
   for (size_t group = 0; group < plan.group_count(); ++group) {
