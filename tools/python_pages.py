@@ -26,7 +26,7 @@ FRAMEWORKS = ("flwr", "nvflare", "torch")
 
 
 # Modules of the package that its users do not import.
-INTERNAL = ("durable_file", "progress")
+INTERNAL = ("callbacks", "durable_file", "progress", "torch_gradients", "torch_modules")
 
 
 class AnyClass(type):
