@@ -18,6 +18,7 @@ std::string_view stop_message;
 // Only what a signal handler may do.
 void Remember(int) {
   arrived = true;
+  for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
   [[maybe_unused]] const ssize_t written =
       ::write(STDERR_FILENO, stop_message.data(), stop_message.size());
 }
@@ -29,7 +30,7 @@ StopSignal::StopSignal(std::string_view message) {
   stop_message = message;
   struct sigaction once {};
   once.sa_handler = Remember;
-  once.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  once.sa_flags = SA_RESTART;
   ::sigaction(SIGINT, &once, &interrupt_before_);
   ::sigaction(SIGTERM, &once, &terminate_before_);
 }

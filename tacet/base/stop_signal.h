@@ -9,7 +9,7 @@
 namespace tacet::base {
 
 // While one lives, the first SIGINT or SIGTERM only sets a flag and prints `message`; a second one
-// ends the process as it always does. One at a time.
+// of either kind ends the process. One at a time.
 class StopSignal {
  public:
   static constexpr std::string_view kAfterThisRound =
