@@ -186,9 +186,8 @@ def clipped_sum(
 
         - sum over u of g_u min(1, clip_norm / ||g_u||).
 
-    Gradients are those of batches of one record, in evaluation mode. ``torch.func`` computes many
-    at once, where PyTorch has it (2.0) and the module works with it. A unit whose gradient is not
-    finite contributes zeros.
+    Gradients are those of batches of one record, in evaluation mode, and are added in float64. A
+    unit whose gradient is not finite contributes zeros.
 
     Args:
         module: module of the agreed architecture; work space.

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import unittest
-import warnings
 from collections.abc import Callable, Sequence
-from unittest import mock
 
 import numpy as np
 import torch
 
 import tacet.torch
-from tacet import torch_gradients
 
 LOSS = torch.nn.functional.cross_entropy
 
@@ -41,7 +38,7 @@ class Tied(torch.nn.Module):
 
 
 class Branches(torch.nn.Module):
-    """Asks for a value, which `torch.func` cannot do; one part has no gradient."""
+    """Asks for a value; one part has no gradient."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,17 +105,11 @@ class ClippedGradientsTest(unittest.TestCase):
             for owner in owners:
                 groups = [owner(i) for i in range(self.RECORDS)]
                 wanted = plain_sum(net.eval(), x, y, 0.3, groups)
-                for at_a_time in (1, 7 * len(model), 1 << 24):
-                    with (
-                        mock.patch.object(torch_gradients, "_VALUES_AT_A_TIME", at_a_time),
-                        warnings.catch_warnings(),
-                    ):
-                        warnings.simplefilter("ignore")  # torch.func of a transformer is slower
-                        found = tacet.torch.clipped_sum(
-                            net, model, x, y, loss=LOSS, clip_norm=0.3, groups=groups
-                        )
-                    error = np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
-                    self.assertLess(error, 1e-6, f"{type(net).__name__}, {at_a_time}")
+                found = tacet.torch.clipped_sum(
+                    net, model, x, y, loss=LOSS, clip_norm=0.3, groups=groups
+                )
+                error = np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
+                self.assertLess(error, 1e-6, type(net).__name__)
 
     def test_no_record_moves_the_sum_by_more_than_the_clip_norm(self) -> None:
         net = torch.nn.Linear(4, 3)
@@ -139,6 +130,27 @@ class ClippedGradientsTest(unittest.TestCase):
                 moved = np.linalg.norm(found.astype(np.float64) - without)
                 self.assertLessEqual(moved, clip_norm * 1.00001, f"1e{power}, {clip_norm}")
 
+    def test_the_rounding_of_the_others_does_not_move_it_either(self) -> None:
+        # Large partial sums that cancel. A sum in float32 moves by 1e-5 more than the record's
+        # gradient, and by 1e-2 with 10^6 records, which is more than an agreement keeps for it.
+        net = torch.nn.Linear(1, 1, bias=False)
+        half = np.random.default_rng(0).uniform(0.3, 1, 1024).astype(np.float32)
+        x = torch.tensor(np.concatenate([half, half[::-1]]))[:, None]
+        y = torch.cat([torch.ones(1024), -torch.ones(1024)])
+
+        def total(chosen: np.ndarray) -> float:
+            return float(
+                tacet.torch.clipped_sum(
+                    net, tacet.torch.to_vector(net), x[chosen], y[chosen],
+                    loss=lambda outputs, signs: (outputs[:, 0] * signs).sum(), clip_norm=1,
+                )[0]
+            )  # fmt: skip
+
+        chosen = np.ones(2048, dtype=bool)
+        every = total(chosen)
+        chosen[15] = False
+        self.assertLess(abs(abs(every - total(chosen)) - float(half[15])), 1e-6)
+
     def test_an_error_of_the_loss_arrives(self) -> None:
         net = torch.nn.Linear(4, 3)
 
@@ -150,17 +162,6 @@ class ClippedGradientsTest(unittest.TestCase):
                 net, tacet.torch.to_vector(net), torch.zeros(2, 4), torch.zeros(2), loss=broken,
                 clip_norm=1,
             )
-
-    @unittest.skipIf(torch_gradients.vmap is None, "this PyTorch has no torch.func")
-    def test_many_records_are_computed_at_once(self) -> None:
-        net = torch.nn.Linear(4, 3)
-        calls = []
-        net.register_forward_hook(lambda *_: calls.append(1))
-        tacet.torch.clipped_sum(
-            net, tacet.torch.to_vector(net), torch.zeros(50, 4), torch.zeros(50).long(),
-            loss=LOSS, clip_norm=1,
-        )  # fmt: skip
-        self.assertEqual(len(calls), 1)
 
 
 if __name__ == "__main__":
