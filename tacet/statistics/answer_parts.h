@@ -2,6 +2,7 @@
 #ifndef TACET_STATISTICS_ANSWER_PARTS_H_
 #define TACET_STATISTICS_ANSWER_PARTS_H_
 
+#include <algorithm>
 #include <span>
 
 #include "tacet/statistics/estimate.h"
@@ -17,6 +18,9 @@ struct Measurements {
   const ReleasedNoise& noise;
   double floor = 0;
   double confidence = 0.95;
+
+  // Whether a noised count is large enough to be shown, with what follows from it.
+  bool IsEnough(double count) const { return std::max(count, 0.0) >= floor; }
 };
 
 Answer AnswerCells(const Measurements& measured);    // count, histogram, crosstab

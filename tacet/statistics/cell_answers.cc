@@ -46,10 +46,6 @@ CellCounts CountsOf(const Measurements& measured, size_t group) {
   return counts;
 }
 
-bool IsEnough(const Measurements& measured, double count) {
-  return std::max(count, 0.0) >= measured.floor;
-}
-
 // The share of each cell in its group.
 void AddProportions(const Measurements& measured, const CellCounts& counts, size_t group,
                     Answer& answer) {
@@ -61,7 +57,7 @@ void AddProportions(const Measurements& measured, const CellCounts& counts, size
         .quantity = "proportion", .group = plan.group_label(group), .at = plan.cells->Label(i)};
     const double cell = counts.cells[i];
     answer.estimates.push_back(
-        counts.shown[i] && IsEnough(measured, counts.total)
+        counts.shown[i] && measured.IsEnough(counts.total)
             ? ShareEstimate(labels, {.value = cell, .noise_error = error},
                             {.value = counts.total - cell, .noise_error = of_others},
                             measured.noise.Deviate(measured.confidence))
@@ -122,7 +118,7 @@ Answer AnswerCells(const Measurements& measured) {
     const std::string label = plan.group_label(group);
     answer.estimates.push_back(CountEstimate(measured, {.quantity = "count", .group = label},
                                              counts.total, counts.cells.size(),
-                                             IsEnough(measured, counts.total)));
+                                             measured.IsEnough(counts.total)));
     if (!plan.cells.has_value()) return answer;
     for (size_t i = 0; i < counts.cells.size(); ++i) {
       Estimate labels{.quantity = "count", .group = label, .at = plan.cells->Label(i / across)};

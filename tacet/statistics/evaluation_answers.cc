@@ -193,7 +193,7 @@ void AddObservedShares(const Measurements& measured, size_t group, Answer& answe
   for (size_t i = 0; i < m; ++i) {
     Estimate labels{
         .quantity = "observed share", .group = plan.group_label(group), .at = plan.cells->Label(i)};
-    if (std::max(std::min(p[i], n[i]), 0.0) < measured.floor) {
+    if (!measured.IsEnough(std::min(p[i], n[i]))) {
       answer.estimates.push_back(std::move(labels));
       continue;
     }

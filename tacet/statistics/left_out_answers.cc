@@ -45,7 +45,7 @@ std::optional<RowCount> CountOf(const Measurements& measured, size_t column) {
 
 void AddColumn(const Measurements& measured, const RowCount& left, std::optional<RowCount> count,
                const std::string& column, Answer& answer) {
-  const bool enough = std::max(left.value, 0.0) >= measured.floor;
+  const bool enough = measured.IsEnough(left.value);
   Estimate rows{.quantity = "left out", .group = column};
   if (enough) {
     const double half = measured.noise.Quantile(measured.confidence) / measured.plan.left_out;
@@ -61,7 +61,7 @@ void AddColumn(const Measurements& measured, const RowCount& left, std::optional
   rows.too_many =
       rows.value.has_value() && rows.interval->low > 0 && left.value > kManyLeftOut * all;
   Estimate share{.quantity = "left-out share", .group = column, .too_many = rows.too_many};
-  if (enough && std::max(count->value, 0.0) >= measured.floor && left.value + count->value > 0) {
+  if (enough && measured.IsEnough(count->value) && left.value + count->value > 0) {
     const double of_all = left.value / all;
     const double error = std::hypot((1 - of_all) * left.error, of_all * count->error) / all;
     const double half = measured.noise.Deviate(measured.confidence) * error;

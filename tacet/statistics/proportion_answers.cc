@@ -15,10 +15,9 @@ Answer AnswerProportion(const Measurements& measured) {
     const double yes = plan.strategy->Total(measured.values.subspan(2 * group, 1));
     const double no = plan.strategy->Total(measured.values.subspan(2 * group + 1, 1));
     // A part that is too small follows from the other one and the sum, so both are hidden.
-    const bool splits = std::max(std::min(yes, no), 0.0) >= measured.floor;
+    const bool splits = measured.IsEnough(std::min(yes, no));
     answer.estimates.push_back(CountEstimate(measured, {.quantity = "count", .group = label},
-                                             yes + no, 2,
-                                             std::max(yes + no, 0.0) >= measured.floor));
+                                             yes + no, 2, measured.IsEnough(yes + no)));
     answer.estimates.push_back(
         CountEstimate(measured, {.quantity = "positives", .group = label}, yes, 1, splits));
     const Estimate share{.quantity = "proportion", .group = label};
