@@ -31,8 +31,10 @@ bool TakeLine(std::string_view& text, std::string_view& line) {
 
 // Options of the first byte. Spellings, and a described column, are first lines of the text.
 bool ReadOptions(unsigned char choice, std::string_view& text, CsvOptions& options) {
-  options.header = (choice & 1) != 0;
-  if (!options.header) options.client = std::string("0");
+  if ((choice & 1) == 0) {
+    options.columns = {"site", "a", "b", "ill"};
+    options.client = std::string("0");
+  }
   if ((choice & 2) != 0) options.separator = '\t';
   if ((choice & 4) != 0) options.classes = 3;
   if ((choice & 16) != 0) options.decimal = DecimalMark::kComma;

@@ -102,7 +102,6 @@ absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config) {
   csv.label = config.data.csv_label_column;
   csv.client = config.data.csv_client_column;
   csv.person = config.data.csv_person_column;
-  csv.header = config.data.csv_header;
   csv.columns = config.data.csv_columns;
   csv.missing = config.data.csv_missing;
   csv.label_above = config.data.csv_label_above;

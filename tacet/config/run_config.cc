@@ -58,7 +58,6 @@ void VisitKeys(Config& c, Visitor&& visit) {
   visit("data.csv_label_column", c.data.csv_label_column);
   visit("data.csv_client_column", c.data.csv_client_column);
   visit("data.csv_person_column", c.data.csv_person_column);
-  visit("data.csv_header", c.data.csv_header);
   visit("data.csv_columns", c.data.csv_columns);
   visit("data.csv_features", c.data.csv_features);
   visit("data.csv_missing", c.data.csv_missing);

@@ -35,8 +35,7 @@ struct RunConfig {
     std::string csv_label_column = "label";
     std::string csv_client_column = "client";  // empty: every file of a folder is one client
     std::string csv_person_column;             // empty: rows do not say which person they are from
-    bool csv_header = true;
-    std::vector<std::string> csv_columns;  // names for files without a header
+    std::vector<std::string> csv_columns;      // names for files without a header
     std::vector<std::string>
         csv_features;  // what a model sees; empty: every other column, unchanged
     std::vector<std::string> csv_missing = {"", "?"};

@@ -23,6 +23,7 @@ namespace {
 
 using table::DecimalMark;
 using table::NotANumber;
+using table::OpenRecords;
 using table::ParseDecimal;
 using table::ParseDecimal32;
 using table::SeparatorName;
@@ -75,7 +76,7 @@ struct CsvReader::State {
   // row's, whose field is then a text that nobody agreed on. True where the rows can be read.
   absl::StatusOr<bool> ReportEncoding(const std::optional<TableProblem>& problem) const {
     if (!problem.has_value()) return true;
-    const bool is_rows = problem->line >= (options.header ? 2U : 1U);
+    const bool is_rows = problem->line >= (options.columns.empty() ? 2U : 1U);
     TACET_RETURN_IF_ERROR(is_rows ? ReportRow(*problem) : Report(*problem));
     return is_rows;
   }
@@ -83,7 +84,7 @@ struct CsvReader::State {
   uint64_t Width() const {
     uint64_t width = 0;
     for (const CsvFeature& feature : options.features) width += feature.width();
-    return width > 0 ? width : shared.count;
+    return width > 0 ? width : shared.names.size();
   }
 
   CsvOptions options;
@@ -106,8 +107,9 @@ struct CsvReader::State {
 // The state of one table.
 class CsvReader::Table {
  public:
-  Table(TableRecords records, std::string_view name, State& state)
-      : records_(std::move(records)),
+  Table(const OpenRecords& open, std::string_view name, State& state)
+      : open_(open),
+        records_(open()),
         name_(name),
         client_of_file_(std::filesystem::path(name).stem().string()),
         state_(state),
@@ -130,12 +132,20 @@ class CsvReader::Table {
     ++row_problems_;
     return state_.ReportRow(ProblemAt(records_.line(), column, std::move(fault)));
   }
+  absl::Status HasNoRows() {
+    return Problem(
+        0, std::nullopt,
+        {.what = fmt::format(
+             "the file has no rows{}",
+             columns_.count() > 0 && options_.columns.empty() ? " below its header" : ""),
+         .remedy = ""});
+  }
   std::optional<size_t> PlaceOfFault(TableRecords::Result result) const {
     return table::IsFaultOfField(result) ? std::optional(fields_.size() - 1) : std::nullopt;
   }
 
   absl::Status ChooseSeparator();
-  // Finds the columns by the first record.
+  // Finds the columns by their names, which are the first record or the agreed ones.
   absl::Status FindColumns();
   // Reads the row of a record that was just read.
   absl::Status Row(TableRecords::Result result);
@@ -148,6 +158,7 @@ class CsvReader::Table {
   absl::Status ReadFeature(size_t index);
   void DropRowsBeyond(size_t rows, size_t features);
 
+  const OpenRecords& open_;
   TableRecords records_;
   std::string_view name_;
   std::string client_of_file_;
@@ -166,15 +177,18 @@ TableProblem CsvReader::Table::ProblemAt(uint64_t line, std::optional<size_t> co
   TableProblem problem{.file = std::string(name_), .line = line, .fault = std::move(fault)};
   if (column.has_value()) {
     problem.column = *column;
-    problem.column_name = columns_.Name(*column);
+    problem.column_name = std::string(columns_.Name(*column));
   }
   return problem;
 }
 
 absl::Status CsvReader::Table::ChooseSeparator() {
-  const std::optional<char> found =
-      table::ChooseSeparator(records_, name_, options_.separator, NamedColumns(options_),
-                             options_.decimal == DecimalMark::kComma);
+  std::optional<char> agreed = options_.separator;
+  if (!agreed.has_value() && !options_.columns.empty()) {
+    agreed = table::SeparatorOfRows(open_, options_.columns.size());
+  }
+  const std::optional<char> found = table::ChooseSeparator(
+      records_, name_, agreed, NamedColumns(options_), options_.decimal == DecimalMark::kComma);
   if (!found.has_value()) {
     return Problem(1, std::nullopt,
                    {.what = "several characters could separate the fields of the first line",
@@ -308,28 +322,22 @@ void CsvReader::Table::DropRowsBeyond(size_t rows, size_t features) {
 }
 
 absl::Status CsvReader::Table::FindColumns() {
-  if (options_.header) {
-    const std::optional<ValueFault> no_names =
-        table::FaultOfHeader(fields_, NamesInHeader(options_), separator_, records_,
-                             "list them in `data.csv_columns` and set `data.csv_header = false`");
-    if (no_names.has_value()) return Problem(std::nullopt, *no_names);
-    shape_ = table::RowShape::OfHeader(fields_, separator_);
-  } else if (options_.columns.empty()) {
-    shape_ = table::RowShape(fields_.size(), separator_);
-  } else {
-    shape_ = table::RowShape(options_.columns.size(), separator_);
-    table::RowShape of_first_row = shape_;
-    std::vector<std::string> first = fields_;
-    if (of_first_row.Fit(first, records_.first_is_quoted()).has_value()) {
-      return Problem(std::nullopt, {.what = fmt::format("{} columns, the configuration names {}",
-                                                        fields_.size(), options_.columns.size()),
-                                    .remedy = "delete the line if it is a remark; else correct "
-                                              "`data.csv_columns` or the file"});
+  std::vector<std::string> names = options_.columns;
+  if (names.empty()) {
+    const TableRecords::Result result = records_.Next(separator_, fields_);
+    if (result == TableRecords::Result::kEnd) return HasNoRows();
+    if (const auto fault = RecordFault(result, separator_); fault.has_value()) {
+      return Problem(PlaceOfFault(result), *fault);
     }
+    names = fields_;
+    const std::optional<ValueFault> no_names = table::FaultOfHeader(
+        names, NamesInHeader(options_), separator_, records_, "list them in `data.csv_columns`");
+    if (no_names.has_value()) return Problem(std::nullopt, *no_names);
+    shape_ = table::RowShape::OfHeader(names, separator_);
+  } else {
+    shape_ = table::RowShape(names.size(), separator_);
   }
-  const std::vector<std::string>& names =
-      options_.header || options_.columns.empty() ? fields_ : options_.columns;
-  TACET_RETURN_IF_ERROR(columns_.Find(options_, names, separator_, name_, state_.shared,
+  TACET_RETURN_IF_ERROR(columns_.Find(options_, std::move(names), separator_, name_, state_.shared,
                                       [this](std::optional<size_t> column, ValueFault fault) {
                                         return Problem(column, std::move(fault));
                                       }));
@@ -360,23 +368,11 @@ absl::Status CsvReader::Table::Read() {
   TACET_RETURN_IF_ERROR(ChooseSeparator());
   if (problems_ > 0) return absl::OkStatus();
   const size_t rows = state_.spec.labels.size(), features = state_.features.size();
-  TableRecords::Result result = records_.Next(separator_, fields_);
-  if (const auto fault = RecordFault(result, separator_); fault.has_value()) {
-    return Problem(PlaceOfFault(result), *fault);  // the first line says what the columns are
-  }
-  if (result == TableRecords::Result::kEnd) {
-    return Problem(0, std::nullopt, {.what = "the file has no rows", .remedy = ""});
-  }
   TACET_RETURN_IF_ERROR(FindColumns());
   if (columns_.count() == 0) return absl::OkStatus();
   const bool found_all = problems_ == 0;
-  if (options_.header) {
-    result = records_.Next(separator_, fields_);
-    if (result == TableRecords::Result::kEnd) {
-      return Problem(0, std::nullopt,
-                     {.what = "the file has no rows below its header", .remedy = ""});
-    }
-  }
+  TableRecords::Result result = records_.Next(separator_, fields_);
+  if (result == TableRecords::Result::kEnd) return HasNoRows();
   for (; result != TableRecords::Result::kEnd; result = records_.Next(separator_, fields_)) {
     if (result == TableRecords::Result::kTooLong || result == TableRecords::Result::kUnreadable) {
       return Problem(std::nullopt, *RecordFault(result, separator_));
@@ -397,13 +393,15 @@ CsvReader::~CsvReader() = default;
 absl::Status CsvReader::Add(std::string_view text, std::string_view name) {
   TACET_ASSIGN_OR_RETURN(const bool is_text,
                          state_->ReportEncoding(table::EncodingProblem(text, name)));
-  return is_text ? Table(TableRecords(text), name, *state_).Read() : absl::OkStatus();
+  const OpenRecords open = [text] { return TableRecords(text); };
+  return is_text ? Table(open, name, *state_).Read() : absl::OkStatus();
 }
 
 absl::Status CsvReader::AddFile(const std::filesystem::path& path) {
   TACET_ASSIGN_OR_RETURN(const table::TableFile file, table::TableFile::Open(path));
   TACET_ASSIGN_OR_RETURN(const bool is_text, state_->ReportEncoding(file.encoding_problem()));
-  return is_text ? Table(file.Records(), path.string(), *state_).Read() : absl::OkStatus();
+  const OpenRecords open = [&file] { return file.Records(); };
+  return is_text ? Table(open, path.string(), *state_).Read() : absl::OkStatus();
 }
 
 std::span<const std::string> CsvReader::persons() const { return state_->persons.in_order(); }

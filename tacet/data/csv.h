@@ -26,21 +26,21 @@
 
 namespace tacet::data {
 
-// A column is named by its header or, where digits only, by its position from 0; a negative
-// position counts from the end (-1 is the last).
+// A column is named by the first line of the file or by `columns`, or else by its position from 0
+// in digits; a negative position counts from the end (-1 is the last).
 struct CsvOptions {
   // Between fields; none: found in each file (TableRecords, FindSeparator).
   std::optional<char> separator = {};
   table::DecimalMark decimal = table::DecimalMark::kPoint;
   table::Thousands thousands = table::Thousands::kUnsaid;
   std::vector<table::AgreedColumn> spellings = {};  // of these files (table::WriteAsAgreed)
-  bool header = true;                               // the first line holds column names
   std::string label = "-1";                         // column of the class
   std::string client = "client";  // column of the client: any text; empty: all rows of a file have
                                   // one client, named as the file without its ending
   uint32_t classes = 0;           // 0: the largest label + 1
   std::string person = {};        // column of the person, any text; empty: not known
-  std::vector<std::string> columns = {};  // names, for files without header; empty: none
+  // Names, in files whose first line is a row; empty: it has them.
+  std::vector<std::string> columns = {};
   // Empty: all other columns with a name (table::IsNameless), finite numbers as they are.
   std::vector<CsvFeature> features = {};
   std::vector<std::string> missing = {};  // texts that mean "missing", for `features`

@@ -46,25 +46,20 @@ std::vector<std::string> NamesInHeader(const CsvOptions& options) {
   return names;
 }
 
-std::string CsvColumns::Name(size_t column) const {
-  return column < header_.size() ? header_[column] : "";
+std::string_view CsvColumns::Name(size_t column) const {
+  return column < count() ? std::string_view(names_[column]) : "";
 }
 
 std::string CsvColumns::InWords(size_t column) const {
-  return column < header_.size() ? fmt::format("column {} (\"{}\")", column, header_[column])
-                                 : fmt::format("column {}", column);
+  return fmt::format("column {} (\"{}\")", column, names_[column]);
 }
 
 ValueFault CsvColumns::NotThere(std::string_view wanted, std::string_view role) const {
   ValueFault fault{.what = fmt::format("there is no {} column \"{}\"", role, wanted), .remedy = ""};
-  if (header_.empty()) {
-    fault.what += " (the file is read without header: give a position)";
-    return fault;
-  }
-  const std::vector<std::string_view> names(header_.begin(), header_.end());
+  const std::vector<std::string_view> names(names_.begin(), names_.end());
   if (const auto near = base::NearestWord(wanted, names); near.has_value()) {
     fault.remedy = fmt::format("column \"{}\" may be meant", *near);
-  } else if (count_ == 1) {
+  } else if (count() == 1) {
     fault.remedy = fmt::format("the first line has no {}; set `data.csv_separator`",
                                SeparatorName(separator_));
   } else {
@@ -82,40 +77,35 @@ ValueFault CsvColumns::NotThere(std::string_view wanted, std::string_view role) 
 absl::Status CsvColumns::FindOne(std::string_view wanted, std::string_view role,
                                  const Report& report, std::optional<size_t>& found) const {
   found.reset();
-  const auto matches = std::ranges::count(header_, wanted);
+  const auto matches = std::ranges::count(names_, wanted);
   if (matches > 1) {
     return report(std::nullopt, {.what = fmt::format("the {} column \"{}\" exists {} times", role,
                                                      wanted, matches),
                                  .remedy = "rename or remove the others"});
   }
   if (matches == 1) {
-    found = static_cast<size_t>(std::ranges::find(header_, wanted) - header_.begin());
+    found = static_cast<size_t>(std::ranges::find(names_, wanted) - names_.begin());
     return absl::OkStatus();
   }
   const std::optional<int64_t> position = ParsePosition(wanted);
   if (!position.has_value()) return report(std::nullopt, NotThere(wanted, role));
-  const auto columns = static_cast<int64_t>(count_);
+  const auto columns = static_cast<int64_t>(count());
   const int64_t column = *position < 0 ? *position + columns : *position;
   if (column < 0 || column >= columns) {
     return report(std::nullopt,
                   {.what = fmt::format("the {} column is at position {}, the file has {} columns",
-                                       role, *position, count_),
+                                       role, *position, count()),
                    .remedy = ""});
   }
   found = static_cast<size_t>(column);
   return absl::OkStatus();
 }
 
-absl::Status CsvColumns::Find(const CsvOptions& options, const std::vector<std::string>& first,
+absl::Status CsvColumns::Find(const CsvOptions& options, std::vector<std::string> names,
                               char separator, std::string_view table, SharedFeatures& shared,
                               const Report& report) {
-  count_ = first.size();
+  names_ = std::move(names);
   separator_ = separator;
-  if (options.header) {
-    header_ = first;
-  } else {
-    header_ = options.columns;
-  }
   TACET_RETURN_IF_ERROR(FindNames(options, report));
   return FindFeatures(options, table, shared, report);
 }
@@ -147,9 +137,9 @@ absl::Status CsvColumns::FindFeatures(const CsvOptions& options, std::string_vie
                        .remedy = "remove it from `data.csv_features`"}));
   }
   if (!options.features.empty()) return absl::OkStatus();
-  for (size_t column = 0; column < count_; ++column) {
+  for (size_t column = 0; column < count(); ++column) {
     if (column == label_ || column == client_ || column == person_) continue;
-    if (column < header_.size() && table::IsNameless(header_[column])) {
+    if (table::IsNameless(names_[column])) {
       nameless_.push_back(column);
     } else {
       features_.push_back(column);
@@ -158,7 +148,7 @@ absl::Status CsvColumns::FindFeatures(const CsvOptions& options, std::string_vie
   if (features_.empty()) {
     return report(
         std::nullopt,
-        {.what = fmt::format("{} columns: besides label{}{} there must be a feature", count_,
+        {.what = fmt::format("{} columns: besides label{}{} there must be a feature", count(),
                              client_ ? " and client" : "", person_ ? " and person" : ""),
          .remedy = fmt::format("the separator is {}; set `data.csv_separator` if it is "
                                "another",
@@ -170,21 +160,19 @@ absl::Status CsvColumns::FindFeatures(const CsvOptions& options, std::string_vie
 absl::Status CsvColumns::Compare(std::string_view table, SharedFeatures& shared,
                                  const Report& report) const {
   std::vector<std::string> names;
-  for (const std::optional<size_t>& column : features_) {
-    if (*column < header_.size()) names.push_back(header_[*column]);
-  }
+  for (const std::optional<size_t>& column : features_) names.push_back(names_[*column]);
   if (shared.table.empty()) {
-    shared = {.table = std::string(table), .names = std::move(names), .count = features_.size()};
+    shared = {.table = std::string(table), .names = std::move(names)};
     return absl::OkStatus();
   }
   constexpr std::string_view kRemedy =
       "describe the columns in `data.csv_features`, or give all files the same ones in one order";
-  if (features_.size() != shared.count) {
-    return report(std::nullopt, {.what = fmt::format("{} features where {} has {}",
-                                                     features_.size(), shared.table, shared.count),
+  if (names.size() != shared.names.size()) {
+    return report(std::nullopt, {.what = fmt::format("{} features where {} has {}", names.size(),
+                                                     shared.table, shared.names.size()),
                                  .remedy = std::string(kRemedy)});
   }
-  for (size_t i = 0; i < std::min(names.size(), shared.names.size()); ++i) {
+  for (size_t i = 0; i < names.size(); ++i) {
     if (names[i] == shared.names[i]) continue;
     TACET_RETURN_IF_ERROR(report(features_[i], {.what = fmt::format("{} has \"{}\" in its place",
                                                                     shared.table, shared.names[i]),

@@ -27,7 +27,6 @@ std::vector<std::string> NamesInHeader(const CsvOptions& options);
 struct SharedFeatures {
   std::string table;  // empty: no table yet
   std::vector<std::string> names;
-  size_t count = 0;
 };
 
 class CsvColumns {
@@ -35,13 +34,12 @@ class CsvColumns {
   // Takes a fault, with a column where it belongs to one. Its error ends the search.
   using Report = std::function<absl::Status(std::optional<size_t> column, table::ValueFault fault)>;
 
-  // Finds every column in a table whose first record is `first`. What is not there is reported and
+  // Finds every column in a table whose columns have these names. What is not there is reported and
   // left out. Sets `shared` by the first table, and compares the others with it.
-  absl::Status Find(const CsvOptions& options, const std::vector<std::string>& first,
-                    char separator, std::string_view table, SharedFeatures& shared,
-                    const Report& report);
+  absl::Status Find(const CsvOptions& options, std::vector<std::string> names, char separator,
+                    std::string_view table, SharedFeatures& shared, const Report& report);
 
-  size_t count() const { return count_; }
+  size_t count() const { return names_.size(); }
   std::optional<size_t> label() const { return label_; }
   std::optional<size_t> client() const { return client_; }
   std::optional<size_t> person() const { return person_; }
@@ -50,8 +48,8 @@ class CsvColumns {
   // Columns without a name (table::IsNameless), which are left out where features are not
   // described.
   const std::vector<size_t>& nameless() const { return nameless_; }
-  // Of a column, from the header or the options; empty: not known.
-  std::string Name(size_t column) const;
+  // Empty behind the last column.
+  std::string_view Name(size_t column) const;
 
  private:
   absl::Status FindOne(std::string_view wanted, std::string_view role, const Report& report,
@@ -63,8 +61,7 @@ class CsvColumns {
   table::ValueFault NotThere(std::string_view wanted, std::string_view role) const;
   std::string InWords(size_t column) const;
 
-  std::vector<std::string> header_;
-  size_t count_ = 0;
+  std::vector<std::string> names_;
   char separator_ = ',';
   std::optional<size_t> label_, client_, person_;
   std::vector<std::optional<size_t>> features_;

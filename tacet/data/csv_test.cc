@@ -55,9 +55,12 @@ TEST(CsvTest, ReadsNamedColumns) {
   EXPECT_THAT(dataset->rows(0), ElementsAre(0, 2));  // not neighbours in the file
 }
 
-TEST(CsvTest, ReadsPositionsWithoutHeaderAndOtherDelimiters) {
-  const CsvOptions options = {
-      .separator = ';', .header = false, .label = "-1", .client = "0", .classes = 5};
+TEST(CsvTest, ReadsPositionsAndOtherDelimiters) {
+  const CsvOptions options = {.separator = ';',
+                              .label = "-1",
+                              .client = "0",
+                              .classes = 5,
+                              .columns = {"site", "a", "b", "ill"}};
   const auto dataset = ParseCsv("x;1;2;0\ny;3;4;1\n", "some.csv", options);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ(dataset->classes(), 5u);
@@ -94,10 +97,11 @@ TEST(CsvTest, SaysWhichColumnIsMissing) {
   ExpectError("a,b,label\n1,x,0\n", {}, "some.csv:1: there is no client column \"client\"");
   ExpectError("a,b,label\n1,x,0\n", {}, "set `data.csv_client_column` to \"\" if every row");
   ExpectError("a,client,b\n1,x,0\n", {.label = "class"}, "there is no label column \"class\"");
-  ExpectError("1,x,0\n", {.header = false}, "read without header: give a position");
-  ExpectError("1,x,0\n", {.header = false, .label = "3", .client = "1"},
+  ExpectError("1,x,0\n", {.columns = {"a", "clients", "label"}},
+              "some.csv: there is no client column \"client\"; column \"clients\" may be meant");
+  ExpectError("a,client,b\n1,x,0\n", {.label = "3"},
               "the label column is at position 3, the file has 3 columns");
-  ExpectError("1,x,0\n", {.header = false, .label = "-4", .client = "1"}, "position -4");
+  ExpectError("a,client,b\n1,x,0\n", {.label = "-4"}, "position -4");
   ExpectError("a,client,client\n1,x,0\n", {.label = "0"}, "\"client\" exists 2 times");
   ExpectError("a,b,client\n1,x,0\n", {}, "cannot be both label and client");
   ExpectError("client,label\nx,0\n", {}, "there must be a feature");
@@ -172,6 +176,24 @@ TEST(CsvTest, ARowThatCannotBeReadKeepsItsPlace) {
   }
 }
 
+// What the columns are is agreed where a file does not say it, so its first row is one like others.
+TEST(CsvTest, TheFirstRowOfAFileWithoutNamesIsLeftOutLikeAnother) {
+  for (const char* row : {"20;0;7", "20", "two;0", "20;yes", "\"20;0", "\"20\"x;0", "\xFC;0",
+                          "a remark, with commas, and more of them", "age;ill"}) {
+    table::ProblemSummary problems;
+    CsvReader reader({.label = "ill", .client = "", .columns = {"age", "ill"}},
+                     {.of_rows = [&](const auto& problem) { problems.Add(problem); }});
+    const absl::Status added = reader.Add(fmt::format("{}\n30;1\n40;0\n", row), "nord.csv");
+    ASSERT_TRUE(added.ok()) << row << added;
+    EXPECT_GT(problems.count(), 0u) << row;
+    ASSERT_OK_AND_ASSIGN(const Dataset dataset, reader.Finish("nord.csv"));
+    EXPECT_EQ(dataset.samples(), 3u) << row;
+    EXPECT_FALSE(dataset.is_readable(0)) << row;
+    EXPECT_THAT(Input(dataset, 1), ElementsAre(30)) << row;
+    EXPECT_THAT(dataset.labels(), ElementsAre(0, 1, 0)) << row;
+  }
+}
+
 TEST(CsvTest, ARowWithoutItsClientIsLeftOut) {
   table::ProblemSummary problems;
   CsvReader reader({}, {.of_rows = [&](const auto& problem) { problems.Add(problem); }});
@@ -200,12 +222,13 @@ TEST(CsvTest, ASiteHasItsOwnSpellings) {
 
 TEST(CsvTest, ColumnsOfFilesWithoutHeaderCanBeNamed) {
   CsvOptions options = Patients();
-  options.header = false;
   options.person = "";
   options.columns = {"age", "chol", "num"};
   const auto dataset = ParseCsv("20,60,0\n", "south.data", options);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
-  ExpectError("20,60,0,1\n", options, "some.csv:1: 4 columns, the configuration names 3");
+  ExpectError("20,60,0,1\n", options,
+              "some.csv:1: 4 columns, expected 3; delete the line if it is a remark");
+  ExpectError("", options, "some.csv: the file has no rows");
   ExpectError("20,60,0\n20,700,0\n", options,
               "some.csv:2: column 1 (\"chol\"): 700 is outside the agreed bounds 50..650");
 }

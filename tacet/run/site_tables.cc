@@ -124,7 +124,8 @@ class FileReader {
 
   absl::Status ChooseSeparator() {
     if (!format_.separator.has_value() && !file_.columns.empty()) {
-      format_.separator = table::SeparatorOfRows(text_, file_.columns.size());
+      format_.separator =
+          table::SeparatorOfRows([this] { return text_.Records(); }, file_.columns.size());
     }
     const std::vector<std::string> known(columns_.read().begin(), columns_.read().end());
     const std::optional<char> found =

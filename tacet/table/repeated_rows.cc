@@ -90,7 +90,9 @@ absl::StatusOr<RepeatedRows> FindRepeatedRows(const std::filesystem::path& path,
   }
   TableRecords records = file.Records();
   std::optional<char> separator = format.separator;
-  if (!separator.has_value()) separator = SeparatorOfRows(file, format.columns);
+  if (!separator.has_value()) {
+    separator = SeparatorOfRows([&file] { return file.Records(); }, format.columns);
+  }
   separator =
       ChooseSeparator(records, path.string(), separator, format.known, format.has_decimal_comma);
   if (!separator.has_value()) return RepeatedRows();

@@ -114,7 +114,8 @@ std::optional<ValueFault> RowShape::Fit(std::vector<std::string>& fields, bool f
                         .remedy = "write the table without row names (row.names = FALSE in R)"};
     }
     return ValueFault{.what = fmt::format("{} columns, expected {}", found, expected),
-                      .remedy = fmt::format("quote a field that holds a {}, or correct the row",
+                      .remedy = fmt::format("{}quote a field that holds a {}, or correct the row",
+                                            rows_ == 1 ? "delete the line if it is a remark; " : "",
                                             SeparatorName(separator_))};
   }
   ++fitting_;

@@ -103,29 +103,4 @@ std::unique_ptr<TextSource> TableFile::Source() const {
 
 TableRecords TableFile::Records() const { return TableRecords(Source(), has_line_feed_); }
 
-std::optional<char> SeparatorOfRows(const TableFile& file, size_t columns) {
-  constexpr int kRecords = 100;
-  std::optional<char> found;
-  int most = 0;
-  for (const char separator : kSeparators) {
-    TableRecords records = file.Records();
-    if (records.TakeSeparatorLine().has_value()) return std::nullopt;
-    std::vector<std::string> fields;
-    int fitting = 0;
-    for (int i = 0; i < kRecords; ++i) {
-      const TableRecords::Result result = records.Next(separator, fields);
-      if (result == TableRecords::Result::kEnd || result == TableRecords::Result::kTooLong ||
-          result == TableRecords::Result::kUnreadable) {
-        break;
-      }
-      if (result == TableRecords::Result::kRecord && fields.size() == columns) ++fitting;
-    }
-    if (fitting == most) found.reset();
-    if (fitting <= most) continue;
-    found = separator;
-    most = fitting;
-  }
-  return found;
-}
-
 }  // namespace tacet::table

@@ -42,11 +42,6 @@ class TableFile {
   std::optional<TableProblem> problem_;
 };
 
-// The separator of a file without a line of names: the one by which most of its first records have
-// `columns` fields, at most 100 records. So a remark, or one record with a fault, does not decide
-// it. None where the file has a line sep=, where no separator fits, and where two fit equally well.
-std::optional<char> SeparatorOfRows(const TableFile& file, size_t columns);
-
 }  // namespace tacet::table
 
 #endif  // TACET_TABLE_TABLE_FILE_H_

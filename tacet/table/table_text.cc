@@ -417,6 +417,31 @@ std::optional<char> ChooseSeparator(TableRecords& records, std::string_view file
   return FindSeparator(records, known, decimal_comma);
 }
 
+std::optional<char> SeparatorOfRows(const OpenRecords& open, size_t columns) {
+  constexpr int kRecords = 100;
+  std::optional<char> found;
+  int most = 0;
+  for (const char separator : kSeparators) {
+    TableRecords records = open();
+    if (records.TakeSeparatorLine().has_value()) return std::nullopt;
+    std::vector<std::string> fields;
+    int fitting = 0;
+    for (int i = 0; i < kRecords; ++i) {
+      const TableRecords::Result result = records.Next(separator, fields);
+      if (result == TableRecords::Result::kEnd || result == TableRecords::Result::kTooLong ||
+          result == TableRecords::Result::kUnreadable) {
+        break;
+      }
+      if (result == TableRecords::Result::kRecord && fields.size() == columns) ++fitting;
+    }
+    if (fitting == most) found.reset();
+    if (fitting <= most) continue;
+    found = separator;
+    most = fitting;
+  }
+  return found;
+}
+
 bool IsFaultOfField(TableRecords::Result result) {
   return result == TableRecords::Result::kUnclosedQuote ||
          result == TableRecords::Result::kTextAfterQuote;

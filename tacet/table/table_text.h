@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -143,6 +144,14 @@ std::optional<char> FindSeparator(TableRecords& records, const std::vector<std::
 std::optional<char> ChooseSeparator(TableRecords& records, std::string_view file,
                                     std::optional<char> agreed,
                                     const std::vector<std::string>& known, bool decimal_comma);
+
+// The records of a text from its beginning, each time.
+using OpenRecords = std::function<TableRecords()>;
+
+// The separator of a file without a line of names: the one by which most of its first records have
+// `columns` fields, at most 100 records. So a remark, or one record with a fault, does not decide
+// it. None where the file has a line sep=, where no separator fits, and where two fit equally well.
+std::optional<char> SeparatorOfRows(const OpenRecords& open, size_t columns);
 
 // Fault of a record that cannot be split; none for other results.
 std::optional<ValueFault> RecordFault(TableRecords::Result result, char separator);

@@ -213,7 +213,7 @@ absl::StatusOr<DataCheck> CheckData(const DataCheckSpec& spec) {
     CompareRows({.separator = options.separator,
                  .known = tacet::data::NamedColumns(options),
                  .has_decimal_comma = options.decimal == table::DecimalMark::kComma,
-                 .columns = options.header ? 0 : options.columns.size()},
+                 .columns = options.columns.size()},
                 spec.config.agreement.privacy.unit, check);
   }
   if (!dataset.has_value()) return check;

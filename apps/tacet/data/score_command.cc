@@ -89,9 +89,9 @@ class DataScoreCommand : public program::Command {
       return base::InvalidArgument("{} is the run of a model that tacet does not apply: {}", run_,
                                    config.model.name);
     }
-    if (!config.data.csv_header) {
+    if (!config.data.csv_columns.empty()) {
       return base::InvalidArgument(
-          "data.csv_header is false: a table without names cannot get a named column");
+          "the files have no line of names (data.csv_columns): they cannot get a named column");
     }
     config.data.path = data_;
     config.data.csv_client_column.clear();

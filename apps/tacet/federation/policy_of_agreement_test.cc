@@ -32,7 +32,6 @@ constexpr std::string_view kPatients = R"(
 [data]
 csv_label_column = "ill"
 csv_person_column = "patient"
-csv_header = true
 csv_features = ["age 18..100", "sbp 70..230", "smoker one-of=0,1"]
 csv_missing = ["", "?"]
 csv_label_above = 0.5
