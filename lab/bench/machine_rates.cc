@@ -33,11 +33,11 @@ double MeasureAesCtr() {
   crypto::SystemEntropy entropy;
   crypto::Random random = crypto::Random::FromEntropy(entropy);
   base::Bytes block(16384);
-  constexpr size_t kBlocks = 1000;
+  constexpr size_t kFills = 1000;
   const double seconds = MedianSeconds(kRepetitions, [&] {
-    for (size_t i = 0; i < kBlocks; ++i) random.Fill(block);
+    for (size_t i = 0; i < kFills; ++i) random.Fill(block);
   });
-  return static_cast<double>(kBlocks * block.size()) / seconds;
+  return static_cast<double>(kFills * block.size()) / seconds;
 }
 
 }  // namespace

@@ -21,8 +21,6 @@ bool IsLaplace(const FederationPrivacySpec& spec) {
   return spec.mechanism.noise_law == dp::NoiseLaw::kDiscreteLaplace;
 }
 
-bool IsClientUnit(const FederationPrivacySpec& spec) { return spec.privacy.unit == Unit::kClient; }
-
 // Whether only those upload whom secret coins choose.
 bool HasRandomUploads(const SamplingParams& sampling, const PrivacyTarget& privacy, uint64_t pool) {
   return privacy.unit == Unit::kClient && sampling.method == Sampling::kPoisson &&

@@ -30,6 +30,10 @@ struct FederationPrivacySpec {
   bool own_rounds = false;
 };
 
+inline bool IsClientUnit(const FederationPrivacySpec& spec) {
+  return spec.privacy.unit == Unit::kClient;
+}
+
 // InvalidArgument names the quantity, its value and its range.
 absl::Status CheckFederation(const FederationPrivacySpec& spec);
 

@@ -16,7 +16,6 @@ bool HasDiscreteLaplaceNoise(const Spec& spec) {
   return spec.mechanism.noise_law == dp::NoiseLaw::kDiscreteLaplace;
 }
 bool ToleratesNone(const Spec& spec) { return HasCommittee(spec) && spec.corrupt_seats == 0; }
-bool IsClientUnit(const Spec& spec) { return spec.privacy.unit == Unit::kClient; }
 bool DrawsUnits(const Spec& spec) { return !IsClientUnit(spec); }
 bool DrawsClients(const Spec& spec) {
   return IsClientUnit(spec) && spec.sampling.cohort < spec.sampling.clients;

@@ -12,7 +12,7 @@ namespace tacet::accounting {
 namespace {
 
 // Half-width after which a standard normal is below 1e-19 of its peak.
-constexpr double kReach = 9.5;
+constexpr double kNormalReach = 9.5;
 constexpr double kTolerance = 1e-11;
 constexpr double kFirstStep = 0.25;
 constexpr int kRefinements = 9;
@@ -129,7 +129,7 @@ double LogMomentNullFirst(double order, double q, double c) {
   const double peak = 0.5 * (low + high);
   const double height = log_integrand(peak);
   const double scaled = Integrate([&](double x) { return std::exp(log_integrand(x) - height); },
-                                  peak - kReach, peak + kReach);
+                                  peak - kNormalReach, peak + kNormalReach);
   if (!std::isfinite(scaled)) {
     return kInfinity;
   }
@@ -144,7 +144,7 @@ double LogMomentNullFirst(double order, double q, double c) {
         const double w = q * std::expm1(c * x - 0.5 * c * c);
         return std::exp(-0.5 * x * x - kLogSqrtTwoPi) * ConvexExcess(order, w);
       },
-      std::min(peak, 0.0) - kReach, c + kReach));
+      std::min(peak, 0.0) - kNormalReach, c + kNormalReach));
 }
 
 double LogMomentMixtureFirstReal(double order, double q, double c) {
@@ -164,8 +164,8 @@ double LogMomentMixtureFirstReal(double order, double q, double c) {
     return -0.5 * x * x + power * LogMix(q, c * x - 0.5 * c * c);
   };
   const double top = power * c;
-  const double low = -kReach;
-  const double high = top + kReach;
+  const double low = -kNormalReach;
+  const double high = top + kNormalReach;
   // The exponent may have two local maxima: scan for the higher one at half the peaks' width.
   double height = log_integrand(0);
   for (double x = 0; x <= top + 0.25; x += 0.25) {
@@ -210,7 +210,7 @@ double LogMomentOpposite(double order, double q, double c) {
   if (height > 600) {
     const double scaled =
         Integrate([&](double x) { return std::exp(-0.5 * x * x + log_loss_power(x) - height); },
-                  -top - kReach, top + kReach);
+                  -top - kNormalReach, top + kNormalReach);
     return std::isfinite(scaled) ? height + std::log(scaled) - kLogSqrtTwoPi : kInfinity;
   }
   // With v+- = log(g+- / phi): E[e^{(l+1) v+ - l v-}] - 1. Both e^{v+} - 1 and e^{v-} - 1 have mean
@@ -228,7 +228,7 @@ double LogMomentOpposite(double order, double q, double c) {
         const double loss = std::log1p(plus) - std::log1p(minus);
         return phi * ((1 + plus) * std::expm1(order * loss) - order * (plus - minus));
       },
-      -top - kReach, top + kReach));
+      -top - kNormalReach, top + kNormalReach));
 }
 
 double LogMomentEnvelope(double order, double q, double c) {
@@ -253,7 +253,7 @@ double LogMomentEnvelope(double order, double q, double c) {
            (u - above);
   };
   constexpr double kLowest = -14;
-  const double highest = (order + 1) * c + kReach;
+  const double highest = (order + 1) * c + kNormalReach;
   double height = -kInfinity;
   for (double u = kLowest; u <= highest; u += kFirstStep) {
     height = std::max(height, log_integrand(u));

@@ -155,19 +155,19 @@ double LossSum::Reach(const Tilt& tilt, double sign, double log_probability) con
 
 template <typename Scalar>
 LossSum::TiltedLaw LossSum::Compose(const Tilt& tilt, const Window& window) const {
-  using Complex = std::complex<Scalar>;
+  using ComplexScalar = std::complex<Scalar>;
   const size_t n = window.points;
   const kissfft<Scalar> forward(n, false);
-  std::vector<Complex> product(n, Scalar(1));
-  std::vector<Complex> in(n);
-  std::vector<Complex> out(n);
+  std::vector<ComplexScalar> product(n, Scalar(1));
+  std::vector<ComplexScalar> in(n);
+  std::vector<ComplexScalar> out(n);
   // Every output is a sum of inputs, of absolute sum 1, each rounded in log2(n) stages.
   const double unit = 0.54 * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
   const double fft_error = unit * (8 * std::log2(static_cast<double>(n)) + 16);
   TiltedLaw law;
   for (size_t part = 0; part < parts_.size(); ++part) {
     const Part& p = parts_[part];
-    std::fill(in.begin(), in.end(), Complex(0));
+    std::fill(in.begin(), in.end(), ComplexScalar(0));
     // Normalised by its own sum, which is e^k of this part.
     double highest = -kInfinity;
     for (size_t i = 0; i < p.lattice.mass.size(); ++i) {
@@ -180,7 +180,7 @@ LossSum::TiltedLaw LossSum::Compose(const Tilt& tilt, const Window& window) cons
       in[i % n] += weight;
       sum += weight;
     }
-    for (Complex& value : in) {
+    for (ComplexScalar& value : in) {
       value /= sum;
     }
     forward.transform(in.data(), out.data());

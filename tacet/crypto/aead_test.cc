@@ -7,24 +7,12 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/status.h"
+#include "tacet/crypto/fixed_entropy_for_test.h"
 
 namespace tacet::crypto {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Gives the bytes it was made with, once.
-class FixedEntropy final : public Entropy {
- public:
-  explicit FixedEntropy(base::Bytes bytes) : bytes_(std::move(bytes)) {}
-  void Fill(std::span<uint8_t> bytes) override {
-    ASSERT_EQ(bytes.size(), bytes_.size());
-    std::copy(bytes_.begin(), bytes_.end(), bytes.begin());
-  }
-
- private:
-  base::Bytes bytes_;
-};
 
 base::Bytes Counting(uint8_t first, size_t size) {
   base::Bytes bytes(size);

@@ -18,7 +18,8 @@
 namespace tacet::crypto {
 
 using PublicKey = std::array<uint8_t, 32>;
-using Signature = std::array<uint8_t, 64>;
+constexpr size_t kSignatureBytes = 64;
+using Signature = std::array<uint8_t, kSignatureBytes>;
 
 // InvalidArgument for 32 bytes that no secret belongs to: the point is not in Ed25519's group of
 // prime order (RFC 8032, section 5.1), or it is written in another way than its own.

@@ -9,21 +9,10 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/status_for_test.h"
 #include "tacet/crypto/bad_keys_for_test.h"
+#include "tacet/crypto/fixed_entropy_for_test.h"
 
 namespace tacet::crypto {
 namespace {
-
-class FixedEntropy final : public Entropy {
- public:
-  explicit FixedEntropy(base::Bytes bytes) : bytes_(std::move(bytes)) {}
-  void Fill(std::span<uint8_t> bytes) override {
-    ASSERT_EQ(bytes.size(), bytes_.size());
-    std::copy(bytes_.begin(), bytes_.end(), bytes.begin());
-  }
-
- private:
-  base::Bytes bytes_;
-};
 
 // RFC 8032, section 7.1, test 2.
 TEST(SigningTest, Rfc8032Vector) {

@@ -31,8 +31,6 @@ using table::TableProblem;
 using table::TableRecords;
 using table::ValueFault;
 
-constexpr uint32_t kMaxLabel = (uint32_t{1} << 20) - 1;
-
 // Tables that the Python package alone reads.
 absl::StatusOr<std::vector<std::filesystem::path>> Workbooks(const std::filesystem::path& path) {
   return DataFiles(path, {".xlsx", ".xlsm", ".parquet"});

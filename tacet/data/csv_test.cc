@@ -24,12 +24,6 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-std::vector<float> Input(const Dataset& dataset, uint64_t row) {
-  std::vector<float> input(dataset.input_size());
-  dataset.CopyInput(row, input);
-  return input;
-}
-
 void ExpectError(std::string_view text, const CsvOptions& options, const std::string& message) {
   const auto dataset = ParseCsv(text, "some.csv", options);
   ASSERT_FALSE(dataset.ok()) << text;

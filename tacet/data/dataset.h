@@ -19,6 +19,9 @@ namespace tacet::data {
 // In place of the values of a sample that could not be read: NaN.
 inline constexpr float kUnreadable = std::numeric_limits<float>::quiet_NaN();
 
+// Largest class that a file may name by its number.
+inline constexpr uint32_t kMaxLabel = (uint32_t{1} << 20) - 1;
+
 // Unchecked data set from a reader.
 struct DatasetSpec {
   std::string name;                   // for messages: a file, a folder, "handwriting"

@@ -16,7 +16,6 @@
 namespace tacet::data {
 namespace {
 
-constexpr double kMaxLabel = (uint32_t{1} << 20) - 1;
 constexpr int kMaxDepth = 32;  // of values that are skipped
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/data/csv.h"
+#include "tacet/data/csv_for_test.h"
 
 namespace tacet::data {
 namespace {
@@ -35,12 +36,6 @@ CsvOptions Agreed(DecimalMark decimal = DecimalMark::kPoint) {
                       *ParseCsvFeature("chol 0..467 missing=0 indicator"),
                       *ParseCsvFeature("smoker one-of=0|no,1|yes")};
   return options;
-}
-
-std::vector<float> Input(const Dataset& dataset, uint64_t row) {
-  std::vector<float> input(dataset.input_size());
-  dataset.CopyInput(row, input);
-  return input;
 }
 
 void ExpectTheTable(const std::string& file, const CsvOptions& options) {

@@ -11,6 +11,7 @@
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/dp/discrete_laplace.h"
 #include "tacet/dp/mechanism_plan.h"
+#include "tacet/dp/mechanism_plan_for_test.h"
 #include "tacet/dp/sum_limits.h"
 
 namespace tacet::dp {
@@ -33,12 +34,6 @@ MechanismSpec Histogram() {
           .attempts = 2,
           .delta = 1e-5,
           .max_epsilon = 1};
-}
-
-MechanismPlan LaplacePlanOf(const MechanismSpec& spec) {
-  auto plan = MechanismPlan::Create(spec);
-  EXPECT_TRUE(plan.ok()) << plan.status();
-  return *plan;
 }
 
 // Probabilities of the integers first, first + 1, ...
@@ -188,7 +183,7 @@ TEST(LaplaceMechanismTest, NoCountIsBelowZeroOrTooLarge) {
         spec.params.scale = scale;
         spec.params.noise_stddev = stddev;
         spec.params.coordinate_bound = bound;
-        const MechanismPlan plan = LaplacePlanOf(spec);
+        const MechanismPlan plan = PlanOf(spec);
         ASSERT_NE(plan.laplace(), nullptr);
         const auto offset = static_cast<int64_t>(plan.offset());
         const auto reach =
@@ -207,7 +202,7 @@ TEST(LaplaceMechanismTest, NoCountIsBelowZeroOrTooLarge) {
 TEST(LaplaceMechanismTest, CountsAreTheUpdateAndAShare) {
   MechanismSpec spec = Histogram();
   spec.params.scale = 0.25;
-  const MechanismPlan plan = LaplacePlanOf(spec);
+  const MechanismPlan plan = PlanOf(spec);
   std::vector<float> sums(3000);
   for (size_t i = 0; i < sums.size(); ++i) sums[i] = 0.25f * static_cast<float>(i * 13 % 40'000);
   std::vector<int32_t> shares(sums.size());
@@ -239,7 +234,7 @@ TEST(LaplaceMechanismTest, CountsAreTheUpdateAndAShare) {
 TEST(LaplaceMechanismTest, WithoutNoiseASumIsExact) {
   MechanismSpec spec = Histogram();
   spec.params.without_noise = true;
-  const MechanismPlan plan = LaplacePlanOf(spec);
+  const MechanismPlan plan = PlanOf(spec);
   EXPECT_EQ(plan.laplace(), nullptr);
   EXPECT_EQ(plan.noise_bound(), 0);
   EXPECT_EQ(plan.sum_stddev(4), 0);
@@ -286,7 +281,7 @@ TEST(LaplaceMechanismTest, HonestSumsAreAcceptedAndLiesAreNot) {
       spec.cohort = cohort;
       spec.params.noise_stddev = DiscreteLaplaceStddev(rate);
       spec.params.coordinate_bound = 100;
-      const MechanismPlan plan = LaplacePlanOf(spec);
+      const MechanismPlan plan = PlanOf(spec);
       for (uint32_t uploads = 4; uploads <= cohort; uploads += 4) {
         const SumLimits limits = SumLimitsOf(plan, uploads);
         const double noise = limits.coordinate - 100 * uploads;
@@ -304,7 +299,7 @@ TEST(LaplaceMechanismTest, HonestSumsAreAcceptedAndLiesAreNot) {
 
 // What finite arithmetic adds: far below what a Gaussian release is allowed.
 TEST(LaplaceMechanismTest, TermsAreNegligible) {
-  const MechanismPlan plan = LaplacePlanOf(Histogram());
+  const MechanismPlan plan = PlanOf(Histogram());
   EXPECT_TRUE(plan.makes_guarantee());
   EXPECT_EQ(plan.draws(), 5 * 2 * 4);
   EXPECT_LT(plan.truncation_term(), 0x1p-80);

@@ -10,6 +10,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
+#include "tacet/dp/mechanism_plan_for_test.h"
 #include "tacet/dp/precision.h"
 
 namespace tacet::dp {
@@ -31,12 +32,6 @@ MechanismSpec PublishedSetting() {
   spec.delta = 1e-5;
   spec.max_epsilon = 19.13;
   return spec;
-}
-
-MechanismPlan PlanOf(const MechanismSpec& spec) {
-  auto plan = MechanismPlan::Create(spec);
-  EXPECT_TRUE(plan.ok()) << plan.status();
-  return *plan;
 }
 
 int BitsOf(uint64_t sum_bound) {

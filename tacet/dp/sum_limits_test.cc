@@ -8,6 +8,7 @@
 #include "boost/math/distributions/poisson.hpp"
 #include "gtest/gtest.h"
 
+#include "tacet/dp/mechanism_plan_for_test.h"
 #include "tacet/dp/statistics_for_test.h"
 #include "tacet/dp/sum_bound.h"
 
@@ -15,12 +16,6 @@ namespace tacet::dp {
 namespace {
 
 constexpr double kRefused = 0x1p-42;  // of one limit, in all attempts
-
-MechanismPlan PlanOf(const MechanismSpec& spec) {
-  const auto plan = MechanismPlan::Create(spec);
-  EXPECT_TRUE(plan.ok()) << plan.status();
-  return *plan;
-}
 
 // The paper's mechanism for `cohort` clients, 100 rounds with 10 spare attempts.
 MechanismSpec Paper(uint32_t cohort, uint64_t dimension = 486654) {

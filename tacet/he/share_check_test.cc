@@ -11,14 +11,13 @@
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/random.h"
 #include "tacet/he/committee_for_test.h"
+#include "tacet/ring/ntt.h"
 
 namespace tacet::he {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-constexpr size_t kN = 4096;
 
 crypto::Digest SeedOf(uint8_t value) {
   crypto::Digest seed;
@@ -35,7 +34,7 @@ class CheckedShares {
         entropy_(1, "checked shares"),
         random_(crypto::Random::FromEntropy(entropy_)) {
     for (size_t client = 0; client < clients; ++client) {
-      std::vector<int8_t> key(kN);
+      std::vector<int8_t> key(ring::kCompactDegree);
       for (int8_t& k : key) k = static_cast<int8_t>(static_cast<int>(random_.Below(43)) - 21);
       masks_.push_back(RandomMasks(random_, sharing_.shape().seats * sharing_.mask_words()));
       base::Bytes& shares = shares_.emplace_back(sharing_.share_bytes());
@@ -319,7 +318,7 @@ TEST(ShareCheckTest, OnlyFactorsThatAreKnownBeforeLetWrongSharesPass) {
 std::vector<uint64_t> SecretsOfR0(const KeySharing& sharing, const ShareCheck& check, int8_t k,
                                   std::span<const uint16_t> checks,
                                   std::span<const uint16_t> masks) {
-  const std::vector<int8_t> key(kN, k);
+  const std::vector<int8_t> key(ring::kCompactDegree, k);
   base::Bytes shares(sharing.share_bytes());
   sharing.Share(key, checks, masks, shares);
   std::vector<uint32_t> from, to;
@@ -360,8 +359,9 @@ TEST(ShareCheckTest, RandomSecretsHideTheKeyFromOneChoiceOfFactors) {
   const ShareCheck another(sharing, SeedOf(2));
   const auto sum_of_factors = [&](const ShareCheck& factors, uint32_t s) {
     std::vector<uint16_t> ones(sharing.mask_words());
-    const size_t first = std::min<size_t>(s * sharing.key_words(), kN);
-    std::fill_n(ones.begin(), std::min(sharing.key_words(), kN - first), uint16_t{1});
+    const size_t first = std::min<size_t>(s * sharing.key_words(), ring::kCompactDegree);
+    std::fill_n(ones.begin(), std::min(sharing.key_words(), ring::kCompactDegree - first),
+                uint16_t{1});
     return factors.Combine(ones)[0];
   };
   const std::vector<uint16_t> none(sharing.check_secrets());

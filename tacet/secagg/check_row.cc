@@ -12,7 +12,6 @@ namespace tacet::secagg {
 namespace {
 
 constexpr std::string_view kCheckRow = "check row";
-constexpr size_t kSignatureBytes = 64;
 constexpr size_t kCombinationBytes = 2 * he::kCheckWords;
 
 }  // namespace
@@ -53,7 +52,8 @@ absl::StatusOr<CheckRow> ReadCheckRow(std::span<const uint8_t> bytes, const Atte
   TACET_ASSIGN_OR_RETURN(const auto words,
                          reader.ReadBlob(kCombinationBytes * size_t{participants}, "combinations"));
   const auto signed_part = bytes.first(bytes.size() - reader.remaining());
-  TACET_ASSIGN_OR_RETURN(const auto signature, ReadArray<kSignatureBytes>(reader, "signature"));
+  TACET_ASSIGN_OR_RETURN(const auto signature,
+                         ReadArray<crypto::kSignatureBytes>(reader, "signature"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   if (row.seat >= committee.size() ||
       !crypto::VerifySignature(committee[row.seat].signing_key, signed_part, signature)) {
@@ -79,7 +79,7 @@ absl::StatusOr<CheckRow> ReadCheckRow(std::span<const uint8_t> bytes, const Atte
 
 size_t CheckRowBytes(uint32_t participants) {
   return base::kPreambleBytes + kAttemptBytes + sizeof(crypto::Digest) + 4 + 4 +
-         kCombinationBytes * size_t{participants} + kSignatureBytes;
+         kCombinationBytes * size_t{participants} + crypto::kSignatureBytes;
 }
 
 he::WrongShares FindWrongParticipants(const he::AggregationParams& params,

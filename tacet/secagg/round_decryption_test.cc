@@ -19,12 +19,12 @@ using ::testing::IsEmpty;
 using namespace testing;  // NOLINT: tacet::secagg::testing
 
 constexpr char kMacMismatch[] = "the MAC does not fit the sum of round 12 attempt 1";
-constexpr uint32_t kParticipants = 4;
+constexpr uint32_t kDecryptedParticipants = 4;
 
 bool HasCommittee(he::Scheme scheme) { return scheme == he::Scheme::kCompact; }
 
 ClosedRound ReadClosed(const SmallRound& round, const base::Bytes& closed,
-                       uint32_t min_participants = kParticipants) {
+                       uint32_t min_participants = kDecryptedParticipants) {
   return ValueOf(ReadClosedRound(closed, round.attempt(), round.params(), min_participants));
 }
 
@@ -32,7 +32,7 @@ ClosedRound ReadClosed(const SmallRound& round, const base::Bytes& closed,
 // or the closed round before it reaches the members. The committee answers for the lie if it can.
 class RoundDecryptionTest : public ::testing::TestWithParam<he::Scheme> {
  protected:
-  SmallRound round_{SmallTerms(300, kParticipants, GetParam())};
+  SmallRound round_{SmallTerms(300, kDecryptedParticipants, GetParam())};
   std::vector<base::Bytes> uploads_ = round_.Uploads();
   Aggregator::Closed closed_ = round_.Close(uploads_);
 
@@ -53,7 +53,7 @@ TEST_P(RoundDecryptionTest, AnHonestRoundDecryptsExactly) {
   const DecryptedRound decrypted =
       ValueOf(round_.Decrypt(closed_.closed_round, AnswersOf(closed_)));
   EXPECT_EQ(decrypted.aggregate.sums, round_.TrueSums());
-  EXPECT_EQ(decrypted.aggregate.participants, kParticipants);
+  EXPECT_EQ(decrypted.aggregate.participants, kDecryptedParticipants);
   EXPECT_THAT(decrypted.wrong_seats, IsEmpty());
 }
 
@@ -65,11 +65,12 @@ TEST_P(RoundDecryptionTest, LieAnAlteredWord) {
 
 TEST_P(RoundDecryptionTest, LieADroppedUpload) {
   // The sum lacks one upload, the roster and the MAC do not.
-  Aggregator fewer(round_.params(), round_.attempt(), kParticipants - 1);
-  for (uint32_t k = 0; k + 1 < kParticipants; ++k) ASSERT_TRUE(fewer.Submit(k, uploads_[k]).ok());
+  Aggregator fewer(round_.params(), round_.attempt(), kDecryptedParticipants - 1);
+  for (uint32_t k = 0; k + 1 < kDecryptedParticipants; ++k)
+    ASSERT_TRUE(fewer.Submit(k, uploads_[k]).ok());
   ClosedRound lie = ReadClosed(round_, closed_.closed_round);
   lie.aggregated_ciphertext =
-      ReadClosed(round_, SmallRound::CloseOf(fewer).closed_round, kParticipants - 1)
+      ReadClosed(round_, SmallRound::CloseOf(fewer).closed_round, kDecryptedParticipants - 1)
           .aggregated_ciphertext;
   EXPECT_EQ(Refusal(lie).code(), absl::StatusCode::kDataLoss);
 }
@@ -144,7 +145,7 @@ TEST_P(RoundDecryptionTest, ASumBeyondItsBoundIsRefused) {
 // limit on the norm the sum was accepted.
 TEST(RecordsRoundTest, ASiteThatDoesNotClipIsRefused) {
   for (const bool counts_units : {false, true}) {
-    TermsSpec spec = SmallTerms(300, kParticipants);
+    TermsSpec spec = SmallTerms(300, kDecryptedParticipants);
     spec.mechanism.sums_of_clipped = true;
     spec.mechanism.params.coordinate_bound = 20;
     if (counts_units) spec.mechanism.most_contributions = dp::MostDrawn(8);
@@ -176,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Schemes, RoundDecryptionTest,
 // Votes and shares of a committee of five, of which two may be corrupt.
 class CommitteeRoundTest : public ::testing::Test {
  protected:
-  SmallRound round_{SmallTerms(300, kParticipants)};
+  SmallRound round_{SmallTerms(300, kDecryptedParticipants)};
   std::vector<base::Bytes> uploads_ = round_.Uploads();
   Aggregator::Closed closed_ = round_.Close(uploads_);
   SmallRound::Answers answers_ = round_.AnswersOf(closed_, uploads_);

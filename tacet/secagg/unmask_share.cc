@@ -11,7 +11,6 @@ namespace tacet::secagg {
 namespace {
 
 constexpr std::string_view kUnmaskShare = "unmask share";
-constexpr size_t kSignatureBytes = 64;
 
 base::Bytes AssociatedData(const Attempt& attempt, const crypto::Digest& round_hash,
                            uint32_t seat) {
@@ -60,7 +59,8 @@ absl::StatusOr<UnmaskShare> ReadUnmaskShare(std::span<const uint8_t> bytes, cons
       const auto encrypted,
       reader.ReadBlob(2 * sharing.mask_words() + crypto::kAeadOverheadBytes, "words"));
   const auto signed_part = bytes.first(bytes.size() - reader.remaining());
-  TACET_ASSIGN_OR_RETURN(const auto signature, ReadArray<kSignatureBytes>(reader, "signature"));
+  TACET_ASSIGN_OR_RETURN(const auto signature,
+                         ReadArray<crypto::kSignatureBytes>(reader, "signature"));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   if (share.seat >= committee.size() ||
       !crypto::VerifySignature(committee[share.seat].signing_key, signed_part, signature)) {
@@ -87,7 +87,7 @@ absl::StatusOr<UnmaskShare> ReadUnmaskShare(std::span<const uint8_t> bytes, cons
 
 size_t UnmaskShareBytes(const he::KeySharing& sharing) {
   return base::kPreambleBytes + kAttemptBytes + sizeof(crypto::Digest) + 4 + 4 +
-         2 * sharing.mask_words() + crypto::kAeadOverheadBytes + kSignatureBytes;
+         2 * sharing.mask_words() + crypto::kAeadOverheadBytes + crypto::kSignatureBytes;
 }
 
 }  // namespace tacet::secagg

@@ -44,9 +44,9 @@ class WireStopper {
 
 // False when the run is to end.
 bool Wait(double seconds, const std::function<bool()>& stop) {
-  constexpr std::chrono::milliseconds kLookAgain(50);
+  constexpr std::chrono::milliseconds kStep(50);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (!stop() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(kLookAgain);
+  while (!stop() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(kStep);
   return !stop();
 }
 

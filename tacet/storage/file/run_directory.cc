@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kAttempts = "attempts";
 constexpr std::string_view kCheckpoint = "checkpoint";
 constexpr std::string_view kLedger = "ledger";
-constexpr std::string_view kLock = "lock";
+constexpr std::string_view kRunLock = "lock";
 
 }  // namespace
 
@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Create(
 absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Open(
     const std::filesystem::path& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path / kLock, error)) {
+  if (!std::filesystem::exists(path / kRunLock, error)) {
     return base::NotFound("{} holds no run to resume", path.string());
   }
   return Lock(path);
@@ -69,8 +69,8 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Open(
 
 absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Lock(
     const std::filesystem::path& path) {
-  File lock(path / kLock, O_RDWR | O_CREAT);
-  if (!lock.ok()) return SystemError("open", path / kLock);
+  File lock(path / kRunLock, O_RDWR | O_CREAT);
+  if (!lock.ok()) return SystemError("open", path / kRunLock);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return base::FailedPrecondition("the run directory {} is in use by another process",
                                     path.string());

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKeys = "identity.key";
-constexpr std::string_view kKeysPurpose = "site's identity";
+constexpr std::string_view kIdentityKeys = "identity.key";
+constexpr std::string_view kIdentityPurpose = "site's identity";
 constexpr std::string_view kInvitation = "invitation";
 constexpr std::string_view kRequestEnding = ".request";
 
@@ -128,7 +128,7 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
   TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
   TACET_RETURN_IF_ERROR(MakeFolders(path));
   std::error_code error;
-  if (fs::exists(path / kKeys, error)) {
+  if (fs::exists(path / kIdentityKeys, error)) {
     return base::AlreadyExists("{} holds an identity already", path.string());
   }
   // Another request would make it unclear whose folder this is.
@@ -140,7 +140,7 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
   const agreement::MemberKeys keys = agreement::MemberKeys::Generate(entropy);
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes locked,
-      crypto::LockSecret(agreement::WriteSiteKeys(keys), kKeysPurpose, unlocker, entropy));
+      crypto::LockSecret(agreement::WriteSiteKeys(keys), kIdentityPurpose, unlocker, entropy));
   SiteFolder folder(path, {});
   folder.request_name_ = std::string(name) + std::string(kRequestEnding);
   crypto::ExchangePublicKey exchange_key{};
@@ -152,7 +152,7 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
   TACET_RETURN_IF_ERROR(
       folder.SaveRequest(agreement::WriteEnrolmentRequest(name, server_hosts, keys, exchange_key)));
   // Last: a folder with an identity is whole.
-  TACET_RETURN_IF_ERROR(WriteSecretFile(path / kKeys, locked));
+  TACET_RETURN_IF_ERROR(WriteSecretFile(path / kIdentityKeys, locked));
   return folder;
 }
 
@@ -179,7 +179,7 @@ absl::StatusOr<bool> SiteFolder::Renew(const crypto::Unlocker& unlocker, crypto:
 
 absl::StatusOr<SiteFolder> SiteFolder::Open(const fs::path& path) {
   std::error_code error;
-  if (!fs::exists(path / kKeys, error)) {
+  if (!fs::exists(path / kIdentityKeys, error)) {
     return base::NotFound("{} holds no identity: `tacet client request` makes one", path.string());
   }
   SiteFolder folder(path, {});
@@ -194,9 +194,9 @@ fs::path SiteFolder::invitation_path() const { return path_ / kInvitation; }
 
 absl::StatusOr<agreement::MemberKeys> SiteFolder::UnlockKeys(
     const crypto::Unlocker& unlocker) const {
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(path_ / kKeys));
+  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(path_ / kIdentityKeys));
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes bytes,
-                         crypto::UnlockSecret(locked.Expose(), kKeysPurpose, unlocker));
+                         crypto::UnlockSecret(locked.Expose(), kIdentityPurpose, unlocker));
   return agreement::ReadSiteKeys(bytes);
 }
 
@@ -207,8 +207,8 @@ absl::Status SiteFolder::PinOfficer(const crypto::PublicKey& officer,
   keys.officer = officer;
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes locked,
-      crypto::LockSecret(agreement::WriteSiteKeys(keys), kKeysPurpose, unlocker, entropy));
-  return ReplaceFile(path_ / kKeys, locked, DiskCalls::System(), 0600);
+      crypto::LockSecret(agreement::WriteSiteKeys(keys), kIdentityPurpose, unlocker, entropy));
+  return ReplaceFile(path_ / kIdentityKeys, locked, DiskCalls::System(), 0600);
 }
 
 absl::StatusOr<crypto::PublicKey> SiteFolder::Coordinator() const {
