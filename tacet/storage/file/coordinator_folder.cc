@@ -256,13 +256,14 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(
   TACET_ASSIGN_OR_RETURN(const base::Bytes locked_key,
                          crypto::LockSecret(first_key, EpochPurpose(0), unlocker, entropy));
   const std::vector<fs::path> above = MissingFolders(path);
-  absl::Status made = MakeFolders(path, 0777, disk);
+  absl::Status made = MakeFolders(path, kOwnersFolder, disk);
   std::error_code error;
   if (made.ok() && IsUnfinished(path)) made = Clear(path);
   if (made.ok() && (!fs::is_empty(path, error) || error)) {
     return base::AlreadyExists("{} is not empty: a federation begins in a folder of its own",
                                path.string());
   }
+  if (made.ok()) made = CheckKeyFolder(path);
   if (made.ok()) {
     made = Fill(path, parts, locked, locked_key, disk);
     if (!made.ok()) Clear(path).IgnoreError();
@@ -281,6 +282,7 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path, 
     return base::NotFound("{} holds no federation: `tacet federation init` makes one",
                           path.string());
   }
+  TACET_RETURN_IF_ERROR(CheckKeyFolder(path));
   TACET_ASSIGN_OR_RETURN(FileLock lock, LockWholeFolder(path));
   TACET_ASSIGN_OR_RETURN(const base::Bytes name, ReadFile(path / kName));
   TACET_ASSIGN_OR_RETURN(const base::Bytes identity, ReadFile(path / kIdentity));

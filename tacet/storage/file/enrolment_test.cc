@@ -863,7 +863,7 @@ TEST_F(EnrolmentTest, ARequestIsNamedAfterItsSite) {
   EXPECT_THAT(base::Message(SiteFolder::Open(home).status()), HasSubstr("holds no request"));
   // What a call left that did not come to its end is replaced.
   const auto begun = folder_.path() / "begun";
-  std::filesystem::create_directory(begun);
+  ASSERT_TRUE(MakeFolders(begun, kOwnersFolder).ok());
   ASSERT_TRUE(ReplaceFile(begun / "west.request", base::Bytes(10)).ok());
   ASSERT_TRUE(SiteFolder::Create(begun, "east", {}, KeyFile(2), entropy_).ok());
   EXPECT_EQ(SiteFolder::Open(begun)->request_path().filename(), "east.request");

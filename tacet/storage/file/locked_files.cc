@@ -53,6 +53,7 @@ absl::StatusOr<std::vector<fs::path>> LockedFilesAt(const fs::path& path) {
   std::vector<fs::path> files;
   std::error_code error;
   if (fs::is_directory(path, error)) {
+    TACET_RETURN_IF_ERROR(CheckKeyFolder(path));
     TACET_RETURN_IF_ERROR(Collect(path, files));
     TACET_RETURN_IF_ERROR(Collect(path / "epochs", files));
   } else {

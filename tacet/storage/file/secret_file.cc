@@ -17,22 +17,28 @@ namespace {
 
 constexpr mode_t kOthers = 0077;
 
-absl::Status CheckOwnerOnly(const File& file, const std::filesystem::path& path) {
+// `wanted` is the mode of the command that repairs another one.
+absl::Status CheckOwnerOnly(const struct stat& info, const std::filesystem::path& path,
+                            mode_t wanted) {
+  if (info.st_uid != ::geteuid()) {
+    return base::PermissionDenied(
+        "{} belongs to user {}, and this process runs as user {}: run it as the user to whom the "
+        "keys belong",
+        path.string(), info.st_uid, ::geteuid());
+  }
+  if ((info.st_mode & kOthers) == 0) return absl::OkStatus();
+  return base::PermissionDenied(
+      "{} has mode {:04o}, others than its owner may use it: run `chmod {:o} {}`, and think of "
+      "what it holds as known to them",
+      path.string(), info.st_mode & 07777, wanted, path.string());
+}
+
+absl::Status CheckSecretFile(const File& file, const std::filesystem::path& path) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return SystemError("read", path);
   if (!S_ISREG(info.st_mode))
     return base::InvalidArgument("{} is not a regular file", path.string());
-  if (info.st_uid != ::geteuid()) {
-    return base::PermissionDenied(
-        "{} belongs to another user: secrets are read from own files only", path.string());
-  }
-  if ((info.st_mode & kOthers) != 0) {
-    return base::PermissionDenied(
-        "{} has mode {:04o}, others than its owner may use it: `chmod 600` it, and think of what "
-        "it "
-        "holds as known to them",
-        path.string(), info.st_mode & 07777);
-  }
+  TACET_RETURN_IF_ERROR(CheckOwnerOnly(info, path, kOwnerOnly));
   if (static_cast<uint64_t>(info.st_size) > kMaxSecretFileBytes) {
     return base::InvalidArgument("{} has {} bytes, at most {} are read", path.string(),
                                  info.st_size, kMaxSecretFileBytes);
@@ -49,6 +55,12 @@ bool IsUtf16(std::string_view text) {
 
 }  // namespace
 
+absl::Status CheckKeyFolder(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return SystemError("open", path);
+  return CheckOwnerOnly(info, path, kOwnersFolder);
+}
+
 absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const uint8_t> content,
                              DiskCalls& disk) {
   struct stat info {};
@@ -62,7 +74,7 @@ absl::Status WriteSecretFile(const std::filesystem::path& path, std::span<const 
 absl::StatusOr<crypto::SecretBytes> ReadSecretFile(const std::filesystem::path& path) {
   const File file(path, O_RDONLY);
   if (!file.ok()) return SystemError("read", path);
-  TACET_RETURN_IF_ERROR(CheckOwnerOnly(file, path));
+  TACET_RETURN_IF_ERROR(CheckSecretFile(file, path));
   crypto::SecretBytes content(kMaxSecretFileBytes);
   size_t have = 0;
   for (;;) {
@@ -94,7 +106,7 @@ absl::Status OverwriteSecretFile(const std::filesystem::path& path, DiskCalls& d
   const File file(path, O_WRONLY);
   if (!file.ok() && errno == ENOENT) return absl::OkStatus();
   if (!file.ok()) return SystemError("overwrite", path);
-  TACET_RETURN_IF_ERROR(CheckOwnerOnly(file, path));
+  TACET_RETURN_IF_ERROR(CheckSecretFile(file, path));
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return SystemError("overwrite", path);
   const base::Bytes zeros(static_cast<size_t>(info.st_size));

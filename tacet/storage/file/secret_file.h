@@ -1,4 +1,4 @@
-// Files that only their owner may read: keys and passphrases.
+// Files and folders that only their owner may use: keys, passphrases, and the homes of keys.
 #ifndef TACET_STORAGE_FILE_SECRET_FILE_H_
 #define TACET_STORAGE_FILE_SECRET_FILE_H_
 
@@ -16,6 +16,13 @@
 namespace tacet::storage::file {
 
 inline constexpr size_t kMaxSecretFileBytes = size_t{1} << 20;
+
+// Mode of a folder that nobody else may enter.
+inline constexpr mode_t kOwnersFolder = 0700;
+
+// PermissionDenied when a folder of keys belongs to another user, or group or others may do
+// anything in it; NotFound.
+absl::Status CheckKeyFolder(const std::filesystem::path& path);
 
 // Makes a file with mode 0600, durable when this returns OK. AlreadyExists when there is one: a key
 // is never written over.

@@ -4,9 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
@@ -37,6 +39,25 @@ TEST(SecretFileTest, IsForItsOwnerAlone) {
   }
   ASSERT_EQ(::chmod(path.c_str(), 0400), 0);
   EXPECT_TRUE(ReadSecretFile(path).ok());
+}
+
+TEST(SecretFileTest, AFolderOfKeysIsClosedToOthers) {
+  const base::TemporaryFolder folder;
+  EXPECT_TRUE(CheckKeyFolder(folder.path()).ok());
+  for (const mode_t mode : {0750, 0705, 0710, 0701, 0720, 01777}) {
+    ASSERT_EQ(::chmod(folder.path().c_str(), mode), 0);
+    const absl::Status refused = CheckKeyFolder(folder.path());
+    EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << mode;
+    EXPECT_THAT(base::Message(refused),
+                HasSubstr(fmt::format("run `chmod 700 {}`", folder.path().string())));
+  }
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0500), 0);
+  EXPECT_TRUE(CheckKeyFolder(folder.path()).ok());
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0700), 0);
+  EXPECT_EQ(CheckKeyFolder(folder.path() / "none").code(), absl::StatusCode::kNotFound);
+  if (::geteuid() != 0) {
+    EXPECT_THAT(base::Message(CheckKeyFolder("/")), HasSubstr("/ belongs to user 0"));
+  }
 }
 
 TEST(SecretFileTest, IsNeverWrittenOver) {

@@ -126,11 +126,12 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
                                               const crypto::Unlocker& unlocker,
                                               crypto::Entropy& entropy) {
   TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
-  TACET_RETURN_IF_ERROR(MakeFolders(path));
+  TACET_RETURN_IF_ERROR(MakeFolders(path, kOwnersFolder));
   std::error_code error;
   if (fs::exists(path / kIdentityKeys, error)) {
     return base::AlreadyExists("{} holds an identity already", path.string());
   }
+  TACET_RETURN_IF_ERROR(CheckKeyFolder(path));
   // Another request would make it unclear whose folder this is.
   if (const absl::StatusOr<std::string> other = FindRequest(path); other.ok()) {
     fs::remove(path / *other, error);  // of a call that did not come to its end
@@ -182,6 +183,7 @@ absl::StatusOr<SiteFolder> SiteFolder::Open(const fs::path& path) {
   if (!fs::exists(path / kIdentityKeys, error)) {
     return base::NotFound("{} holds no identity: `tacet client request` makes one", path.string());
   }
+  TACET_RETURN_IF_ERROR(CheckKeyFolder(path));
   SiteFolder folder(path, {});
   TACET_ASSIGN_OR_RETURN(folder.request_name_, FindRequest(path));
   TACET_ASSIGN_OR_RETURN(folder.request_, ReadFile(folder.request_path()));
@@ -208,7 +210,7 @@ absl::Status SiteFolder::PinOfficer(const crypto::PublicKey& officer,
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes locked,
       crypto::LockSecret(agreement::WriteSiteKeys(keys), kIdentityPurpose, unlocker, entropy));
-  return ReplaceFile(path_ / kIdentityKeys, locked, DiskCalls::System(), 0600);
+  return ReplaceFile(path_ / kIdentityKeys, locked, DiskCalls::System(), kOwnerOnly);
 }
 
 absl::StatusOr<crypto::PublicKey> SiteFolder::Coordinator() const {
