@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import json
 import logging
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import sys
@@ -388,6 +390,18 @@ def test_homes_and_keys_that_do_not_fit(
         with pytest.raises(TypeError, match="not pickled or copied"):
             spread(site)
     assert repr(site) == f"<Member north of trial, {tmp_path / 'north'}>"
+
+
+def test_a_member_keeps_its_keys_to_itself(make: Callable[..., LiveFederation]) -> None:
+    federation = make(SITES[:2], rounds=1)
+    member(federation, "north")
+    pr_get_dumpable = 3  # <linux/prctl.h>
+    assert ctypes.CDLL(None).prctl(pr_get_dumpable, 0, 0, 0, 0) == 0
+    assert resource.getrlimit(resource.RLIMIT_CORE)[0] == 0
+    home = federation.path / "north"
+    home.chmod(0o750)
+    with pytest.raises(tacet.PermissionDeniedError, match=r"mode 0750.*run `chmod 700"):
+        member(federation, "north")
 
 
 def test_one_home_has_one_member_at_a_time(make: Callable[..., LiveFederation]) -> None:

@@ -81,8 +81,10 @@ constexpr GuaranteeLimit kLimits[] = {
      "not defend against anyone who can measure the time of a participant's own process, or runs "
      "on its machine.",
      OfTheProduct},
-    {"Memory of a seized machine, swap, core dumps, cold boot. Secrets are wiped after use. That "
-     "narrows the window, no more.",
+    {"Memory of a seized machine, swap, cold boot. Secrets are wiped after use. A process with "
+     "keys leaves no core dump, and its keys are locked into memory as far as the system's limit "
+     "allows. TLS keys also lie in OpenSSL's memory, updates and models in memory that may reach "
+     "swap (docs/deploy.md, \"Keys in memory\"). An administrator of the machine reads all of it.",
      OfTheProduct},
     {"A participant that lies about its data (poisoning, backdoors). An honest program bounds a "
      "single update by clipping; the content of an update inside that bound is believed. Nothing "

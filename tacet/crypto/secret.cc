@@ -6,6 +6,8 @@
 
 #include <openssl/crypto.h>
 
+#include "tacet/crypto/secret_blocks.h"
+
 namespace tacet::crypto {
 namespace {
 constexpr size_t kAlignment = 64;
@@ -23,18 +25,26 @@ void* AllocateSecret(size_t count, size_t size) {
   const bool overflow = __builtin_mul_overflow(count, size, &bytes) ||
                         __builtin_add_overflow(bytes, kAlignment - 1, &padded);
   const size_t rounded = padded / kAlignment * kAlignment;
-  void* memory = overflow ? nullptr : std::aligned_alloc(kAlignment, rounded);
+  void* memory = nullptr;
+  if (!overflow) {
+    memory = bytes <= kMaxSecretBlockBytes ? TakeSecretBlock(bytes)
+                                           : std::aligned_alloc(kAlignment, rounded);
+  }
   if (memory == nullptr) {
     std::fprintf(stderr, "tacet: no memory for %zu secret values of %zu bytes\n", count, size);
     std::abort();
   }
-  std::memset(memory, 0, rounded);
+  std::memset(memory, 0, bytes);
   return memory;
 }
 
 void FreeSecret(void* memory, size_t bytes) {
   Wipe(memory, bytes);
-  std::free(memory);
+  if (bytes <= kMaxSecretBlockBytes) {
+    ReturnSecretBlock(memory, bytes);
+  } else {
+    std::free(memory);
+  }
 }
 
 }  // namespace tacet::crypto

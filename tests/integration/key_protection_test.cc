@@ -1,6 +1,12 @@
-// Keys on disk: what other users get of them.
+// Keys on disk and in memory: what other users, other processes and core dumps get of them.
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -8,8 +14,12 @@
 #include "fmt/ranges.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
+#include "tacet/base/bytes.h"
+#include "tests/integration/haystack_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
 
 namespace tacet::app {
@@ -104,6 +114,82 @@ TEST_F(KeyFilesTest, AKeyThatOthersCanReadIsRefusedByEveryCommand) {
   passphrase[4] = "--passphrase-file";
   passphrase[5] = "pass";
   ExpectRefused("pass", 0644, "600", passphrase);
+}
+
+// With a limit of core dumps that this process raised for all that it starts.
+class KeysInMemoryTest : public LiveFederationTest {
+ protected:
+  KeysInMemoryTest() : LiveFederationTest(60) {}
+
+  void SetUp() override {
+    rlimit limit{};
+    ASSERT_EQ(::getrlimit(RLIMIT_CORE, &before_), 0);
+    limit = {.rlim_cur = before_.rlim_max, .rlim_max = before_.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_CORE, &limit), 0);
+    LiveFederationTest::SetUp();
+  }
+  void TearDown() override {
+    ::setrlimit(RLIMIT_CORE, &before_);
+    LiveFederationTest::TearDown();
+  }
+
+  // Where the memory of a process holds these bytes: of each place, whether dumps leave it out.
+  // None where this user may not read the memory.
+  static std::optional<std::vector<bool>> PlacesOf(const std::string& bytes, pid_t process) {
+    std::vector<bool> places;
+    const std::string folder = "/proc/" + std::to_string(process) + "/";
+    std::istringstream maps(ReadAll(folder + "smaps"));
+    std::ifstream memory(folder + "mem", std::ios::binary);
+    if (!memory.is_open()) return std::nullopt;
+    size_t found = 0;
+    for (std::string line; std::getline(maps, line);) {
+      uint64_t begin = 0, end = 0;
+      char access[5] = {};
+      if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, access) == 3) {
+        found = 0;
+        if (access[0] != 'r' || line.find("[v") != std::string::npos) continue;
+        std::string part(end - begin, 0);
+        memory.clear();
+        memory.seekg(static_cast<std::streamoff>(begin));
+        memory.read(part.data(), static_cast<std::streamsize>(part.size()));
+        for (size_t at = part.find(bytes); at != part.npos; at = part.find(bytes, at + 1)) ++found;
+      }
+      if (!line.starts_with("VmFlags:")) continue;
+      places.insert(places.end(), found, line.find(" dd") != std::string::npos);
+    }
+    return places;
+  }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(KeysInMemoryTest, AProcessThatHoldsKeysLeavesNoDump) {
+  Await([&] { return !NodeLog("north").empty(); });
+  const auto site = OpenSite(path_ / "north", path_ / "north.key");
+  ASSERT_TRUE(site.ok()) << site.status();
+  const std::string epoch_key(base::AsText(site->epoch_key.Expose()));
+  const auto places = PlacesOf(epoch_key, running_["north"]);
+  if (places.has_value()) {
+    EXPECT_FALSE(places->empty());
+    EXPECT_EQ(std::ranges::count(*places, false), 0) << "copies of the epoch key in dumped memory";
+  }
+
+  for (const pid_t process : {running_["north"], server_}) {
+    EXPECT_THAT(ReadAll("/proc/" + std::to_string(process) + "/limits"),
+                HasSubstr("Max core file size        0 "));
+    ::kill(process, SIGABRT);
+    int status = 0;
+    ASSERT_EQ(::waitpid(process, &status, 0), process);
+    EXPECT_EQ(WTERMSIG(status), SIGABRT);
+    EXPECT_FALSE(WCOREDUMP(status));
+  }
+  running_.erase("north");
+  server_ = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("core")) << entry.path();
+  }
+  if (!places.has_value()) GTEST_SKIP() << "a site's memory is for an administrator to read";
 }
 
 }  // namespace

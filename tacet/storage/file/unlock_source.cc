@@ -8,6 +8,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "tacet/base/process_dumps.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
 #include "tacet/storage/file/posix_file.h"
@@ -93,6 +94,7 @@ absl::StatusOr<std::optional<crypto::Unlocker>> Given(const UnlockSource& source
 }  // namespace
 
 absl::StatusOr<crypto::Unlocker> UnlockSource::Existing(std::string_view what) const {
+  base::ForbidDumps();
   TACET_ASSIGN_OR_RETURN(std::optional<crypto::Unlocker> given, Given(*this, false));
   if (given.has_value()) return *std::move(given);
   TACET_ASSIGN_OR_RETURN(crypto::SecretBytes passphrase,
@@ -101,6 +103,7 @@ absl::StatusOr<crypto::Unlocker> UnlockSource::Existing(std::string_view what) c
 }
 
 absl::StatusOr<crypto::Unlocker> UnlockSource::New(std::string_view what) const {
+  base::ForbidDumps();
   if (key_file.has_value()) TACET_RETURN_IF_ERROR(MakeKeyFile(*key_file));
   TACET_ASSIGN_OR_RETURN(std::optional<crypto::Unlocker> given, Given(*this, true));
   if (given.has_value()) return *std::move(given);

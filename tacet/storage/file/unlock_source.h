@@ -13,6 +13,7 @@
 
 namespace tacet::storage::file {
 
+// A process that asks for it leaves no core dump from then on (base::ForbidDumps).
 struct UnlockSource {
   // Least length of a new passphrase.
   static constexpr size_t kMinPassphraseBytes = 12;
