@@ -126,7 +126,6 @@ ONCE = {
     "nlohmann-json": ("nlohmann/",),
     "spdlog": ("spdlog/",),
     "Boost.Asio": ("boost/asio",),
-    "Boost.Beast": ("boost/beast",),
     "prometheus-cpp": ("prometheus/",),
 }
 

@@ -21,7 +21,7 @@ decoders=(
   "network tacet/protocol/announcement.cc tacet/protocol/member_request.cc tacet/protocol/attestation.cc tacet/protocol/epoch_opening.cc tacet/agreement/labelled_signature.cc"
   "ledger tacet/ledger/ledger_format.cc"
   "audit tacet/audit/audit_file.cc tacet/audit/audit_record.cc"
-  "http_head tacet/transport/http/request_parser.cc tacet/transport/http/hello_watch.cc tacet/transport/https/call_format.cc"
+  "http_head tacet/transport/http/header_field.cc tacet/transport/http/request_parser.cc tacet/transport/https/answer_head.cc tacet/transport/http/hello_watch.cc tacet/transport/https/call_format.cc"
   "key_sharing tacet/he/key_sharing.cc"
   "partial_sum tacet/secagg/partial_sum.cc"
   "policy tacet/policy/policy_signature.cc"

@@ -91,8 +91,8 @@ class HttpServerTest : public ::testing::Test {
   }
   static std::string Post(const std::string& path, const std::string& body,
                           const std::string& headers = "") {
-    return fmt::format("POST {} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{}", path, headers,
-                       body.size(), body);
+    return fmt::format("POST {} HTTP/1.1\r\nHost: a\r\n{}Content-Length: {}\r\n\r\n{}", path,
+                       headers, body.size(), body);
   }
   std::string Last(const std::string& path, const std::string& body) const {
     const RawClient client(port_);
@@ -162,7 +162,8 @@ TEST_F(HttpServerTest, WhatIsNoRequestIsRefused) {
   for (const auto& [text, status] : std::vector<std::pair<std::string, std::string>>{
            {"nonsense\r\n\r\n", "400"},
            {"GET / HTTP/1.1\r\nX: " + std::string(20'000, 'x'), "431"},
-           {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "411"}}) {
+           {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+            "411"}}) {
     const RawClient client(port_);
     client.Send(text);
     EXPECT_THAT(client.Rest(), StartsWith("HTTP/1.1 " + status));
@@ -212,7 +213,7 @@ TEST_F(HttpServerTest, SilenceHasAnEndInEveryPhase) {
   Start();
   const RawClient silent(port_), in_head(port_), in_body(port_), idle(port_), reader(port_);
   in_head.Send("POST /echo HTTP/1.1\r\n");
-  in_body.Send("POST /echo HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf");
+  in_body.Send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf");
   idle.Send(Post("/echo", "one"));
   idle.ReadUntil("one");
   reader.Send(Post("/zeros", "100000000"));  // and reads nothing
@@ -235,9 +236,11 @@ TEST_F(HttpServerTest, SlowRequestsTimeOut) {
     return std::chrono::steady_clock::now() - start;
   };
   EXPECT_LT(drip("POST /echo HTTP/1.1\r\nX: "), std::chrono::seconds(2));
-  EXPECT_LT(drip("POST /echo HTTP/1.1\r\nContent-Length: 100\r\n\r\n"), std::chrono::seconds(4));
+  EXPECT_LT(drip("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"),
+            std::chrono::seconds(4));
   // A longer body has longer.
-  EXPECT_GT(drip("POST /echo HTTP/1.1\r\nContent-Length: 300\r\n\r\n"), std::chrono::seconds(3));
+  EXPECT_GT(drip("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 300\r\n\r\n"),
+            std::chrono::seconds(3));
 }
 
 TEST_F(HttpServerTest, StrangersBeyondTheCapReplaceTheirLike) {
@@ -271,7 +274,7 @@ TEST_F(HttpServerTest, DrainingAnswersWhatIsParkedAndEndsWhatIsIdle) {
 TEST_F(HttpServerTest, DrainingCutsWhatTakesLonger) {
   Start();
   const RawClient slow(port_);
-  slow.Send("POST /echo HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf");
+  slow.Send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf");
   WaitUntil([this] { return server_->Load().working == 1; });
   server_->Drain(milliseconds(50));
   EXPECT_EQ(slow.Rest(), "");

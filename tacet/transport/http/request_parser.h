@@ -4,11 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace tacet::transport::http {
@@ -16,7 +17,7 @@ namespace tacet::transport::http {
 // Request line and headers, as far as a server of ours looks at them.
 struct RequestHead {
   std::string method;
-  std::string target;
+  std::string target;  // path and query
   std::string host;
   std::string authorization;
   uint64_t content_length = 0;
@@ -25,14 +26,11 @@ struct RequestHead {
   size_t bytes = 0;               // of the head
 };
 
-// Of one request. Hostile bytes are its business: lengths are bounded, numbers and lines are
-// checked, and a body without a length is refused.
+// Of one request. It reads what RFC 9112 lets a client send, and refuses what other recipients
+// repair, each in its own way: docs/formats/transport.md has the list.
 class RequestParser {
  public:
-  explicit RequestParser(size_t max_head_bytes);
-  ~RequestParser();
-  RequestParser(RequestParser&&) noexcept;
-  RequestParser& operator=(RequestParser&&) noexcept;
+  explicit RequestParser(size_t max_head_bytes) : max_head_bytes_(max_head_bytes) {}
 
   // `bytes` is everything that has come of the request. The head, or nothing as long as it is not
   // complete. OutOfRange when it is too long, Unimplemented for a body without Content-Length,
@@ -40,8 +38,18 @@ class RequestParser {
   absl::StatusOr<std::optional<RequestHead>> Parse(std::span<const uint8_t> bytes);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  absl::Status TakeRequestLine(std::string_view line);
+  absl::Status TakeField(std::string_view line);
+  absl::Status TakeConnection(std::string_view options);
+  absl::StatusOr<RequestHead> Head() const;
+
+  size_t max_head_bytes_;
+  size_t used_ = 0;  // by whole lines
+  RequestHead head_;
+  bool is_http_11_ = false;
+  bool closes_ = false;
+  std::optional<std::string> host_, authorization_;
+  std::optional<uint64_t> content_length_;
 };
 
 }  // namespace tacet::transport::http

@@ -98,8 +98,8 @@ class AttacksTest : public ::testing::Test {
                                         serving_.members.site(member).signing);
   }
   static std::string Post(std::span<const uint8_t> request) {
-    return fmt::format("POST {} HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", CallPath(),
-                       request.size(), base::AsText(request));
+    return fmt::format("POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}",
+                       CallPath(), request.size(), base::AsText(request));
   }
   std::string Call(uint64_t member, protocol::RequestBody body) const {
     return Post(Signed(member, std::move(body)));

@@ -88,16 +88,18 @@ class EndlessTest : public AttacksTest {
 };
 
 TEST_F(EndlessTest, Headers) {
-  Flood("GET / HTTP/1.1\r\n", "X: " + std::string(4000, 'x') + "\r\n");
+  Flood("GET / HTTP/1.1\r\nHost: a\r\n", "X: " + std::string(4000, 'x') + "\r\n");
 }
-TEST_F(EndlessTest, OneHeader) { Flood("GET / HTTP/1.1\r\nX: ", std::string(4000, 'x')); }
+TEST_F(EndlessTest, OneHeader) {
+  Flood("GET / HTTP/1.1\r\nHost: a\r\nX: ", std::string(4000, 'x'));
+}
 TEST_F(EndlessTest, RequestLine) { Flood("GET /", std::string(4000, 'x')); }
 TEST_F(EndlessTest, Body) {
-  Flood("POST /tacet/1 HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n",
+  Flood("POST /tacet/1 HTTP/1.1\r\nHost: a\r\nContent-Length: 18446744073709551615\r\n\r\n",
         std::string(16'000, 'x'));
 }
 TEST_F(EndlessTest, Chunks) {
-  Flood("POST /tacet/1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
+  Flood("POST /tacet/1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
         "3e80\r\n" + std::string(16'000, 'x') + "\r\n");
 }
 
@@ -107,7 +109,7 @@ TEST_F(AttacksTest, RequestsWithoutEnd) {
   serving_.spec.threads = kCores;
   serving_.Begin();
   std::string requests;
-  while (requests.size() < size_t{4} << 20) requests += "GET / HTTP/1.1\r\n\r\n";
+  while (requests.size() < size_t{4} << 20) requests += "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
   std::atomic<size_t> prepared = 0;
   const Attackers attackers(kCores, [&](size_t i, const std::atomic<bool>&) {
     const auto flood = Connect(MemberName(1 + i));
@@ -133,7 +135,7 @@ class RefusedFloodTest : public AttacksTest {
       EXPECT_FALSE(refused->Reads());
       EXPECT_THAT(refused->error(), HasSubstr(alert));
       const auto flood = ConnectWith(certificate);
-      if (flood->Write("POST /tacet/1 HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n")) {
+      if (flood->Write("POST /tacet/1 HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n")) {
         flood->Write(piece);
       }
       EXPECT_EQ(flood->ReadUntil("HTTP"), "");

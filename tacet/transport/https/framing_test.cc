@@ -48,7 +48,7 @@ class FramingTest : public AttacksTest {
 // genuine call as its body. Neither happens here: it is refused, and with it all that follows.
 TEST_F(FramingTest, ARequestWithADoubtfulEndTakesNothingWithIt) {
   const std::string call = Call(1, protocol::AwaitRequest{});
-  const std::string line = "POST /tacet/1 HTTP/1.1\r\n";
+  const std::string line = "POST /tacet/1 HTTP/1.1\r\nHost: a\r\n";
   const std::string length = fmt::format("Content-Length: {}\r\n", call.size());
   for (const std::string& head : std::vector<std::string>{
            line + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -113,7 +113,7 @@ TEST_F(FramingTest, BytesBehindAParkedCallStayWithTheirSender) {
   const auto known = ValueOf(MemberForTest(serving_, 1).remote.Await({}));
   const auto connection = Connect("site-1");
   std::string behind;
-  while (behind.size() < size_t{48} << 20) behind += "GET / HTTP/1.1\r\n\r\n";
+  while (behind.size() < size_t{48} << 20) behind += "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
   ASSERT_TRUE(connection->Write(Call(1, protocol::AwaitRequest{.known_revision = known.revision})));
   WaitUntil([&] { return serving_.server->Load().parked == 1; });
   const std::string encrypted = connection->Encrypted(behind);

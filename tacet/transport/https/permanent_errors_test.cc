@@ -144,7 +144,7 @@ TEST_F(PermanentErrorsTest, OfOtherClients) {
   serving_.Begin();
   TlsForTest client(http::ConnectTo(serving_.port),
                     {.key = &key_, .certificate = serving_.certificates.Client(key_, "site-1")});
-  client.Write("POST /tacet/2 HTTP/1.1\r\nContent-Length: 0\r\n\r\n");
+  client.Write("POST /tacet/2 HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
   const std::string answer = client.ReadUntil("version 2");
   EXPECT_THAT(answer, HasSubstr("Tacet-Wire: 1\r\n"));
   EXPECT_THAT(answer, HasSubstr("the server speaks version 1 of tacet's protocol, the client "));

@@ -32,7 +32,7 @@ class TlsServerTest : public ::testing::Test {
              .certificate = certificate}};
   }
   static bool Answers(TlsForTest& tls) {
-    if (tls.connected()) tls.Write("GET / HTTP/1.1\r\n\r\n");
+    if (tls.connected()) tls.Write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     return tls.ReadUntil(CallPath()).ends_with(CallPath());  // where calls go
   }
   bool Serves(const base::Bytes& certificate, int version = TLS1_3_VERSION) {
