@@ -1,5 +1,6 @@
-// Heads of HTTP requests, the first bytes of a TLS client, and the status in an answer. The first
-// byte picks the subject: 0 a status, 255 TLS, otherwise a head in pieces of so many bytes.
+// Heads of HTTP requests and answers, the first bytes of a TLS client, and the status in an answer.
+// The first byte picks the subject: 0 a status, 253 the head of an answer, 255 TLS, otherwise the
+// head of a request in pieces of so many bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/transport/http/hello_watch.h"
 #include "tacet/transport/http/request_parser.h"
+#include "tacet/transport/https/answer_head.h"
 #include "tacet/transport/https/call_format.h"
 
 namespace {
@@ -54,6 +56,17 @@ void ParseHead(std::span<const uint8_t> bytes, size_t step) {
   }
 }
 
+// An answer that is believed has a length.
+void ReadAnswer(std::string_view lines) {
+  tacet::transport::https::AnswerHead head;
+  while (!lines.empty()) {
+    const size_t line = std::min(lines.find('\n'), lines.size() - 1) + 1;
+    if (!head.Take(lines.substr(0, line)).ok()) return;
+    lines.remove_prefix(line);
+  }
+  Require(head.wire().empty() || head.content_length().has_value());
+}
+
 // The verdict does not depend on the pieces in which the bytes come.
 void WatchHello(std::span<const uint8_t> bytes) {
   HelloWatch whole, pieces;
@@ -70,6 +83,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> rest(data + 1, size - 1);
   if (data[0] == 255) {
     WatchHello(rest);
+    return 0;
+  }
+  if (data[0] == 253) {
+    ReadAnswer(tacet::base::AsText(rest));
     return 0;
   }
   if (data[0] != 0) {

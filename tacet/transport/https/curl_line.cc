@@ -11,14 +11,15 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "fmt/core.h"
 #include <curl/curl.h>
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include "tacet/base/status.h"
 #include "tacet/transport/http/tls_context.h"
+#include "tacet/transport/https/answer_head.h"
 #include "tacet/transport/https/call_format.h"
 
 namespace tacet::transport::https {
@@ -26,8 +27,6 @@ namespace {
 
 // Longest body of an answer; a part of an object is 2 MiB.
 constexpr size_t kMaxAnswerBytes = size_t{8} << 20;
-// Heads of an answer, those of a proxy among them.
-constexpr size_t kMaxHeaderBytes = 64 << 10;
 constexpr long kMaxConnectSeconds = 30;
 constexpr long kKeepaliveSeconds = 30;
 // Between looks whether to stop, if the call that wakes up is lost.
@@ -115,7 +114,7 @@ class CurlLine::Impl {
     const WithoutPipeSignal guard;
     pieces_ = {head, content};
     sent_ = 0;
-    header_bytes_ = 0;
+    head_ = {};
     outcome_ = {};
     error_.fill(0);
     Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(head.size() + content.size()));
@@ -164,7 +163,7 @@ class CurlLine::Impl {
            Set(CURLOPT_READDATA, this) && Set(CURLOPT_SEEKFUNCTION, &Impl::Seek) &&
            Set(CURLOPT_SEEKDATA, this) && Set(CURLOPT_WRITEFUNCTION, &Impl::Take) &&
            Set(CURLOPT_WRITEDATA, this) && Set(CURLOPT_HEADERFUNCTION, &Impl::TakeHeader) &&
-           Set(CURLOPT_HEADERDATA, this);
+           Set(CURLOPT_HEADERDATA, this) && Set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   }
 
   // The authority and this end's certificate go into OpenSSL's context. libcurl must not add those
@@ -212,6 +211,8 @@ class CurlLine::Impl {
 
   void NoteEnd(CURLcode code) {
     outcome_.answered = code == CURLE_OK;
+    outcome_.wire = head_.wire();
+    outcome_.status = head_.status();
     curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &outcome_.http_status);
     ConnectionFailure& failure = outcome_.failure;
     failure.curl = code;
@@ -267,34 +268,13 @@ class CurlLine::Impl {
   static size_t TakeHeader(char* bytes, size_t size, size_t count, void* self) {
     Impl& line = *static_cast<Impl*>(self);
     const std::string_view header(bytes, size * count);
-    line.header_bytes_ += header.size();
-    if (line.header_bytes_ > kMaxHeaderBytes) {
-      line.outcome_.failure.text =
-          fmt::format("its headers have more than {} bytes", kMaxHeaderBytes);
+    if (const absl::Status taken = line.head_.Take(header); !taken.ok()) {
+      line.outcome_.failure.text = base::Message(taken);
       return 0;
     }
-    const size_t colon = header.find(':');
-    if (colon == std::string_view::npos) {
-      if (header.starts_with("HTTP/")) line.outcome_.wire = line.outcome_.status = {};
-      return header.size();
-    }
-    std::string_view value = header.substr(colon + 1);
-    while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
-    while (!value.empty() && (value.back() == '\r' || value.back() == '\n')) value.remove_suffix(1);
-    const auto is = [name = header.substr(0, colon)](std::string_view other) {
-      return absl::EqualsIgnoreCase(absl::string_view(name.data(), name.size()),
-                                    absl::string_view(other.data(), other.size()));
-    };
-    if (is(kWireHeader)) line.outcome_.wire = value;
-    if (is(kStatusHeader)) line.outcome_.status = value;
-    if (is("Content-Length")) line.ReserveBody(value);
+    const uint64_t body = line.head_.content_length().value_or(0);
+    if (body <= kMaxAnswerBytes) line.outcome_.body.reserve(static_cast<size_t>(body));
     return header.size();
-  }
-
-  void ReserveBody(std::string_view length) {
-    size_t bytes = 0;
-    std::from_chars(length.data(), length.data() + length.size(), bytes);
-    if (bytes <= kMaxAnswerBytes) outcome_.body.reserve(bytes);
   }
 
   static CURLcode PrepareContext(CURL*, void* context, void* self) {
@@ -329,7 +309,7 @@ class CurlLine::Impl {
   std::array<char, CURL_ERROR_SIZE> error_{};
   std::array<std::span<const uint8_t>, 2> pieces_;
   size_t sent_ = 0;
-  size_t header_bytes_ = 0;
+  AnswerHead head_;
   LineOutcome outcome_;
   std::atomic<bool> stopped_ = false;
   bool ok_ = false;
