@@ -17,10 +17,12 @@ bool IsOrdinary(absl::StatusCode code) {
          code == absl::StatusCode::kOutOfRange;
 }
 
-// A request that could not be shown to be a member's: its text says what was wrong with it, and
-// under which name a certificate came whose owner did not sign. Texts about a member's own requests
-// stay out: they would tell who was invited.
+// A failure of the store, of which the member is told nothing but that. A request that could not be
+// shown to be a member's: its text says what was wrong with it, and under which name a certificate
+// came whose owner did not sign. Texts about a member's own requests stay out: they would tell who
+// was invited.
 bool MayBeQuoted(std::string_view kind, absl::StatusCode code) {
+  if (code == absl::StatusCode::kUnavailable) return true;
   return kind == "unreadable" && code != absl::StatusCode::kResourceExhausted;
 }
 

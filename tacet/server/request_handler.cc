@@ -40,13 +40,26 @@ struct Dispatcher {
   }
 };
 
+// An error as a member is told of it. The texts of a store name places on the server's machine, and
+// what they say is for its operators.
+absl::Status Told(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+      return {status.code(), "the server cannot do this now: send the same again after a pause"};
+    default:
+      return status;
+  }
+}
+
 absl::StatusOr<base::Bytes> Whole(RequestAnswer answer) {
   base::Bytes bytes = std::move(answer.head);
   const size_t head = bytes.size();
   bytes.resize(head + answer.part.bytes);
   if (answer.part.bytes > 0) {
     TACET_RETURN_IF_ERROR(
-        answer.part.object->Read(answer.part.offset, std::span(bytes).subspan(head)));
+        Told(answer.part.object->Read(answer.part.offset, std::span(bytes).subspan(head))));
   }
   return bytes;
 }
@@ -55,15 +68,13 @@ absl::StatusOr<base::Bytes> Whole(RequestAnswer answer) {
 
 absl::Status IncomingRequest::Write(std::span<const uint8_t> bytes) {
   hasher_.Update(bytes);
-  absl::Status written = part_->Write(bytes);
-  if (!written.ok()) handler_.Account(head_.request, bytes_, written);
-  return written;
+  const absl::Status written = part_->Write(bytes);
+  if (written.ok()) return written;
+  return handler_.Account(head_.request, bytes_, written).status();
 }
 
 absl::StatusOr<RequestAnswer> IncomingRequest::Finish() {
-  absl::StatusOr<RequestAnswer> answer = Accept();
-  handler_.Account(head_.request, bytes_, answer);
-  return answer;
+  return handler_.Account(head_.request, bytes_, Accept());
 }
 
 absl::StatusOr<RequestAnswer> IncomingRequest::Accept() {
@@ -127,9 +138,7 @@ absl::StatusOr<BegunRequest> RequestHandler::Begin(
     begun.next = Waiting{.member = request.member, .request = *await};
     return begun;
   }
-  absl::StatusOr<RequestAnswer> answer = Dispatch(request);
-  Account(request, total, answer);
-  TACET_ASSIGN_OR_RETURN(begun.next, std::move(answer));
+  TACET_ASSIGN_OR_RETURN(begun.next, Account(request, total, Dispatch(request)));
   return begun;
 }
 
@@ -140,10 +149,7 @@ absl::StatusOr<std::unique_ptr<IncomingRequest>> RequestHandler::BeginContent(
   absl::StatusOr<std::unique_ptr<IncomingPart>> part =
       server_.BeginPart(request.member, std::get<protocol::PutPartRequest>(request.body),
                         incoming->head_.content_bytes);
-  if (!part.ok()) {
-    Account(request, total, part.status());
-    return part.status();
-  }
+  if (!part.ok()) return Account(request, total, part.status()).status();
   incoming->part_ = *std::move(part);
   return incoming;
 }
@@ -168,12 +174,15 @@ absl::StatusOr<RequestAnswer> RequestHandler::Dispatch(const protocol::MemberReq
   return std::visit(Dispatcher{server_, request.member}, request.body);
 }
 
-void RequestHandler::Account(const protocol::MemberRequest& request, size_t request_bytes,
-                             const absl::StatusOr<RequestAnswer>& answer) {
+absl::StatusOr<RequestAnswer> RequestHandler::Account(const protocol::MemberRequest& request,
+                                                      size_t request_bytes,
+                                                      absl::StatusOr<RequestAnswer> answer) {
   const size_t answer_bytes = answer.ok() ? answer->size() : 0;
   observer_.OnRequest(protocol::RequestKindName(request.body.index()), answer.status(),
                       request_bytes, answer_bytes);
-  if (answer.ok()) limits_.Charge(request.member, answer_bytes);
+  if (!answer.ok()) return Told(answer.status());
+  limits_.Charge(request.member, answer_bytes);
+  return answer;
 }
 
 absl::StatusOr<base::Bytes> RequestHandler::AnswerUnasked(uint64_t member,
@@ -187,7 +196,7 @@ absl::StatusOr<base::Bytes> RequestHandler::AnswerUnasked(uint64_t member,
   }
   const protocol::MemberRequest request{.member = member, .body = body};
   absl::StatusOr<RequestAnswer> answer = Dispatch(request);
-  TACET_RETURN_IF_ERROR(answer.status());
+  TACET_RETURN_IF_ERROR(Told(answer.status()));
   limits_.Charge(member, answer->size());
   return Whole(*std::move(answer));
 }
@@ -199,10 +208,8 @@ bool RequestHandler::IsNews(const Waiting& waiting) const {
 absl::StatusOr<base::Bytes> RequestHandler::Answer(const Waiting& waiting) {
   server_.NotePresence(waiting.member);
   const protocol::MemberRequest request{.member = waiting.member, .body = waiting.request};
-  absl::StatusOr<RequestAnswer> answer = Dispatch(request);
-  Account(request, 0, answer);
-  TACET_RETURN_IF_ERROR(answer.status());
-  return std::move(answer->head);
+  TACET_ASSIGN_OR_RETURN(RequestAnswer answer, Account(request, 0, Dispatch(request)));
+  return std::move(answer.head);
 }
 
 }  // namespace tacet::server

@@ -85,7 +85,8 @@ struct HandledRequest {
   std::variant<base::Bytes, Waiting> next;  // its answer
 };
 
-// Thread-safe.
+// Thread-safe. The texts of its errors are for members: they name no place on the server's machine.
+// The observer gets those of the store.
 class RequestHandler {
  public:
   // All must outlive it, and it what it makes.
@@ -124,9 +125,10 @@ class RequestHandler {
   absl::StatusOr<std::unique_ptr<IncomingRequest>> BeginContent(protocol::RequestHead head,
                                                                 size_t total);
   absl::StatusOr<RequestAnswer> Dispatch(const protocol::MemberRequest& request);
-  // Tells the observer, and charges the member for the answer.
-  void Account(const protocol::MemberRequest& request, size_t request_bytes,
-               const absl::StatusOr<RequestAnswer>& answer);
+  // Tells the observer, charges the member for the answer, and returns it. An error has the text
+  // that the member is told.
+  absl::StatusOr<RequestAnswer> Account(const protocol::MemberRequest& request,
+                                        size_t request_bytes, absl::StatusOr<RequestAnswer> answer);
 
   const agreement::SignedManifest& manifest_;
   RoundServer& server_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -37,13 +38,20 @@ absl::Status Failure(std::string_view what, const std::filesystem::path& path) {
   return base::Unavailable("{}", base::Message(SystemError(what, path)));
 }
 
+// The same of an object's file. Its name stays out of the log, because it follows from the member.
+absl::Status ObjectFailure(std::string_view what, const std::filesystem::path& path) {
+  const int code = errno;
+  return base::Unavailable("cannot {} an object in {}: {}", what, path.parent_path().string(),
+                           std::strerror(code));
+}
+
 absl::Status OutOfRange(uint64_t offset, uint64_t arrived) {
   return base::OutOfRange("the part begins at byte {}, {} have arrived", offset, arrived);
 }
 
 absl::StatusOr<uint64_t> SizeOf(const File& file, const std::filesystem::path& path) {
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return Failure("read", path);
+  if (::fstat(file.get(), &info) != 0) return ObjectFailure("read", path);
   return static_cast<uint64_t>(info.st_size);
 }
 
@@ -57,7 +65,7 @@ absl::StatusOr<std::optional<Announced>> ReadAnnounced(const std::filesystem::pa
   const File file(path, O_RDONLY);
   if (!file.ok()) {
     if (errno == ENOENT) return std::nullopt;
-    return Failure("open", path);
+    return ObjectFailure("open", path);
   }
   TACET_ASSIGN_OR_RETURN(const uint64_t size, SizeOf(file, path));
   if (size < kHeaderBytes) return std::nullopt;
@@ -76,15 +84,15 @@ absl::StatusOr<base::Bytes> ReadObject(const File& file, const std::filesystem::
                            ReadRange(file, path, kHeaderBytes, size - kHeaderBytes));
     if (crypto::Sha256(object) == digest) return object;
   }
-  return base::DataLoss("the object of {} bytes in {} does not have the announced digest",
-                        size - std::min(size, kHeaderBytes), path.string());
+  return base::DataLoss("the object of {} bytes does not have the announced digest",
+                        size - std::min(size, kHeaderBytes));
 }
 
 absl::StatusOr<File> OpenComplete(const std::filesystem::path& path) {
   File file(path, O_RDONLY);
   if (file.ok()) return file;
-  if (errno == ENOENT) return base::NotFound("there is no complete object {}", path.string());
-  return Failure("open", path);
+  if (errno == ENOENT) return base::NotFound("there is no such complete object");
+  return ObjectFailure("open", path);
 }
 
 // Appends to a file, and cuts it to its old length unless all was committed.
@@ -99,7 +107,7 @@ class FileWriter final : public BlobWriter {
 
   absl::Status Write(std::span<const uint8_t> bytes) override {
     if (file_.WriteAll(bytes, disk_)) return absl::OkStatus();
-    return failure_ = Failure("append to", path_);
+    return failure_ = ObjectFailure("append to", path_);
   }
   absl::Status Commit() override {
     committed_ = failure_.ok();
@@ -175,7 +183,7 @@ std::filesystem::path BlobFolder::CompletePath(const BlobKey& key) const {
 
 absl::Status BlobFolder::Remove(const std::filesystem::path& path) const {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
-  return Failure("remove", path);
+  return ObjectFailure("remove", path);
 }
 
 // Of an object that is not complete; one with another digest is removed.
@@ -206,7 +214,7 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> BlobFolder::Begin(const BlobKey& key
   if (offset != arrived) return OutOfRange(offset, arrived);
   std::filesystem::path path = ArrivingPath(key);
   File file(path, O_WRONLY | O_CREAT | O_APPEND, kOwnerOnly);
-  if (!file.ok()) return Failure("open", path);
+  if (!file.ok()) return ObjectFailure("open", path);
   TACET_ASSIGN_OR_RETURN(const uint64_t before, SizeOf(file, path));
   auto writer = std::make_unique<FileWriter>(std::move(file), std::move(path), before, disk_);
   if (before == 0) TACET_RETURN_IF_ERROR(writer->Write(digest));
@@ -219,7 +227,7 @@ absl::StatusOr<base::Bytes> BlobFolder::Complete(const BlobKey& key, const crypt
   const bool again = complete.has_value() && complete->digest == digest;
   const std::filesystem::path path = again ? complete_path : ArrivingPath(key);
   const File file(path, O_RDONLY);
-  if (!file.ok() && errno != ENOENT) return Failure("open", path);
+  if (!file.ok() && errno != ENOENT) return ObjectFailure("open", path);
   absl::StatusOr<base::Bytes> object =
       file.ok() ? ReadObject(file, path, digest)
                 : base::DataLoss("nothing has arrived of the object with the announced digest");
@@ -233,14 +241,14 @@ absl::StatusOr<base::Bytes> BlobFolder::Complete(const BlobKey& key, const crypt
 absl::Status BlobFolder::MakeComplete(const File& file, const std::filesystem::path& arriving,
                                       const std::filesystem::path& complete) const {
   if (disk_.Synchronise(file.get()) != 0) {
-    const absl::Status failure = Failure("synchronise", arriving);
+    const absl::Status failure = ObjectFailure("synchronise", arriving);
     // After such an error the system may forget what it could not write, and say nothing the next
     // time: what arrived is not to be believed any more.
     TACET_RETURN_IF_ERROR(Remove(arriving));
     return failure;
   }
   if (disk_.Rename(arriving.c_str(), complete.c_str()) == 0) return absl::OkStatus();
-  return Failure("rename", arriving);
+  return ObjectFailure("rename", arriving);
 }
 
 absl::StatusOr<base::Bytes> BlobFolder::Read(const BlobKey& key,
