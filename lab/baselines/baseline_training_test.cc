@@ -39,7 +39,7 @@ class BaselineTrainingTest : public ::testing::Test {
   BaselineTrainingTest() {
     trainer::FunctionLearnerSpec spec{.initial = std::vector<float>(kDimension, 1),
                                       .clients = kClients};
-    spec.train = [this](std::span<const float>, uint32_t round, uint64_t client,
+    spec.train = [this](uint32_t round, uint64_t client, std::span<const float>,
                         std::span<float> update) -> absl::Status {
       if (client == fails_) return base::Unavailable("client {} fails", client);
       std::ranges::fill(update, client < kClients / 2 ? 0.02F : 0.01F);

@@ -104,15 +104,15 @@ trainer::FunctionLearnerSpec LearnerOf(std::vector<float> initial, uint64_t clie
   trainer::FunctionLearnerSpec spec{
       .initial = std::move(initial), .clients = clients, .unit = unit, .units = std::move(units)};
   const PythonObject trained(train);
-  spec.train = [trained, calls](std::span<const float> model, uint32_t round, uint64_t client,
+  spec.train = [trained, calls](uint32_t round, uint64_t client, std::span<const float> model,
                                 std::span<float> update) {
     return calls.Run([&] {
       CopyUpdate(CallFunction(trained.get(), ModelArray(model), client, round),
                  fmt::format("the update of client {}", client), update);
     });
   };
-  spec.sum_clipped = [trained, calls](std::span<const float> model, uint64_t client,
-                                      std::span<const uint32_t> drawn, double clip_norm,
+  spec.sum_clipped = [trained, calls](uint64_t client, std::span<const uint32_t> drawn,
+                                      double clip_norm, std::span<const float> model,
                                       std::span<float> sum) {
     return calls.Run([&] {
       const std::vector<uint32_t> chosen(drawn.begin(), drawn.end());

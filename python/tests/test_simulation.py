@@ -39,6 +39,38 @@ def simulate(out: Path, train: Any = nothing, **changed: Any) -> tacet.Run:
     return tacet.simulate(train, **options)
 
 
+@pytest.mark.skipif(
+    "TACET_ALLOCATION_COUNTER" not in os.environ, reason="needs tacet_allocation_counter"
+)
+def test_an_update_is_copied_once_into_what_is_sealed() -> None:
+    size = 30_011  # no other memory is as long
+    script = f"""
+import ctypes
+import numpy as np
+import tacet
+counter = ctypes.CDLL(None)
+counter.tacet_counted_allocations.restype = ctypes.c_size_t
+counted = []
+def train(model, client, round_):
+    counter.tacet_count_allocations(ctypes.c_size_t(0))
+    if client > 0:
+        counted.append(counter.tacet_counted_allocations())
+    update = np.full({size}, 0.001, dtype=np.float64 if round_ else np.float32)
+    counter.tacet_count_allocations(ctypes.c_size_t(4 * {size}))
+    return update
+tacet.simulate(train, clients=3, rounds=2, privacy=tacet.Privacy(noise_multiplier=2.0),
+               initial=np.zeros({size}, dtype=np.float32))
+print(counted)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "LD_PRELOAD": os.environ["TACET_ALLOCATION_COUNTER"]},
+    )  # fmt: skip
+    # From the end of one client's function to the next client's only the next array of the model
+    # is made: the update goes straight to what is sealed.
+    assert (done.stdout, done.stderr) == ("[1, 1, 1, 1]\n", "")
+
+
 def test_a_model_moves_by_the_average_and_noise(tmp_path: Path) -> None:
     # Six updates of norm 1 in one direction: their average has length 1 a round. Seven deviations
     # of the noise in the sum of six, over six, are passed once in 4e11 runs.

@@ -42,28 +42,41 @@ absl::StatusOr<CohortTrainer> CohortTrainer::Create(const TrainingTerms& terms, 
   return trainer;
 }
 
-absl::Status CohortTrainer::TrainSeat(const CohortShare& share, const secagg::Attempt& attempt,
-                                      std::span<const float> model, const Seat& seat,
-                                      trainer::Trainer& trainer, std::span<float> update) const {
-  const agreement::ManifestSpec& spec = terms_.manifest.spec();
-  const uint64_t client = seat.client;
+struct CohortTrainer::Work {
+  const CohortShare& share;
+  const secagg::Attempt& attempt;
+  std::span<const float> model;
+  UpdatePath& path;
+  std::atomic<size_t> next = 0;  // of the share's seats
+  base::SharedSeconds training = {};
+  base::Mutex mutex = {};
+  const std::function<void(std::string_view)>& note ABSL_GUARDED_BY(mutex);
+  absl::Status failure ABSL_GUARDED_BY(mutex) = {};  // of training; the first one ends the run
+};
+
+absl::Status CohortTrainer::Play(const Seat& seat, trainer::Trainer& trainer,
+                                 std::span<float> update, Work& work) const {
+  const base::Stopwatch watch;
   if (seat.is_cover) {
     std::ranges::fill(update, 0.0F);
-    return absl::OkStatus();
+  } else {
+    const secagg::AttemptNumber& number = work.attempt.number;
+    const std::unique_ptr<crypto::Entropy> coins = terms_.entropy(
+        fmt::format("units/{}/{}/{}/{}", number.epoch, number.round, number.attempt, seat.client));
+    const trainer::AttemptContext context = trainer::ContextOf(
+        terms_.manifest.spec(), number, terms_.learner.units(seat.client), *coins);
+    TACET_RETURN_IF_ERROR(trainer::Train(trainer, seat.client, context, work.model, update));
+    if (terms_.weigh_by_samples && work.share.mean_samples > 0) {
+      const auto weight =
+          static_cast<float>(static_cast<double>(terms_.learner.training_samples(seat.client)) /
+                             work.share.mean_samples);
+      for (float& value : update) value *= weight;
+    }
   }
-  if (spec.privacy.unit != accounting::Unit::kClient) {
-    const std::unique_ptr<crypto::Entropy> entropy =
-        terms_.entropy(fmt::format("units/{}/{}/{}/{}", attempt.number.epoch, attempt.number.round,
-                                   attempt.number.attempt, client));
-    const trainer::AttemptContext context =
-        trainer::ContextOf(spec, attempt.number, terms_.learner.units(client), *entropy);
-    return trainer::Train(trainer, client, context, model, update);
-  }
-  TACET_RETURN_IF_ERROR(trainer.Train(model, attempt.number.round, client, update));
-  if (terms_.weigh_by_samples && share.mean_samples > 0) {
-    const auto weight = static_cast<float>(
-        static_cast<double>(terms_.learner.training_samples(client)) / share.mean_samples);
-    for (float& value : update) value *= weight;
+  work.training.Add(watch.Seconds());
+  if (const absl::Status sent = work.path.Contribute(seat.place, seat.client, update); !sent.ok()) {
+    const base::MutexLock lock(work.mutex);
+    work.note(fmt::format("an upload was not accepted: {}", base::Message(sent)));
   }
   return absl::OkStatus();
 }
@@ -72,40 +85,26 @@ absl::StatusOr<double> CohortTrainer::Train(const CohortShare& share,
                                             const secagg::Attempt& attempt,
                                             std::span<const float> model, UpdatePath& path,
                                             const std::function<void(std::string_view)>& note) {
-  std::atomic<size_t> next = 0;
-  base::SharedSeconds training;
-  struct {
-    base::Mutex mutex;
-    absl::Status failure ABSL_GUARDED_BY(mutex);  // of training itself; the first one ends the run
-  } shared;
-
-  const auto work = [&](trainer::Trainer& trainer) {
+  Work work{.share = share, .attempt = attempt, .model = model, .path = path, .note = note};
+  const auto play = [&](trainer::Trainer& trainer) {
     std::vector<float> update(terms_.manifest.spec().dimension);
-    for (size_t i = next++; i < share.seats.size(); i = next++) {
-      const Seat& seat = share.seats[i];
-      const base::Stopwatch watch;
-      const absl::Status trained = TrainSeat(share, attempt, model, seat, trainer, update);
-      if (!trained.ok()) {
-        const base::MutexLock lock(shared.mutex);
-        // A wrong value is the caller's; no other attempt can help against either.
-        const bool wrong = trained.code() == absl::StatusCode::kInvalidArgument;
-        shared.failure =
-            absl::Status(wrong ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kInternal,
-                         fmt::format("training failed: {}", base::Message(trained)));
-        next = share.seats.size();
-        return;
-      }
-      training.Add(watch.Seconds());
-      if (const absl::Status sent = path.Contribute(seat.place, seat.client, update); !sent.ok()) {
-        const base::MutexLock lock(shared.mutex);
-        note(fmt::format("an upload was not accepted: {}", base::Message(sent)));
-      }
+    for (size_t i = work.next++; i < share.seats.size(); i = work.next++) {
+      const absl::Status trained = Play(share.seats[i], trainer, update, work);
+      if (trained.ok()) continue;
+      const base::MutexLock lock(work.mutex);
+      // A wrong value is the caller's; no other attempt can help against either.
+      const bool wrong = trained.code() == absl::StatusCode::kInvalidArgument;
+      work.failure =
+          absl::Status(wrong ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kInternal,
+                       fmt::format("training failed: {}", base::Message(trained)));
+      work.next = share.seats.size();
+      return;
     }
   };
-  base::RunOnThreads(trainers_.size(), [&](size_t i) { work(*trainers_[i]); });
-  const base::MutexLock lock(shared.mutex);
-  TACET_RETURN_IF_ERROR(shared.failure);
-  return training.Total();
+  base::RunOnThreads(trainers_.size(), [&](size_t i) { play(*trainers_[i]); });
+  const base::MutexLock lock(work.mutex);
+  TACET_RETURN_IF_ERROR(work.failure);
+  return work.training.Total();
 }
 
 }  // namespace tacet::simulation

@@ -69,11 +69,13 @@ class CohortTrainer {
   uint32_t threads() const { return static_cast<uint32_t>(trainers_.size()); }
 
  private:
+  struct Work;  // what the threads of an attempt share
+
   explicit CohortTrainer(const TrainingTerms& terms) : terms_(terms) {}
-  // Computes the update of `seat`, ready to be sealed.
-  absl::Status TrainSeat(const CohortShare& share, const secagg::Attempt& attempt,
-                         std::span<const float> model, const Seat& seat, trainer::Trainer& trainer,
-                         std::span<float> update) const;
+  // Trains `seat` and gives its update to the path, from the memory that was trained into. An error
+  // is that of training.
+  absl::Status Play(const Seat& seat, trainer::Trainer& trainer, std::span<float> update,
+                    Work& work) const;
 
   TrainingTerms terms_;
   std::vector<std::unique_ptr<trainer::Trainer>> trainers_;  // one a thread

@@ -29,7 +29,7 @@ class FunctionTrainer final : public Trainer {
 
   absl::Status Train(std::span<const float> model, uint32_t round, uint64_t client,
                      std::span<float> update) override {
-    TACET_RETURN_IF_ERROR(spec_.train(model, round, client, update));
+    TACET_RETURN_IF_ERROR(spec_.train(round, client, model, update));
     return CheckUpdate(update, client);
   }
 
@@ -37,7 +37,7 @@ class FunctionTrainer final : public Trainer {
                                    std::span<const uint32_t> units, double clip_norm,
                                    std::span<float> sum) override {
     TACET_RETURN_IF_ERROR(
-        spec_.sum_clipped(model, client, units, clip_norm * (1 - kRoundingRoom), sum));
+        spec_.sum_clipped(client, units, clip_norm * (1 - kRoundingRoom), model, sum));
     return CheckSum(sum, client, units.size(), clip_norm);
   }
 

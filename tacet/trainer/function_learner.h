@@ -31,15 +31,15 @@ struct FunctionLearnerSpec {
   accounting::Unit unit = accounting::Unit::kClient;
   // By client, for unit record or person: records (persons) to train on. Else empty.
   std::vector<uint64_t> units = {};
-  // Unit client: writes new minus old parameters. Called from several threads.
-  std::function<absl::Status(std::span<const float> model, uint32_t round, uint64_t client,
+  // As those of SimulationFunctions (include/tacet/simulation.h). Unit client: writes new minus old
+  // parameters. Called from several threads.
+  std::function<absl::Status(uint32_t round, uint64_t client, std::span<const float> model,
                              std::span<float> update)>
       train = {};
   // Unit record or person: as Trainer::SumClippedGradients, with each part clipped to `clip_norm`,
   // which kRoundingRoom has lowered.
-  std::function<absl::Status(std::span<const float> model, uint64_t client,
-                             std::span<const uint32_t> units, double clip_norm,
-                             std::span<float> sum)>
+  std::function<absl::Status(uint64_t client, std::span<const uint32_t> units, double clip_norm,
+                             std::span<const float> model, std::span<float> sum)>
       sum_clipped = {};
   // Nothing: an evaluation of zeros over no samples.
   std::function<absl::StatusOr<Evaluation>(std::span<const float> model)> evaluate = {};

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 FunctionLearnerSpec OfClients() {
   return {.initial = {1, 2},
           .clients = 3,
-          .train = [](std::span<const float> model, uint32_t round, uint64_t client,
+          .train = [](uint32_t round, uint64_t client, std::span<const float> model,
                       std::span<float> update) {
             update[0] = model[0] + static_cast<float>(round);
             update[1] = static_cast<float>(client);
@@ -31,8 +31,8 @@ FunctionLearnerSpec OfRecords(float part) {
           .clients = 2,
           .unit = accounting::Unit::kRecord,
           .units = {5, 4},
-          .sum_clipped = [part](std::span<const float>, uint64_t, std::span<const uint32_t> units,
-                                double, std::span<float> sum) {
+          .sum_clipped = [part](uint64_t, std::span<const uint32_t> units, double,
+                                std::span<const float>, std::span<float> sum) {
             sum[0] = part * static_cast<float>(units.size());
             sum[1] = 0;
             return absl::OkStatus();
@@ -55,7 +55,7 @@ TEST(FunctionLearnerTest, ItsFunctionsAreCalled) {
 
 TEST(FunctionLearnerTest, AnUpdateThatIsNotFiniteIsRefused) {
   FunctionLearnerSpec spec = OfClients();
-  spec.train = [](std::span<const float>, uint32_t, uint64_t, std::span<float> update) {
+  spec.train = [](uint32_t, uint64_t, std::span<const float>, std::span<float> update) {
     update[1] = std::numeric_limits<float>::quiet_NaN();
     return absl::OkStatus();
   };
@@ -94,8 +94,8 @@ TEST(FunctionLearnerTest, RoundingDoesNotMoveASumByMoreThanTheClipNorm) {
                              .clients = 1,
                              .unit = accounting::Unit::kRecord,
                              .units = {kOthers + 1}};
-    spec.sum_clipped = [&](std::span<const float>, uint64_t, std::span<const uint32_t> units,
-                           double clip_norm, std::span<float> sum) {
+    spec.sum_clipped = [&](uint64_t, std::span<const uint32_t> units, double clip_norm,
+                           std::span<const float>, std::span<float> sum) {
       const double part = clip_norm * (1 + used_room) / std::sqrt(double{kDimension});
       for (size_t i = 0; i < sum.size(); ++i) {
         const double places = std::round(part / kLastPlace) * kLastPlace;

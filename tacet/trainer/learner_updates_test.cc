@@ -19,7 +19,7 @@ TEST(LearnerUpdatesTest, ASiteOfMoreUnitsThanExpectedIsRefusedBeforeItIsCharged)
        .clients = 3,
        .unit = accounting::Unit::kRecord,
        .units = {100, 201, 30},
-       .sum_clipped = [](std::span<const float>, uint64_t, std::span<const uint32_t>, double,
+       .sum_clipped = [](uint64_t, std::span<const uint32_t>, double, std::span<const float>,
                          std::span<float>) { return absl::OkStatus(); }});
   agreement::ManifestSpec spec;
   spec.model = "external";

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tacet/trainer/function_learner.h"
+#include "tests/integration/lying_channel_for_test.h"
 #include "tests/live/allocation_counter_for_test.h"
 #include "tests/live/live_members_for_test.h"
 
@@ -49,6 +51,39 @@ TEST(UpdateCopiesTest, TheMemoryThatTheFunctionWritesIsSealed) {
   EXPECT_EQ(trained, 9);
   EXPECT_EQ(sealed, trained);
   live.ExpectNoViolations();
+}
+
+// The same in a simulation.
+TEST(UpdateCopiesTest, TheMemoryThatAClientOfASimulationWritesIsSealed) {
+  int trained = 0, sealed = 0;
+  const auto learner = *trainer::NewFunctionLearner(
+      {.initial = std::vector<float>(kDimension),
+       .clients = 4,
+       .train = [&](uint32_t, uint64_t, std::span<const float>, std::span<float> update) {
+         ++trained;
+         update[0] = 0.1F;
+         tacet_count_allocations(kUpdateBytes);
+         return absl::OkStatus();
+       }});
+  simulation::LyingChannel channel(
+      [&](simulation::MessageKind kind, uint64_t, base::Bytes&) -> absl::Status {
+        if (kind != simulation::MessageKind::kUpload) return absl::OkStatus();
+        ++sealed;
+        tacet_count_allocations(0);
+        EXPECT_EQ(tacet_counted_allocations(), 0u);
+        return absl::OkStatus();
+      });
+  simulation::SimulationSpec spec = simulation::SmallSpec();
+  spec.manifest.model = std::string(trainer::kExternalModel);
+  spec.manifest.sampling.cohort = 4;
+  spec.threads = 1;
+  const base::TemporaryFolder folder;
+  const auto store = *storage::file::RunDirectory::Create(folder.path() / "run");
+  simulation::Recorder recorder;
+  const auto simulation = *simulation::Simulation::Create(spec, *learner, channel);
+  ASSERT_TRUE(simulation->Run(*store, recorder).ok());
+  EXPECT_EQ(trained, 12);
+  EXPECT_EQ(sealed, trained);
 }
 
 }  // namespace

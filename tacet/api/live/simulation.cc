@@ -63,20 +63,9 @@ trainer::FunctionLearnerSpec LearnerOf(const SimulationOptions& options,
   trainer::FunctionLearnerSpec spec{.initial = options.initial,
                                     .clients = options.federation.clients.value_or(0),
                                     .unit = api::Internal(options.federation.unit),
-                                    .units = options.units};
-  if (functions.train) {
-    spec.train = [&functions](std::span<const float> model, uint32_t round, uint64_t client,
-                              std::span<float> update) {
-      return functions.train(round, client, model, update);
-    };
-  }
-  if (functions.sum_clipped) {
-    spec.sum_clipped = [&functions](std::span<const float> model, uint64_t client,
-                                    std::span<const uint32_t> units, double clip_norm,
-                                    std::span<float> sum) {
-      return functions.sum_clipped(client, units, clip_norm, model, sum);
-    };
-  }
+                                    .units = options.units,
+                                    .train = functions.train,
+                                    .sum_clipped = functions.sum_clipped};
   if (functions.evaluate) {
     spec.evaluate =
         [&functions](std::span<const float> model) -> absl::StatusOr<trainer::Evaluation> {
