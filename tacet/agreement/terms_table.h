@@ -1,12 +1,15 @@
 // The terms of an agreement, in one table.
 //
-// The canonical bytes, the keys of a configuration, the ranges of counts and the comparison of two
-// epochs follow from it. A new term is one line here, next to its member and its documentation.
+// The canonical bytes, the keys of a configuration, the flags of `tacet privacy`, the ranges of
+// counts and the comparison of two epochs follow from it. A new term is one line here, and another
+// one where it is a flag, next to its member and its documentation.
 #ifndef TACET_AGREEMENT_TERMS_TABLE_H_
 #define TACET_AGREEMENT_TERMS_TABLE_H_
 
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "tacet/agreement/manifest.h"
@@ -103,6 +106,47 @@ void VisitTerms(Visitor&& visit, Specs&... specs) {
   VisitUnsignedTerms(visit, specs...);
 }
 
+// Help of the flags that plan a federation, by the name of the term.
+struct TermFlag {
+  std::string_view term;
+  std::string_view help;
+};
+inline constexpr TermFlag kTermFlags[] = {
+    {"clients", "M, number of clients in the federation; for --unit person or record of sites"},
+    {"cohort", "K, number of clients drawn for a round"},
+    {"min_participants",
+     "K_min, uploads below which a round is not decrypted; 0: all but one, or with poisson and "
+     "without --dummy-uploads a size that is missed once in 1e9 rounds"},
+    {"max_absent",
+     "uploads that may be missing from a round, in place of --min-participants; K_min is at least "
+     "--colluders + 2"},
+    {"sampling",
+     "sampling of a cohort; default: poisson with --dummy-uploads, so that nobody learns the "
+     "cohorts"},
+    {"dummy_uploads", "clients that were not drawn upload zeros and noise; needs poisson sampling"},
+    {"max_participations", "largest number of rounds that one client joins; 0: all"},
+    {"unit", "unit of privacy: whose data the guarantee hides"},
+    {"neighbouring", "neighbouring relation: pairs of data sets that must look alike"},
+    {"colluders", "c, number of clients that collude"},
+    {"delta",
+     "delta of the (epsilon, delta) guarantee: bound of the probability that the factor e^epsilon "
+     "does not cover"},
+    {"record_rate", "q_r, probability with which a site draws a record"},
+    {"appearances", "largest number of sites at which one person or record appears"},
+    {"expected_batch",
+     "records (persons) that all sites together draw in a round on average, for the warnings"},
+    {"clip_norm", "S, the L2 clip norm of a contribution"},
+    {"noise_law",
+     "law of the noise; discrete-laplace is that of queries of counts and cells, for --unit person "
+     "or record, --record-rate 1, with --clip-norm in L1"},
+    {"coordinate_bound",
+     "b, bound of one coordinate, for the terms of finite arithmetic; 0: the clip norm"},
+    {"scale",
+     "s, step of the quantisation, for the terms of finite arithmetic; with discrete-laplace the "
+     "step of the noise"},
+    {"sampler", "algorithm that draws the noise, for the terms of finite arithmetic"},
+};
+
 // The word of a choice, as configurations, bytes and texts have it.
 inline std::string_view WordOf(accounting::Sampling value) {
   return accounting::SamplingName(value);
@@ -114,6 +158,28 @@ inline std::string_view WordOf(accounting::Neighbouring value) {
 inline std::string_view WordOf(dp::NoiseLaw value) { return dp::NoiseLawName(value); }
 inline std::string_view WordOf(dp::GaussianSampler value) { return dp::GaussianSamplerName(value); }
 inline std::string_view WordOf(he::Scheme value) { return he::SchemeName(value); }
+
+// What a flag chooses from. Cohorts that nobody draws follow from K = M.
+constexpr std::array<accounting::Sampling, 2> ChoicesOf(std::optional<accounting::Sampling>) {
+  using enum accounting::Sampling;
+  return {kFixedSize, kPoisson};
+}
+constexpr std::array<accounting::Unit, 3> ChoicesOf(accounting::Unit) {
+  using enum accounting::Unit;
+  return {kClient, kPerson, kRecord};
+}
+constexpr std::array<accounting::Neighbouring, 2> ChoicesOf(accounting::Neighbouring) {
+  using enum accounting::Neighbouring;
+  return {kReplaceOne, kZeroOut};
+}
+constexpr std::array<dp::NoiseLaw, 2> ChoicesOf(dp::NoiseLaw) {
+  using enum dp::NoiseLaw;
+  return {kGaussian, kDiscreteLaplace};
+}
+constexpr std::array<dp::GaussianSampler, 4> ChoicesOf(dp::GaussianSampler) {
+  using enum dp::GaussianSampler;
+  return {kDefault, kBoxMuller, kPolar, kZiggurat};
+}
 
 }  // namespace tacet::agreement
 

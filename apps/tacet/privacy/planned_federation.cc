@@ -2,48 +2,67 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
+#include <vector>
 
-#include "tacet/agreement/manifest.h"
+#include "tacet/agreement/terms_table.h"
 #include "tacet/base/status.h"
-#include "tacet/dp/gaussian.h"
 #include "tacet/he/key_sharing.h"
 
 namespace tacet::app::privacy {
 
+namespace {
+
+using agreement::Term;
+using agreement::WordOf;
+
+std::string_view WordOf(std::optional<accounting::Sampling> sampling) {
+  return sampling.has_value() ? WordOf(*sampling) : "default";
+}
+
+template <typename Value>
+constexpr bool kIsChoice = requires(Value value) {
+  agreement::ChoicesOf(value);
+};
+
+template <typename Value>
+std::vector<std::string> Words(const Value& value) {
+  std::vector<std::string> words;
+  if constexpr (!std::is_enum_v<Value>) words.emplace_back(WordOf(Value()));
+  for (const auto choice : agreement::ChoicesOf(value)) words.emplace_back(WordOf(choice));
+  return words;
+}
+
+}  // namespace
+
 void PlannedFederation::Register(program::Options& options) {
-  options.AddUint("clients",
-                  "M, number of clients in the federation; for --unit person or record of sites",
-                  &spec_.sampling.clients);
-  options.AddUint("cohort", "K, number of clients drawn for a round", &spec_.sampling.cohort);
+  for (const auto& [name, help] : agreement::kTermFlags) {
+    std::string flag(name);
+    std::ranges::replace(flag, '_', '-');
+    agreement::VisitTerms(
+        [&]<typename Value>(const Term& term, Value& value) {
+          if (term.name() != name) return;
+          if constexpr (kIsChoice<Value>) {
+            std::string& word = words_[name] = WordOf(value);
+            options.AddChoice(flag, help, Words(value), &word);
+          } else if constexpr (std::is_same_v<Value, bool>) {
+            options.AddFlag(flag, help, &value);
+          } else if constexpr (std::is_same_v<Value, double>) {
+            options.AddDouble(flag, help, &value);
+          } else if constexpr (std::is_same_v<Value, uint64_t> ||
+                               std::is_same_v<Value, std::optional<uint64_t>>) {
+            options.AddUint(flag, help, &value);
+          }
+        },
+        terms_);
+  }
   options.AddUint("rounds", "T, number of rounds, counting every attempt", &rounds_);
-  options.AddDouble("clip-norm", "S, the L2 clip norm of a contribution",
-                    &spec_.mechanism.clip_norm);
   options.AddDouble("noise-multiplier",
                     "sigma / S: standard deviation of the noise in the sum over the clip norm",
                     &noise_multiplier_);
   options.AddDouble("noise-stddev",
                     "sigma itself, in units of an update, in place of --noise-multiplier",
                     &noise_stddev_);
-  options.AddChoice("noise-law",
-                    "law of the noise; discrete-laplace is that of queries of counts and cells, "
-                    "for --unit person or record, --record-rate 1, with --clip-norm in L1",
-                    {"gaussian", "discrete-laplace"}, &noise_law_);
-  options.AddDouble("delta",
-                    "delta of the (epsilon, delta) guarantee: bound of the probability that the "
-                    "factor e^epsilon does not cover",
-                    &spec_.privacy.delta);
-  options.AddUint("min-participants",
-                  "K_min, uploads below which a round is not decrypted; 0: all but one, or with "
-                  "poisson and without --dummy-uploads a size that is missed once in 1e9 rounds",
-                  &spec_.sampling.min_participants);
-  options.AddChoice("sampling",
-                    "sampling of a cohort; default: poisson with --dummy-uploads, so that nobody "
-                    "learns the cohorts",
-                    {"default", "fixed-size", "poisson"}, &sampling_);
-  options.AddChoice("neighbouring",
-                    "neighbouring relation: pairs of data sets that must look alike",
-                    {"replace-one", "zero-out"}, &neighbouring_);
-  options.AddUint("colluders", "c, number of clients that collude", &spec_.privacy.colluders);
   options.AddString("committee",
                     "N,F: seats of the committee that decrypts sums, and how many of them may "
                     "collude with the server; when not given, as a federation of M clients has",
@@ -51,47 +70,28 @@ void PlannedFederation::Register(program::Options& options) {
   options.AddDouble("availability",
                     "share of the clients that are available in a round, above 0 and at most 1",
                     &availability_);
-  options.AddUint("max-participations", "largest number of rounds that one client joins; 0: all",
-                  &spec_.sampling.max_participations);
-  options.AddFlag("dummy-uploads",
-                  "clients that were not drawn upload zeros and noise; needs poisson sampling",
-                  &spec_.sampling.dummy_uploads);
-  options.AddChoice("unit", "unit of privacy: whose data the guarantee hides",
-                    {"client", "person", "record"}, &unit_);
-  options.AddDouble("record-rate", "q_r, probability with which a site draws a record",
-                    &spec_.sampling.record_rate);
-  options.AddUint("appearances", "largest number of sites at which one person or record appears",
-                  &spec_.sampling.appearances);
   options.AddUint("dimension",
                   "d, values of one update, for the terms of finite arithmetic (when not given, "
                   "486,654) and the warning about too much noise",
                   &dimension_);
-  options.AddDouble("expected-batch",
-                    "records (persons) that all sites together draw in a round on average, for "
-                    "the warnings",
-                    &spec_.sampling.expected_batch);
-  options.AddDouble(
-      "coordinate-bound",
-      "b, bound of one coordinate, for the terms of finite arithmetic; 0: the clip norm",
-      &spec_.mechanism.coordinate_bound);
-  options.AddDouble("scale",
-                    "s, step of the quantisation, for the terms of finite arithmetic; with "
-                    "discrete-laplace the step of the noise",
-                    &spec_.mechanism.scale);
-  options.AddChoice("sampler", "algorithm that draws the noise, for the terms of finite arithmetic",
-                    {"default", "box-muller", "polar", "ziggurat"}, &sampler_);
+}
+
+accounting::FederationPrivacySpec PlannedFederation::Given() const {
+  agreement::ManifestSpec terms = terms_;
+  agreement::VisitTerms(
+      [&]<typename Value>(const Term& term, Value& value) {
+        if constexpr (kIsChoice<Value>) {
+          for (const auto choice : agreement::ChoicesOf(value)) {
+            if (WordOf(choice) == words_.at(term.name())) value = choice;
+          }
+        }
+      },
+      terms);
+  return {.sampling = terms.sampling, .mechanism = terms.mechanism, .privacy = terms.privacy};
 }
 
 absl::StatusOr<accounting::FederationPrivacySpec> PlannedFederation::Read(Varied varied) const {
-  accounting::FederationPrivacySpec spec = spec_;
-  spec.sampling.method.reset();
-  if (sampling_ != "default") {
-    TACET_ASSIGN_OR_RETURN(spec.sampling.method, accounting::ParseSampling(sampling_));
-  }
-  TACET_ASSIGN_OR_RETURN(spec.privacy.neighbouring, accounting::ParseNeighbouring(neighbouring_));
-  TACET_ASSIGN_OR_RETURN(spec.privacy.unit, accounting::ParseUnit(unit_));
-  TACET_ASSIGN_OR_RETURN(spec.mechanism.noise_law, dp::ParseNoiseLaw(noise_law_));
-  TACET_ASSIGN_OR_RETURN(spec.mechanism.sampler, dp::ParseGaussianSampler(sampler_));
+  accounting::FederationPrivacySpec spec = Given();
   TACET_RETURN_IF_ERROR(SetNoise(varied, spec));
   if (rounds_.has_value() == (varied == Varied::kRounds)) {
     return rounds_ ? base::InvalidArgument("--rounds is what this command varies: leave it out")

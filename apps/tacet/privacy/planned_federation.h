@@ -3,14 +3,17 @@
 #define TACET_APPS_TACET_PRIVACY_PLANNED_FEDERATION_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "apps/tacet/program/options.h"
 #include "tacet/accounting/federation_privacy.h"
+#include "tacet/agreement/manifest.h"
 
 namespace tacet::app::privacy {
 
@@ -29,22 +32,21 @@ class PlannedFederation {
   std::optional<uint64_t> dimension() const { return dimension_; }
 
  private:
+  // The terms of the flags, not checked.
+  accounting::FederationPrivacySpec Given() const;
   absl::Status SetNoise(Varied varied, accounting::FederationPrivacySpec& spec) const;
   absl::Status SetCommittee(accounting::FederationPrivacySpec& spec) const;
 
-  // A coordinate bound of 0 is the clip norm.
-  accounting::FederationPrivacySpec spec_ = {.sampling = {.appearances = 1},
-                                             .mechanism = {.coordinate_bound = 0}};
+  // Those of an agreement that have a flag (agreement/terms_table.h). A coordinate bound of 0 is
+  // the clip norm.
+  agreement::ManifestSpec terms_ = {.sampling = {.method = std::nullopt, .appearances = 1},
+                                    .mechanism = {.coordinate_bound = 0}};
+  std::map<std::string_view, std::string> words_;  // of choices, by the term's name
   std::optional<std::string> committee_;
   std::optional<uint64_t> dimension_;
   std::optional<uint64_t> rounds_;
   std::optional<double> noise_multiplier_;
   std::optional<double> noise_stddev_;
-  std::string sampler_ = "default";
-  std::string sampling_ = "default";
-  std::string noise_law_ = "gaussian";
-  std::string neighbouring_ = "replace-one";
-  std::string unit_ = "client";
   double availability_ = 1;
 };
 

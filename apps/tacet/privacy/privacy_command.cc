@@ -126,6 +126,7 @@ class PrivacyCommand : public program::Command {
     drawn.sampling.method = accounting::Sampling::kFixedSize;
     drawn.sampling.dummy_uploads = false;
     drawn.sampling.min_participants = drawn.sampling.cohort;
+    drawn.sampling.max_absent.reset();
     accounting::FederationPrivacySpec hidden = drawn;
     hidden.sampling.method.reset();
     hidden.sampling.min_participants = 0;

@@ -1,8 +1,11 @@
 #include "apps/tacet/privacy/privacy_command.h"
 
+#include <algorithm>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/agreement/terms_table.h"
 #include "tacet/base/json.h"
 
 namespace tacet::app::privacy {
@@ -209,6 +213,39 @@ TEST(PrivacyCommandTest, TermsBeyondDeltaAreSaidToBe) {
   EXPECT_THAT(hardly_any, HasSubstr("for exact arithmetic only"));
   EXPECT_THAT(hardly_any, HasSubstr("raise `privacy.noise_multiplier`\n"));
   EXPECT_THAT(Output({}), Not(HasSubstr("for exact arithmetic only")));
+}
+
+// A term that a configuration has and this command lacks could be planned for in no way.
+TEST(PrivacyCommandTest, EveryTermThatEpsilonDependsOnHasAFlag) {
+  const std::string help = Printed({"tacet", "privacy", "--help"}, 0);
+  // What a plan is asked for, and what leaves no guarantee.
+  const std::set<std::string_view> others = {"target_epsilon", "budget_epsilon", "no_noise",
+                                             "no_clip"};
+  agreement::ManifestSpec spec;
+  const auto is_in = [](const void* value, const auto& part) {
+    return !std::less<>()(value, static_cast<const void*>(&part)) &&
+           std::less<>()(value, static_cast<const void*>(&part + 1));
+  };
+  std::vector<std::string> flags;
+  agreement::VisitTerms(
+      [&](const agreement::Term& term, const auto& value) {
+        if (others.contains(term.name()) ||
+            !(is_in(&value, spec.sampling) || is_in(&value, spec.mechanism) ||
+              is_in(&value, spec.privacy))) {
+          return;
+        }
+        std::string& flag = flags.emplace_back(term.name());
+        std::ranges::replace(flag, '_', '-');
+        EXPECT_THAT(help, HasSubstr(fmt::format("  --{} ", flag)));
+      },
+      spec);
+  EXPECT_GE(flags.size(), 20u);
+}
+
+TEST(PrivacyCommandTest, AbsencesGiveTheSmallestCohort) {
+  EXPECT_THAT(Output({"--max-absent", "2"}), HasSubstr("at least 998 arrive"));
+  EXPECT_THAT(Output({"--max-absent", "2", "--min-participants", "990"}, 1),
+              HasSubstr("max_absent"));
 }
 
 TEST(PrivacyCommandTest, ZeroOutAvailabilityAndCovers) {
