@@ -31,7 +31,9 @@ class Haystack {
       if (entry.is_regular_file()) Add(ReadAll(entry.path()));
     }
   }
-  void AddMemory(pid_t process) {
+  // False where this user may not read it: a process that holds keys shows its memory to an
+  // administrator alone.
+  bool AddMemory(pid_t process) {
     const std::string folder = "/proc/" + std::to_string(process) + "/";
     std::istringstream maps(ReadAll(folder + "maps"));
     std::ifstream memory(folder + "mem", std::ios::binary);
@@ -48,6 +50,7 @@ class Haystack {
       memory.read(part.data(), static_cast<std::streamsize>(part.size()));
       Add(std::move(part));
     }
+    return memory.is_open();
   }
 
   // Which of the needles, of eight bytes at least, are in it: by their places in the list.

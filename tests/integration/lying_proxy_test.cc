@@ -423,7 +423,7 @@ TEST_F(TrafficTest, HoldsNoModelNoUpdateAndNoKey) {
   Haystack traffic, server;
   traffic.Add(proxy_->Traffic());
   server.AddFolder(path_ / "hub");
-  server.AddMemory(server_);
+  const bool has_memory = server.AddMemory(server_);
   for (const Haystack* outside : {&traffic, &server}) {
     EXPECT_THAT(outside->Find(planted), IsEmpty()) << "pieces of models and updates";
     EXPECT_THAT(outside->Find(keys), IsEmpty());
@@ -441,6 +441,7 @@ TEST_F(TrafficTest, HoldsNoModelNoUpdateAndNoKey) {
   EXPECT_TRUE(server.Holds(base::AsText(digest)));
   EXPECT_FALSE(traffic.Holds(base::AsText(unkeyed)));
   EXPECT_FALSE(server.Holds(base::AsText(unkeyed)));
+  if (!has_memory) GTEST_SKIP() << "the server's memory is for an administrator to read";
 }
 
 }  // namespace
