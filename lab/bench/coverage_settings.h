@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "lab/bench/query_trials.h"
-#include "tacet/dp/mechanism_params.h"
+#include "tacet/dp/noise_law.h"
 #include "tacet/statistics/query.h"
 
 namespace tacet::app::bench {

@@ -16,8 +16,8 @@
 #include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/accounting/terms_changes.h"
-#include "tacet/dp/mechanism_params.h"
 #include "tacet/dp/mechanism_plan.h"
+#include "tacet/dp/noise_law.h"
 
 namespace tacet::accounting {
 

@@ -87,24 +87,6 @@ absl::Status CheckFields(const MechanismSpec& spec) {
 
 }  // namespace
 
-std::string_view NoiseLawName(NoiseLaw law) {
-  switch (law) {
-    case NoiseLaw::kGaussian:
-      return "gaussian";
-    case NoiseLaw::kDiscreteLaplace:
-      return "discrete-laplace";
-  }
-  return "unknown";
-}
-
-absl::StatusOr<NoiseLaw> ParseNoiseLaw(std::string_view name) {
-  for (const NoiseLaw law : {NoiseLaw::kGaussian, NoiseLaw::kDiscreteLaplace}) {
-    if (name == NoiseLawName(law)) return law;
-  }
-  return base::InvalidArgument("unknown noise law \"{}\": expected gaussian or discrete-laplace",
-                               name);
-}
-
 absl::StatusOr<MechanismPlan> MechanismPlan::Create(const MechanismSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckFields(spec));
   const MechanismParams& params = spec.params;

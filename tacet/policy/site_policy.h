@@ -14,7 +14,7 @@
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/base/json.h"
 #include "tacet/crypto/signing.h"
-#include "tacet/dp/mechanism_params.h"
+#include "tacet/dp/noise_law.h"
 #include "tacet/ledger/ledger_format.h"
 
 namespace tacet::policy {

@@ -2,7 +2,7 @@
 #ifndef TACET_STATISTICS_NOISE_CHOICE_H_
 #define TACET_STATISTICS_NOISE_CHOICE_H_
 
-#include "tacet/dp/mechanism_params.h"
+#include "tacet/dp/noise_law.h"
 #include "tacet/statistics/query_text.h"
 
 namespace tacet::statistics {

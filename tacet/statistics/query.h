@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/accounting/privacy_event.h"
-#include "tacet/dp/mechanism_params.h"
+#include "tacet/dp/noise_law.h"
 #include "tacet/statistics/column_cells.h"
 #include "tacet/statistics/derived_column.h"
 #include "tacet/statistics/prefix_strategy.h"

@@ -10,7 +10,7 @@
 
 #include "tacet/accounting/privacy_target.h"
 #include "tacet/base/json.h"
-#include "tacet/dp/mechanism_params.h"
+#include "tacet/dp/noise_law.h"
 #include "tacet/statistics/query.h"
 #include "tacet/table/thousands.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "tacet/dp/mechanism_params.h"
+#include "tacet/dp/noise_law.h"
 
 namespace tacet::statistics {
 

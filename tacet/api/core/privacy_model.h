@@ -5,7 +5,7 @@
 #include "tacet/accounting/epsilon_bounds.h"
 #include "tacet/accounting/observers.h"
 #include "tacet/accounting/privacy_event.h"
-#include "tacet/dp/mechanism_params.h"
+#include "tacet/dp/noise_law.h"
 #include "tacet/privacy_model.h"
 
 namespace tacet::api {
