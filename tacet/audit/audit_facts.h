@@ -15,6 +15,7 @@
 #include "tacet/accounting/privacy_event.h"
 #include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest.h"
+#include "tacet/audit/software.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
 #include "tacet/crypto/hash.h"
@@ -87,11 +88,6 @@ struct AuditedQuery {
   std::string agreed;         // the text whose digest is the agreement's annex; it holds the query
   crypto::Digest text{};      // SHA-256 of the query file in it
   base::JsonValue answers{};  // as answers.json has them (docs/formats/query.md)
-};
-
-struct Dependency {
-  std::string name;
-  std::string version;
 };
 
 struct AuditFacts {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tacet/agreement/labelled_signature.h"
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/secagg/wire.h"

@@ -12,10 +12,14 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/crypto/signing.h"
 #include "tacet/secagg/attempt.h"
+
+namespace tacet::agreement {
+class SignedManifest;
+}  // namespace tacet::agreement
 
 namespace tacet::protocol {
 
