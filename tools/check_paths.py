@@ -3,7 +3,7 @@
 
 usage: tools/check_paths.py [ROOT]
 
-Looks at comments of C++, Python, shell, JavaScript and CMake, at strings of Python in three quotes,
+Looks at comments of C++, Python, R, shell, JavaScript and CMake, at strings of Python in three quotes,
 and at code in Markdown. A path with a folder is searched from ROOT, tacet/, include/, docs/
 and the folder of the file that names it. The name of a source file without a folder has to be that of some file of
 the tree. Prints one line for each name that is found nowhere, sorted, and leaves with status 1 if
@@ -15,7 +15,7 @@ import re
 import sys
 
 PLACES = ["apps", "cmake", "configs", "docs", "examples", "fuzz", "include", "lab", "packaging",
-          "python", "tacet", "tests", "tools", "web", "CMakeLists.txt", "CONTRIBUTING.md", "Makefile",
+          "python", "r", "tacet", "tests", "tools", "web", "CMakeLists.txt", "CONTRIBUTING.md", "Makefile",
           "README.md", "SECURITY.md"]
 LEFT_OUT = {"node_modules", "dist", "fixtures", "corpus", "__pycache__"}
 
@@ -32,6 +32,7 @@ COMMENTS = {
     ".cc": re.compile(r"//.*"),
     ".js": re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
     ".mjs": re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
+    ".R": re.compile(r"#.*"),
     ".py": re.compile(r"#[^\n]*|\"\"\".*?\"\"\"", re.DOTALL),
     ".sh": re.compile(r"#.*"),
     ".txt": re.compile(r"#.*"),

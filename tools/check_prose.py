@@ -32,6 +32,7 @@ PLACES = [
     "include",
     "lab",
     "python",
+    "r",
     "tacet",
     "tests",
     "tools",
@@ -44,7 +45,7 @@ SKIPPED_FOLDERS = {"fixtures"}
 # The endings of source files, whose first comment is checked; so is that of a CMakeLists.txt. All
 # comments of C++ are.
 CPP = {".cc", ".h"}
-SOURCES = {".cc", ".cmake", ".css", ".h", ".js", ".mjs", ".py", ".sh", ".toml"}
+SOURCES = {".R", ".cc", ".cmake", ".css", ".h", ".js", ".mjs", ".py", ".sh", ".toml"}
 
 MAX_LINE = 100
 
