@@ -55,7 +55,7 @@ federation-demo: server ## run a server and five sites as processes, kill two of
 
 .PHONY: test
 test: ## run all tests except the long ones
-	@tools/setup.sh demo server test mpi package python
+	@tools/setup.sh demo server test mpi package python r
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
 	$(call configure,ci,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
 	$(call build,ci)

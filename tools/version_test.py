@@ -26,6 +26,9 @@ class Version(unittest.TestCase):
         found = re.search(source["regex"], text(source["input"]))
         self.assertEqual(found["value"], self.version)
 
+    def test_the_r_package_has_it(self):
+        self.assertEqual(re.search(r"^Version: (.+)$", text("r/DESCRIPTION"), re.M)[1], self.version)
+
     def test_the_newest_changes_are_of_it(self):
         self.assertEqual(re.search(r"^## ([0-9.]+)", text("CHANGELOG.md"), re.M)[1], self.version)
 
