@@ -114,6 +114,14 @@ python-frameworks: ## test the package inside Flower and NVFLARE (downloads them
 	$(call build,ci,--target tacet_python_package)
 	$(call run_tests,ci,--tests-regex 'python.(flower|nvflare|ferry)')
 
+.PHONY: r-check
+r-check: ## run R CMD check on the R package; a warning fails it
+	@tools/announce_build.sh build/ci/tacet $(JOBS)
+	@tools/setup.sh demo server test mpi r
+	$(call configure,ci)
+	$(call build,ci,--target tacet)
+	@tools/quiet.sh "R CMD check" tools/r_check.sh build/ci build/r
+
 .PHONY: docs
 docs: ## make pages of the Python package from its docstrings in build/docs
 	@tools/setup.sh demo server test mpi package python
@@ -128,7 +136,7 @@ web: ## bundle web/dist from web/src, after a change of the report's page
 	@tools/quiet.sh "bundle web" tools/web.sh build/web
 
 .PHONY: check
-check: test test-sanitized lint python ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
+check: test test-sanitized lint python r-check ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
 	@tools/setup.sh demo server test check
 	$(call run_tests,ci,--label-regex long)
 	$(call configure,asan,-DTACET_NETWORK=ON)
