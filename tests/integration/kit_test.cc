@@ -30,7 +30,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::string_view kQuery = R"(
+constexpr std::string_view kMeanQuery = R"(
 [privacy]
 target_epsilon = 4.0
 max_units = 100
@@ -73,7 +73,7 @@ class KitTest : public FederationProgramTest {
   }
   // Everything up to the invitations. The server will be at `address`.
   void SetUpFive(const std::string& address) {
-    WriteConfig(std::string(kQuery), "query.toml");
+    WriteConfig(std::string(kMeanQuery), "query.toml");
     WriteConfig("age\n30\n40\n50\n60\n70\n", "age.csv");
     const Outcome init =
         By("coordinator", {"federation", "init", "--name", "hospitals", "--query", "query.toml",
@@ -268,7 +268,7 @@ TEST_F(KitTest, AKitHasEverythingAndNamesAHostOfTheServer) {
 
 // On 0.1 a member that asked for a server's certificate got one.
 TEST_F(KitTest, NobodyBecomesTheServerUnasked) {
-  WriteConfig(std::string(kQuery), "query.toml");
+  WriteConfig(std::string(kMeanQuery), "query.toml");
   By("coordinator", {"federation", "init", "--name", "hospitals", "--query", "query.toml",
                      "--members", "5", "--key-file", "c.key"});
   const auto enrol = [&](const std::string& name, std::vector<std::string> more) {

@@ -22,6 +22,9 @@
 
 namespace tacet::app {
 
+// The stores over which a test runs a server.
+enum class Store { kSqlite, kPostgresql };
+
 class LiveFederationTest : public FederationProgramTest {
  protected:
   explicit LiveFederationTest(int rounds) : rounds_(rounds) {}

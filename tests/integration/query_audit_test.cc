@@ -25,7 +25,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::string_view kQuery = R"(name = "hospitals"
+constexpr std::string_view kWomenQuery = R"(name = "hospitals"
 floor = 2
 [data]
 values = ["sex one-of=f,m"]
@@ -58,7 +58,7 @@ class QueryAuditTest : public ProgramTest {
       for (int i = 0; i < 60; ++i) table += std::to_string(30 + i) + (i % 3 ? ",f\n" : ",m\n");
       WriteConfig(table, std::string("tables/") + site + ".csv");
     }
-    const Outcome asked = Tacet({"statistics", WriteConfig(std::string(kQuery), "asked.toml"),
+    const Outcome asked = Tacet({"statistics", WriteConfig(std::string(kWomenQuery), "asked.toml"),
                                  "--data", "tables", "--out", "run"});
     ASSERT_EQ(asked.exit_code, 0) << asked.err;
   }
@@ -101,7 +101,7 @@ TEST_F(QueryAuditTest, TextAndAnswersAreBound) {
   EXPECT_EQ(Refusal({"audit", "write", "run"}), "");
   const JsonValue record = tacet::audit::ReadAuditFile(Read("run/audit.json"))->record;
   const JsonValue& query = *record.Find("query");
-  const crypto::Digest asked = crypto::Sha256(base::AsBytes(kQuery));
+  const crypto::Digest asked = crypto::Sha256(base::AsBytes(kWomenQuery));
   EXPECT_EQ(*query.Find("digest")->AsString(), base::ToHex(asked));
   EXPECT_EQ(query.Find("answers")->Dump(), ReadJson("run/answers.json").Dump());
   const Outcome verified = Tacet({"audit", "verify", "run/audit.json"});
@@ -198,7 +198,7 @@ TEST_F(QueryAuditTest, TheReportShowsTheAnswers) {
   const JsonValue& run = data.Find("runs")->items()[0];
   EXPECT_EQ(run.Find("query")->Find("answers")->Dump(), ReadJson("run/answers.json").Dump());
   EXPECT_EQ(*run.Find("query")->Find("digest")->AsString(),
-            base::ToHex(crypto::Sha256(base::AsBytes(kQuery))));
+            base::ToHex(crypto::Sha256(base::AsBytes(kWomenQuery))));
   EXPECT_NEAR(Number(*run.Find("privacy")->Find("worst"), "epsilon"), 8, 0.01);
   EXPECT_EQ(Refusal({"report", "run"}), "");
   EXPECT_THAT(Read("run/report.html"), HasSubstr("women"));

@@ -43,8 +43,6 @@ namespace fs = std::filesystem;
 
 int Faults() { return base::TestSize("TACET_FAULTS", 10); }
 
-enum class Store { kSqlite, kPostgresql };
-
 enum class Fault {
   kKill,
   kCut,

@@ -24,8 +24,6 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-enum class Store { kSqlite, kPostgresql };
-
 constexpr int kFirstRounds = 2, kSecondRounds = 8;
 
 class SecondTrainingProgramTest : public LiveFederationTest {

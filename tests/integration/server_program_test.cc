@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr char kAgreed[] = R"(
+constexpr char kServed[] = R"(
 [data]
 classes = 2
 [model]
@@ -40,7 +40,7 @@ scale = 1e-2
 
 class ServerProgramTest : public FederationProgramTest {
  protected:
-  void SetUp() override { SetUpFederation(kAgreed); }
+  void SetUp() override { SetUpFederation(kServed); }
 
   SitesForTest Sites() const {
     SitesForTest sites;
@@ -94,7 +94,7 @@ TEST_F(ServerProgramTest, ServesRoundsAndEndsWhenItIsAsked) {
 class ServerDrawsCohortsTest : public ServerProgramTest {
  protected:
   void SetUp() override {
-    std::string agreed = kAgreed;
+    std::string agreed = kServed;
     const std::string rounds = "rounds = 20\n";
     agreed.insert(agreed.find(rounds) + rounds.size(), "cohort = 2\nsampling = \"fixed-size\"\n");
     SetUpFederation(agreed);
