@@ -105,7 +105,7 @@ void ReadUnmaskShare(std::span<const uint8_t> message) {
 }
 
 // The words of an unmask share without encryption and signature, which no mutation gets past: seat
-// 0 says anything. Its share is refused, or does not fit the three others and is noticed.
+// 0 says anything. Its share is refused, or does not fit the three others and is corrected.
 void AnswerWith(std::span<const uint8_t> message) {
   fuzz::AnsweredRound& answered = Answered();
   fuzz::FuzzRound& round = answered.round;
@@ -134,8 +134,8 @@ void AnswerWith(std::span<const uint8_t> message) {
   const size_t compared = expected - he::kCheckWords;
   const bool fits = !read.ok() || std::ranges::equal(own.mask_sums.Expose().first(compared),
                                                      std::span(words).first(compared));
-  Expect(decrypted.ok() == fits);
-  if (fits) Expect(IsTheSum(*decrypted));
+  Expect(decrypted.ok() && IsTheSum(*decrypted));
+  Expect(decrypted->wrong_seats == (fits ? std::vector<uint32_t>() : std::vector<uint32_t>{0}));
 }
 
 // Participants that the rows name beside honest uploads, and with a wrong share of the first.

@@ -4,11 +4,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <numbers>
-#include <numeric>
 #include <system_error>
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
+#include "tacet/he/key_candidates.h"
 #include "tacet/ring/ntt.h"
 #include "tacet/ring/sampling.h"
 
@@ -17,17 +17,9 @@ namespace {
 
 constexpr size_t kN = ring::kCompactDegree;
 constexpr uint64_t kP = kSharePrime;
-// Words of a wrong answer that are looked at before it is given up.
-constexpr size_t kCheckedAtOnce = 64;
 
 void Require(bool ok) {
   if (!ok) std::abort();
-}
-
-// Answers were read as words below p: this branch is never taken. A function of its own, for its
-// name in constant_time.supp of he and secagg.
-[[gnu::noinline]] void RequireWordsBelowP(std::span<const uint16_t> words) {
-  Require(AllBelowSharePrime(words));
 }
 
 }  // namespace
@@ -145,98 +137,18 @@ std::optional<size_t> KeySharing::FindNonCanonical(std::span<const uint8_t> shar
 
 absl::StatusOr<KeySharing::Recovery> KeySharing::Recover(std::span<const uint8_t> share_sums,
                                                          std::span<const Answer> answers) const {
-  Require(share_sums.size() == share_bytes());
-  if (const auto bad = FindNonCanonical(share_sums); bad.has_value()) {
-    return base::DataLoss(
-        "aggregated ciphertext: field `shares` is not canonical: word {} is not below {}", *bad,
-        kSharePrime);
-  }
-  const size_t needed = threshold();
-  if (answers.size() < needed) {
-    return base::Unavailable("{} of {} committee members have answered, {} are needed",
-                             answers.size(), shape_.seats, needed);
-  }
-  // values[a][b] = P_b at the point of answer a, where P_b is the sum of all clients' polynomials.
-  const size_t words = key_words();
-  std::vector<crypto::SecretVector<uint32_t>> values;
-  for (const Answer& answer : answers) {
-    Require(answer.seat < shape_.seats && answer.mask_sums.size() == mask_words());
-    RequireWordsBelowP(answer.mask_sums);
-    const std::span<uint32_t> value = values.emplace_back(words).Expose();
-    const bool is_sent = answer.seat >= shape_.corrupt;
-    const size_t first = is_sent ? (answer.seat - shape_.corrupt) * mask_words() : 0;
-    for (size_t b = 0; b < words; ++b) {
-      const uint32_t share = is_sent ? LoadShareWord(share_sums, first + b) : 0;
-      value[b] = ReduceShare(share + kP - answer.mask_sums[b]);
-    }
-  }
-  // The smallest set of answers without which the others lie on polynomials of the right degree. No
-  // other set of at most floor((a - threshold) / 2) answers can be meant: two such codewords agree
-  // in threshold() places.
-  crypto::SecretVector<uint64_t> sums(words);
-  const std::span<uint64_t> sum = sums.Expose();
-  for (size_t wrong = 0; wrong <= (answers.size() - needed) / 2; ++wrong) {
-    std::vector<size_t> left_out(wrong);
-    std::iota(left_out.begin(), left_out.end(), 0);
-    do {
-      std::vector<const uint32_t*> known;  // of the first `needed` answers that are not left out
-      std::vector<const uint32_t*> checked;
-      std::vector<uint32_t> from;
-      std::vector<uint32_t> to;
-      for (size_t a = 0; a < answers.size(); ++a) {
-        if (std::ranges::find(left_out, a) != left_out.end()) continue;
-        const bool is_known = known.size() < needed;
-        (is_known ? known : checked).push_back(values[a].Expose().data());
-        (is_known ? from : to).push_back(SeatPoint(answers[a].seat));
-      }
-      // The values at one more point, for the words from `first` to before `end`.
-      const auto evaluate = [&](const std::vector<uint16_t>& row, size_t first, size_t end) {
-        std::fill(sum.begin() + first, sum.begin() + end, 0);
-        for (size_t j = 0; j < needed; ++j) {
-          const uint64_t factor = row[j];
-          const uint32_t* const value = known[j];
-          for (size_t b = first; b < end; ++b) sum[b] += factor * value[b];
-        }
-        for (size_t b = first; b < end; ++b) sum[b] = ReduceShare(sum[b]);
-      };
-      const ShareMatrix check = InterpolateShares(from, to);
-      bool fits = true;
-      for (size_t first = 0; fits && first < words; first += kCheckedAtOnce) {
-        const size_t end = std::min(words, first + kCheckedAtOnce);
-        for (size_t r = 0; fits && r < check.size(); ++r) {
-          evaluate(check[r], first, end);
-          uint64_t difference = 0;
-          for (size_t b = first; b < end; ++b) difference |= sum[b] ^ checked[r][b];
-          fits = difference == 0;
-        }
-      }
-      if (!fits) continue;
-      Recovery recovery{.key_sum = crypto::SecretVector<int32_t>(kN), .wrong_seats = {}};
-      for (const size_t a : left_out) recovery.wrong_seats.push_back(answers[a].seat);
-      std::ranges::sort(recovery.wrong_seats);
-      const ShareMatrix secrets = InterpolateShares(from, SecretPoints());
-      uint32_t behind = 0;  // secrets that are 0 in the right codeword
-      for (uint32_t s = 0; s < shape_.packing; ++s) {
-        evaluate(secrets[s], 0, words);
-        const size_t first = std::min(s * key_words_, kN);
-        const std::span<int32_t> key_sum = recovery.key_sum.Expose().subspan(first);
-        for (size_t b = 0; b < std::min(key_words_, key_sum.size()); ++b) {
-          constexpr auto kHalf = static_cast<int32_t>(kP / 2);
-          // Centred without a branch: values above p/2 lose p.
-          const auto value = static_cast<int32_t>(sum[b]);
-          key_sum[b] = value - (static_cast<int32_t>(kP) & ((kHalf - value) >> 31));
-        }
-        for (size_t b = key_sum.size(); b < key_words_; ++b)
-          behind |= static_cast<uint32_t>(sum[b]);
-      }
-      if (behind != 0) continue;
-      return recovery;
-    } while (NextSubset(left_out, answers.size()));
-  }
+  TACET_ASSIGN_OR_RETURN(KeyCandidates candidates,
+                         KeyCandidates::Create(*this, share_sums, answers));
+  std::optional<Recovery> recovery = candidates.Next(candidates.correctable());
+  if (recovery.has_value()) return *std::move(recovery);
+  return DoNotFit(answers.size(), candidates.correctable());
+}
+
+absl::Status KeySharing::DoNotFit(size_t answers, size_t correctable) {
   return base::DataLoss(
       "the answers of {} committee members do not fit together: more than {} of them are wrong, or "
       "a participant sent wrong shares, or the server altered them",
-      answers.size(), (answers.size() - needed) / 2);
+      answers, correctable);
 }
 
 void AddShares(std::span<const uint8_t> addend, std::span<uint8_t> sum) {

@@ -103,6 +103,8 @@ class KeySharing {
   // eight last words of an answer carry no key, so no MAC depends on them: they are not looked at.
   absl::StatusOr<Recovery> Recover(std::span<const uint8_t> share_sums,
                                    std::span<const Answer> answers) const;
+  // The error where no codeword has all but `correctable` of the answers.
+  static absl::Status DoNotFit(size_t answers, size_t correctable);
 
  private:
   KeySharing(const CommitteeShape& shape, uint32_t votes);

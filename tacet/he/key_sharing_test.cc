@@ -10,6 +10,7 @@
 #include "tacet/base/status_for_test.h"
 #include "tacet/crypto/random.h"
 #include "tacet/he/attempt_for_test.h"
+#include "tacet/he/shared_keys_for_test.h"
 
 namespace tacet::he {
 namespace {
@@ -19,63 +20,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr size_t kN = 4096;
-
-// Keys of several clients, shared, and the sums that a server and the seats hold.
-class SharedKeys {
- public:
-  SharedKeys(const KeySharing& sharing, int clients, uint64_t seed = 1)
-      : sharing_(sharing),
-        entropy_(seed, "shared keys"),
-        random_(crypto::Random::FromEntropy(entropy_)),
-        key_sum_(kN),
-        mask_sums_(sharing.shape().seats, std::vector<uint16_t>(sharing.mask_words())),
-        share_sums_(sharing) {
-    for (int i = 0; i < clients; ++i) AddClient();
-  }
-
-  const std::vector<int32_t>& key_sum() const { return key_sum_; }
-  std::vector<std::vector<uint16_t>>& mask_sums() { return mask_sums_; }
-  base::Bytes Shares() const {
-    base::Bytes shares(sharing_.share_bytes());
-    share_sums_.Write(shares);
-    return shares;
-  }
-  absl::StatusOr<KeySharing::Recovery> Recover(const std::vector<uint32_t>& seats) const {
-    std::vector<KeySharing::Answer> answers;
-    for (const uint32_t seat : seats) answers.push_back({seat, mask_sums_[seat]});
-    return sharing_.Recover(Shares(), answers);
-  }
-  void Spoil(uint32_t seat, size_t word) {
-    uint16_t& value = mask_sums_[seat][word];
-    value = static_cast<uint16_t>((value + 1 + random_.Below(kSharePrime - 1)) % kSharePrime);
-  }
-
- private:
-  void AddClient() {
-    std::vector<int8_t> key(kN);
-    for (size_t i = 0; i < kN; ++i) {
-      key[i] = static_cast<int8_t>(static_cast<int>(random_.Below(43)) - 21);
-      key_sum_[i] += key[i];
-    }
-    const std::vector<uint16_t> masks =
-        RandomMasks(random_, sharing_.shape().seats * sharing_.mask_words());
-    base::Bytes shares(sharing_.share_bytes());
-    sharing_.Share(key, RandomMasks(random_, sharing_.check_secrets()), masks, shares);
-    ASSERT_FALSE(KeySharing::FindNonCanonical(shares).has_value());
-    share_sums_.Add(shares);
-    for (size_t i = 0; i < masks.size(); ++i) {
-      uint16_t& sum = mask_sums_[i / sharing_.mask_words()][i % sharing_.mask_words()];
-      sum = static_cast<uint16_t>((uint32_t{sum} + masks[i]) % kSharePrime);
-    }
-  }
-
-  KeySharing sharing_;
-  crypto::InsecureSeededEntropy entropy_;
-  crypto::Random random_;
-  std::vector<int32_t> key_sum_;
-  std::vector<std::vector<uint16_t>> mask_sums_;
-  ShareSums share_sums_;
-};
 
 void ExpectKeys(const absl::StatusOr<KeySharing::Recovery>& recovery,
                 const std::vector<int32_t>& expected) {

@@ -355,9 +355,9 @@ TEST(TwoClosedRoundsTest, NeitherReachesAQuorum) {
   }
 }
 
-// (e), (f) Seats that answer wrongly. One wrong answer of five is noticed; where two are enough to
-// decrypt it is corrected and named. Two are noticed.
-TEST(WrongSeatsTest, AreNamedOrNoticed) {
+// (e), (f) Seats that answer wrongly. The MAC tells which of the answers are right, as long as as
+// many right ones are there as determine the keys. The others are named.
+TEST(WrongSeatsTest, AreCorrectedAndNamed) {
   TermsSpec spec = SmallTerms(300, kAttackedParticipants);
   spec.committee = {.seats = 5, .corrupt = 1};  // v = 4 of 5, l = 3
   for (const bool packed : {true, false}) {
@@ -369,25 +369,24 @@ TEST(WrongSeatsTest, AreNamedOrNoticed) {
     const he::KeySharing& sharing = round.params().sharing();
     const crypto::Digest hash = ClosedRoundHash(ValueOf(ReadClosedRound(
         closed.closed_round, round.attempt(), round.params(), kAttackedParticipants)));
-    const std::vector<uint16_t> wrong(sharing.mask_words(), 17);
-    const auto spoil = [&](uint32_t seat) {
+    const auto spoil = [&](uint32_t seat, uint16_t word) {
+      const std::vector<uint16_t> wrong(sharing.mask_words(), word);
       answers.shares[seat] = WriteUnmaskShare(wrong, round.attempt(), hash, seat,
                                               round.KeysOf(round.attempt()).result_key,
                                               round.signing_key(seat), round.entropy());
     };
-    spoil(2);
-    const auto with_one = round.Decrypt(closed.closed_round, answers);
+    spoil(2, 17);
+    const DecryptedRound with_one = ValueOf(round.Decrypt(closed.closed_round, answers));
+    EXPECT_EQ(with_one.aggregate.sums, round.TrueSums());
+    EXPECT_THAT(with_one.wrong_seats, ::testing::ElementsAre(2));
+    spoil(3, 30);
+    const auto with_two = round.Decrypt(closed.closed_round, answers);
     if (packed) {
-      // Five answers, four needed: noticed.
-      EXPECT_EQ(with_one.status().code(), absl::StatusCode::kDataLoss);
+      EXPECT_EQ(with_two.status().code(), absl::StatusCode::kDataLoss);  // three, four are needed
     } else {
-      // Five answers, two needed: named.
-      EXPECT_EQ(ValueOf(with_one).aggregate.sums, round.TrueSums());
-      EXPECT_THAT(with_one->wrong_seats, ::testing::ElementsAre(2));
+      EXPECT_EQ(ValueOf(with_two).aggregate.sums, round.TrueSums());
+      EXPECT_THAT(with_two->wrong_seats, ::testing::ElementsAre(2, 3));
     }
-    spoil(3);
-    EXPECT_EQ(round.Decrypt(closed.closed_round, answers).status().code(),
-              absl::StatusCode::kDataLoss);
     // With as many answers as are needed a wrong one is found by the MAC, and others may help.
     SmallRound::Answers few{.votes = answers.votes, .shares = {}};
     for (uint32_t i = 0; i < sharing.threshold(); ++i) {
@@ -398,31 +397,71 @@ TEST(WrongSeatsTest, AreNamedOrNoticed) {
   }
 }
 
-// (g) A client whose shares, MAC or payload are bad: the sum is refused by everybody. Words of a
-// share that carry no key change nothing.
+// Where two seats of five may be corrupt, four answers determine the keys. One wrong answer of five
+// fits as badly as each of the others, and only the MAC tells which one it is.
+TEST(WrongSeatsTest, OneOfFiveFailsNothing) {
+  SmallRound round(SmallTerms(300, kAttackedParticipants));
+  const std::vector<base::Bytes> uploads = round.Uploads();
+  const Aggregator::Closed closed = round.Close(uploads);
+  const SmallRound::Answers honest = round.AnswersOf(closed, uploads);
+  const crypto::Digest hash = ClosedRoundHash(ValueOf(ReadClosedRound(
+      closed.closed_round, round.attempt(), round.params(), kAttackedParticipants)));
+  const std::vector<uint16_t> wrong(round.params().sharing().mask_words(), 17);
+  for (uint32_t seat = 0; seat < SmallRound::kSeats; ++seat) {
+    SmallRound::Answers answers = honest;
+    answers.shares[seat] = WriteUnmaskShare(wrong, round.attempt(), hash, seat,
+                                            round.KeysOf(round.attempt()).result_key,
+                                            round.signing_key(seat), round.entropy());
+    const DecryptedRound decrypted = ValueOf(round.Decrypt(closed.closed_round, answers));
+    EXPECT_EQ(decrypted.aggregate.sums, round.TrueSums());
+    EXPECT_THAT(decrypted.wrong_seats, ::testing::ElementsAre(seat));
+  }
+}
+
+// (g) A client whose MAC or payload is bad, or whose shares for two seats: the sum is refused by
+// everybody.
 TEST(BadClientTest, IsRefusedByEveryMember) {
   for (const size_t place : {size_t{0}, size_t{1}, size_t{2}}) {
     SmallRound round(SmallTerms(300, kAttackedParticipants));
     std::vector<base::Bytes> uploads = round.Uploads();
     base::Bytes& bad = uploads[2];
-    const size_t at = place == 0   ? bad.size() - 16 - 2 * he::kCheckWords - 2  // the last share
-                      : place == 1 ? UploadTagByte(round.params())              // the MAC
-                                   : kUploadCiphertext + 5;                     // the payload
-    place == 0 ? AlterShareWord(&bad[at]) : void(bad[at] ^= 0x20);
+    const size_t size = 2 * round.params().sharing().mask_words();  // of the shares for one seat
+    if (place == 0) {
+      AlterShareWord(&bad[SharesOffset(round.params())]);
+      AlterShareWord(&bad[SharesOffset(round.params()) + size]);
+    } else {
+      bad[place == 1 ? UploadTagByte(round.params()) : kUploadCiphertext + 5] ^= 0x20;
+    }
     FixChecksum(bad);
     const Aggregator::Closed closed = round.Close(uploads);
     EXPECT_EQ(round.Decrypt(closed.closed_round, round.AnswersOf(closed, uploads)).status().code(),
               absl::StatusCode::kDataLoss)
         << place;
   }
-  SmallRound round(SmallTerms(300, kAttackedParticipants));
-  std::vector<base::Bytes> uploads = round.Uploads();
-  AlterShareWord(&uploads[2][uploads[2].size() - 16 - 2]);
-  FixChecksum(uploads[2]);
-  const Aggregator::Closed closed = round.Close(uploads);
-  EXPECT_EQ(
-      ValueOf(round.Decrypt(closed.closed_round, round.AnswersOf(closed, uploads))).aggregate.sums,
-      round.TrueSums());
+}
+
+// A client whose shares for one seat are bad fails nothing. Neither do words of shares that carry
+// no key.
+TEST(BadClientTest, WithBadSharesForOneSeatFailsNothing) {
+  for (uint32_t seat = 2; seat < SmallRound::kSeats; ++seat) {
+    for (const bool of_key : {true, false}) {
+      SmallRound round(SmallTerms(300, kAttackedParticipants));
+      std::vector<base::Bytes> uploads = round.Uploads();
+      const he::KeySharing& sharing = round.params().sharing();
+      const size_t first = SharesOffset(round.params()) + 2 * sharing.mask_words() * (seat - 2);
+      AlterShareWord(&uploads[2][first + (of_key ? 0 : 2 * sharing.key_words())]);
+      FixChecksum(uploads[2]);
+      const Aggregator::Closed closed = round.Close(uploads);
+      SmallRound::Answers answers = round.AnswersOf(closed, uploads);
+      const DecryptedRound decrypted = ValueOf(round.Decrypt(closed.closed_round, answers));
+      EXPECT_EQ(decrypted.aggregate.sums, round.TrueSums());
+      EXPECT_EQ(decrypted.wrong_seats,
+                of_key ? std::vector<uint32_t>{seat} : std::vector<uint32_t>());
+      // Four answers do not tell, as long as the seat is among them.
+      answers.shares.erase(answers.shares.begin());
+      EXPECT_EQ(round.Decrypt(closed.closed_round, answers).ok(), !of_key);
+    }
+  }
 }
 
 // A key is determined by f + 1 = 3 unmask shares where a polynomial carries one coefficient. The

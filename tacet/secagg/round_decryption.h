@@ -33,10 +33,11 @@ struct DecryptedRound {
   std::vector<uint32_t> wrong_seats;
 };
 
-// The aggregate, once v seats voted for the closed round and v seats gave unmask shares, enough of
-// these lie on one codeword, the MAC fits and the sum is within AggregateBound. Errors: Unavailable
-// as long as other votes or shares may help; FailedPrecondition or DataLoss when they cannot. The
-// paper's schemes have no committee: their group secret decrypts.
+// The aggregate, once v seats voted for the closed round and v seats gave unmask shares, t of these
+// or more lie on one codeword, the MAC fits and the sum is within AggregateBound. Where the nearest
+// codeword is not sound, all others are tried (only_sound_sum.h), so a - t wrong shares of a are
+// corrected. Errors: Unavailable as long as other votes or shares may help; FailedPrecondition or
+// DataLoss when they cannot. The paper's schemes have no committee: their group secret decrypts.
 absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
                                             const Attempt& attempt, const AttemptKeys& keys,
                                             const RoundMessages& messages);
