@@ -25,8 +25,26 @@ std::string DurationText(uint64_t seconds) {
 }
 
 std::string AbsenceText(const Absence& absence, std::string_view name, uint64_t now) {
+  if (absence.silent) return fmt::format("{} (connected, silent for two deadlines)", name);
   if (!absence.last_seen.has_value()) return fmt::format("{} (since the server started)", name);
+  if (*absence.last_seen + tacet::server::kHereSeconds >= now) {
+    return fmt::format("{} (connected)", name);
+  }
   return fmt::format("{} (for {})", name, DurationText(now - std::min(now, *absence.last_seen)));
+}
+
+std::string NamesText(const ServerStatus& status, const agreement::SignedManifest& manifest,
+                      uint64_t now) {
+  std::string text;
+  for (size_t i = 0; i < std::min(status.awaited.size(), kMaxNamed); ++i) {
+    const Absence& absence = status.awaited[i];
+    text +=
+        (i > 0 ? ", " : "") + AbsenceText(absence, manifest.members()[absence.member].name, now);
+  }
+  if (status.awaited.size() > kMaxNamed) {
+    text += fmt::format(" and {} more", status.awaited.size() - kMaxNamed);
+  }
+  return text;
 }
 
 }  // namespace
@@ -38,7 +56,8 @@ JsonValue AwayJson(const ServerStatus& status, const agreement::SignedManifest& 
     away.Append(JsonValue::MakeObject()
                     .Set("name", manifest.members()[absence.member].name)
                     .Set("last_seen", absence.last_seen.has_value() ? JsonValue(*absence.last_seen)
-                                                                    : JsonValue(nullptr)));
+                                                                    : JsonValue(nullptr))
+                    .Set("silent", absence.silent));
   }
   return away;
 }
@@ -93,7 +112,13 @@ std::string WaitingText(const ServerStatus& status, const agreement::SignedManif
         manifest.epoch(), protocol::OpeningQuorum(manifest.manifest()),
         manifest.manifest().committee().size(), *status.opening);
   }
-  if (!status.waiting || status.awaited.empty()) return opening;
+  if (status.awaited.empty()) return opening;
+  if (status.extended && status.last.has_value()) {
+    return fmt::format("round {} attempt {} is open and waits for {}",
+                       status.last->attempt.number.round, status.last->attempt.number.attempt,
+                       NamesText(status, manifest, now));
+  }
+  if (!status.waiting) return opening;
   std::string text =
       (opening.empty() ? "" : opening + "; ") +
       fmt::format("waits for members: {} of {} are here", status.here, manifest.members().size());
@@ -102,16 +127,7 @@ std::string WaitingText(const ServerStatus& status, const agreement::SignedManif
                         status.gathering->needed, status.gathering->seats_needed,
                         status.gathering->seats_here);
   }
-  text += "; away: ";
-  for (size_t i = 0; i < std::min(status.awaited.size(), kMaxNamed); ++i) {
-    const Absence& absence = status.awaited[i];
-    text +=
-        (i > 0 ? ", " : "") + AbsenceText(absence, manifest.members()[absence.member].name, now);
-  }
-  if (status.awaited.size() > kMaxNamed) {
-    text += fmt::format(" and {} more", status.awaited.size() - kMaxNamed);
-  }
-  return text;
+  return text + "; away: " + NamesText(status, manifest, now);
 }
 
 }  // namespace tacet::host

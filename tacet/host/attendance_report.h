@@ -15,12 +15,13 @@ namespace tacet::host {
 base::JsonValue AttendanceJson(const tacet::server::ServerStatus& status,
                                const agreement::SignedManifest& manifest);
 
-// The members that are waited for: [{"name", "last_seen"}].
+// The members that are waited for: [{"name", "last_seen", "silent"}].
 base::JsonValue AwayJson(const tacet::server::ServerStatus& status,
                          const agreement::SignedManifest& manifest);
 
 // A sentence such as "waits for members: 3 of 5 are here, 4 are needed; away: north (for 2 h), west
-// (since the server started)". Empty when nobody is waited for. `now` in Unix seconds.
+// (since the server started)", or "round 3 attempt 0 is open and waits for north (for 2 h)" once
+// its deadline was moved. Empty when nobody is waited for. `now` in Unix seconds.
 std::string WaitingText(const tacet::server::ServerStatus& status,
                         const agreement::SignedManifest& manifest, uint64_t now);
 

@@ -30,10 +30,27 @@ TEST_F(AttendanceReportTest, SaysWhoIsAwayAndForHowLong) {
             "waits for members: 3 of 5 are here, 4 are needed, and 4 of the committee (2 are "
             "here); away: " +
                 Name(1) + " (for 3 h), " + Name(4) + " (since the server started)");
-  EXPECT_THAT(Text(10'000 + 90), HasSubstr("(for 90 s)"));
+  EXPECT_THAT(Text(10'000 + 91), HasSubstr("(for 91 s)"));
   EXPECT_THAT(Text(10'000 + 600), HasSubstr("(for 10 min)"));
   EXPECT_THAT(Text(10'000 + 3 * 86'400), HasSubstr("(for 3 days)"));
-  EXPECT_THAT(Text(9'000), HasSubstr("(for 0 s)"));  // a clock that was set back
+  EXPECT_THAT(Text(9'000), HasSubstr("(connected)"));  // a clock that was set back
+}
+
+TEST_F(AttendanceReportTest, SaysForWhomAnOpenAttemptWaits) {
+  status_.waiting = false;
+  status_.last.emplace();
+  status_.last->attempt.number = {.epoch = 0, .round = 3, .attempt = 1};
+  EXPECT_EQ(Text(10'300), "");  // its first deadline may come
+  status_.extended = true;
+  status_.awaited = {{.member = 1, .last_seen = 10'000},
+                     {.member = 2, .last_seen = 10'290, .silent = true},
+                     {.member = 4, .last_seen = 10'290}};
+  EXPECT_EQ(Text(10'300), "round 3 attempt 1 is open and waits for " + Name(1) + " (for 5 min), " +
+                              Name(2) + " (connected, silent for two deadlines), " + Name(4) +
+                              " (connected)");
+  const base::JsonValue away = AwayJson(status_, members_.manifest());
+  EXPECT_EQ(away.items()[0].Find("silent")->Dump(), "false");
+  EXPECT_EQ(away.items()[1].Find("silent")->Dump(), "true");
 }
 
 TEST_F(AttendanceReportTest, SaysNothingWhenNobodyIsWaitedFor) {

@@ -112,7 +112,7 @@ TEST_F(ServerWatchTest, TellsOfACommitteeThatIsAwaited) {
       ElementsAre(
           R"(warning attempt-extended {"epoch":1,"round":0,"attempt":0,"deadline":500,"votes":2,"unmask_shares":0,)"
           R"("away":[{"name":")" +
-          members_.manifest().members()[1].name + R"(","last_seen":1000}]})"));
+          members_.manifest().members()[1].name + R"(","last_seen":1000,"silent":false}]})"));
 }
 
 // Where every member uploads, an attempt with too few uploads goes on.
@@ -131,7 +131,7 @@ TEST_F(ServerWatchTest, TellsOfUploadsThatAreAwaited) {
       log_.Events().back(),
       R"(warning attempt-extended {"epoch":1,"round":0,"attempt":0,"deadline":500,"accepted":4,)"
       R"("away":[{"name":")" +
-          members_.manifest().members()[1].name + R"(","last_seen":1000}]})");
+          members_.manifest().members()[1].name + R"(","last_seen":1000,"silent":false}]})");
   EXPECT_EQ(log_.Events().size(), 2u);
 }
 

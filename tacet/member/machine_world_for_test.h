@@ -221,6 +221,8 @@ class MachineWorld {
       current->phase = Chance(85) ? Kind::kUnmasking : Kind::kFailed;
       if (current->phase == Kind::kUnmasking) current->participants = 3;
     } else if (current->phase == Kind::kUnmasking && Chance(30)) {
+      current->deadline += 10;
+    } else if (current->phase == Kind::kUnmasking && Chance(30)) {
       current->phase = Chance(75) ? Kind::kPublished : Kind::kFailed;
       if (current->phase == Kind::kPublished) {
         ++told.finished;
@@ -524,6 +526,12 @@ class MachineWorld {
   Event Answer(const action::FindUpload& action) {
     if (Chance(3)) return Failure();
     const bool found = uploads_.contains(action.attempt.number);
+    const protocol::AnnouncedAttempt& current = *step_.told.current;
+    if (current.phase != protocol::AttemptPhase::kCollecting) {
+      auto& first =
+          process_.deadlines.try_emplace(action.attempt.number, current.deadline).first->second;
+      first = std::min(first, current.deadline);
+    }
     step_.upload = found;
     return event::UploadFound{found};
   }
@@ -676,7 +684,8 @@ class MachineWorld {
     using Judged = event::SumJudged::Kind;
     if (Chance(3)) return Failure();
     step_.judged = {.kind = Chance(60)   ? Judged::kSound
-                            : Chance(60) ? Judged::kTooFewShares
+                            : Chance(50) ? Judged::kTooFewShares
+                            : Chance(50) ? Judged::kDoubtful
                                          : Judged::kUnsound,
                     .why = "why",
                     .shows_wrong_shares = Chance(40)};
@@ -697,9 +706,16 @@ class MachineWorld {
   Event Answer(const action::SendVerdict& action) {
     const secagg::AttemptNumber number = memory_->attempt.number;
     Expect(!process_.silent.contains(number), "M4", "two verdicts");
-    Expect(!action.confirmed ||
-               (step_.is_judged && step_.judged.kind == event::SumJudged::Kind::kSound),
-           "M5", "confirms a sum that is not sound");
+    using Judged = event::SumJudged::Kind;
+    Expect(!action.confirmed || (step_.is_judged && step_.judged.kind == Judged::kSound), "M5",
+           "confirms a sum that is not sound");
+    Expect(!step_.is_judged || step_.judged.kind != Judged::kTooFewShares, "M5",
+           "a verdict before v shares");
+    if (step_.is_judged && step_.judged.kind == Judged::kDoubtful) {
+      const auto first = process_.deadlines.find(number);
+      Expect(first != process_.deadlines.end() && step_.told.current->deadline > first->second,
+             "M5", "refuses what more shares may decrypt, before the first deadline");
+    }
     if (Chance(3)) return Failure();
     process_.silent.insert(number);
     return event::Done{};
@@ -728,6 +744,7 @@ class MachineWorld {
   struct Process {
     std::map<secagg::AttemptNumber, int> uploads;
     std::set<secagg::AttemptNumber> votes, silent, rows;
+    std::map<secagg::AttemptNumber, uint64_t> deadlines;  // the earliest while unmasking
   };
   Process process_;
 

@@ -110,7 +110,8 @@ struct VotesFetched {
   bool all_voted = false;         // for whatever
 };
 struct SumJudged {
-  enum class Kind : uint8_t { kSound, kTooFewShares, kUnsound };
+  // kDoubtful: unsound with the shares that are there, and more of them may help.
+  enum class Kind : uint8_t { kSound, kTooFewShares, kDoubtful, kUnsound };
   Kind kind = Kind::kSound;
   std::string why = {};
   bool shows_wrong_shares = false;  // so many shares are there

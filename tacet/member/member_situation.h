@@ -258,6 +258,7 @@ struct Silent {};  // all is said, or refused
 }  // namespace seat
 struct SeatWork {
   secagg::Attempt attempt;
+  uint64_t deadline = 0;  // the earliest that the server announced while it is unmasking
   std::variant<seat::Begun, seat::Voted, seat::Unmasked, seat::Silent> progress = {};
   bool confirmed = false;  // this process decrypted the sum and found it sound
 };

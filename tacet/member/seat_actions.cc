@@ -151,8 +151,11 @@ absl::StatusOr<Event> SeatActions::Do(const action::DecryptSum&) {
   const he::KeySharing& sharing = manifest.terms().aggregation().sharing();
   event::SumJudged judged{.shows_wrong_shares = sharing.ShowsWrongShares(shares.size())};
   if (decrypted.ok()) return judged;
-  judged.kind =
-      decrypted.code() == absl::StatusCode::kUnavailable ? Kind::kTooFewShares : Kind::kUnsound;
+  const auto of_round =
+      std::ranges::count(shares, work_.round_hash, &secagg::UnmaskShare::round_hash);
+  judged.kind = decrypted.code() != absl::StatusCode::kUnavailable ? Kind::kUnsound
+                : static_cast<size_t>(of_round) < sharing.votes()  ? Kind::kTooFewShares
+                                                                   : Kind::kDoubtful;
   judged.why = base::Message(decrypted);
   return judged;
 }

@@ -1,6 +1,7 @@
 // A seat's work at the end of an attempt: it fetches the closed round and the roster, votes, gives
 // its unmask share once a quorum voted, and confirms the aggregate once it decrypts, or gives its
 // check row where it does not.
+#include <algorithm>
 #include <utility>
 
 #include "fmt/core.h"
@@ -42,10 +43,16 @@ Action Decrypt(Turn& turn, Step step) {
   return SeatAction(action::DecryptSum{});
 }
 
+// The server has moved the attempt's deadline: more shares have had their time to come.
+bool IsExtended(const Turn& turn, const Step& step) {
+  return step.told->current->deadline > turn.here.seat->deadline;
+}
+
 Action Judge(Turn& turn, Step step, const event::SumJudged& judged) {
   using Kind = event::SumJudged::Kind;
   if (judged.kind == Kind::kTooFewShares) return Wait(turn, std::move(step));
-  if (judged.kind == Kind::kUnsound) {
+  if (judged.kind == Kind::kDoubtful && !IsExtended(turn, step)) return Wait(turn, std::move(step));
+  if (judged.kind != Kind::kSound) {
     return Refuse(turn, std::move(step), {violations::kUnsoundSum, judged.why});
   }
   turn.here.seat->confirmed = true;
@@ -66,7 +73,11 @@ Action Unmask(Turn& turn, Step step) {
 Action On(Turn& turn, state::FindingOwnUpload at, const event::UploadFound& event) {
   const secagg::Attempt& attempt = at.step.told->current->attempt;
   std::optional<SeatWork>& seat = turn.here.seat;
-  if (!seat.has_value() || seat->attempt != attempt) seat = SeatWork{.attempt = attempt};
+  const uint64_t deadline = at.step.told->current->deadline;
+  if (!seat.has_value() || seat->attempt != attempt) {
+    seat = SeatWork{.attempt = attempt, .deadline = deadline};
+  }
+  seat->deadline = std::min(seat->deadline, deadline);
   if (std::holds_alternative<seat::Silent>(seat->progress)) {
     return Finish(turn, std::move(at.step));
   }

@@ -88,6 +88,7 @@ absl::Status On(Transition& step, const SumClosed& closed) {
   put(ItemKind::kRoster, closed.roster);
   if (closed.shares.has_value()) put(ItemKind::kShares, *closed.shares);
   step.Do(UpdateAttempt{.record = std::move(record), .items = std::move(items)});
+  BeginAsking(step);
   step.CountRevision(true);
   return absl::OkStatus();
 }

@@ -583,6 +583,25 @@ class RandomRounds {
                          now_ >= before->deadline &&
                          now_ >= before->begun + rules_.options().abandon_seconds;
     Expect(!overdue, "I15");
+    const auto* const unmasking = StageOf<Unmasking>(state_);
+    if (unmasking == nullptr || !before.has_value() || now_ < before->deadline) return;
+    Expect(now_ < unmasking->since + 2 * rules_.options().unmasking_seconds ||
+               Answering() < rules_.VoteQuorum(),
+           "I15");
+  }
+
+  // Seats that are here and have said what they can say.
+  size_t Answering() const {
+    size_t answering = 0;
+    for (const secagg::CommitteeSeat& seat : rules_.committee()) {
+      if (!attendance_.IsHere(seat.member, now_)) continue;
+      const bool quorum = seen_.voted.size() >= rules_.VoteQuorum();
+      const bool has_answered =
+          seen_.refused.contains(seat.member) ||
+          (seen_.voted.contains(seat.member) && (!quorum || seen_.unmasked.contains(seat.member)));
+      answering += has_answered ? 1 : 0;
+    }
+    return answering;
   }
 
   // The same again, at once: accepted, and nothing changes.

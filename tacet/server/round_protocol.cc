@@ -16,6 +16,7 @@ absl::Status On(Transition& step, const StoreRead& read) {
     PauseAfterTooFew(step, std::min(step.state.attempts->back().deadline, step.moment.now));
   }
   step.CountRevision(true);
+  BeginAsking(step);
   if (const auto* collecting = StageOf<Collecting>(step.state)) {
     step.Ask(MakeSum{step.open().attempt, collecting->accepted});
   }

@@ -653,6 +653,8 @@ TEST_F(RoundServerTest, WithOneConfirmationAnAttemptIsExtended) {
   const secagg::Attempt attempt = Collect();
   Unmask(5);
   ASSERT_TRUE(Confirm(3, attempt).ok());
+  away_ = {MemberOn(0), MemberOn(1)};
+  now_ += 41;  // they were here 90 seconds ago
   for (int i = 0; i < 5; ++i) {
     TickAfter(50);
     EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
@@ -664,13 +666,58 @@ TEST_F(RoundServerTest, WithOneConfirmationAnAttemptIsExtended) {
   EXPECT_EQ(server_->Status().attempts, 1u);
 }
 
+// A quorum that is here and has said what it can say had its time, for example where some seats
+// keep their verdicts to themselves. With the deadline of collecting the attempt has three.
+TEST_F(RoundServerTest, AQuorumThatDecidesNothingHasTwoDeadlines) {
+  const secagg::Attempt attempt = Collect();
+  Unmask(4);
+  ASSERT_TRUE(Confirm(3, attempt).ok());
+  TickAfter(50);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  TickAfter(49);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  TickAfter(1);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
+}
+
+// One seat is away, another one is connected and says nothing: the others are too few. Both are
+// named, nothing is charged again, and the round is published when the one is back.
+TEST_F(RoundServerTest, ASilentSeatIsNamedAndEndsNoAttempt) {
+  const secagg::Attempt attempt = Collect();
+  away_ = {MemberOn(3)};
+  Vote(3);
+  const auto awaited = [this] {
+    std::vector<std::pair<uint64_t, bool>> named;
+    for (const Absence& one : server_->Status().awaited) {
+      named.emplace_back(one.member, one.silent);
+    }
+    return named;
+  };
+  using Named = std::vector<std::pair<uint64_t, bool>>;
+  TickAfter(49);
+  EXPECT_FALSE(server_->Status().extended);
+  TickAfter(1);
+  EXPECT_TRUE(server_->Status().extended);
+  EXPECT_EQ(awaited(), (Named{{MemberOn(3), false}, {MemberOn(4), false}}));
+  for (int i = 0; i < 9; ++i) {
+    TickAfter(50);
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kUnmasking) << i;
+    EXPECT_EQ(awaited(), (Named{{MemberOn(3), false}, {MemberOn(4), true}}));
+  }
+  away_ = {};
+  Publish();
+  EXPECT_EQ(Current(), attempt);
+  EXPECT_EQ(server_->Status().attempts, 1u);
+}
+
 // Some seats gave shares that do not decrypt, and the others refuse: nothing can come any more.
 TEST_F(RoundServerTest, SharesThatDoNotDecryptFailTheAttemptWhenTheirSeatsAreHere) {
   const secagg::Attempt attempt = Collect();
   Unmask(4);
   ASSERT_TRUE(Refuse(4, attempt).ok());
   away_ = {MemberOn(2)};
-  TickAfter(200);
+  TickAfter(kHereSeconds + 1);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);  // it may have been lost
   away_ = {};
   TickAfter(50);

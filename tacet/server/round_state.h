@@ -2,7 +2,8 @@
 //
 // Most of it is what the store holds. A durable change is applied to the state by Apply and to the
 // store by RoundStore: afterwards a state that is made from the store is the same. The rest is lost
-// with the process: what seats said in an opening without voting, pauses, revisions.
+// with the process: what seats said in an opening without voting, since when they are asked to
+// unmask, pauses, revisions.
 #ifndef TACET_SERVER_ROUND_STATE_H_
 #define TACET_SERVER_ROUND_STATE_H_
 
@@ -112,6 +113,7 @@ struct Unmasking {
   Submissions votes = {}, unmask_shares = {}, check_rows = {};
   Submissions refusals = {}, confirmations = {};
   Submissions named = {};  // participants whose shares are wrong: the attempt fails
+  uint64_t since = 0;      // since when seats are asked, as this process knows, Unix seconds
 };
 // No attempt will follow.
 struct Stopped {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tacet/server/silent_seats.h"
+
 namespace tacet::server {
 namespace {
 
@@ -16,12 +18,21 @@ std::vector<uint64_t> AwaitedForAttempt(const RoundState& state, const Moment& m
   return awaited;
 }
 
-// After it was extended; who uploads says nothing where everybody does.
-std::vector<uint64_t> AwaitedUploaders(const RoundState& state) {
+// Whether the open attempt's first deadline in its phase has passed.
+bool IsExtended(const RoundState& state, const Moment& moment) {
+  const RoundServerOptions& options = state.rules->options();
+  if (const auto* const unmasking = StageOf<Unmasking>(state)) {
+    return moment.now >= unmasking->since + options.unmasking_seconds;
+  }
+  if (StageOf<Collecting>(state) == nullptr) return false;
   const AttemptRecord& open = *OpenAttempt(state);
-  const bool late = open.deadline > open.begun + state.rules->options().collecting_seconds;
+  return open.deadline > open.begun + options.collecting_seconds;
+}
+
+// Who uploads says nothing where everybody does.
+std::vector<uint64_t> AwaitedUploaders(const RoundState& state, const Moment& moment) {
   std::vector<uint64_t> awaited;
-  if (!late || !state.rules->EveryMemberUploads()) return awaited;
+  if (!IsExtended(state, moment) || !state.rules->EveryMemberUploads()) return awaited;
   for (uint64_t member = 0; member < state.rules->members(); ++member) {
     if (!IsLeftOut(state, member) && Find(state, ItemKind::kAccepted, member) == nullptr) {
       awaited.push_back(member);
@@ -30,19 +41,18 @@ std::vector<uint64_t> AwaitedUploaders(const RoundState& state) {
   return awaited;
 }
 
+// Those that answered are not awaited, although they may have more to say once others have.
 std::vector<uint64_t> AwaitedSeats(const RoundState& state, const Unmasking& unmasking) {
   std::vector<uint64_t> awaited;
   for (const secagg::CommitteeSeat& seat : state.rules->committee()) {
-    const bool answered = unmasking.refusals.Find(seat.member) != nullptr ||
-                          unmasking.unmask_shares.Find(seat.member) != nullptr;
-    if (!answered) awaited.push_back(seat.member);
+    if (OwesAnswer(*state.rules, unmasking, seat.member)) awaited.push_back(seat.member);
   }
   return awaited;
 }
 
 std::vector<uint64_t> Awaited(const RoundState& state, const Moment& moment, bool waiting) {
   if (waiting) return AwaitedForAttempt(state, moment);
-  if (StageOf<Collecting>(state) != nullptr) return AwaitedUploaders(state);
+  if (StageOf<Collecting>(state) != nullptr) return AwaitedUploaders(state, moment);
   if (const auto* const unmasking = StageOf<Unmasking>(state)) {
     return AwaitedSeats(state, *unmasking);
   }
@@ -73,13 +83,17 @@ ServerStatus StatusOf(const RoundState& state, const Moment& moment) {
                       .waiting = !is_open && !state.draining && stopped == nullptr,
                       .gathering = std::nullopt,
                       .awaited = {},
+                      .extended = IsExtended(state, moment),
                       .left_out = {}};
   status.failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
   if (!begun.empty()) status.last = begun.back();
   if (opening != nullptr) status.opening = opening->tally.heard();
+  const std::vector<uint64_t> silent = SilentSeats(state, moment);
   for (const uint64_t member : Awaited(state, moment, status.waiting)) {
-    status.awaited.push_back({.member = member, .last_seen = moment.attendance.LastSeen(member)});
+    status.awaited.push_back({.member = member,
+                              .last_seen = moment.attendance.LastSeen(member),
+                              .silent = std::ranges::find(silent, member) != silent.end()});
   }
   for (const Submission& left_out : SubmissionsOf(state, ItemKind::kLeftOut)) {
     status.left_out.push_back(left_out.member);

@@ -16,6 +16,7 @@ namespace tacet::server {
 struct Absence {
   uint64_t member = 0;
   std::optional<uint64_t> last_seen;  // Unix seconds; nothing: not since this server started
+  bool silent = false;  // a seat that is connected, was asked two deadlines ago and says nothing
 
   friend bool operator==(const Absence&, const Absence&) = default;
 };
@@ -42,6 +43,8 @@ struct ServerStatus {
   std::optional<Gathering> gathering;
   // Who is away: of all members between attempts, of the seats while one is unmasking.
   std::vector<Absence> awaited;
+  // The open attempt's deadline was moved, since it waits for `awaited`.
+  bool extended = false;
   uint64_t pause_ends = 0;  // Unix seconds; 0 unless a pause follows a failed attempt
   // Participants whose shares were found wrong, in this round: its attempts go on without them.
   std::vector<uint64_t> left_out;

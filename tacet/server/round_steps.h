@@ -54,6 +54,8 @@ absl::Status On(Transition& step, const SumClosed& closed);
 absl::Status On(Transition& step, const VoteGiven& given);
 absl::Status On(Transition& step, const VerdictGiven& given);
 absl::Status On(Transition& step, const SharesChecked& checked);
+// Seats are asked from now on, if an attempt is unmasking.
+void BeginAsking(Transition& step);
 // The deadline has passed.
 absl::Status ExtendOrFail(Transition& step);
 // Ends an attempt about which enough seats have said enough.

@@ -5,6 +5,7 @@
 #include "tacet/base/status.h"
 #include "tacet/server/round_steps.h"
 #include "tacet/server/server_store_rules.h"
+#include "tacet/server/silent_seats.h"
 
 namespace tacet::server {
 namespace {
@@ -110,6 +111,12 @@ absl::Status MayEnd(Transition& step) {
   return absl::OkStatus();
 }
 
+void BeginAsking(Transition& step) {
+  auto* const opened = std::get_if<OpenedEpoch>(&step.state.epoch);
+  auto* const unmasking = opened == nullptr ? nullptr : std::get_if<Unmasking>(&opened->stage);
+  if (unmasking != nullptr) unmasking->since = step.moment.now;
+}
+
 absl::Status ExtendOrFail(Transition& step) { return Check(step); }
 
 absl::Status On(Transition& step, const SharesChecked& checked) {
@@ -137,10 +144,14 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
     step.End(protocol::AttemptPhase::kFailed, kRefusedFailure);
     return absl::OkStatus();
   }
-  // A seat that is away costs time, but no new attempt and no new charge.
+  // A seat that is away or silent costs time, but no new attempt and no new charge, as long as the
+  // others are too few. A quorum has had its time.
   const uint64_t now = step.moment.now;
   const uint64_t begun = std::min(now, record.begun);
-  if (IsSettled(step.rules(), step.moment, *unmasking) ||
+  const bool in_vain =
+      IsLongUnmasking(step.rules(), step.moment, *unmasking) &&
+      CountAnswering(step.rules(), step.moment, *unmasking) >= step.rules().VoteQuorum();
+  if (in_vain || IsSettled(step.rules(), step.moment, *unmasking) ||
       now - begun >= step.rules().options().abandon_seconds) {
     step.End(protocol::AttemptPhase::kFailed, kNotDecrypted);
   } else {

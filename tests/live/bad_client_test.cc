@@ -188,5 +188,32 @@ TEST_F(BadClientTest, AShareForOneSeatIsCorrectedAndMayBeAParticipantsFault) {
   }
 }
 
+// A wrong MAC, while one seat of five is away. The four unmask shares determine a sum that is
+// unsound, and the fifth could show that one of them is wrong. Seats wait for it for one deadline,
+// then they refuse the sum. They waited as long as the fifth was away: a week at most.
+TEST_F(BadClientTest, WithAWrongMacIsRefusedAtTheFirstDeadlineWhileASeatIsAway) {
+  agreement::ManifestSpec all = protocol::testing::SmallAgreement();
+  all.sampling.cohort = 9;
+  all.sampling.min_participants = 8;
+  LiveFederation live(ExactAgreement(protocol::testing::AgreementWith(2, {7, 0, 4, 2, 8}, all)), 3,
+                      9);
+  live.site(7).away = true;
+  const size_t at = secagg::testing::UploadTagByte(live.members.terms().aggregation());
+  Spoil(live, [at](base::Bytes& upload) { upload[at] ^= 0x20; });
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); });
+  const uint64_t closed = live.now;
+  live.RunUntil([&] { return live.server->Status().failed == 1; });
+  EXPECT_GE(live.now - closed, live.options.unmasking_seconds);
+  EXPECT_LE(live.now - closed, live.options.unmasking_seconds + 10);
+  EXPECT_EQ(live.server->Attempts().front().failure, "refused");
+  size_t refused = 0;
+  for (const uint64_t seat : {0, 2, 4, 8}) {
+    const std::vector<std::string> texts = TextsOf(live.site(seat), "unsound-sum");
+    EXPECT_THAT(texts, Each(HasSubstr("the MAC does not fit the sum")));
+    refused += texts.size();
+  }
+  EXPECT_GE(refused, 3u);  // f + 1
+}
+
 }  // namespace
 }  // namespace tacet::live

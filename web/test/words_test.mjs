@@ -113,6 +113,7 @@ test("who is waited for, and since when", () => {
   assert.equal(nowSentence(waiting, kAgreement), "The next attempt waits for members: 3 of 5 are here, 4 are needed, and 3 of the committee (2 are here).");
   assert.deepEqual(awayWords(waiting), ["north, for 10 min 0 s", "west, not since the server was started"]);
   assert.deepEqual(awayWords({ ...waiting, attendance: { ...attendance, away_in_all: 22 } }).at(-1), "and 20 more");
+  assert.deepEqual(awayWords({ ...waiting, attendance: { ...attendance, away: [{ name: "north", last_seen: 400, silent: true }], away_in_all: 1 } }), ["north, connected and silent"]);
   assert.deepEqual(awayWords(kQuiet), []);
   const paused = { ...attendance, gathering: { ...gathering, enough: true, pause_ends: 1090 } };
   assert.equal(waitingWords({ ...kQuiet, attendance: paused }), "The next attempt begins in 1 min 30 s: the last one had too few uploads.");

@@ -101,7 +101,8 @@ export function nextStep(status) {
 /** "north, for 2 h", ...: the members that are waited for. */
 export function awayWords({ attendance, now }) {
   if (!attendance || attendance.away.length === 0) return [];
-  const named = attendance.away.map(({ name, last_seen: seen }) => (seen === null
+  const named = attendance.away.map(({ name, last_seen: seen, silent }) => (silent
+    ? `${name}, connected and silent` : seen === null
     ? `${name}, not since the server was started` : `${name}, for ${longTime(Math.max(0, now - seen))}`));
   const more = attendance.away_in_all - attendance.away.length;
   return more > 0 ? [...named, `and ${integer(more)} more`] : named;

@@ -1,0 +1,42 @@
+#include "tacet/server/silent_seats.h"
+
+#include <algorithm>
+
+namespace tacet::server {
+
+bool OwesAnswer(const RoundRules& rules, const Unmasking& unmasking, uint64_t member) {
+  if (unmasking.refusals.Find(member) != nullptr) return false;
+  if (unmasking.votes.Find(member) == nullptr) return true;
+  return unmasking.votes.size() >= rules.VoteQuorum() &&
+         unmasking.unmask_shares.Find(member) == nullptr;
+}
+
+size_t CountAnswering(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking) {
+  return static_cast<size_t>(
+      std::ranges::count_if(rules.committee(), [&](const secagg::CommitteeSeat& seat) {
+        return moment.attendance.IsHere(seat.member, moment.now) &&
+               !OwesAnswer(rules, unmasking, seat.member);
+      }));
+}
+
+bool IsLongUnmasking(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking) {
+  // A clock that was set back begins the wait again: deadlines follow it as well.
+  const uint64_t since = std::min(unmasking.since, moment.now);
+  return moment.now - since >= kUnmaskingDeadlines * rules.options().unmasking_seconds;
+}
+
+std::vector<uint64_t> SilentSeats(const RoundState& state, const Moment& moment) {
+  std::vector<uint64_t> silent;
+  const auto* const unmasking = StageOf<Unmasking>(state);
+  const RoundRules& rules = *state.rules;
+  if (unmasking == nullptr || !IsLongUnmasking(rules, moment, *unmasking)) return silent;
+  for (const secagg::CommitteeSeat& seat : rules.committee()) {
+    if (moment.attendance.IsHere(seat.member, moment.now) &&
+        OwesAnswer(rules, *unmasking, seat.member)) {
+      silent.push_back(seat.member);
+    }
+  }
+  return silent;
+}
+
+}  // namespace tacet::server
