@@ -21,7 +21,9 @@ uint64_t CohortSize(const RoundState& state, const secagg::Attempt& attempt) {
     return record.attempt.number.epoch == attempt.number.epoch &&
            record.attempt.number.round == attempt.number.round && record.failure == kRefusedFailure;
   });
-  const uint64_t halved = state.rules->spec().sampling.cohort >> std::min<ptrdiff_t>(refused, 31);
+  const uint64_t cohort = state.rules->spec().sampling.cohort;
+  if (state.rules->EveryMemberUploads()) return cohort;  // others are on trial in turn
+  const uint64_t halved = cohort >> std::min<ptrdiff_t>(refused, 31);
   // K_min others are in every cohort.
   return std::max(
       halved, state.rules->min_participants() + SubmissionsOf(state, ItemKind::kLeftOut).size());

@@ -84,8 +84,15 @@ std::string WhyStop(const RoundState& state, const secagg::Attempt& next) {
   const agreement::ManifestSpec& spec = state.rules->spec();
   if (next.number.round >= spec.rounds) return fmt::format("all {} rounds are done", spec.rounds);
   if (next.number.attempt > spec.spare_attempts) {
-    return fmt::format("round {} failed in all its {} attempts", next.number.round,
-                       next.number.attempt);
+    std::string why = fmt::format("round {} failed in all its {} attempts", next.number.round,
+                                  next.number.attempt);
+    if (state.attempts->back().failure == kRefusedFailure && state.rules->MostLeftOut() == 0) {
+      why += fmt::format(
+          "; the committee refused the sum, and no participant can be left out, since "
+          "min_participants is {}: a smaller one lets the server find the participant at fault",
+          state.rules->min_participants());
+    }
+    return why;
   }
   const size_t begun = state.attempts->size();
   if (begun >= state.rules->manifest().manifest().attempt_budget()) {

@@ -143,7 +143,9 @@ class MemoryServerStore final : public ServerStore {
 
   absl::Status ForgetBefore(uint32_t round) override {
     return failure_.Call([&]() -> absl::Status {
-      std::erase_if(items_, [&](const Kept& kept) { return kept.at.round < round; });
+      std::erase_if(items_, [&](const Kept& kept) {
+        return kept.at.round < round && kept.item.kind != ItemKind::kLeftOut;
+      });
       return absl::OkStatus();
     });
   }

@@ -109,7 +109,7 @@ class RandomRounds {
   // What the sequence came to, so that a test sees that it covers the protocol.
   struct Coverage {
     uint64_t published = 0, failed = 0, wrong_shares = 0, opened = 0, stopped = 0, crashes = 0,
-             disputed_shares = 0, late = 0, lost = 0;
+             disputed_shares = 0, late = 0, lost = 0, trials = 0;
     std::set<std::string> failures;
 
     void Add(const Coverage& other) {
@@ -122,6 +122,7 @@ class RandomRounds {
       disputed_shares += other.disputed_shares;
       late += other.late;
       lost += other.lost;
+      trials += other.trials;
       failures.insert(other.failures.begin(), other.failures.end());
     }
   };
@@ -365,16 +366,30 @@ class RandomRounds {
                            next.attempts->back().phase == protocol::AttemptPhase::kPublished;
     if (was_open && Opened(next) != nullptr) {
       Expect(FinishedRounds(next) == FinishedRounds(state_) + (published ? 1 : 0), "I11");
-      const Submissions& before = SubmissionsOf(state_, ItemKind::kLeftOut);
-      const Submissions& after = SubmissionsOf(next, ItemKind::kLeftOut);
-      Expect(published ? after.empty()
-                       : after.size() >= before.size() &&
-                             std::equal(before.begin(), before.end(), after.begin()),
-             "I5");
+      for (const Submission& one : SubmissionsOf(state_, ItemKind::kLeftOut)) {
+        const bool stays = !published && one.bytes() != base::Bytes{kOnTrial};
+        Expect(!stays || IsLeftOut(next, one.member), "I5");
+      }
+      CheckOnTrial(next);
       Expect(MayUpload(next) >= rules_.min_participants(), "I5");
     }
     if (StageOf<Stopped>(next) != nullptr && StageOf<Stopped>(state_) == nullptr) {
       ++coverage_.stopped;
+    }
+  }
+
+  // Somebody is on trial after a refused sum of the round only, and where every member uploads.
+  void CheckOnTrial(const RoundState& next) {
+    bool refused = false;
+    for (const AttemptRecord& record : *next.attempts) {
+      refused = refused || (record.attempt.number.epoch == rules_.manifest().epoch() &&
+                            record.attempt.number.round == FinishedRounds(next) &&
+                            record.failure == kRefusedFailure);
+    }
+    for (const Submission& one : SubmissionsOf(next, ItemKind::kLeftOut)) {
+      const bool on_trial = one.bytes() == base::Bytes{kOnTrial};
+      Expect(!on_trial || (refused && rules_.EveryMemberUploads()), "I5");
+      coverage_.trials += on_trial ? 1 : 0;
     }
   }
 

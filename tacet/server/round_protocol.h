@@ -9,16 +9,16 @@
 // it closes before its deadline when only members are missing that were not here.
 // A failed attempt is followed by another with a new cohort, within the agreed number of attempts,
 // after a pause when uploads were too few. After a refused sum the seats' check rows may name
-// participants whose shares are wrong: these are left out for the rest of the round, in which they
-// neither count as here nor are invited, whatever is drawn. Where none is named, the next cohort
-// has half the size, down to K_min, so that one bad participant does not stop the round. Where
-// every member uploads, another attempt would need the same members: the attempt is extended until
-// enough have uploaded, and no other begins.
-// A published round is final once RoundRules::FinalQuorum members attest the same model. Then the
-// next round begins. Until then votes and unmask shares are taken, so that members that cannot
-// decrypt it yet will.
-// A later epoch begins with the state for which protocol::OpeningQuorum seats vote under it, be it
-// before or behind the last round published (docs/design/rounds.md).
+// participants whose shares are wrong: these are left out of the round, or of more (exclusions.h),
+// in which they neither count as here nor are invited, whatever is drawn. Where none is named, the
+// next cohort has half the size, down to K_min, so that one bad participant does not stop the
+// round. Where every member uploads, parts of the members are left out in turn. There another
+// attempt with too few uploads would need the same members: the attempt is extended until enough
+// have uploaded, and no other begins. A published round is final once RoundRules::FinalQuorum
+// members attest the same model. Then the next round begins. Until then votes and unmask shares are
+// taken, so that members that cannot decrypt it yet will. A later epoch begins with the state for
+// which protocol::OpeningQuorum seats vote under it, be it before or behind the last round
+// published (docs/design/rounds.md).
 #ifndef TACET_SERVER_ROUND_PROTOCOL_H_
 #define TACET_SERVER_ROUND_PROTOCOL_H_
 
@@ -87,6 +87,7 @@ struct SumClosed {
 struct SharesChecked {
   std::vector<uint64_t> accused;  // participants whose shares are wrong, or are in dispute
   bool disputed = false;          // they or seats are wrong
+  bool of_one_seat = false;       // disputed, and one lying seat can have anybody there
 };
 struct BeginningRead {
   uint32_t round = 0;

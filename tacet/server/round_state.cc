@@ -121,10 +121,9 @@ void ApplyTo(RoundState& state, const EndAttempt& end) {
   state.sweep_is_due = true;
   auto& opened = std::get<OpenedEpoch>(state.epoch);
   auto* const unmasking = std::get_if<Unmasking>(&opened.stage);
+  state.exclusions.AttemptEnded(*state.rules, end.record,
+                                unmasking == nullptr ? Submissions() : unmasking->named);
   if (end.record.phase == protocol::AttemptPhase::kFailed) {
-    if (unmasking != nullptr) {
-      for (const Submission& named : unmasking->named) opened.left_out.Add(named);
-    }
     opened.stage = BetweenAttempts();
     return;
   }
@@ -135,31 +134,21 @@ void ApplyTo(RoundState& state, const EndAttempt& end) {
   opened = OpenedEpoch{.round = opened.round + 1};
 }
 
+Exclusions ExclusionsOf(const RoundRules& rules, const StoredRounds& stored) {
+  Exclusions exclusions;
+  for (const AttemptRecord& record : stored.attempts) {
+    const secagg::AttemptNumber& number = record.attempt.number;
+    if (number.epoch != rules.manifest().epoch() || !HasEnded(record.phase)) continue;
+    Submissions named;
+    for (const NamedIn& one : stored.named) {
+      if (one.at == number) named.Add(one.participant);
+    }
+    exclusions.AttemptEnded(rules, record, named);
+  }
+  return exclusions;
+}
+
 }  // namespace
-
-const Submissions::Shared& Submissions::None() {
-  static const Shared kNone = std::make_shared<const std::vector<Submission>>();
-  return kNone;
-}
-
-const Submission* Submissions::Find(uint64_t member) const {
-  const auto found = std::ranges::find(*all_, member, &Submission::member);
-  return found == all_->end() ? nullptr : &*found;
-}
-
-void Submissions::Add(Submission submission) {
-  std::vector<Submission> all;
-  all.reserve(all_->size() + 1);
-  all.assign(all_->begin(), all_->end());
-  all.push_back(std::move(submission));
-  all_ = std::make_shared<const std::vector<Submission>>(std::move(all));
-}
-
-void Submissions::Remove(uint64_t member) {
-  std::vector<Submission> all = *all_;
-  std::erase_if(all, [member](const Submission& one) { return one.member == member; });
-  all_ = std::make_shared<const std::vector<Submission>>(std::move(all));
-}
 
 const AttemptRecord* OpenAttempt(const RoundState& state) {
   const AttemptRecords& attempts = *state.attempts;
@@ -204,7 +193,7 @@ const Submissions& SubmissionsOf(const RoundState& state, ItemKind kind) {
   const OpenedEpoch* const opened = Opened(state);
   if (opened == nullptr) return kNone;
   // What an attempt that is open has named is left out once it has ended.
-  if (kind == ItemKind::kLeftOut) return opened->left_out;
+  if (kind == ItemKind::kLeftOut) return state.exclusions.now();
   const Submissions* const list = ListIn(*opened, kind);
   return list == nullptr ? kNone : *list;
 }
@@ -270,6 +259,7 @@ void Replace(RoundState& state, const StoredRounds& stored, const SignedStatemen
   state.kept = stored.kept;
   state.opening_votes = stored.opening_votes;
   state.sweep_is_due = false;
+  state.exclusions = ExclusionsOf(*state.rules, stored);
   if (!stored.is_opened) {
     if (!std::holds_alternative<OpeningEpoch>(state.epoch)) {
       state.epoch =
@@ -289,7 +279,6 @@ void Replace(RoundState& state, const StoredRounds& stored, const SignedStatemen
   }
   PutAll(opened, stored.of_attempt);
   PutAll(opened, stored.of_beginning);
-  for (const Item& item : stored.left_out) Put(opened.left_out, item);
   SetAttested(opened, signed_ones);
   // Parts of uploads that were on their way stay.
   state.sweep_is_due = !std::holds_alternative<Collecting>(opened.stage);

@@ -12,7 +12,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -23,62 +22,13 @@
 #include "tacet/protocol/member_request.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/server/blob_store.h"
+#include "tacet/server/exclusions.h"
+#include "tacet/server/failures.h"
 #include "tacet/server/round_rules.h"
 #include "tacet/server/server_store.h"
+#include "tacet/server/submissions.h"
 
 namespace tacet::server {
-
-// Failure of an attempt whose sum enough seats refused, and none of whose participants is named.
-inline constexpr std::string_view kRefusedFailure = "refused";
-inline constexpr std::string_view kTooFewUploads = "too-few-uploads";
-inline constexpr std::string_view kNotDecrypted = "not-decrypted";
-inline constexpr std::string_view kWrongShares = "wrong-shares";
-// The same where a participant's shares and seats' rows contradict each other.
-inline constexpr std::string_view kDisputedShares = "disputed-shares";
-
-// Submission of one member; of a large object, which is in the blob store, the digest. Copies share
-// the bytes.
-class Submission {
- public:
-  Submission(uint64_t from, base::Bytes bytes)
-      : member(from), bytes_(std::make_shared<const base::Bytes>(std::move(bytes))) {}
-
-  uint64_t member;
-  const base::Bytes& bytes() const { return *bytes_; }
-
-  friend bool operator==(const Submission& a, const Submission& b) {
-    return a.member == b.member && a.bytes() == b.bytes();
-  }
-
- private:
-  std::shared_ptr<const base::Bytes> bytes_;
-};
-
-// Submissions of one kind, in the order in which they arrived. Copies share them, so that the copy
-// of a state costs little.
-class Submissions {
- public:
-  using value_type = Submission;
-  using const_iterator = std::vector<Submission>::const_iterator;
-
-  const_iterator begin() const { return all_->begin(); }
-  const_iterator end() const { return all_->end(); }
-  size_t size() const { return all_->size(); }
-  bool empty() const { return all_->empty(); }
-  const Submission& operator[](size_t i) const { return (*all_)[i]; }
-  // Null when the member gave none.
-  const Submission* Find(uint64_t member) const;
-
-  void Add(Submission submission);
-  void Remove(uint64_t member);
-
-  friend bool operator==(const Submissions& a, const Submissions& b) { return *a.all_ == *b.all_; }
-
- private:
-  using Shared = std::shared_ptr<const std::vector<Submission>>;
-  static const Shared& None();
-  Shared all_ = None();
-};
 
 // A published attempt whose closed round, votes and unmask shares can still be fetched.
 struct KeptRound {
@@ -134,7 +84,6 @@ struct OpenedEpoch {
   Submissions attestations = {};
   std::vector<AttestedModel> attested = {};  // that they name, as far as they can be read
   Submissions checkpoints = {};
-  Submissions left_out = {};  // participants that an attempt of the round named
   Stage stage = BetweenAttempts();
 };
 
@@ -172,6 +121,7 @@ struct RoundState {
   std::shared_ptr<const AttemptRecords> attempts = std::make_shared<const AttemptRecords>();
   std::vector<KeptRound> kept = {};  // by round
   Submissions opening_votes = {};    // of this epoch, also once it is opened
+  Exclusions exclusions = {};        // by the ended attempts of this epoch
   std::variant<OpenedEpoch, OpeningEpoch> epoch = OpenedEpoch();
   bool draining = false;  // no further attempt begins
   // Files remain that nothing refers to any more.
@@ -205,6 +155,7 @@ const KeptRound* FindKept(const RoundState& state, const secagg::Attempt& attemp
 // Submissions of this kind to the open attempt or to the round that comes next.
 const Submissions& SubmissionsOf(const RoundState& state, ItemKind kind);
 const Submission* Find(const RoundState& state, ItemKind kind, uint64_t member);
+// Named, or on trial.
 bool IsLeftOut(const RoundState& state, uint64_t member);
 // Of the open attempt, increasing; empty when members decide by coins.
 const std::vector<uint64_t>& CohortOf(const RoundState& state);
@@ -250,6 +201,12 @@ std::span<const ItemKind> ForgottenAt(protocol::AttemptPhase end);
 // `change` must fit to the state.
 void Apply(RoundState& state, const Change& change);
 
+// A participant that an attempt named.
+struct NamedIn {
+  secagg::AttemptNumber at;
+  Submission participant;
+};
+
 // What a store holds of the training.
 struct StoredRounds {
   AttemptRecords attempts = {};
@@ -260,7 +217,7 @@ struct StoredRounds {
   std::vector<uint64_t> cohort = {};    // of the open attempt
   std::vector<Item> of_attempt = {};    // of the open attempt
   std::vector<Item> of_beginning = {};  // attestations and checkpoints of the round
-  std::vector<Item> left_out = {};      // of all attempts of the round that have ended
+  std::vector<NamedIn> named = {};      // of all attempts of the epoch that have ended
 };
 // The statements in it that can be read: their signatures are checked once.
 struct SignedStatements {

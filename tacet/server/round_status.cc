@@ -96,7 +96,7 @@ ServerStatus StatusOf(const RoundState& state, const Moment& moment) {
                               .silent = std::ranges::find(silent, member) != silent.end()});
   }
   for (const Submission& left_out : SubmissionsOf(state, ItemKind::kLeftOut)) {
-    status.left_out.push_back(left_out.member);
+    if (left_out.bytes() != base::Bytes{kOnTrial}) status.left_out.push_back(left_out.member);
   }
   if (!status.waiting) return status;
   status.gathering = GatheringFor(state, moment);

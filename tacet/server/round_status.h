@@ -46,7 +46,7 @@ struct ServerStatus {
   // The open attempt's deadline was moved, since it waits for `awaited`.
   bool extended = false;
   uint64_t pause_ends = 0;  // Unix seconds; 0 unless a pause follows a failed attempt
-  // Participants whose shares were found wrong, in this round: its attempts go on without them.
+  // Named participants without whom this round goes on (exclusions.h).
   std::vector<uint64_t> left_out;
 };
 

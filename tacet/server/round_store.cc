@@ -79,9 +79,13 @@ absl::StatusOr<StoredRounds> RoundStore::Read() {
                                   IsOfBeginning, stored.of_beginning));
   for (const AttemptRecord& record : attempts) {
     const secagg::AttemptNumber& number = record.attempt.number;
-    if (number.epoch != manifest_.epoch() || number.round != finished) continue;
-    if (!HasEnded(record.phase)) continue;
-    TACET_RETURN_IF_ERROR(ReadItems(store_, number, NamesParticipant, stored.left_out));
+    const bool names = record.failure == kWrongShares || record.failure == kDisputedShares;
+    if (number.epoch != manifest_.epoch() || !names) continue;
+    std::vector<Item> items;
+    TACET_RETURN_IF_ERROR(ReadItems(store_, number, NamesParticipant, items));
+    for (Item& item : items) {
+      stored.named.push_back({number, Submission(item.member, std::move(item.bytes))});
+    }
   }
   return stored;
 }

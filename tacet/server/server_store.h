@@ -45,11 +45,16 @@ enum class ItemKind : uint8_t {
   kConfirmation = 9,  // empty
   kCheckRow = 10,     // digest
   kShares = 11,       // digest; of the server itself (member 0)
-  kLeftOut = 12,      // empty: this participant's shares were wrong; kInDispute: they or rows were
+  // Empty: this participant's shares were wrong. kInDispute: they, or several seats' rows.
+  // kInDisputeOfOneSeat: they, or the row of one seat. Never forgotten.
+  kLeftOut = 12,
   kOpeningVote = 13,  // of the epoch's opening
 };
 
-inline constexpr uint8_t kInDispute = 1;  // of kLeftOut
+// Of kLeftOut.
+inline constexpr uint8_t kInDispute = 1;
+inline constexpr uint8_t kInDisputeOfOneSeat = 2;
+inline constexpr uint8_t kOnTrial = 3;  // in no store
 
 inline constexpr uint32_t kOpeningRound = std::numeric_limits<uint32_t>::max();
 
@@ -92,7 +97,7 @@ class ServerStore {
   virtual absl::Status PutItem(const secagg::AttemptNumber& at, const Item& item) = 0;
   // All items there, in the order in which they were put.
   virtual absl::StatusOr<std::vector<Item>> Items(const secagg::AttemptNumber& at) const = 0;
-  // Forgets all items of rounds before `round`.
+  // Forgets all items of rounds before `round`, except those of kLeftOut.
   virtual absl::Status ForgetBefore(uint32_t round) = 0;
 };
 

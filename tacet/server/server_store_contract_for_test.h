@@ -400,9 +400,13 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfEarlierRoundsInEveryEpoch) {
   }
   ASSERT_TRUE(this->store().ForgetBefore(0).ok());
   for (const secagg::AttemptNumber& at : before) EXPECT_EQ(this->Items(at), std::vector{item});
+  // Whom an attempt named counts in later rounds.
+  const Item named{ItemKind::kLeftOut, 4, {kInDispute}};
+  ASSERT_TRUE(this->store().PutItem({0, 4, 1}, named).ok());
   ASSERT_TRUE(this->store().ForgetBefore(5).ok());
   for (int i = 0; i < 2; ++i) {
     for (const secagg::AttemptNumber& at : before) EXPECT_TRUE(this->Items(at).empty());
+    EXPECT_EQ(this->Items({0, 4, 1}), std::vector{named});
     for (const secagg::AttemptNumber& at : after) EXPECT_EQ(this->Items(at), std::vector{item});
     this->Reopen();
   }

@@ -132,9 +132,11 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
     if (unmasking->accepted.Find(member) == nullptr) continue;
     named.push_back({.kind = ItemKind::kLeftOut,
                      .member = member,
-                     .bytes = checked.disputed ? base::Bytes{kInDispute} : base::Bytes()});
+                     .bytes = checked.of_one_seat ? base::Bytes{kInDisputeOfOneSeat}
+                              : checked.disputed  ? base::Bytes{kInDispute}
+                                                  : base::Bytes()});
   }
-  const uint64_t left_out = SubmissionsOf(step.state, ItemKind::kLeftOut).size() + named.size();
+  const uint64_t left_out = step.state.exclusions.named_now() + named.size();
   if (!named.empty() && left_out <= step.rules().MostLeftOut()) {
     // The attempt fails, also if this server is killed before it ends.
     step.Do(UpdateAttempt{.record = std::move(record), .items = std::move(named)});

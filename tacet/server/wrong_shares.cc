@@ -47,6 +47,7 @@ absl::StatusOr<SharesChecked> FindAll(const agreement::Manifest& manifest, const
       secagg::FindWrongParticipants(params, manifest.committee(), check.attempt,
                                     secagg::ClosedRoundHash(round), rows, of_participants);
   SharesChecked checked{.accused = {}, .disputed = wrong.named.empty()};
+  checked.of_one_seat = checked.disputed && rows.size() < params.sharing().threshold() + 2;
   for (const size_t place : checked.disputed ? wrong.disputed : wrong.named) {
     checked.accused.push_back(roster.members[place]);
   }

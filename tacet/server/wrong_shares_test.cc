@@ -37,6 +37,7 @@ class WrongSharesTest : public testing::RoundServerFixture {
               spec.sampling.cohort = cohort;
               spec.sampling.min_participants = min_participants;
               spec.spare_attempts = 40;
+              spec.rounds = 8;
               if (committee.seats > 0) spec.committee = committee;
               return spec;
             }(),
@@ -306,6 +307,60 @@ TEST_F(NobodyToMissTest, NothingBeginsBeforeKMinOthersAreHere) {
   ASSERT_THAT(server_->Attempts(), SizeIs(2));
   EXPECT_THAT(Invited(), SizeIs(8));
   EXPECT_THAT(Invited(), Not(Contains(kBad)));
+}
+
+// Everybody uploads, and four honest rows name the participant.
+class PersistentLiarTest : public WrongSharesTest {
+ protected:
+  PersistentLiarTest() : WrongSharesTest(9, 9, {.seats = kSeats, .corrupt = 1, .packing = 1}, 8) {}
+
+  void PublishWithoutBad(uint32_t round) {
+    Tick();
+    ASSERT_EQ(Current().number.round, round);
+    ASSERT_THAT(Invited(), Not(Contains(kBad)));
+    ASSERT_THAT(server_->Status().left_out, ElementsAre(kBad));
+    for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
+    Tick();
+    Publish();
+    for (uint64_t member = 0; member < 9; ++member) {
+      State(member, round + 1, static_cast<uint8_t>(round + 10));
+    }
+  }
+};
+
+// It is left out of one round, of two, of four. The server keeps two rounds, and is restarted after
+// each: it remembers the names of earlier ones.
+TEST_F(PersistentLiarTest, IsLeftOutOfTwiceAsManyRoundsEachTime) {
+  uint32_t round = 0;
+  for (const uint32_t rounds : {1, 2, 4}) {
+    SCOPED_TRACE(rounds);
+    CollectWithBad();
+    FailByRows();
+    ASSERT_EQ(Failure(), "wrong-shares");
+    for (uint32_t i = 0; i < rounds; ++i) {
+      PublishWithoutBad(round++);
+      Restart();
+    }
+    EXPECT_THAT(server_->Status().left_out, IsEmpty());
+  }
+}
+
+class RefusedQueryTest : public WrongSharesTest {
+ protected:
+  RefusedQueryTest() : WrongSharesTest(9, 9, {}, 9) {}
+};
+
+TEST_F(RefusedQueryTest, EndsWithWhatWouldHelp) {
+  for (int attempt = 0; attempt <= 40; ++attempt) {
+    CollectWithBad();
+    UnmaskAll();
+    for (const size_t seat : {0, 1}) ASSERT_TRUE(Refuse(seat, Current()).ok());
+    TickAfter(100);
+    ASSERT_EQ(Failure(), "refused");
+  }
+  Tick();
+  EXPECT_THAT(server_->Status().stopped,
+              ::testing::HasSubstr("since min_participants is 9: a smaller one lets the server"));
 }
 
 }  // namespace

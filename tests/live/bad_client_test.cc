@@ -164,6 +164,49 @@ TEST_F(BadClientTest, IsIsolatedByHalving) {
   }
 }
 
+// Everybody uploads, and K_min is one fewer: the defaults of a training. A wrong MAC names nobody,
+// and another attempt has the same participants. So members are on trial in turn. The liar is left
+// out for longer and longer, and no other member is left out of a published round.
+TEST_F(BadClientTest, IsFoundByTrialsWhereEverybodyUploads) {
+  for (const bool hidden : {false, true}) {
+    SCOPED_TRACE(hidden);
+    agreement::ManifestSpec spec = protocol::testing::SmallAgreement();
+    spec.sampling.cohort = hidden ? 3 : 7;
+    spec.sampling.dummy_uploads = hidden;
+    if (hidden) spec.sampling.method = accounting::Sampling::kPoisson;
+    spec.sampling.min_participants = 6;
+    spec.rounds = 7;
+    spec.spare_attempts = 10;
+    LiveFederation live(
+        ExactAgreement(protocol::testing::AgreementWith(2, {0, 1, 2, 3, 4, 5, 6}, spec)), 3, 7);
+    const size_t at = secagg::testing::UploadTagByte(live.members.terms().aggregation());
+    Spoil(live, [at](base::Bytes& upload) { upload[at] ^= 0x20; });
+    std::set<uint64_t> left_out;
+    live.between = [&] {
+      for (const uint64_t member : live.server->Status().left_out) left_out.insert(member);
+      if (live.server->Attempts().size() % 3 == 1) live.RestartServer();  // it remembers
+    };
+    live.Run();
+    live.ExpectNobodySpokeTwice();
+    EXPECT_THAT(left_out, ::testing::ElementsAre(kBad));
+    std::map<uint32_t, int> attempts;
+    for (const server::AttemptRecord& record : live.server->Attempts()) {
+      ++attempts[record.attempt.number.round];
+      const bool has_bad =
+          UploadersOf(live, record.attempt.number).contains(kBad) && record.participants == 7;
+      EXPECT_TRUE(!has_bad || record.phase == protocol::AttemptPhase::kFailed);
+    }
+    // In round 0 until it is the sixth member's turn. Out of round 0, of 1 and 2, of 3 to 6.
+    EXPECT_THAT(attempts, ::testing::ElementsAre(std::pair(0, 7), std::pair(1, 2), std::pair(2, 1),
+                                                 std::pair(3, 2), std::pair(4, 1), std::pair(5, 1),
+                                                 std::pair(6, 1)));
+    for (const auto& site : live.sites) {
+      EXPECT_EQ(site->session->next_round(), 7u) << site->number;
+      EXPECT_EQ(site->session->model(), live.sites.front()->session->model());
+    }
+  }
+}
+
 // Wrong shares for one seat look like a wrong answer of that seat. The sum is exact, and the text
 // does not blame the seat alone. Of five seats of which two may be corrupt, only the MAC tells
 // which answer is wrong.

@@ -111,7 +111,8 @@ constexpr Query kItems = {
     "items", "SELECT kind, member, bytes FROM tacet.item WHERE " TACET_AT " ORDER BY sequence"};
 constexpr Query kForgetItems = {"forget_items",
                                 "DELETE FROM tacet.item WHERE " TACET_AT " AND kind = $4"};
-constexpr Query kForgetBefore = {"forget_before", "DELETE FROM tacet.item WHERE round < $1"};
+constexpr Query kForgetBefore = {"forget_before",
+                                 "DELETE FROM tacet.item WHERE round < $1 AND kind <> 12"};
 
 constexpr const Query* kQueries[] = {&kOwner,      &kSetOwner,     &kAllAttempts, &kLastAttempt,
                                      &kHasAttempt, &kAddAttempt,   &kSetAttempt,  &kCohort,

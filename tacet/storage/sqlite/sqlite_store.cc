@@ -142,7 +142,7 @@ std::string_view SqliteStore::TextOf(Query query) {
     case kForgetItems:
       return "DELETE FROM item WHERE epoch = ? AND round = ? AND attempt = ? AND kind = ?";
     case kForgetBefore:
-      return "DELETE FROM item WHERE round < ?";
+      return "DELETE FROM item WHERE round < ? AND kind <> 12";
     case kQueries:
       break;
   }
