@@ -9,52 +9,88 @@
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/round_decryption.h"
 #include "tacet/secagg/unmask_share.h"
+#include "tacet/secagg/vote.h"
 
 namespace tacet::member {
+namespace {
+
+// Unmask shares as the server sent them, by their numbers.
+struct ReadShares {
+  std::vector<secagg::UnmaskShare> good;
+  std::vector<std::pair<uint32_t, absl::Status>> bad;
+};
+
+ReadShares ReadAll(std::span<const uint8_t> bytes, const MemberParts& parts,
+                   const secagg::Attempt& attempt, const crypto::SecretBytes& result_key) {
+  const agreement::Manifest& manifest = parts.manifest.manifest();
+  const he::KeySharing& sharing = manifest.terms().aggregation().sharing();
+  const size_t share_bytes = secagg::UnmaskShareBytes(sharing);
+  ReadShares shares;
+  for (uint32_t index = 0; !bytes.empty(); ++index) {
+    const auto one = bytes.first(std::min(share_bytes, bytes.size()));
+    bytes = bytes.subspan(one.size());
+    absl::StatusOr<secagg::UnmaskShare> share =
+        secagg::ReadUnmaskShare(one, attempt, sharing, manifest.committee(), result_key);
+    if (share.ok()) {
+      shares.good.push_back(*std::move(share));
+    } else {
+      shares.bad.emplace_back(index, share.status());
+    }
+  }
+  return shares;
+}
+
+}  // namespace
 
 absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
-                                             const secagg::Attempt& attempt) {
+                                             const secagg::Attempt& attempt,
+                                             absl::StatusOr<secagg::ClosedRound>& round) {
   const secagg::Terms& terms = parts.manifest.manifest().terms();
-  return parts.server.Fetch(
-      {.kind = protocol::BulkKind::kClosedRound, .attempt = attempt}, 0,
-      secagg::ClosedRoundBytes(terms.aggregation(), terms.max_participants()));
+  return parts.server.Fetch({.kind = protocol::BulkKind::kClosedRound, .attempt = attempt}, 0,
+                            secagg::ClosedRoundBytes(terms.aggregation(), terms.max_participants()),
+                            [&](std::span<const uint8_t> bytes) {
+                              round = secagg::ReadClosedRound(bytes, attempt, terms.aggregation(),
+                                                              terms.min_participants());
+                              return round.status();
+                            });
+}
+
+absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const MemberParts& parts,
+                                                    const secagg::Attempt& attempt) {
+  const secagg::Committee& committee = parts.manifest.manifest().committee();
+  return parts.server.FetchVotes(attempt, [&](std::span<const uint8_t> vote) {
+    return secagg::ReadVote(vote, attempt, committee).status();
+  });
 }
 
 absl::StatusOr<std::vector<secagg::UnmaskShare>> FetchUnmaskShares(const MemberParts& parts,
                                                                    MemberNotes& notes,
                                                                    const secagg::Attempt& attempt) {
   const agreement::Manifest& manifest = parts.manifest.manifest();
-  const he::KeySharing& sharing = manifest.terms().aggregation().sharing();
   const crypto::SecretBytes result_key =
       secagg::DeriveAttemptKeys(parts.epoch_key, manifest.spec().scheme, attempt).result_key;
-  const auto is_bad = [&](uint32_t index, const absl::Status& why) {
-    return notes.Violation(
+  const size_t most_bytes = manifest.committee().size() *
+                            secagg::UnmaskShareBytes(manifest.terms().aggregation().sharing());
+  ReadShares shares;
+  const absl::Status fetched =
+      parts.server
+          .Fetch({.kind = protocol::BulkKind::kUnmaskShare, .attempt = attempt}, 0, most_bytes,
+                 [&](std::span<const uint8_t> bytes) {
+                   shares = ReadAll(bytes, parts, attempt, result_key);
+                   return shares.bad.empty() ? absl::OkStatus() : shares.bad.front().second;
+                 })
+          .status();
+  if (!fetched.ok()) {
+    if (protocol::IsRetryable(fetched)) return fetched;
+    shares = {};
+    if (fetched.code() == absl::StatusCode::kDataLoss) shares.bad.emplace_back(0, fetched);
+  }
+  for (const auto& [index, why] : shares.bad) {
+    TACET_RETURN_IF_ERROR(notes.Violation(
         {violations::kBadShare, fmt::format("number {}: {}", index, base::Message(why))},
-        attempt.number, index);
-  };
-  std::vector<secagg::UnmaskShare> shares;
-  const size_t seats = manifest.committee().size(), share_bytes = secagg::UnmaskShareBytes(sharing);
-  const absl::StatusOr<base::Bytes> all = parts.server.Fetch(
-      {.kind = protocol::BulkKind::kUnmaskShare, .attempt = attempt}, 0, seats * share_bytes);
-  if (!all.ok()) {
-    if (protocol::IsRetryable(all.status())) return all.status();
-    const bool unreadable = all.status().code() == absl::StatusCode::kDataLoss;
-    if (unreadable) TACET_RETURN_IF_ERROR(is_bad(0, all.status()));
-    return shares;
+        attempt.number, index));
   }
-  for (std::span<const uint8_t> rest = *all; !rest.empty();) {
-    const auto bytes = rest.first(std::min(share_bytes, rest.size()));
-    const auto index = static_cast<uint32_t>((all->size() - rest.size()) / share_bytes);
-    rest = rest.subspan(bytes.size());
-    absl::StatusOr<secagg::UnmaskShare> share =
-        secagg::ReadUnmaskShare(bytes, attempt, sharing, manifest.committee(), result_key);
-    if (share.ok()) {
-      shares.push_back(*std::move(share));
-    } else {
-      TACET_RETURN_IF_ERROR(is_bad(index, share.status()));
-    }
-  }
-  return shares;
+  return std::move(shares.good);
 }
 
 absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberParts& parts,
@@ -70,9 +106,10 @@ absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberPart
         notes.Note("no-aggregate", number, fmt::format("{}: {}", what, base::Message(why))));
     return std::nullopt;
   };
-  const absl::StatusOr<base::Bytes> closed = FetchClosedRound(parts, attempt);
+  absl::StatusOr<secagg::ClosedRound> round = absl::UnknownError("it was not fetched");
+  const absl::StatusOr<base::Bytes> closed = FetchClosedRound(parts, attempt, round);
   if (!closed.ok()) return missing("closed round", closed.status());
-  const absl::StatusOr<std::vector<base::Bytes>> votes = parts.server.FetchVotes(attempt);
+  const absl::StatusOr<std::vector<base::Bytes>> votes = FetchVotes(parts, attempt);
   if (!votes.ok()) return missing("votes", votes.status());
   TACET_ASSIGN_OR_RETURN(const std::vector<secagg::UnmaskShare> shares,
                          FetchUnmaskShares(parts, notes, attempt));

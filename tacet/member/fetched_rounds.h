@@ -12,6 +12,7 @@
 #include "tacet/member/member_parts.h"
 #include "tacet/secagg/aggregate.h"
 #include "tacet/secagg/attempt.h"
+#include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/unmask_share.h"
 
 namespace tacet::member {
@@ -20,9 +21,15 @@ namespace tacet::member {
 // a protocol violation with its index, and the next one is tried. Errors are those that
 // IsRetryable, and the log's.
 
-// The closed round of an attempt that is unmasking or was published. The server's errors.
+// The closed round of an attempt that is unmasking or was published, and `round`, its content or
+// why it cannot be read. The server's errors.
 absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
-                                             const secagg::Attempt& attempt);
+                                             const secagg::Attempt& attempt,
+                                             absl::StatusOr<secagg::ClosedRound>& round);
+
+// The votes of an attempt that the server has. Its errors.
+absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const MemberParts& parts,
+                                                    const secagg::Attempt& attempt);
 
 // The unmask shares that the server has, as many as there are seats at most. One that is not signed
 // by its seat, or is another attempt's, is a protocol violation and left out.

@@ -14,7 +14,7 @@ constexpr double kBetweenNewsSeconds = 0.05;
 absl::Status RunMember(MemberSession& session, const BackoffSpec& spec, crypto::Entropy& entropy,
                        const MemberLoopHooks& hooks) {
   Backoff backoff(spec, entropy);
-  // A server answers without a notification after half a minute: one that does so at once is slowed
+  // A server answers without a notification after 15 s: one that does so at once is slowed
   // down.
   Backoff pause = Backoff::Steady(spec.first_seconds, entropy);
   while (true) {

@@ -23,14 +23,22 @@
 namespace tacet::member {
 
 // Every call may fail with the errors of Wire::Call, with DataLoss for an answer that cannot be
-// read, and with what RoundServer says of the request. Thread-safe as far as `try_again` is.
+// read, and with what RoundServer says of the request. An answer that cannot be read, or is another
+// call's, costs a repetition: the same is asked kMostUnreadable times more before the call fails.
+// Thread-safe as far as `try_again` is.
 class RemoteServer {
  public:
-  // Asked, and given time to wait, when one call but Await has failed in a way that IsRetryable for
-  // the `failures`th time in a row: whether it is to be made again.
-  using TryAgain = std::function<bool(const absl::Status& why, int failures)>;
+  static constexpr int kMostUnreadable = 2;
 
-  // `manifest`, `key` and `wire` must outlive it. Without `try_again` nothing is tried again.
+  // Asked, and given time to wait, when one call but Await has failed in a way that IsRetryable for
+  // the `failures`th time in a row, and after an answer that could not be read: whether it is to be
+  // made again.
+  using TryAgain = std::function<bool(const absl::Status& why, int failures)>;
+  // Reads what was received: OK when it is what was asked for.
+  using Read = std::function<absl::Status(std::span<const uint8_t> received)>;
+
+  // `manifest`, `key` and `wire` must outlive it. Without `try_again` no call that failed is tried
+  // again.
   RemoteServer(const agreement::SignedManifest& manifest, uint64_t member,
                const crypto::SigningKey& key, protocol::Wire& wire,
                base::UnixClock clock = base::SystemUnixSeconds, TryAgain try_again = nullptr);
@@ -44,15 +52,18 @@ class RemoteServer {
   absl::Status Put(const protocol::BulkName& name, std::span<const uint8_t> bytes,
                    const crypto::Digest& digest) const;
   // The object whole; OutOfRange when there are not more than `index`; DataLoss for more than
-  // `most_bytes`.
+  // `most_bytes`. An object that `read` cannot read is fetched kMostUnreadable times more; the last
+  // one is returned. Its caller judges it.
   absl::StatusOr<base::Bytes> Fetch(const protocol::BulkName& name, uint32_t index,
-                                    uint64_t most_bytes) const;
+                                    uint64_t most_bytes, const Read& read = nullptr) const;
   // Whether the server says that it has an object with this index, and at least `bytes` of it.
   // Fetches none of them.
   absl::StatusOr<bool> Keeps(const protocol::BulkName& name, uint32_t index, uint64_t bytes) const;
 
   absl::Status PutVote(const secagg::Attempt& attempt, std::span<const uint8_t> vote) const;
-  absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const secagg::Attempt& attempt) const;
+  // As Fetch, for each of the votes.
+  absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const secagg::Attempt& attempt,
+                                                      const Read& read = nullptr) const;
   absl::Status PutVerdict(const secagg::Attempt& attempt, bool confirmed) const;
   absl::Status PutAttestation(std::span<const uint8_t> attestation) const;
   // The same, and the object of at most kMaxPartBytes as Put, in one message of a wire that can:
@@ -66,8 +77,14 @@ class RemoteServer {
   absl::StatusOr<std::vector<base::Bytes>> FetchOpeningStatements() const;
 
  private:
-  absl::StatusOr<base::Bytes> Call(protocol::RequestBody body,
-                                   std::span<const uint8_t> content = {}) const;
+  // Until `read` has read the answer.
+  absl::Status Call(protocol::RequestBody body, const Read& read,
+                    std::span<const uint8_t> content = {}) const;
+  // A call whose answer says nothing.
+  absl::Status Say(protocol::RequestBody body) const;
+  absl::StatusOr<std::vector<base::Bytes>> FetchList(protocol::RequestBody body) const;
+  absl::StatusOr<base::Bytes> FetchOnce(const protocol::BulkName& name, uint32_t index,
+                                        uint64_t most_bytes) const;
   // Whether a call that ended so, for the first time, is to be made again.
   bool MakesAgain(const absl::Status& why) const {
     return protocol::IsRetryable(why) && try_again_ && try_again_(why, 1);

@@ -2,7 +2,11 @@
 #include "tacet/member/remote_server.h"
 
 #include <algorithm>
+#include <functional>
+#include <span>
+#include <vector>
 
+#include "fmt/core.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -18,6 +22,7 @@ using protocol::testing::ValueOf;
 using ::testing::HasSubstr;
 
 constexpr size_t kPart = protocol::kMaxPartBytes;
+constexpr size_t kTries = 1 + RemoteServer::kMostUnreadable;
 
 // Keeps what is put and gives what it has; every `breaks_at`th call is lost, or its answer.
 class BreakingWire final : public protocol::Wire {
@@ -45,7 +50,18 @@ class BreakingWire final : public protocol::Wire {
       carried += part.size();
       answer = protocol::WriteFetchedPart(object.size() + grows * ++fetches, part);
     }
+    if (std::holds_alternative<protocol::AwaitRequest>(body)) {
+      answer = protocol::WriteAnnouncement({});
+    } else if (std::holds_alternative<protocol::FetchVotesRequest>(body) ||
+               std::holds_alternative<protocol::FetchAttestationsRequest>(body) ||
+               std::holds_alternative<protocol::FetchOpeningRequest>(body)) {
+      answer = protocol::WriteBlobs({});
+    }
     if (breaks) return why;
+    if (garbled > 0) {
+      --garbled;
+      return garbage;
+    }
     return answer;
   }
   void Stop() override {}
@@ -63,6 +79,9 @@ class BreakingWire final : public protocol::Wire {
   size_t gives = kPart;
   size_t grows = 0;
   size_t fetches = 0;
+  // So many answers are lost, and these bytes come in their places.
+  int garbled = 0;
+  base::Bytes garbage;
 
  private:
   const agreement::SignedManifest& manifest_;
@@ -77,6 +96,10 @@ class RemoteServerTest : public ::testing::Test {
           ++tries_;
           return failures <= most_failures;
         });
+  }
+  RemoteServer Impatient() {
+    return RemoteServer(members_.manifest(), 1, members_.site(1).signing, wire_,
+                        [] { return BreakingWire::kNow; });
   }
   static base::Bytes Object() {
     base::Bytes object(5 * kPart + 77);
@@ -149,10 +172,10 @@ TEST_F(RemoteServerTest, APartIsNotSentAgainByteForByte) {
   for (const size_t acknowledged : {size_t{1}, kPart - 1}) {
     wire_.acknowledges = acknowledged;
     wire_.carried = 0;
-    const absl::Status sent = Remote(1).Put(name_, Object());
+    const absl::Status sent = Impatient().Put(name_, Object());
     EXPECT_EQ(sent.code(), absl::StatusCode::kDataLoss);
     EXPECT_THAT(base::Message(sent), HasSubstr("have arrived"));
-    EXPECT_EQ(wire_.carried, kPart);
+    EXPECT_EQ(wire_.carried, kTries * kPart);
   }
 }
 
@@ -162,15 +185,99 @@ TEST_F(RemoteServerTest, ADownloadHasAsManyPartsAsItsSizeNeeds) {
   for (const size_t given : {size_t{0}, size_t{1}, kPart - 1}) {
     wire_.gives = given;
     wire_.carried = 0;
-    const auto fetched = Remote(1).Fetch(name_, 0, Object().size());
+    const auto fetched = Impatient().Fetch(name_, 0, Object().size());
     EXPECT_EQ(fetched.status().code(), absl::StatusCode::kDataLoss);
-    EXPECT_LE(wire_.carried, kPart);
+    EXPECT_LE(wire_.carried, kTries * kPart);
   }
   wire_.gives = kPart;
   wire_.grows = 1;
-  EXPECT_EQ(Remote(1).Fetch(name_, 0, 2 * Object().size()).status().code(),
+  wire_.fetches = 0;
+  EXPECT_EQ(Impatient().Fetch(name_, 0, 2 * Object().size()).status().code(),
             absl::StatusCode::kDataLoss);
-  EXPECT_EQ(wire_.fetches, 5u);
+  EXPECT_EQ(wire_.fetches, 1 + kTries);
+}
+
+// Garbage, a cut answer, and an answer of another call.
+std::vector<base::Bytes> Unreadable() {
+  base::Bytes cut = protocol::WriteFetchedPart(100, base::Bytes(100));
+  cut.resize(60);
+  const base::Bytes object(10);
+  return {base::Bytes(33, 0xE5), base::Bytes(1), cut, protocol::WriteArrived(~uint64_t{0}),
+          protocol::WriteFetchedPart(~uint64_t{0}, object)};
+}
+
+TEST_F(RemoteServerTest, AnUnreadableAnswerCostsARepetition) {
+  const secagg::Attempt attempt;
+  name_.kind = protocol::BulkKind::kUpload;
+  const base::Bytes object = Object();
+  const std::vector<std::function<absl::Status(const RemoteServer&)>> calls = {
+      [&](const RemoteServer& remote) { return remote.Put(name_, object); },
+      [&](const RemoteServer& remote) { return remote.Has(name_, object).status(); },
+      [&](const RemoteServer& remote) {
+        const auto fetched = remote.Fetch(name_, 0, object.size());
+        EXPECT_TRUE(!fetched.ok() || *fetched == object);
+        return fetched.status();
+      },
+      [&](const RemoteServer& remote) { return remote.PutVote(attempt, base::Bytes(5)); },
+      [&](const RemoteServer& remote) { return remote.PutVerdict(attempt, true); },
+      [&](const RemoteServer& remote) { return remote.PutAttestation(base::Bytes(5)); },
+      [&](const RemoteServer& remote) { return remote.PutOpeningStatement(base::Bytes(5)); },
+      [&](const RemoteServer& remote) { return remote.FetchVotes(attempt).status(); },
+      [&](const RemoteServer& remote) { return remote.FetchAttestations(0).status(); },
+      [&](const RemoteServer& remote) { return remote.FetchOpeningStatements().status(); },
+      [&](const RemoteServer& remote) { return remote.Await({}).status(); }};
+  for (const bool pauses : {false, true}) {
+    for (size_t call = 0; call < calls.size(); ++call) {
+      for (const base::Bytes& garbage : Unreadable()) {
+        SCOPED_TRACE(fmt::format("call {}, {} bytes", call, garbage.size()));
+        const RemoteServer remote = pauses ? Remote(8) : Impatient();
+        wire_.garbage = garbage;
+        wire_.object = call == 2 ? object : base::Bytes();
+        wire_.garbled = RemoteServer::kMostUnreadable;
+        wire_.calls = 0;
+        tries_ = 0;
+        const absl::Status status = calls[call](remote);
+        EXPECT_TRUE(status.ok()) << status;
+        EXPECT_EQ(wire_.garbled, 0);
+        EXPECT_EQ(tries_, pauses ? RemoteServer::kMostUnreadable : 0);
+        // It ends all the same.
+        wire_.garbled = 1000;
+        EXPECT_EQ(calls[call](remote).code(), absl::StatusCode::kDataLoss);
+        EXPECT_EQ(wire_.garbled, 1000 - static_cast<int>(kTries));
+      }
+    }
+  }
+}
+
+TEST_F(RemoteServerTest, AnAttestationWhoseAnswerIsUnreadableIsSentAgain) {
+  name_.kind = protocol::BulkKind::kCheckpoint;
+  const base::Bytes checkpoint(100, 7);
+  wire_.garbage = {1, 2, 3};
+  for (const int garbled : {1, 2}) {
+    wire_.object.clear();
+    wire_.garbled = garbled;
+    const auto [attested, given] = Impatient().PutAttestationWith(base::Bytes(5), name_, checkpoint,
+                                                                  crypto::Sha256(checkpoint));
+    EXPECT_TRUE(attested.ok() && given.ok()) << attested << given;
+    EXPECT_EQ(wire_.object, checkpoint);
+  }
+}
+
+// Bytes that came whole and are something else, as their reader finds.
+TEST_F(RemoteServerTest, AnObjectThatIsNoneIsFetchedAgain) {
+  wire_.object = Object();
+  int unreadable = 1, read = 0;
+  const auto reader = [&](std::span<const uint8_t> bytes) {
+    EXPECT_TRUE(std::ranges::equal(bytes, Object()));
+    ++read;
+    return unreadable-- > 0 ? base::DataLoss("garbage") : absl::OkStatus();
+  };
+  EXPECT_EQ(ValueOf(Impatient().Fetch(name_, 0, Object().size(), reader)), Object());
+  EXPECT_EQ(read, 2);
+  unreadable = 1000;
+  read = 0;
+  EXPECT_EQ(ValueOf(Impatient().Fetch(name_, 0, Object().size(), reader)), Object());
+  EXPECT_EQ(read, static_cast<int>(kTries));
 }
 
 TEST_F(RemoteServerTest, RetriesEnd) {

@@ -55,17 +55,24 @@ absl::StatusOr<Event> SeatActions::Do(const action::FetchClosedRound& action) {
         secagg::ReadUploadFields(uploads_.upload(), action.attempt, terms.aggregation()));
     work_.own_upload = view.nonce;
   }
-  absl::StatusOr<base::Bytes> closed = FetchClosedRound(parts_, action.attempt);
+  absl::StatusOr<secagg::ClosedRound> round = absl::UnknownError("it was not fetched");
+  absl::StatusOr<base::Bytes> closed = FetchClosedRound(parts_, action.attempt, round);
+  const auto read_roster = [&](std::span<const uint8_t> bytes) -> absl::Status {
+    TACET_ASSIGN_OR_RETURN(const secagg::Roster roster,
+                           secagg::ReadRoster(bytes, action.attempt, terms.max_participants()));
+    if (!round.ok() || secagg::RosterDigest(roster) == round->roster_digest) {
+      return absl::OkStatus();
+    }
+    return base::DataLoss("the roster is not that of the closed round");
+  };
   absl::StatusOr<base::Bytes> roster =
       parts_.server.Fetch({.kind = protocol::BulkKind::kRoster, .attempt = action.attempt}, 0,
-                          secagg::RosterBytes(terms.max_participants()));
+                          secagg::RosterBytes(terms.max_participants()), read_roster);
   for (const absl::Status& status : {closed.status(), roster.status()}) {
     if (status.ok()) continue;
     if (protocol::IsRetryable(status)) return status;
     return event::ClosedRoundFetched{.kind = Kind::kNotThere, .why = base::Message(status)};
   }
-  const absl::StatusOr<secagg::ClosedRound> round = secagg::ReadClosedRound(
-      *closed, action.attempt, terms.aggregation(), terms.min_participants());
   if (!round.ok()) {
     return event::ClosedRoundFetched{.kind = Kind::kUnreadable,
                                      .why = base::Message(round.status())};
@@ -108,7 +115,7 @@ absl::StatusOr<Event> SeatActions::Do(const action::SendRoundVote&) {
 
 absl::StatusOr<Event> SeatActions::Do(const action::FetchVotes&) {
   const secagg::Committee& committee = parts_.manifest.manifest().committee();
-  absl::StatusOr<std::vector<base::Bytes>> votes = parts_.server.FetchVotes(work_.attempt);
+  absl::StatusOr<std::vector<base::Bytes>> votes = member::FetchVotes(parts_, work_.attempt);
   if (!votes.ok()) {
     if (protocol::IsRetryable(votes.status())) return votes.status();
     return event::VotesFetched{.over = true};

@@ -49,7 +49,7 @@ inline constexpr size_t kMaxPartBytes = size_t{2} << 20;
 // The requests; each is answered by what its comment says. The order of the alternatives of
 // RequestBody is that of the kinds in the format, from 1.
 struct AwaitRequest {           // an Announcement, as soon as its revision is another one than
-  uint64_t known_revision = 0;  // `known_revision`, or unchanged after half a minute
+  uint64_t known_revision = 0;  // `known_revision`, or unchanged after 15 s
   uint64_t listed_from = 0;
   bool unmasking = false;  // also when a vote or an unmask share has arrived: for the committee
 };

@@ -9,7 +9,7 @@
 
 namespace tacet::server {
 
-// A member is here as long as its last request is not older. Long polls end after 25 s, and a
+// A member is here as long as its last request is not older. Long polls end after 15 s, and a
 // member that cannot reach the server tries again at least every 30 s.
 inline constexpr uint64_t kHereSeconds = 90;
 

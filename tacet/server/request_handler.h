@@ -34,7 +34,7 @@ class RequestObserver {
                          size_t answer_bytes) = 0;
 };
 
-// A request that is answered when there is a notification, or when half a minute has passed.
+// A request that is answered when there is a notification, or when it has waited for long enough.
 struct Waiting {
   uint64_t member = 0;
   protocol::AwaitRequest request;

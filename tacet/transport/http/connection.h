@@ -32,7 +32,8 @@ struct ConnectionLimits {
   // For a body or a response, and one second more for each `bytes_per_second` of it.
   std::chrono::milliseconds transfer = std::chrono::seconds(30);
   size_t bytes_per_second = 4096;
-  std::chrono::milliseconds long_poll = std::chrono::seconds(25);  // that a request may be parked
+  // That a request may be parked. A client gives up a connection after 20 s without a byte.
+  std::chrono::milliseconds long_poll = std::chrono::seconds(15);
   bool keep_alive = true;  // whether a connection may carry several requests
 };
 

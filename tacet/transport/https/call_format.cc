@@ -5,6 +5,7 @@
 #include "fmt/core.h"
 
 #include "tacet/base/plain_text.h"
+#include "tacet/base/status.h"
 
 namespace tacet::transport::https {
 namespace {
@@ -65,7 +66,7 @@ absl::Status StatusFrom(std::string_view word, std::string_view text) {
     return {code == absl::StatusCode::kUnauthenticated ? absl::StatusCode::kPermissionDenied : code,
             Plain(text)};
   }
-  return absl::UnknownError(Plain(text));
+  return base::Unavailable("the server's answer has a status that is none: {}", Plain(text));
 }
 
 }  // namespace tacet::transport::https

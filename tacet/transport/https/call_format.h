@@ -29,8 +29,8 @@ inline constexpr std::string_view kWireHeader = "Tacet-Wire";
 inline constexpr std::string_view kStatusHeader = "Tacet-Status";
 
 int HttpStatusOf(absl::StatusCode code);
-// The error of that code; Unknown for a word that is none. A server does not speak for a client's
-// own wire: UNAUTHENTICATED becomes PermissionDenied.
+// The error of that code; Unavailable for a word that is none. A server does not speak for a
+// client's own wire: UNAUTHENTICATED becomes PermissionDenied.
 absl::Status StatusFrom(std::string_view word, std::string_view text);
 
 }  // namespace tacet::transport::https

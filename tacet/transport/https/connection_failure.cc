@@ -159,7 +159,7 @@ absl::Status StatusOf(const ConnectionFailure& failure, const ConnectionNames& n
       return OfName(failure, names, reached);
     case CURLE_OPERATION_TIMEDOUT:
       return absl::DeadlineExceededError(
-          fmt::format("the server at {} did not answer in time", names.server));
+          fmt::format("the server at {} did not answer in time: {}", names.server, failure.text));
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
       return UntilReached(reached,
                           fmt::format("the server at {}: its key is not the one that this epoch's "

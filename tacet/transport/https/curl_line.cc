@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -16,10 +17,12 @@
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <unistd.h>
 
 #include "tacet/base/status.h"
 #include "tacet/transport/http/tls_context.h"
 #include "tacet/transport/https/answer_head.h"
+#include "tacet/transport/https/call_clock.h"
 #include "tacet/transport/https/call_format.h"
 
 namespace tacet::transport::https {
@@ -29,8 +32,8 @@ namespace {
 constexpr size_t kMaxAnswerBytes = size_t{8} << 20;
 constexpr long kMaxConnectSeconds = 30;
 constexpr long kKeepaliveSeconds = 30;
-// Between looks whether to stop, if the call that wakes up is lost.
-constexpr int kLookMilliseconds = 1000;
+// Between looks whether to stop, if the call that wakes up is lost, and whether bytes moved.
+constexpr std::chrono::milliseconds kLook(1000);
 
 using Easy = std::unique_ptr<CURL, http::FreedBy<curl_easy_cleanup>>;
 using Multi = std::unique_ptr<CURLM, http::FreedBy<curl_multi_cleanup>>;
@@ -110,7 +113,7 @@ class CurlLine::Impl {
   bool ok() const { return ok_; }
 
   LineOutcome Call(std::span<const uint8_t> head, std::span<const uint8_t> content,
-                   uint32_t most_seconds) {
+                   std::chrono::milliseconds most, std::chrono::milliseconds most_silence) {
     const WithoutPipeSignal guard;
     pieces_ = {head, content};
     sent_ = 0;
@@ -118,8 +121,7 @@ class CurlLine::Impl {
     outcome_ = {};
     error_.fill(0);
     Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(head.size() + content.size()));
-    Set(CURLOPT_TIMEOUT, static_cast<long>(most_seconds));
-    Set(CURLOPT_CONNECTTIMEOUT, std::min(static_cast<long>(most_seconds), kMaxConnectSeconds));
+    clock_.Begin(most, most_silence, head.size() + content.size());
     if (curl_multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK) {
       outcome_.failure = {.curl = CURLE_FAILED_INIT, .text = "libcurl does not work"};
       return std::move(outcome_);
@@ -156,8 +158,11 @@ class CurlLine::Impl {
            Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1)) &&
            Set(CURLOPT_POST, 1L) && Set(CURLOPT_HTTPHEADER, headers_.get()) &&
            Set(CURLOPT_NOSIGNAL, 1L) && Set(CURLOPT_NOPROGRESS, 1L) &&
-           Set(CURLOPT_MAXCONNECTS, 1L) && Set(CURLOPT_TCP_KEEPALIVE, 1L) &&
-           Set(CURLOPT_TCP_KEEPIDLE, kKeepaliveSeconds) &&
+           Set(CURLOPT_CONNECTTIMEOUT, kMaxConnectSeconds) &&
+           Set(CURLOPT_SOCKOPTFUNCTION, &Impl::NoteSocket) && Set(CURLOPT_SOCKOPTDATA, this) &&
+           Set(CURLOPT_CLOSESOCKETFUNCTION, &Impl::CloseSocket) &&
+           Set(CURLOPT_CLOSESOCKETDATA, this) && Set(CURLOPT_MAXCONNECTS, 1L) &&
+           Set(CURLOPT_TCP_KEEPALIVE, 1L) && Set(CURLOPT_TCP_KEEPIDLE, kKeepaliveSeconds) &&
            Set(CURLOPT_TCP_KEEPINTVL, kKeepaliveSeconds) &&
            Set(CURLOPT_ERRORBUFFER, error_.data()) && Set(CURLOPT_READFUNCTION, &Impl::Send) &&
            Set(CURLOPT_READDATA, this) && Set(CURLOPT_SEEKFUNCTION, &Impl::Seek) &&
@@ -204,7 +209,14 @@ class CurlLine::Impl {
         const CURLMsg* const message = curl_multi_info_read(multi_.get(), &left);
         return message == nullptr ? CURLE_FAILED_INIT : message->data.result;
       }
-      curl_multi_poll(multi_.get(), nullptr, 0, kLookMilliseconds, nullptr);
+      if (const CallClock::Verdict verdict = clock_.Look(); verdict != CallClock::Verdict::kGoOn) {
+        outcome_.silent = verdict == CallClock::Verdict::kSilent;
+        outcome_.failure.text = outcome_.silent ? "no byte came or went on the connection"
+                                                : "the answer was on its way for too long";
+        return CURLE_OPERATION_TIMEDOUT;
+      }
+      const auto wait = std::min(kLook, clock_.UntilNextLook());
+      curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(wait.count()), nullptr);
     }
     return std::nullopt;
   }
@@ -234,6 +246,7 @@ class CurlLine::Impl {
 
   static size_t Send(char* out, size_t size, size_t count, void* self) {
     Impl& line = *static_cast<Impl*>(self);
+    line.clock_.NoteBytes();
     size_t room = size * count, written = 0;
     size_t skip = line.sent_;
     for (const std::span<const uint8_t> piece : line.pieces_) {
@@ -255,6 +268,7 @@ class CurlLine::Impl {
   }
 
   static size_t Take(char* bytes, size_t size, size_t count, void* self) {
+    static_cast<Impl*>(self)->clock_.NoteBytes();
     LineOutcome& outcome = static_cast<Impl*>(self)->outcome_;
     const size_t all = size * count;
     if (all > kMaxAnswerBytes - outcome.body.size()) {
@@ -272,9 +286,23 @@ class CurlLine::Impl {
       line.outcome_.failure.text = base::Message(taken);
       return 0;
     }
+    line.clock_.NoteBytes();
     const uint64_t body = line.head_.content_length().value_or(0);
-    if (body <= kMaxAnswerBytes) line.outcome_.body.reserve(static_cast<size_t>(body));
+    if (body <= kMaxAnswerBytes) {
+      line.outcome_.body.reserve(static_cast<size_t>(body));
+      line.clock_.NoteAnswer(body);
+    }
     return header.size();
+  }
+
+  static int NoteSocket(void* self, curl_socket_t socket, curlsocktype) {
+    static_cast<Impl*>(self)->clock_.NoteSocket(socket);
+    return CURL_SOCKOPT_OK;
+  }
+
+  static int CloseSocket(void* self, curl_socket_t socket) {
+    static_cast<Impl*>(self)->clock_.ForgetSocket(socket);
+    return ::close(socket);
   }
 
   static CURLcode PrepareContext(CURL*, void* context, void* self) {
@@ -309,6 +337,7 @@ class CurlLine::Impl {
   std::array<char, CURL_ERROR_SIZE> error_{};
   std::array<std::span<const uint8_t>, 2> pieces_;
   size_t sent_ = 0;
+  CallClock clock_;
   AnswerHead head_;
   LineOutcome outcome_;
   std::atomic<bool> stopped_ = false;
@@ -325,8 +354,8 @@ CurlLine::~CurlLine() = default;
 
 bool CurlLine::ok() const { return impl_->ok(); }
 LineOutcome CurlLine::Call(std::span<const uint8_t> head, std::span<const uint8_t> content,
-                           uint32_t most_seconds) {
-  return impl_->Call(head, content, most_seconds);
+                           std::chrono::milliseconds most, std::chrono::milliseconds most_silence) {
+  return impl_->Call(head, content, most, most_silence);
 }
 void CurlLine::Stop() { impl_->Stop(); }
 

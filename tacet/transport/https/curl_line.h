@@ -2,6 +2,7 @@
 #ifndef TACET_TRANSPORT_HTTPS_CURL_LINE_H_
 #define TACET_TRANSPORT_HTTPS_CURL_LINE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -32,6 +33,7 @@ struct LineOutcome {
   std::string wire, status;  // headers, call_format.h
   base::Bytes body;
   bool stopped = false;
+  bool silent = false;  // it ended because no byte came or went for too long
   ConnectionFailure failure;
 };
 
@@ -45,9 +47,10 @@ class CurlLine {
 
   // False when libcurl could not be set up.
   bool ok() const;
-  // `head` and `content` are the body of the request.
+  // `head` and `content` are the body of the request. The call ends as CallClock says; its
+  // connection goes with it unless it was answered.
   LineOutcome Call(std::span<const uint8_t> head, std::span<const uint8_t> content,
-                   uint32_t most_seconds);
+                   std::chrono::milliseconds most, std::chrono::milliseconds most_silence);
   // Ends the call in progress and all further ones.
   void Stop();
 

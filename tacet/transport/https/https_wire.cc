@@ -1,5 +1,6 @@
 #include "tacet/transport/https/https_wire.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <string_view>
@@ -18,6 +19,8 @@
 
 namespace tacet::transport::https {
 namespace {
+
+constexpr int kMostDoublings = 3;
 
 // "%40" is "@"; a percent sign that begins nothing stays.
 std::string PercentDecoded(std::string_view text) {
@@ -70,15 +73,23 @@ absl::Status ParseProxy(std::string_view text, LineSettings& settings) {
 
 class HttpsWire::Impl {
  public:
-  Impl(std::string server, LineSettings settings)
-      : names_{.server = std::move(server), .host = settings.host, .proxy = settings.proxy},
+  Impl(const HttpsWireSpec& spec, LineSettings settings)
+      : names_{.server = spec.server, .host = settings.host, .proxy = settings.proxy},
+        most_silence_(spec.most_silence),
         settings_(std::make_shared<const LineSettings>(std::move(settings))) {}
 
   absl::StatusOr<base::Bytes> Call(std::span<const uint8_t> head, std::span<const uint8_t> content,
                                    uint32_t most_seconds) {
     TACET_ASSIGN_OR_RETURN(CurlLine* const line, TakeLine());
-    LineOutcome outcome = line->Call(head, content, most_seconds);
+    const int doublings = std::min<int>(silences_, kMostDoublings);
+    LineOutcome outcome = line->Call(head, content, std::chrono::seconds(most_seconds),
+                                     most_silence_ * (1 << doublings));
     ReturnLine(line);
+    if (outcome.answered) silences_ = 0;
+    if (outcome.silent) {
+      ++silences_;
+      DropIdleLines();
+    }
     if (outcome.stopped) return absl::CancelledError("stopped");
     return AnswerIn(std::move(outcome));
   }
@@ -117,10 +128,20 @@ class HttpsWire::Impl {
     const base::MutexLock lock(mutex_);
     idle_.push_back(line);
   }
+  void DropIdleLines() {
+    const base::MutexLock lock(mutex_);
+    std::erase_if(lines_, [this](const std::unique_ptr<CurlLine>& line) {
+      mutex_.AssertHeld();
+      return std::ranges::find(idle_, line.get()) != idle_.end();
+    });
+    idle_.clear();
+  }
 
   const ConnectionNames names_;
+  const std::chrono::milliseconds most_silence_;
   const std::shared_ptr<const LineSettings> settings_;
   std::atomic<bool> reached_ = false;
+  std::atomic<int> silences_ = 0;  // since a call was answered
   base::Mutex mutex_;
   std::vector<std::unique_ptr<CurlLine>> lines_
       ABSL_GUARDED_BY(mutex_);  // as many as calls at once
@@ -131,6 +152,10 @@ class HttpsWire::Impl {
 absl::StatusOr<std::unique_ptr<HttpsWire>> HttpsWire::Create(const HttpsWireSpec& spec,
                                                              const crypto::TlsKey& key) {
   TACET_ASSIGN_OR_RETURN(const base::HostPort server, base::ParseHostPort(spec.server));
+  if (spec.most_silence <= std::chrono::milliseconds(0)) {
+    return base::InvalidArgument("most_silence is {} ms, and at least 1 is needed",
+                                 spec.most_silence.count());
+  }
   TACET_RETURN_IF_ERROR(crypto::CheckIssuedBy(spec.certificate, spec.authority));
   TACET_ASSIGN_OR_RETURN(const crypto::CertificateFacts facts,
                          crypto::ReadCertificate(spec.certificate));
@@ -146,7 +171,7 @@ absl::StatusOr<std::unique_ptr<HttpsWire>> HttpsWire::Create(const HttpsWireSpec
                         .key = std::move(own_key)};
   if (!spec.proxy.empty()) TACET_RETURN_IF_ERROR(ParseProxy(spec.proxy, settings));
   return std::unique_ptr<HttpsWire>(
-      new HttpsWire(std::make_unique<Impl>(spec.server, std::move(settings))));
+      new HttpsWire(std::make_unique<Impl>(spec, std::move(settings))));
 }
 
 HttpsWire::HttpsWire(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -2,6 +2,7 @@
 #ifndef TACET_TRANSPORT_HTTPS_HTTPS_WIRE_H_
 #define TACET_TRANSPORT_HTTPS_HTTPS_WIRE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -25,11 +26,17 @@ struct HttpsWireSpec {
   base::Bytes server_key = {};
   base::Bytes authority;    // the federation's certificate, DER: nobody else's is trusted
   base::Bytes certificate;  // the member's own, DER
+  // After which a connection without a byte is given up, DeadlineExceeded. It is longer than a
+  // server's long poll (ConnectionLimits).
+  std::chrono::milliseconds most_silence = std::chrono::seconds(20);
 };
 
 // Connects with the first call, and again after the connection was lost. Calls at one time have
-// connections of their own. Errors that the server did not make itself are those of
-// connection_failure.h.
+// connections of their own. A call has a second more than `most_seconds` for each 4 KiB of the
+// request and of the answer. After a silence the idle connections are given up, too: what forgets
+// one forgets others. As long as no call is answered, each silence may last twice as long as the
+// one before, up to eight times the first: a proxy may take a part at once and send it over a slow
+// line. Errors that the server did not make itself are those of connection_failure.h.
 class HttpsWire final : public protocol::Wire {
  public:
   // InvalidArgument names the field that cannot be used.
