@@ -35,6 +35,7 @@ void Begin(Transition& step, const secagg::Attempt& attempt, std::vector<uint64_
       .phase = protocol::AttemptPhase::kCollecting,
       .begun = step.moment.now,
       .deadline = step.moment.now + step.rules().options().collecting_seconds,
+      .noted = step.moment.now,
       .failure = {}};
   step.Do(BeginAttempt{.record = record, .cohort = std::move(cohort)});
   step.Ask(MakeSum{attempt, {}});

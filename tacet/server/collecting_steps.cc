@@ -8,6 +8,12 @@
 namespace tacet::server {
 namespace {
 
+// In which members return after a start: those that cannot reach the server try again at least
+// every 30 s.
+constexpr uint64_t kReturnSeconds = 60;
+// So often the server notes that it runs, while an attempt collects for its whole time.
+constexpr uint64_t kNotesOfAnAttempt = 16;
+
 // Whether all uploads have come that are still expected.
 bool IsComplete(const Transition& step) {
   const RoundState& state = step.state;
@@ -41,10 +47,24 @@ bool MayCloseNow(const Transition& step) {
          (step.moment.now >= step.open().deadline || IsComplete(step));
 }
 
+// Notes now and then that the server runs, so that a later process knows the time left.
+void NoteTime(Transition& step) {
+  const uint64_t now = step.moment.now;
+  const uint64_t interval = step.rules().options().collecting_seconds / kNotesOfAnAttempt;
+  const AttemptRecord& open = step.open();
+  if (now >= open.noted && now - open.noted < std::max<uint64_t>(1, interval)) return;
+  AttemptRecord record = open;
+  record.noted = now;
+  step.Do(UpdateAttempt{.record = std::move(record), .items = {}});
+}
+
 }  // namespace
 
 absl::Status MayClose(Transition& step) {
-  if (!MayCloseNow(step)) return absl::OkStatus();
+  if (!MayCloseNow(step)) {
+    NoteTime(step);
+    return absl::OkStatus();
+  }
   const RoundRules& rules = step.rules();
   if (StageOf<Collecting>(step.state)->accepted.size() >= rules.min_participants()) {
     step.Ask(CloseSum{step.open().attempt});
@@ -55,6 +75,22 @@ absl::Status MayClose(Transition& step) {
     PauseAfterTooFew(step, step.moment.now);
   }
   return absl::OkStatus();
+}
+
+bool ResumeCollecting(Transition& step) {
+  const std::optional<uint64_t> read = std::exchange(step.state.read_at, std::nullopt);
+  if (!read.has_value() || IsComplete(step)) return false;
+  const AttemptRecord& open = step.open();
+  const RoundServerOptions& options = step.rules().options();
+  const uint64_t now = step.moment.now;
+  // Of an attempt that is too old, be it by a wrong clock, nothing is certain but that it must end.
+  if (now - std::min(now, open.begun) >= options.abandon_seconds) return false;
+  const uint64_t had_left = open.deadline - std::min(open.deadline, open.noted);
+  const uint64_t left = std::min(options.collecting_seconds, std::max(had_left, kReturnSeconds));
+  const uint64_t deadline = std::min(*read, now) + left;
+  if (deadline == open.deadline || deadline <= now) return false;
+  step.SetDeadline(deadline);
+  return true;
 }
 
 absl::Status On(Transition& step, const UploadsLost& lost) {
@@ -80,6 +116,7 @@ absl::Status On(Transition& step, const SumClosed& closed) {
   record.phase = protocol::AttemptPhase::kUnmasking;
   record.participants = closed.participants;
   record.deadline = step.moment.now + step.rules().options().unmasking_seconds;
+  record.noted = step.moment.now;
   std::vector<Item> items;
   const auto put = [&items](ItemKind kind, const crypto::Digest& digest) {
     items.push_back({.kind = kind, .member = 0, .bytes = {digest.begin(), digest.end()}});

@@ -109,7 +109,7 @@ class RandomRounds {
   // What the sequence came to, so that a test sees that it covers the protocol.
   struct Coverage {
     uint64_t published = 0, failed = 0, wrong_shares = 0, opened = 0, stopped = 0, crashes = 0,
-             disputed_shares = 0, late = 0, lost = 0, trials = 0;
+             disputed_shares = 0, late = 0, lost = 0, trials = 0, resumed = 0;
     std::set<std::string> failures;
 
     void Add(const Coverage& other) {
@@ -123,6 +123,7 @@ class RandomRounds {
       late += other.late;
       lost += other.lost;
       trials += other.trials;
+      resumed += other.resumed;
       failures.insert(other.failures.begin(), other.failures.end());
     }
   };
@@ -527,8 +528,26 @@ class RandomRounds {
     }
   }
 
+  // A deadline is moved after a start, where no further attempt would have other members, and
+  // where a wrong clock had set it.
+  void CheckDeadline(const AttemptRecord& open, const AttemptRecord& next) {
+    Expect(next.noted == now_ || next.noted == open.noted, "I15");
+    if (next.deadline <= open.deadline) return;
+    const bool young = now_ - std::min(now_, open.begun) < rules_.options().abandon_seconds;
+    const uint64_t left = next.deadline - std::min(next.deadline, state_.read_at.value_or(now_));
+    const uint64_t had_left = open.deadline - std::min(open.deadline, open.noted);
+    const bool resumed =
+        state_.read_at.has_value() && young &&
+        left <= std::min(rules_.options().collecting_seconds, std::max<uint64_t>(had_left, 60));
+    Expect(resumed || (rules_.EveryMemberUploads() && now_ >= open.deadline), "I15");
+    coverage_.resumed += resumed ? 1 : 0;
+  }
+
   void CheckUpdate(const UpdateAttempt& update) {
     const AttemptRecord& open = *OpenAttempt(state_);
+    if (open.phase == protocol::AttemptPhase::kCollecting && update.record.phase == open.phase) {
+      CheckDeadline(open, update.record);
+    }
     if (update.record.phase != open.phase) {
       const auto& collecting = *StageOf<Collecting>(state_);
       Expect(collecting.accepted.size() >= rules_.min_participants() &&

@@ -17,7 +17,9 @@ absl::Status On(Transition& step, const StoreRead& read) {
   }
   step.CountRevision(true);
   BeginAsking(step);
+  step.state.read_at.reset();
   if (const auto* collecting = StageOf<Collecting>(step.state)) {
+    step.state.read_at = step.moment.now;
     step.Ask(MakeSum{step.open().attempt, collecting->accepted});
   }
   return absl::OkStatus();
@@ -38,8 +40,10 @@ bool BoundDeadline(Transition& step) {
 
 absl::Status On(Transition& step, const TimePassed&) {
   if (OpenAttempt(step.state) != nullptr) {
+    const bool collects = StageOf<Collecting>(step.state) != nullptr;
+    if (collects && ResumeCollecting(step)) return absl::OkStatus();
     if (BoundDeadline(step)) return absl::OkStatus();
-    if (StageOf<Collecting>(step.state) != nullptr) return MayClose(step);
+    if (collects) return MayClose(step);
     return step.moment.now >= step.open().deadline ? ExtendOrFail(step) : absl::OkStatus();
   }
   if (step.state.draining) return absl::OkStatus();
@@ -80,6 +84,7 @@ void Transition::Put(ItemKind kind, uint64_t member, std::span<const uint8_t> by
 void Transition::SetDeadline(uint64_t deadline) {
   AttemptRecord record = open();
   record.deadline = deadline;
+  record.noted = moment.now;
   Do(UpdateAttempt{.record = std::move(record), .items = {}});
   CountRevision(true);
 }

@@ -188,6 +188,96 @@ TEST_F(RoundServerTest, ADeadlineOfAWrongClockIsNotWaitedFor) {
   }
 }
 
+class DowntimeTest : public RoundServerTest {
+ protected:
+  // An attempt that has collected for so many seconds.
+  void CollectFor(uint64_t seconds) {
+    Tick();
+    ASSERT_TRUE(Upload(Invited()[0]).ok());
+    Run(seconds);
+  }
+  void Run(uint64_t seconds) {
+    for (uint64_t second = 0; second < seconds; ++second) TickAfter(1);
+  }
+  // The server is killed, and starts so much later.
+  void BeDownFor(int64_t seconds) {
+    now_ += static_cast<uint64_t>(seconds);
+    Restart();
+    Tick();
+  }
+  uint64_t Left() const { return server_->Attempts().back().deadline - now_; }
+};
+
+// Up to a sixteenth of the collecting time that it did not note, and a minute in which members
+// return.
+TEST_F(DowntimeTest, AfterAStartAnAttemptHasTheTimeThatItHadLeft) {
+  for (const int64_t down : {1, 10, 90, 900}) {
+    CollectFor(20);
+    const secagg::Attempt attempt = Current();
+    BeDownFor(down);
+    ASSERT_EQ(Phase(), protocol::AttemptPhase::kCollecting) << down;
+    EXPECT_THAT(Left(), ::testing::AllOf(::testing::Ge(80u), ::testing::Le(86u))) << down;
+    const uint64_t left = Left();
+    Run(left - 1);
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting) << down;
+    Run(1);
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed) << down;
+    EXPECT_EQ(Current(), attempt) << down;
+  }
+}
+
+TEST_F(DowntimeTest, MembersHaveAMinuteToReturn) {
+  CollectFor(99);
+  BeDownFor(500);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
+  EXPECT_EQ(Left(), 60u);
+}
+
+// As long as the server runs, time passes for the attempt.
+TEST_F(DowntimeTest, StartsDoNotGiveTimeThatHasPassed) {
+  CollectFor(0);
+  uint64_t ran = 0;
+  for (; ran < 500 && server_->Attempts().size() == 1; ran += 7) {
+    Run(7);
+    if (Left() > 60) BeDownFor(40);
+  }
+  EXPECT_LE(ran, 140u);
+}
+
+// A server that is killed again and again, and one whose clock is wrong.
+TEST_F(DowntimeTest, NoAttemptCollectsForEver) {
+  CollectFor(10);
+  const secagg::Attempt attempt = Current();
+  uint64_t starts = 0;
+  while (Phase() == protocol::AttemptPhase::kCollecting && ++starts < 1000) BeDownFor(50);
+  EXPECT_LE(starts, 1000u / 50 + 1);
+  EXPECT_EQ(Current(), attempt);
+  for (const int64_t jump : {int64_t{86'400 * 365}, int64_t{-86'400 * 365}}) {
+    CollectFor(10);
+    BeDownFor(jump);
+    if (Phase() == protocol::AttemptPhase::kCollecting) {
+      EXPECT_LE(Left(), 100u);
+      Run(Left());
+    }
+    EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed) << jump;
+  }
+}
+
+// What the store was read for the last time is not told to the next attempt.
+TEST_F(DowntimeTest, AStartBetweenAttemptsMovesNoDeadline) {
+  CollectFor(10);
+  Run(90);
+  ASSERT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  now_ += 10;
+  Restart();
+  now_ += 1000;
+  Tick();
+  ASSERT_EQ(Phase(), protocol::AttemptPhase::kCollecting);
+  EXPECT_EQ(Left(), 100u);
+  TickAfter(1);
+  EXPECT_EQ(Left(), 99u);
+}
+
 TEST_F(RoundServerTest, EnoughUploadsAtTheDeadlineAreASum) {
   Tick();
   const std::vector<uint64_t> invited = Invited();

@@ -124,6 +124,9 @@ struct RoundState {
   Exclusions exclusions = {};        // by the ended attempts of this epoch
   std::variant<OpenedEpoch, OpeningEpoch> epoch = OpenedEpoch();
   bool draining = false;  // no further attempt begins
+  // When the store was read, in Unix seconds, if an attempt collects and no time has passed for it
+  // since.
+  std::optional<uint64_t> read_at = std::nullopt;
   // Files remain that nothing refers to any more.
   bool sweep_is_due = false;
   uint64_t revision = 0;        // of everything that a seat waits for

@@ -46,6 +46,11 @@ void PauseAfterTooFew(Transition& step, uint64_t ended);
 absl::Status On(Transition& step, const AttestationGiven& given);
 
 // While an attempt collects.
+
+// After the store was read the attempt has the time that it had left when the server last ran, and
+// enough for its members to return. Whether the deadline was moved. An attempt that is older than
+// abandon_seconds has no further time, so that no attempt collects for ever.
+bool ResumeCollecting(Transition& step);
 absl::Status MayClose(Transition& step);
 absl::Status On(Transition& step, const UploadsLost& lost);
 absl::Status On(Transition& step, const SumClosed& closed);

@@ -22,8 +22,9 @@ namespace tacet::server {
 struct AttemptRecord {
   secagg::Attempt attempt;
   protocol::AttemptPhase phase = protocol::AttemptPhase::kCollecting;
-  uint64_t begun = 0;         // Unix seconds
-  uint64_t deadline = 0;      // of the phase
+  uint64_t begun = 0;     // Unix seconds
+  uint64_t deadline = 0;  // of the phase
+  uint64_t noted = 0;     // when the server last noted that it runs; the same clock as `deadline`
   uint32_t participants = 0;  // K', once closed
   std::string failure;        // a word; empty unless failed
 
@@ -85,7 +86,7 @@ class ServerStore {
   virtual absl::Status Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) = 0;
   // Of the attempt that has not ended; empty when none is.
   virtual absl::StatusOr<std::vector<uint64_t>> Cohort() const = 0;
-  // The last attempt's new phase, deadline or count, together with `items` of it.
+  // The last attempt's new phase, times or count, together with `items` of it.
   // FailedPrecondition when `record.attempt` is not the last one begun, or has ended.
   virtual absl::Status Update(const AttemptRecord& record, std::span<const Item> items = {}) = 0;
   // The same for its end, published or failed: its cohort is forgotten, and its items of the kinds

@@ -36,6 +36,7 @@ inline AttemptRecord RecordOf(uint32_t epoch, uint32_t round, uint32_t attempt) 
           .phase = protocol::AttemptPhase::kCollecting,
           .begun = 1'700'000'000,
           .deadline = 1'700'000'600,
+          .noted = 1'700'000'030,
           .participants = 0,
           .failure = ""};
 }
@@ -112,6 +113,7 @@ TYPED_TEST_P(ServerStoreContract, KeepsAttemptsInTheOrderInWhichTheyBegan) {
                std::numeric_limits<uint32_t>::max());
   extreme.begun = std::numeric_limits<uint64_t>::max();
   extreme.deadline = std::numeric_limits<uint64_t>::max();
+  extreme.noted = std::numeric_limits<uint64_t>::max();
   extreme.participants = std::numeric_limits<uint32_t>::max();
   const std::vector<AttemptRecord> records = {
       Failed(RecordOf(2, 5, 0), "few"), Failed(extreme, "not-decrypted"),

@@ -20,7 +20,7 @@ using server::AttemptRecord;
 using server::Item;
 using server::ItemKind;
 
-constexpr int kSchemaVersion = 2;
+constexpr int kSchemaVersion = 3;
 constexpr size_t kTokenBytes = 16;
 // The key of the advisory lock: "tacet", then the meaning of the lock.
 constexpr int64_t kServerLock = 0x7461636574'01;
@@ -44,6 +44,7 @@ constexpr const char* kSchema = R"(
     phase smallint NOT NULL,
     begun bigint NOT NULL,
     deadline bigint NOT NULL,
+    noted bigint NOT NULL,
     participants bigint NOT NULL,
     failure text NOT NULL,
     UNIQUE (epoch, round, attempt)
@@ -74,9 +75,9 @@ constexpr const char* kSettings = R"(
   SET lock_timeout = '1s';
 )";
 
-#define TACET_ATTEMPT_COLUMNS                                                                  \
-  "epoch, round, attempt, manifest_hash, model_digest, phase, begun, deadline, participants, " \
-  "failure"
+#define TACET_ATTEMPT_COLUMNS                                                           \
+  "epoch, round, attempt, manifest_hash, model_digest, phase, begun, deadline, noted, " \
+  "participants, failure"
 #define TACET_AT "epoch = $1 AND round = $2 AND attempt = $3"
 
 struct Query {
@@ -92,12 +93,13 @@ constexpr Query kLastAttempt = {"last_attempt",
                                 "SELECT " TACET_ATTEMPT_COLUMNS
                                 " FROM tacet.attempt ORDER BY sequence DESC LIMIT 1"};
 constexpr Query kHasAttempt = {"has_attempt", "SELECT 1 FROM tacet.attempt WHERE " TACET_AT};
-constexpr Query kAddAttempt = {"add_attempt", "INSERT INTO tacet.attempt (" TACET_ATTEMPT_COLUMNS
-                                              ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"};
+constexpr Query kAddAttempt = {"add_attempt",
+                               "INSERT INTO tacet.attempt (" TACET_ATTEMPT_COLUMNS
+                               ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"};
 constexpr Query kSetAttempt = {
     "set_attempt",
-    "UPDATE tacet.attempt SET phase = $4, begun = $5, deadline = $6, participants = $7, "
-    "failure = $8 WHERE " TACET_AT};
+    "UPDATE tacet.attempt SET phase = $4, begun = $5, deadline = $6, noted = $7, "
+    "participants = $8, failure = $9 WHERE " TACET_AT};
 constexpr Query kCohort = {"cohort", "SELECT members FROM tacet.cohort"};
 constexpr Query kAddCohort = {
     "add_cohort", "INSERT INTO tacet.cohort SELECT max(sequence), $1 FROM tacet.attempt"};
@@ -149,8 +151,9 @@ absl::StatusOr<AttemptRecord> RecordOf(const pqxx::row& row) {
   TACET_ASSIGN_OR_RETURN(record.phase, server::AttemptPhaseFrom(row[5].as<int64_t>()));
   record.begun = NumberIn(row[6]);
   record.deadline = NumberIn(row[7]);
-  record.participants = static_cast<uint32_t>(NumberIn(row[8]));
-  record.failure = row[9].as<std::string>();
+  record.noted = NumberIn(row[8]);
+  record.participants = static_cast<uint32_t>(NumberIn(row[9]));
+  record.failure = row[10].as<std::string>();
   return record;
 }
 
@@ -167,8 +170,8 @@ bool HasBegun(pqxx::work& work, const AttemptNumber& at) {
 void Set(pqxx::work& work, const AttemptRecord& record) {
   const secagg::Attempt& attempt = record.attempt;
   Execute(work, kSetAttempt, attempt.number.epoch, attempt.number.round, attempt.number.attempt,
-          Signed(record.phase), Signed(record.begun), Signed(record.deadline), record.participants,
-          record.failure);
+          Signed(record.phase), Signed(record.begun), Signed(record.deadline), Signed(record.noted),
+          record.participants, record.failure);
 }
 
 absl::Status Put(pqxx::work& work, const AttemptNumber& at, const Item& item) {
@@ -381,7 +384,8 @@ absl::Status PostgresStore::Begin(const AttemptRecord& record, std::span<const u
     const secagg::Attempt& attempt = record.attempt;
     Execute(work, kAddAttempt, attempt.number.epoch, attempt.number.round, attempt.number.attempt,
             Binary(attempt.manifest_hash), Binary(attempt.model_digest), Signed(record.phase),
-            Signed(record.begun), Signed(record.deadline), record.participants, record.failure);
+            Signed(record.begun), Signed(record.deadline), Signed(record.noted),
+            record.participants, record.failure);
     Execute(work, kAddCohort, Binary(server::CohortBytes(cohort)));
     return absl::OkStatus();
   });

@@ -88,9 +88,9 @@ class PostgresStoreTest : public ::testing::Test {
 
 TEST_F(PostgresStoreTest, RefusesAnotherSchemaVersion) {
   OpenOrDie(url_).reset();
-  Execute("UPDATE tacet.store SET version = 1");
+  Execute("UPDATE tacet.store SET version = 2");
   ExpectRefused(absl::StatusCode::kFailedPrecondition,
-                "has schema version 1, this program reads and writes 2");
+                "has schema version 2, this program reads and writes 3");
 }
 
 TEST_F(PostgresStoreTest, RefusesASchemaOfAnotherProgram) {

@@ -22,7 +22,7 @@ constexpr uint64_t ApplicationId() {
   return id;
 }
 constexpr uint64_t kApplication = ApplicationId();
-constexpr uint64_t kSchemaVersion = 2;
+constexpr uint64_t kSchemaVersion = 3;
 
 constexpr std::string_view kSchema = R"(
   CREATE TABLE federation (
@@ -39,6 +39,7 @@ constexpr std::string_view kSchema = R"(
     phase INTEGER NOT NULL,
     begun INTEGER NOT NULL,
     deadline INTEGER NOT NULL,
+    noted INTEGER NOT NULL,
     participants INTEGER NOT NULL,
     failure TEXT NOT NULL,
     UNIQUE (epoch, round, attempt)
@@ -59,9 +60,9 @@ constexpr std::string_view kSchema = R"(
   ) STRICT;
 )";
 
-#define TACET_ATTEMPT_COLUMNS                                                                  \
-  "epoch, round, attempt, manifest_hash, model_digest, phase, begun, deadline, participants, " \
-  "failure"
+#define TACET_ATTEMPT_COLUMNS                                                           \
+  "epoch, round, attempt, manifest_hash, model_digest, phase, begun, deadline, noted, " \
+  "participants, failure"
 
 absl::StatusOr<AttemptRecord> RecordOf(const Execution& row) {
   AttemptRecord record;
@@ -74,8 +75,9 @@ absl::StatusOr<AttemptRecord> RecordOf(const Execution& row) {
                          server::AttemptPhaseFrom(static_cast<int64_t>(row.Number(5))));
   record.begun = row.Number(6);
   record.deadline = row.Number(7);
-  record.participants = static_cast<uint32_t>(row.Number(8));
-  record.failure = row.Text(9);
+  record.noted = row.Number(8);
+  record.participants = static_cast<uint32_t>(row.Number(9));
+  record.failure = row.Text(10);
   return record;
 }
 
@@ -120,10 +122,10 @@ std::string_view SqliteStore::TextOf(Query query) {
       return "SELECT 1 FROM attempt WHERE epoch = ? AND round = ? AND attempt = ?";
     case kAddAttempt:
       return "INSERT INTO attempt (" TACET_ATTEMPT_COLUMNS
-             ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+             ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     case kSetAttempt:
-      return "UPDATE attempt SET phase = ?, begun = ?, deadline = ?, participants = ?, failure = ? "
-             "WHERE epoch = ? AND round = ? AND attempt = ?";
+      return "UPDATE attempt SET phase = ?, begun = ?, deadline = ?, noted = ?, participants = ?, "
+             "failure = ? WHERE epoch = ? AND round = ? AND attempt = ?";
     case kCohort:
       return "SELECT members FROM cohort";
     case kAddCohort:
@@ -227,8 +229,9 @@ absl::StatusOr<std::optional<AttemptRecord>> SqliteStore::Last() const {
 
 absl::Status SqliteStore::Set(const AttemptRecord& record) const {
   return Of(kSetAttempt)
-      .Run(CodeOf(record.phase), record.begun, record.deadline, record.participants, record.failure,
-           record.attempt.number.epoch, record.attempt.number.round, record.attempt.number.attempt);
+      .Run(CodeOf(record.phase), record.begun, record.deadline, record.noted, record.participants,
+           record.failure, record.attempt.number.epoch, record.attempt.number.round,
+           record.attempt.number.attempt);
 }
 
 absl::Status SqliteStore::Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) {
@@ -240,11 +243,11 @@ absl::Status SqliteStore::Begin(const AttemptRecord& record, std::span<const uin
                            Of(kHasAttempt).With(number.epoch, number.round, number.attempt).Next());
     TACET_RETURN_IF_ERROR(server::CheckBegin(record, last, begun_before));
     const secagg::Attempt& attempt = record.attempt;
-    TACET_RETURN_IF_ERROR(Of(kAddAttempt)
-                              .Run(attempt.number.epoch, attempt.number.round,
-                                   attempt.number.attempt, attempt.manifest_hash,
-                                   attempt.model_digest, CodeOf(record.phase), record.begun,
-                                   record.deadline, record.participants, record.failure));
+    TACET_RETURN_IF_ERROR(
+        Of(kAddAttempt)
+            .Run(attempt.number.epoch, attempt.number.round, attempt.number.attempt,
+                 attempt.manifest_hash, attempt.model_digest, CodeOf(record.phase), record.begun,
+                 record.deadline, record.noted, record.participants, record.failure));
     return Of(kAddCohort).Run(server::CohortBytes(cohort));
   });
 }

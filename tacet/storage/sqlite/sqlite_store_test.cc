@@ -117,10 +117,10 @@ TEST_F(SqliteStoreTest, OnlyItsOwnerCanReadTheFiles) {
 
 TEST_F(SqliteStoreTest, RefusesAnotherSchemaVersion) {
   OpenOrDie(path_).reset();
-  Execute("PRAGMA user_version = 1");
-  ExpectRefused(absl::StatusCode::kFailedPrecondition,
-                "has schema version 1, this program reads and writes 2");
   Execute("PRAGMA user_version = 2");
+  ExpectRefused(absl::StatusCode::kFailedPrecondition,
+                "has schema version 2, this program reads and writes 3");
+  Execute("PRAGMA user_version = 3");
   EXPECT_NE(OpenOrDie(path_), nullptr);
 }
 
