@@ -64,6 +64,14 @@ absl::Status MemberNotes::Settle(std::string_view what, const secagg::AttemptNum
                   .digest = digest});
   }
   if (protocol::IsRetryable(sent)) return sent;
+  if (sent.code() == absl::StatusCode::kAlreadyExists) {
+    // An honest server keeps only what this site's key signed.
+    return Note(fmt::format("{}-not-taken", what), at,
+                fmt::format("the server has another one that this site's key signed: a second copy "
+                            "of this site's folder runs, or its state was put back or lost. Stop "
+                            "the copy ({})",
+                            base::Message(sent)));
+  }
   return Note(fmt::format("{}-not-taken", what), at, base::Message(sent));
 }
 

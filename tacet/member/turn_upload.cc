@@ -220,7 +220,9 @@ Action On(Turn& turn, state::SendingUpload at, const event::UploadSent& event) {
   if (event.answer == Answer::kHasAnother) {
     Violate(turn,
             {violations::kReplacedUpload,
-             "the server has accepted another upload in this member's name"},
+             "another upload was accepted in this member's name. An honest server takes only what "
+             "this site's key signed: look first for a second copy of this site's folder, and stop "
+             "it; else the server lies"},
             number);
   } else {
     Note(turn, NodeEventKind::kNote, "upload-not-taken", number, event.why);

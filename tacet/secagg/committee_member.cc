@@ -42,7 +42,7 @@ absl::Status CommitteeMember::CheckRoster(const Roster& roster, const ClosedRoun
     if (own_.nonce != round.nonces[i]) {
       return base::DataLoss(
           "the roster of round {} attempt {} has an upload in this member's name that this member "
-          "did not send",
+          "did not send: look first for a second copy of this site's folder; else the server lies",
           attempt_.number.round, attempt_.number.attempt);
     }
   }

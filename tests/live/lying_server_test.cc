@@ -751,6 +751,29 @@ TEST_F(LyingServerTest, AnotherUploadInItsNameIsNamed) {
   };
   live_.Turn();
   EXPECT_THAT(ViolationsOf(site), ElementsAre("replaced-upload"));
+  EXPECT_THAT(site.log.events().back().text, HasSubstr("second copy of this site's folder"));
+}
+
+// Nobody but the holder of the site's key can have sent it.
+TEST_F(LyingServerTest, AnotherVoteInItsNamePointsToACopyOfTheSite) {
+  Begin();
+  for (const auto& site : live_.sites) {
+    site->wire.lie = [](const protocol::RequestBody& body, Answered answer) -> Answered {
+      if (!std::holds_alternative<protocol::PutVoteRequest>(body)) return answer;
+      return base::AlreadyExists("another item of kind 3 was put here before");
+    };
+  }
+  live_.Turn();
+  live_.Turn();
+  int told = 0;
+  for (const auto& site : live_.sites) {
+    for (const member::NodeEvent& event : site->log.events()) {
+      if (event.what != "vote-not-taken") continue;
+      EXPECT_THAT(event.text, HasSubstr("a second copy of this site's folder runs"));
+      ++told;
+    }
+  }
+  EXPECT_GT(told, 0);
 }
 
 // An invitation that comes after this member was told that it has no part, and was charged so.
