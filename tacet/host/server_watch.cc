@@ -1,5 +1,6 @@
 #include "tacet/host/server_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tacet/base/json.h"
@@ -39,7 +40,7 @@ void ServerWatch::Note(const tacet::server::ServerStatus& status,
                        status.last->attempt == attempts.back().attempt;
   if (!std::exchange(looked_, true)) {
     Remember(attempts, current ? status.accepted : 0);
-    left_out_ = status.left_out.size();
+    LogFound(attempts);
   }
   if (last_.number > 0 && last_.number <= attempts.size() &&
       attempts[last_.number - 1].phase != last_.phase) {
@@ -67,6 +68,19 @@ void ServerWatch::Remember(const std::vector<AttemptRecord>& attempts, uint32_t 
     last_.deadline = attempts.back().deadline;
   }
   last_.accepted = accepted;
+}
+
+// At most one attempt begins between two looks, so the process before logged all that came earlier
+// than these two.
+void ServerWatch::LogFound(std::span<const AttemptRecord> attempts) {
+  for (const AttemptRecord& record : attempts.last(std::min<size_t>(attempts.size(), 2))) {
+    JsonValue fields = Naming(record)
+                           .Set("phase", protocol::AttemptPhaseName(record.phase))
+                           .Set("deadline", record.deadline)
+                           .Set("participants", record.participants);
+    if (!record.failure.empty()) fields.Set("reason", record.failure);
+    log_.Write(LogLevel::kInfo, "attempt-found", std::move(fields));
+  }
 }
 
 void ServerWatch::NoteBegun(const AttemptRecord& record, uint32_t invited) {

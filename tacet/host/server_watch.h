@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "tacet/agreement/signed_manifest.h"
@@ -33,13 +34,16 @@ class ServerWatch {
       : manifest_(manifest), log_(log), metrics_(metrics), clock_(std::move(clock)) {}
 
   // To be called once before the server does anything, after each of its changes, and about every
-  // second. What the first call finds is counted but not logged as a change.
+  // second. What the first call finds is counted. A process that was killed may not have logged the
+  // last of it, so the last two attempts are logged as found.
   void Look(const tacet::server::RoundServer& server);
   void Note(const tacet::server::ServerStatus& status,
             const std::vector<tacet::server::AttemptRecord>& attempts);
 
  private:
   void Remember(const std::vector<tacet::server::AttemptRecord>& attempts, uint32_t accepted)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LogFound(std::span<const tacet::server::AttemptRecord> attempts)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteBegun(const tacet::server::AttemptRecord& record, uint32_t invited)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -110,9 +110,10 @@ TEST_F(ServerWatchTest, TellsOfACommitteeThatIsAwaited) {
   EXPECT_THAT(
       log_.Events(),
       ElementsAre(
+          HasSubstr("attempt-found"),
           R"(warning attempt-extended {"epoch":1,"round":0,"attempt":0,"deadline":500,"votes":2,"unmask_shares":0,)"
           R"("away":[{"name":")" +
-          members_.manifest().members()[1].name + R"(","last_seen":1000,"silent":false}]})"));
+              members_.manifest().members()[1].name + R"(","last_seen":1000,"silent":false}]})"));
 }
 
 // Where every member uploads, an attempt with too few uploads goes on.
@@ -143,9 +144,17 @@ TEST_F(ServerWatchTest, NamesParticipantsWithWrongSharesOnce) {
   status.last = failed;
   status.left_out = {3};
   for (int look = 0; look < 2; ++look) watch_.Note(status, {failed});
-  EXPECT_THAT(log_.Events(), ElementsAre(HasSubstr(R"("reason":"wrong-shares")"),
-                                         R"(warning participants-left-out {"names":[")" +
-                                             members_.manifest().members()[3].name + R"("]})"));
+  EXPECT_THAT(log_.Events(),
+              ElementsAre(HasSubstr("attempt-found"), HasSubstr(R"("reason":"wrong-shares")"),
+                          R"(warning participants-left-out {"names":[")" +
+                              members_.manifest().members()[3].name + R"("]})"));
+}
+
+TEST_F(ServerWatchTest, NamesThemAgainAfterAStart) {
+  ServerStatus status;
+  status.left_out = {3};
+  for (int look = 0; look < 2; ++look) watch_.Note(status, {});
+  EXPECT_THAT(log_.Events(), ElementsAre(HasSubstr("participants-left-out")));
 }
 
 TEST_F(ServerWatchTest, MissesNothingBetweenTwoLooks) {
@@ -165,18 +174,24 @@ TEST_F(ServerWatchTest, MissesNothingBetweenTwoLooks) {
   EXPECT_THAT(metrics, HasSubstr("tacet_failed_attempts_total{reason=\"too-few-uploads\"} 1"));
 }
 
-TEST_F(ServerWatchTest, WhatWasThereBeforeIsCountedButNoNews) {
+// A process that was killed may have decided this after its last look.
+TEST_F(ServerWatchTest, WhatWasThereBeforeIsCountedAndTheLastOfItLogged) {
   Note({Record(0, 0, AttemptPhase::kFailed, 0, "refused"),
         Record(0, 1, AttemptPhase::kPublished, 4), Record(1, 0, AttemptPhase::kCollecting)},
        3);
-  EXPECT_THAT(log_.Events(), IsEmpty());
+  const std::vector<std::string> found = {
+      R"(info attempt-found {"epoch":1,"round":0,"attempt":1,"phase":"published","deadline":200,)"
+      R"("participants":4})",
+      R"(info attempt-found {"epoch":1,"round":1,"attempt":0,"phase":"collecting","deadline":200,)"
+      R"("participants":0})"};
+  EXPECT_EQ(log_.Events(), found);
   EXPECT_THAT(Metrics(), HasSubstr("tacet_failed_attempts_total{reason=\"refused\"} 1"));
   EXPECT_THAT(Metrics(), HasSubstr("tacet_uploads_accepted_total 0"));
   now_ += std::chrono::seconds(9);
   Note({Record(0, 0, AttemptPhase::kFailed, 0, "refused"),
         Record(0, 1, AttemptPhase::kPublished, 4), Record(1, 0, AttemptPhase::kUnmasking, 5)},
        5);
-  EXPECT_THAT(log_.Events(), ElementsAre(HasSubstr("attempt-closed")));
+  EXPECT_THAT(log_.Events(), ElementsAre(found[0], found[1], HasSubstr("attempt-closed")));
   EXPECT_THAT(Metrics(), HasSubstr("tacet_uploads_accepted_total 2"));
   // When it began is not known to this process.
   EXPECT_THAT(Metrics(), Not(HasSubstr("tacet_phase_seconds_sum")));
@@ -188,14 +203,16 @@ TEST_F(ServerWatchTest, SaysOnceThatNoAttemptFollows) {
   Note({Record(0, 0, AttemptPhase::kPublished, 4), Record(1, 0, AttemptPhase::kPublished, 4)}, 4,
        "all 2 rounds are done");
   EXPECT_THAT(log_.Events(),
-              ElementsAre(R"(info all-rounds-published {"reason":"all 2 rounds are done"})"));
+              ElementsAre(HasSubstr("attempt-found"), HasSubstr("attempt-found"),
+                          R"(info all-rounds-published {"reason":"all 2 rounds are done"})"));
   EXPECT_THAT(Metrics(), HasSubstr("tacet_stopped 1"));
 }
 
 TEST_F(ServerWatchTest, AFederationThatEndsEarlyIsAnError) {
   Note({Record(0, 0, AttemptPhase::kFailed, 0, "refused")}, 0,
        "round 0 failed in all its attempts");
-  EXPECT_THAT(log_.Events(), ElementsAre(HasSubstr("error federation-stopped")));
+  EXPECT_THAT(log_.Events(),
+              ElementsAre(HasSubstr(R"("phase":"failed")"), HasSubstr("error federation-stopped")));
 }
 
 TEST_F(ServerWatchTest, WhoIsWaitedForIsLoggedOnce) {
