@@ -2,6 +2,7 @@
 #ifndef TACET_TESTS_INTEGRATION_SMALL_DISK_FOR_TEST_H_
 #define TACET_TESTS_INTEGRATION_SMALL_DISK_FOR_TEST_H_
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -32,25 +33,31 @@ inline bool MountSmallDisk(const std::filesystem::path& folder) {
 // Leaves no room in a folder as long as it exists: also what is given free there is taken.
 class Ballast {
  public:
+  // Returns once the folder is full.
   explicit Ballast(std::filesystem::path file)
-      : file_(std::move(file)), filling_([this](const std::stop_token& token) { Fill(token); }) {}
+      : file_(std::move(file)), filling_([this](const std::stop_token& token) { Fill(token); }) {
+    is_full_.wait(false);
+  }
   ~Ballast() {
     filling_ = {};  // joined
     std::filesystem::remove(file_);
   }
 
  private:
-  void Fill(const std::stop_token& token) const {
+  void Fill(const std::stop_token& token) {
     std::ofstream file(file_, std::ios::binary);
     const std::string block(512, 'x');
     while (!token.stop_requested()) {
       if (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) continue;
+      is_full_ = true;
+      is_full_.notify_all();
       file.clear();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
 
   const std::filesystem::path file_;
+  std::atomic<bool> is_full_ = false;
   std::jthread filling_;
 };
 
