@@ -6,6 +6,7 @@
 
 #include "fuzz/fuzz_federation.h"
 #include "fuzz/seed_folder.h"
+#include "tacet/protocol/abstention.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
@@ -33,7 +34,8 @@ void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& kn
       protocol::PutAttestationRequest{.attestation = base::Bytes(9)},
       protocol::FetchAttestationsRequest{.round = 1},
       protocol::PutOpeningRequest{.statement = base::Bytes(9)},
-      protocol::FetchOpeningRequest{}};
+      protocol::FetchOpeningRequest{},
+      protocol::PutAbstentionRequest{.abstention = base::Bytes(9)}};
   for (const protocol::RequestBody& body : bodies) {
     const auto written = [&](uint64_t member, uint64_t time, const crypto::SigningKey& key) {
       return protocol::WriteMemberRequest({.member = member, .time = time, .body = body},
@@ -105,6 +107,18 @@ void WriteRest(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& known)
   seeds.Write("opening-word", 6, opening(Word{3}, 0, known.site.signing));
   seeds.Write("opening-forged", 6, opening(Word::kVote, 1, known.site.signing));
   seeds.Write("opening-nobody", 6, opening(Word::kVote, 5, known.site.signing));
+  const auto abstention = [&](uint64_t member, protocol::AbstentionReason reason) {
+    return protocol::WriteAbstention(
+        {.member = member,
+         .attempt = {.manifest_hash = known.manifest.manifest().hash(), .number = {.round = 1}},
+         .reason = reason},
+        known.site.signing);
+  };
+  using Reason = protocol::AbstentionReason;
+  seeds.WriteWithVariants("abstention", 7, abstention(0, Reason::kPolicy));
+  seeds.Write("abstention-reason", 7, abstention(0, Reason{3}));
+  seeds.Write("abstention-forged", 7, abstention(1, Reason::kBudget));
+  seeds.Write("abstention-nobody", 7, abstention(5, Reason::kBudget));
   seeds.WriteWithVariants("fetched", 3, protocol::WriteFetchedPart(99, base::Bytes(40)));
   seeds.WriteWithVariants("arrived", 4, protocol::WriteArrived(7));
   seeds.WriteWithVariants("blobs", 5,

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "fuzz/fuzz_federation.h"
+#include "tacet/protocol/abstention.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
@@ -20,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto same = [&bytes](const base::Bytes& again) {
     if (!std::ranges::equal(again, bytes)) std::abort();
   };
-  switch (data[0] % 7) {
+  switch (data[0] % 8) {
     case 0: {
       const auto request =
           protocol::ReadMemberRequest(bytes, known.manifest, fuzz::FuzzFederation::kNow);
@@ -63,6 +64,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const crypto::SigningKey& key =
           statement->member == 0 ? known.site.signing : known.coordinator;
       same(protocol::WriteOpeningStatement(*statement, known.manifest, key));
+      break;
+    }
+    case 7: {
+      const auto abstention = protocol::ReadAbstention(bytes, known.manifest);
+      if (!abstention.ok()) break;
+      const crypto::SigningKey& key =
+          abstention->member == 0 ? known.site.signing : known.coordinator;
+      same(protocol::WriteAbstention(*abstention, key));
       break;
     }
     default:

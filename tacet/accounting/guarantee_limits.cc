@@ -95,6 +95,11 @@ constexpr GuaranteeLimit kLimits[] = {
     {"Participation and its times are visible to the server and the network. The guarantee does "
      "not hide whether a client exists, is reachable or uploads.",
      Always},
+    {"The number of givers. A member whose budget has ended sends zeros and says so to its "
+     "federation. The number of those that gave data is an upper bound: a program that fails gives "
+     "zeros and is told at its site only, and a server can withhold one member's statement from "
+     "another.",
+     Always},
     {"Absences that depend on cohorts or data. Every amplified ε covers any number of absent "
      "clients. It assumes that who is absent is settled before the coins of the round, and "
      "depends on no data and on nobody's earlier coins. A client that rests because it took part "

@@ -49,6 +49,7 @@ inline constexpr FormatId kUnmaskShare{"TCT1"};
 inline constexpr FormatId kRelayedRequests{"TCT2"};
 inline constexpr FormatId kRelayedAnswers{"TCT3"};
 inline constexpr FormatId kCheckRow{"TCT6"};
+inline constexpr FormatId kAbstention{"TCT8"};
 inline constexpr FormatId kPolicySignature{"TCT5"};
 inline constexpr FormatId kEnrolledSite{"TCT7"};
 inline constexpr FormatId kOpeningStatement{"TCT9", 2};
@@ -88,7 +89,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kOpeningStatement,
                                           format::kRowSketch,
                                           format::kRelayedRequests,
-                                          format::kRelayedAnswers};
+                                          format::kRelayedAnswers,
+                                          format::kAbstention};
 
 inline constexpr size_t kPreambleBytes = 6;
 

@@ -45,6 +45,13 @@ class LedgerBudgets {
   // Whether the population or the year has a budget.
   bool limits_charges() const { return limits_population_ || year_.has_value(); }
 
+  // Whether one more attempt at this cost exceeds the year's budget and not the population's, as
+  // CheckRoom found last.
+  bool OnlyYearIsSpent(const AttemptCost& cost) {
+    return year_.has_value() && !year_->spending.CheckRoomFor(cost.event, 1).ok() &&
+           spending_.CheckRoomFor(cost.event, 1).ok();
+  }
+
   absl::Status Add(const LedgerEntry& entry);
   // FailedPrecondition for an event of a kind that the ledger cannot add up.
   absl::Status CheckKind(const AttemptCost& cost);

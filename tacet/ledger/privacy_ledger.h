@@ -62,6 +62,9 @@ class PrivacyLedger {
   absl::Status ChargeAnnounced(const AttemptCost& cost,
                                std::span<const secagg::AttemptNumber> announced);
 
+  // After a refusal: whether it is the year's budget that refuses, not the population's.
+  bool OnlyYearIsSpent(const AttemptCost& cost) { return budgets_.OnlyYearIsSpent(cost); }
+
   // Writes down the policy under which charges are made. The same again changes nothing.
   // FailedPrecondition when the ledger knows a later one, or another with this serial number.
   absl::Status AdoptPolicy(const crypto::Digest& digest, uint64_t serial);

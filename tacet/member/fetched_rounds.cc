@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tacet/base/status.h"
+#include "tacet/member/own_abstention.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/round_decryption.h"
@@ -58,8 +59,11 @@ absl::StatusOr<base::Bytes> FetchClosedRound(const MemberParts& parts,
 absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const MemberParts& parts,
                                                     const secagg::Attempt& attempt) {
   const secagg::Committee& committee = parts.manifest.manifest().committee();
-  return parts.server.FetchVotes(attempt, [&](std::span<const uint8_t> vote) {
-    return secagg::ReadVote(vote, attempt, committee).status();
+  return parts.server.FetchVotes(attempt, [&](std::span<const uint8_t> bytes) {
+    const absl::Status vote = secagg::ReadVote(bytes, attempt, committee).status();
+    // Abstentions come behind the votes.
+    const bool is_read = vote.ok() || protocol::ReadAbstention(bytes, parts.manifest).ok();
+    return is_read ? absl::OkStatus() : vote;
   });
 }
 
@@ -93,14 +97,36 @@ absl::StatusOr<std::vector<secagg::UnmaskShare>> FetchUnmaskShares(const MemberP
   return std::move(shares.good);
 }
 
-absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberParts& parts,
-                                                                MemberNotes& notes,
-                                                                const secagg::Attempt& attempt) {
+namespace {
+
+absl::StatusOr<std::vector<protocol::SignedAbstention>> CheckedAbstentions(
+    const MemberParts& parts, MemberNotes& notes, const secagg::Attempt& attempt,
+    std::span<const base::Bytes> given) {
+  std::vector<protocol::SignedAbstention> all =
+      protocol::AbstentionsAmong(given, attempt, parts.manifest);
+  std::optional<protocol::SignedAbstention> own = OwnAbstention(parts, attempt);
+  const auto is_own = [&parts](const protocol::SignedAbstention& one) {
+    return one.said.member == parts.member;
+  };
+  if (!own.has_value() || std::ranges::any_of(all, is_own)) return all;
+  TACET_RETURN_IF_ERROR(notes.Violation(
+      {violations::kWithheldAbstention,
+       "this member said that its upload holds none of its data, and the server tells the members "
+       "of this round nothing of it"},
+      attempt.number));
+  all.push_back(*std::move(own));
+  std::ranges::sort(all, {}, [](const auto& one) { return one.said.member; });
+  return all;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<FetchedSum>> FetchSum(const MemberParts& parts, MemberNotes& notes,
+                                                   const secagg::Attempt& attempt) {
   const agreement::Manifest& manifest = parts.manifest.manifest();
   const secagg::AttemptNumber number = attempt.number;
-  const auto missing =
-      [&](std::string_view what,
-          const absl::Status& why) -> absl::StatusOr<std::optional<secagg::Aggregate>> {
+  const auto missing = [&](std::string_view what,
+                           const absl::Status& why) -> absl::StatusOr<std::optional<FetchedSum>> {
     if (protocol::IsRetryable(why)) return why;
     TACET_RETURN_IF_ERROR(
         notes.Note("no-aggregate", number, fmt::format("{}: {}", what, base::Message(why))));
@@ -135,7 +161,9 @@ absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberPart
                      parts.manifest.members()[manifest.committee()[seat].member].name)},
         number, seat));
   }
-  return std::move(decrypted->aggregate);
+  FetchedSum sum{.aggregate = std::move(decrypted->aggregate), .abstentions = {}};
+  TACET_ASSIGN_OR_RETURN(sum.abstentions, CheckedAbstentions(parts, notes, attempt, *votes));
+  return sum;
 }
 
 }  // namespace tacet::member

@@ -10,6 +10,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/member/member_notes.h"
 #include "tacet/member/member_parts.h"
+#include "tacet/protocol/abstention.h"
 #include "tacet/secagg/aggregate.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/closed_round.h"
@@ -37,11 +38,14 @@ absl::StatusOr<std::vector<secagg::UnmaskShare>> FetchUnmaskShares(const MemberP
                                                                    MemberNotes& notes,
                                                                    const secagg::Attempt& attempt);
 
-// The aggregate of a published attempt, which this member decrypts itself; nothing when it cannot
-// (yet).
-absl::StatusOr<std::optional<secagg::Aggregate>> FetchAggregate(const MemberParts& parts,
-                                                                MemberNotes& notes,
-                                                                const secagg::Attempt& attempt);
+struct FetchedSum {
+  secagg::Aggregate aggregate;
+  std::vector<protocol::SignedAbstention> abstentions;  // of participants, by member
+};
+// The sum of a published attempt, which this member decrypts itself; nothing when it cannot (yet).
+// An abstention of its own that the server does not give is a protocol violation, and counts.
+absl::StatusOr<std::optional<FetchedSum>> FetchSum(const MemberParts& parts, MemberNotes& notes,
+                                                   const secagg::Attempt& attempt);
 
 }  // namespace tacet::member
 

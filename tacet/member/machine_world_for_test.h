@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/member/member_machine.h"
+#include "tacet/protocol/abstention.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
 #include "tacet/protocol/small_federation_for_test.h"
@@ -30,7 +31,7 @@ class MachineFederations {
  public:
   MachineFederations() {
     for (const uint32_t epoch : {0u, 1u}) {
-      for (const int kind : {0, 1, 2, 3}) {
+      for (const int kind : {0, 1, 2, 3, 4}) {
         agreement::ManifestSpec spec = kind == 3 ? protocol::testing::AgreementWith(0, {4, 1, 2})
                                                  : protocol::testing::SmallAgreement();
         if (kind == 1) {
@@ -38,6 +39,10 @@ class MachineFederations {
           spec.sampling.dummy_uploads = true;
           spec.sampling.max_participations = 2;
           spec.rounds = 4;
+        }
+        if (kind == 4) {
+          spec.sampling.method = accounting::Sampling::kPoisson;
+          spec.sampling.dummy_uploads = true;
         }
         if (kind == 2) spec.sampling.method = accounting::Sampling::kPoisson;
         all_.push_back(std::make_unique<protocol::testing::SmallFederation>(spec, 5, epoch));
@@ -551,12 +556,23 @@ class MachineWorld {
     }
     if (Chance(10) && !charged_for_sealing_.contains(action.number)) {
       step_.charge = 2;
-      return event::SealingCharged{.refused = "the budget", .was_sealed = Chance(30)};
+      step_.abstains = protocol::MembersAbstain(spec()) && Chance(80);
+      return event::SealingCharged{
+          .refused = "the budget", .was_sealed = Chance(30), .abstains = step_.abstains};
     }
     charged_.insert(action.number);
     charged_for_sealing_.insert(action.number);
     step_.charge = 1;
     return event::SealingCharged{};
+  }
+  Event Answer(const action::SendAbstention& action) {
+    ExpectOwn(action.attempt, "abstains from");
+    Expect(step_.abstains && protocol::MembersAbstain(spec()), "M19",
+           "abstains without a refusal that may be said");
+    Expect(!uploads_.contains(action.attempt.number), "M19", "abstains after it has sealed");
+    if (Chance(3)) return Failure();
+    step_.abstained = true;
+    return event::Done{};
   }
   Event Answer(const action::Train& action) {
     ExpectOwn(action.attempt, "trains for");
@@ -570,6 +586,8 @@ class MachineWorld {
   }
   Event Answer(const action::Seal& action) {
     ExpectOwn(action.attempt, "seals");
+    Expect(!step_.abstains || (step_.abstained && action.zeros), "M19",
+           "seals data, or before it abstains");
     Expect(!uploads_.contains(action.attempt.number), "M1", "seals again");
     Expect(step_.trained, "M15", "seals without training");
     const Participation decided = memory_->participation;
@@ -755,6 +773,7 @@ class MachineWorld {
     std::optional<secagg::Attempt> fetched, attempt;
     std::optional<protocol::OpeningState> found;
     bool upload = false, trained = false, training_failed = false, sealed = false;
+    bool abstains = false, abstained = false;
     int charge = 0;  // for sealing: 1 charged, 2 refused
     bool is_closed = false, is_judged = false;
     event::ClosedRoundFetched closed;

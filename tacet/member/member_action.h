@@ -100,6 +100,10 @@ struct SendAttestation {         // event::Attested, taken or not
   bool with_checkpoint = false;  // where it is small enough to travel with it
 };
 struct SendCheckpoint {};  // event::Done, taken or not
+// Tells the server that this member's upload will hold none of its data. event::Done, taken or not.
+struct SendAbstention {
+  secagg::Attempt attempt;
+};
 
 // An upload.
 
@@ -167,7 +171,8 @@ using OpeningAction = std::variant<action::FetchOpening, action::ReadEarlier, ac
 using StateAction =
     std::variant<action::FetchSum, action::ApplySum, action::FetchAttestations,
                  action::FetchCheckpoint, action::InstallCheckpoint, action::StepBack>;
-using StatementAction = std::variant<action::SendAttestation, action::SendCheckpoint>;
+using StatementAction =
+    std::variant<action::SendAttestation, action::SendCheckpoint, action::SendAbstention>;
 using UploadAction =
     std::variant<action::Charge, action::FindUpload, action::AskForUpload, action::ChargeForSealing,
                  action::Train, action::Seal, action::SaveUpload, action::SendUpload>;

@@ -79,6 +79,7 @@ struct SealingCharged {
   std::optional<std::string> refused =
       std::nullopt;         // why this member's data must not be in the attempt
   bool was_sealed = false;  // an update may have been sealed for the attempt before
+  bool abstains = false;    // the refusal is of a budget, and may be said
 };
 struct Trained {
   std::optional<std::string> failed = std::nullopt;  // why zeros are sealed instead

@@ -201,4 +201,14 @@ absl::StatusOr<std::vector<base::Bytes>> MemberSession::FetchAttestations() cons
   return all;
 }
 
+absl::StatusOr<std::vector<protocol::SignedAbstention>> MemberSession::FetchAbstentions() const {
+  const std::optional<MemberMemory>& memory = machine_.situation().memory;
+  if (!memory.has_value() || memory->attempt.number.epoch != parts_.manifest.epoch()) {
+    return std::vector<protocol::SignedAbstention>();
+  }
+  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> given,
+                         parts_.server.FetchVotes(memory->attempt));
+  return protocol::AbstentionsAmong(given, memory->attempt, parts_.manifest);
+}
+
 }  // namespace tacet::member

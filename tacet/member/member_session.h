@@ -66,6 +66,9 @@ class MemberSession {
   // Other members' attestations about that round which the server hands out and which are theirs;
   // they may contradict this member. Errors are the server's.
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations() const;
+  // Why the last attempt ended without enough givers: the abstentions from it, by member. Errors
+  // are the server's.
+  absl::StatusOr<std::vector<protocol::SignedAbstention>> FetchAbstentions() const;
   // Of this process.
   const std::vector<NodeEvent>& violations() const { return notes_.violations(); }
   // Attempts in which the ledger refused to have this member's data, in this process.

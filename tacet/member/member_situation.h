@@ -166,6 +166,10 @@ struct ChargingForZeros {
   using Awaits = event::Done;
   Step step;
 };
+struct SendingAbstention {
+  using Awaits = event::Done;
+  Step step;
+};
 struct Training {
   using Awaits = event::Trained;
   Step step;
@@ -241,11 +245,11 @@ using State = std::variant<
     state::ApplyingSum, state::HearingVotes, state::HearingAttestations, state::FetchingCheckpoint,
     state::Installing, state::SendingAttestation, state::SendingCheckpoint, state::ChargingEnded,
     state::ChargingClosed, state::TossingCoin, state::AskingForUpload, state::FindingUpload,
-    state::ChargingForSealing, state::ChargingForZeros, state::Training, state::Sealing,
-    state::SavingUpload, state::SendingUpload, state::FindingOwnUpload, state::FetchingClosedRound,
-    state::RecordingVote, state::SendingVote, state::FetchingVotes, state::ForgettingEarlier,
-    state::RecordingShare, state::SendingShare, state::Decrypting, state::SendingCheckRow,
-    state::SendingVerdict>;
+    state::ChargingForSealing, state::ChargingForZeros, state::SendingAbstention, state::Training,
+    state::Sealing, state::SavingUpload, state::SendingUpload, state::FindingOwnUpload,
+    state::FetchingClosedRound, state::RecordingVote, state::SendingVote, state::FetchingVotes,
+    state::ForgettingEarlier, state::RecordingShare, state::SendingShare, state::Decrypting,
+    state::SendingCheckRow, state::SendingVerdict>;
 
 // How far this seat is with an attempt.
 namespace seat {

@@ -232,16 +232,24 @@ std::pair<absl::Status, absl::Status> RemoteServer::PutAttestationWith(
   const auto answers = wire_.CallTogether(requests, kCallSeconds);
   std::pair<absl::Status, absl::Status> results(answers[0].status(), answers[1].status());
   auto& [attested, put] = results;
+  const auto makes_again = [this](const absl::Status& why) {
+    return protocol::IsRetryable(why) && try_again_ && try_again_(why, 1);
+  };
   const bool is_unreadable = attested.ok() && !ReadNothing(*answers[0]).ok();
-  if (is_unreadable || MakesAgain(attested)) attested = PutAttestation(attestation);
+  if (is_unreadable || makes_again(attested)) attested = PutAttestation(attestation);
   const bool is_lost = put.ok() ? *answers[1] != protocol::WriteArrived(bytes.size())
-                                : put.code() == absl::StatusCode::kOutOfRange || MakesAgain(put);
+                                : put.code() == absl::StatusCode::kOutOfRange || makes_again(put);
   if (is_lost) put = Put(name, bytes, digest);
   return results;
 }
 
 absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchAttestations(uint32_t round) const {
   return FetchList(protocol::FetchAttestationsRequest{.round = round});
+}
+
+absl::Status RemoteServer::PutAbstention(std::span<const uint8_t> abstention) const {
+  return Say(protocol::PutAbstentionRequest{.abstention =
+                                                base::Bytes(abstention.begin(), abstention.end())});
 }
 
 absl::Status RemoteServer::PutOpeningStatement(std::span<const uint8_t> statement) const {

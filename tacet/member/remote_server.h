@@ -73,6 +73,7 @@ class RemoteServer {
                                                            std::span<const uint8_t> bytes,
                                                            const crypto::Digest& digest) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations(uint32_t round) const;
+  absl::Status PutAbstention(std::span<const uint8_t> abstention) const;
   absl::Status PutOpeningStatement(std::span<const uint8_t> statement) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchOpeningStatements() const;
 
@@ -85,10 +86,6 @@ class RemoteServer {
   absl::StatusOr<std::vector<base::Bytes>> FetchList(protocol::RequestBody body) const;
   absl::StatusOr<base::Bytes> FetchOnce(const protocol::BulkName& name, uint32_t index,
                                         uint64_t most_bytes) const;
-  // Whether a call that ended so, for the first time, is to be made again.
-  bool MakesAgain(const absl::Status& why) const {
-    return protocol::IsRetryable(why) && try_again_ && try_again_(why, 1);
-  }
 
   const agreement::SignedManifest& manifest_;
   uint64_t member_;

@@ -6,6 +6,7 @@
 #include "tacet/agreement/pair_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/member/fetched_rounds.h"
+#include "tacet/protocol/abstention.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/committee.h"
 #include "tacet/secagg/round_decryption.h"
@@ -120,7 +121,9 @@ absl::StatusOr<Event> SeatActions::Do(const action::FetchVotes&) {
     if (protocol::IsRetryable(votes.status())) return votes.status();
     return event::VotesFetched{.over = true};
   }
-  const bool all_voted = votes->size() >= committee.size();
+  const size_t abstentions =
+      protocol::AbstentionsAmong(*votes, work_.attempt, parts_.manifest).size();
+  const bool all_voted = votes->size() - abstentions >= committee.size();
   work_.votes = *std::move(votes);
   work_.votes.push_back(work_.vote);
   return event::VotesFetched{

@@ -5,7 +5,6 @@
 
 #include "tacet/base/status.h"
 #include "tacet/member/attestors.h"
-#include "tacet/member/fetched_rounds.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 
 namespace tacet::member {
@@ -20,16 +19,18 @@ absl::StatusOr<Event> StateActions::Do(const StateAction& action) {
 }
 
 absl::StatusOr<Event> StateActions::Do(const action::FetchSum& action) {
-  TACET_ASSIGN_OR_RETURN(sum_, FetchAggregate(parts_, notes_, action.attempt));
+  TACET_ASSIGN_OR_RETURN(sum_, FetchSum(parts_, notes_, action.attempt));
   if (!sum_.has_value()) return event::SumFetched{};
-  return event::SumFetched{sum_->participants};
+  return event::SumFetched{sum_->aggregate.participants};
 }
 
 absl::StatusOr<Event> StateActions::Do(const action::ApplySum&) {
   const uint32_t round = model_.next_round();
-  TACET_RETURN_IF_ERROR(model_.Apply(*sum_));
-  applied_.push_back(
-      {.round = round, .participants = sum_->participants, .model = model_.digests().model});
+  TACET_RETURN_IF_ERROR(model_.Apply(sum_->aggregate));
+  applied_.push_back({.round = round,
+                      .participants = sum_->aggregate.participants,
+                      .model = model_.digests().model,
+                      .abstentions = std::move(sum_->abstentions)});
   sum_.reset();
   return Reached();
 }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/crypto/hash.h"
+#include "tacet/member/fetched_rounds.h"
 #include "tacet/member/member_action.h"
 #include "tacet/member/member_event.h"
 #include "tacet/member/member_model.h"
@@ -23,8 +24,9 @@ namespace tacet::member {
 // A round whose sum was applied in this process.
 struct AppliedRound {
   uint32_t round = 0;
-  uint32_t participants = 0;  // K'
-  crypto::Digest model{};     // after the round
+  uint32_t participants = 0;                                 // K'
+  crypto::Digest model{};                                    // after the round
+  std::vector<protocol::SignedAbstention> abstentions = {};  // of participants, by member
 };
 
 // The server's answers are checked with signatures and keys that it lacks. An answer that fails is
@@ -55,7 +57,7 @@ class StateActions {
   const MemberParts& parts_;
   MemberNotes& notes_;
   MemberModel& model_;
-  std::optional<secagg::Aggregate> sum_;            // that was fetched
+  std::optional<FetchedSum> sum_;                   // that was fetched
   std::optional<protocol::Checkpoint> checkpoint_;  // that was fetched
   std::vector<AppliedRound> applied_;
   std::vector<uint32_t> undone_;

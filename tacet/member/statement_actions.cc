@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tacet/base/status.h"
+#include "tacet/member/own_abstention.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 
@@ -66,6 +67,14 @@ absl::StatusOr<Event> StatementActions::Do(const action::SendAttestation& action
   if (protocol::IsRetryable(given)) return event::Attested{};
   TACET_RETURN_IF_ERROR(SettleCheckpoint(given, digest));
   return event::Attested{.with_checkpoint = true};
+}
+
+absl::StatusOr<Event> StatementActions::Do(const action::SendAbstention& action) {
+  const std::optional<protocol::SignedAbstention> own = OwnAbstention(parts_, action.attempt);
+  if (!own.has_value()) return absl::InternalError("there is no abstention to be sent");
+  TACET_RETURN_IF_ERROR(notes_.Settle("abstention", action.attempt.number,
+                                      parts_.server.PutAbstention(own->bytes), own->bytes));
+  return event::Done{};
 }
 
 absl::StatusOr<Event> StatementActions::Do(const action::SendCheckpoint&) {

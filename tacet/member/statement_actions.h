@@ -1,4 +1,4 @@
-// Driver of a member's statements about the beginning of a round.
+// Driver of a member's statements about the beginning of a round, and about its own upload.
 #ifndef TACET_MEMBER_STATEMENT_ACTIONS_H_
 #define TACET_MEMBER_STATEMENT_ACTIONS_H_
 
@@ -31,6 +31,7 @@ class StatementActions {
  private:
   absl::StatusOr<Event> Do(const action::SendAttestation& action);
   absl::StatusOr<Event> Do(const action::SendCheckpoint& action);
+  absl::StatusOr<Event> Do(const action::SendAbstention& action);
 
   struct EncryptedCheckpoint {
     uint32_t round = 0;

@@ -29,6 +29,7 @@ inline constexpr std::string_view kParticipants = "participants";
 inline constexpr std::string_view kAbortedRound = "aborted-round";
 inline constexpr std::string_view kCohortBias = "cohort-bias";
 inline constexpr std::string_view kBadCheckpoint = "bad-checkpoint";
+inline constexpr std::string_view kWithheldAbstention = "withheld-abstention";
 }  // namespace violations
 
 // A protocol violation with its reason.

@@ -112,6 +112,7 @@ Action On(Turn& turn, state::AskingForUpload at, const event::UploadKept& event)
 Action On(Turn& turn, state::FindingUpload at, const event::UploadFound& event);
 Action On(Turn& turn, state::ChargingForSealing at, const event::SealingCharged& event);
 Action On(Turn& turn, state::ChargingForZeros at, const event::Done& event);
+Action On(Turn& turn, state::SendingAbstention at, const event::Done& event);
 Action On(Turn& turn, state::Training at, const event::Trained& event);
 Action On(Turn& turn, state::Sealing at, const event::Sealed& event);
 Action On(Turn& turn, state::SavingUpload at, const event::Done& event);

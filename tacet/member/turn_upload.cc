@@ -4,6 +4,7 @@
 #include "tacet/agreement/cohort.h"
 #include "tacet/member/announcement_checks.h"
 #include "tacet/member/turn.h"
+#include "tacet/protocol/abstention.h"
 
 namespace tacet::member {
 namespace {
@@ -154,7 +155,8 @@ Action On(Turn& turn, state::AskingForUpload at, const event::UploadKept& event)
 // What was sealed before is sent again, and nothing else is sealed.
 Action On(Turn& turn, state::FindingUpload at, const event::UploadFound& event) {
   if (event.found) return Send(turn, std::move(at.step));
-  if (!GivesData(turn)) {
+  // Where members abstain, all charge alike: neither the ledger nor an abstention shows a coin.
+  if (!GivesData(turn) && !protocol::MembersAbstain(turn.spec())) {
     const secagg::AttemptNumber number = Current(at.step).number;
     Become(turn, state::ChargingForZeros{std::move(at.step)});
     return ChargeAll(turn, number);
@@ -167,9 +169,17 @@ Action On(Turn& turn, state::FindingUpload at, const event::UploadFound& event) 
 }
 
 Action On(Turn& turn, state::ChargingForSealing at, const event::SealingCharged& event) {
-  if (!event.refused.has_value()) return Train(turn, std::move(at.step), true);
-  Note(turn, NodeEventKind::kRefused, "upload", Current(at.step).number, *event.refused);
+  if (!event.refused.has_value()) return Train(turn, std::move(at.step), GivesData(turn));
+  const secagg::Attempt attempt = Current(at.step);
+  Note(turn, NodeEventKind::kRefused, "upload", attempt.number, *event.refused);
   if (!SendsZeros(turn, event)) return Finish(turn, std::move(at.step));
+  if (!event.abstains) return Train(turn, std::move(at.step), false);
+  Become(turn, state::SendingAbstention{std::move(at.step)});
+  return StatementAction(action::SendAbstention{attempt});
+}
+
+// Before the zeros: the server knows of every abstention when it closes a sum.
+Action On(Turn& turn, state::SendingAbstention at, const event::Done&) {
   return Train(turn, std::move(at.step), false);
 }
 

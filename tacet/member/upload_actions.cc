@@ -7,6 +7,7 @@
 
 #include "tacet/agreement/pair_keys.h"
 #include "tacet/base/status.h"
+#include "tacet/member/own_abstention.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/sealer.h"
 
@@ -76,9 +77,11 @@ absl::StatusOr<Event> UploadActions::Do(const action::ChargeForSealing& action) 
     TACET_RETURN_IF_ERROR(charged);
     return event::SealingCharged{};
   }
+  const secagg::Attempt attempt{.manifest_hash = label.manifest_hash, .number = action.number};
   return event::SealingCharged{
       .refused = base::Message(charged),
-      .was_sealed = !parts_.ledger.Knows(label) || parts_.ledger.HoldsForSealing(label)};
+      .was_sealed = !parts_.ledger.Knows(label) || parts_.ledger.HoldsForSealing(label),
+      .abstains = OwnAbstention(parts_, attempt).has_value()};
 }
 
 absl::StatusOr<Event> UploadActions::Do(const action::Train& action) {

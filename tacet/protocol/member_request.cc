@@ -17,11 +17,13 @@ constexpr std::string_view kRequestLabel = "tacet/1/member request";
 constexpr size_t kMaxVoteBytes = 1024;
 constexpr size_t kMaxAttestationBytes = 1024;
 constexpr size_t kMaxOpeningBytes = 1024;
+constexpr size_t kMaxAbstentionBytes = 1024;
 constexpr size_t kMaxBlobs = 1 << 20;
 
 constexpr std::array<std::string_view, kRequestKinds> kNames = {
-    "await",       "put-part",        "fetch-part",         "put-vote",    "fetch-votes",
-    "put-verdict", "put-attestation", "fetch-attestations", "put-opening", "fetch-opening"};
+    "await",       "put-part",      "fetch-part",      "put-vote",
+    "fetch-votes", "put-verdict",   "put-attestation", "fetch-attestations",
+    "put-opening", "fetch-opening", "put-abstention"};
 
 void WriteName(const BulkName& name, base::ByteWriter& writer) {
   writer.U8(static_cast<uint8_t>(name.kind));
@@ -78,6 +80,7 @@ struct BodyWriter {
   void operator()(const FetchAttestationsRequest& body) { writer.U32(body.round); }
   void operator()(const PutOpeningRequest& body) { writer.Blob(body.statement); }
   void operator()(const FetchOpeningRequest&) {}
+  void operator()(const PutAbstentionRequest& body) { writer.Blob(body.abstention); }
 };
 
 absl::Status ReadFlag(base::ByteReader& reader, std::string_view field, bool& flag) {
@@ -141,6 +144,11 @@ absl::Status ReadBody(base::ByteReader& reader, PutOpeningRequest& body) {
 }
 
 absl::Status ReadBody(base::ByteReader&, FetchOpeningRequest&) { return absl::OkStatus(); }
+
+absl::Status ReadBody(base::ByteReader& reader, PutAbstentionRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.abstention, ReadBytesBlob(reader, kMaxAbstentionBytes, "abstention"));
+  return absl::OkStatus();
+}
 
 // The body of the kind with this index.
 template <size_t kIndex = 0>

@@ -69,7 +69,8 @@ struct PutVoteRequest {  // nothing
   secagg::Attempt attempt;
   base::Bytes vote = {};
 };
-struct FetchVotesRequest {  // u32 number, then blobs
+struct FetchVotesRequest {  // u32 number, then blobs: votes; of a published attempt, or one that
+                            // too few give data, also abstentions
   secagg::Attempt attempt;
 };
 struct PutVerdictRequest {  // nothing; from committee members
@@ -86,12 +87,16 @@ struct PutOpeningRequest {  // nothing; from committee members
   base::Bytes statement;    // epoch_opening.h
 };
 struct FetchOpeningRequest {};  // u32 number, then blobs
-using RequestBody = std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest,
-                                 FetchVotesRequest, PutVerdictRequest, PutAttestationRequest,
-                                 FetchAttestationsRequest, PutOpeningRequest, FetchOpeningRequest>;
+struct PutAbstentionRequest {   // nothing
+  base::Bytes abstention;       // abstention.h
+};
+using RequestBody =
+    std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest, FetchVotesRequest,
+                 PutVerdictRequest, PutAttestationRequest, FetchAttestationsRequest,
+                 PutOpeningRequest, FetchOpeningRequest, PutAbstentionRequest>;
 inline constexpr size_t kRequestKinds = std::variant_size_v<RequestBody>;
 // await, put-part, fetch-part, put-vote, fetch-votes, put-verdict, put-attestation,
-// fetch-attestations, put-opening, fetch-opening; by RequestBody::index().
+// fetch-attestations, put-opening, fetch-opening, put-abstention; by RequestBody::index().
 std::string_view RequestKindName(size_t index);
 // Kind of a request as its first bytes say it; "unreadable" where they say none. Nothing else of
 // the request is checked: for measurements.

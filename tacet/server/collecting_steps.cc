@@ -4,6 +4,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/server/round_steps.h"
+#include "tacet/server/server_store_rules.h"
 
 namespace tacet::server {
 namespace {
@@ -13,6 +14,18 @@ namespace {
 constexpr uint64_t kReturnSeconds = 60;
 // So often the server notes that it runs, while an attempt collects for its whole time.
 constexpr uint64_t kNotesOfAnAttempt = 16;
+
+// Whether a sum can be closed: of K_min uploads, of which enough hold data.
+bool HaveEnoughCome(const Transition& step) {
+  const auto& collecting = *StageOf<Collecting>(step.state);
+  const auto giving = static_cast<uint64_t>(
+      std::ranges::count_if(collecting.accepted, [&collecting](const Submission& upload) {
+        return collecting.abstentions.Find(upload.member) == nullptr;
+      }));
+  const bool may_abstain = protocol::MembersAbstain(step.rules().spec());
+  return collecting.accepted.size() >= step.rules().min_participants() &&
+         (!may_abstain || giving >= step.rules().MinGivers());
+}
 
 // Whether all uploads have come that are still expected.
 bool IsComplete(const Transition& step) {
@@ -29,7 +42,7 @@ bool IsComplete(const Transition& step) {
   }
   const Attendance& attendance = step.moment.attendance;
   const uint64_t begun = step.open().begun;
-  if (accepted < rules.min_participants() || begun < attendance.since() ||
+  if (!HaveEnoughCome(step) || begun < attendance.since() ||
       step.moment.now < begun + rules.options().grace_seconds) {
     return false;
   }
@@ -66,7 +79,7 @@ absl::Status MayClose(Transition& step) {
     return absl::OkStatus();
   }
   const RoundRules& rules = step.rules();
-  if (StageOf<Collecting>(step.state)->accepted.size() >= rules.min_participants()) {
+  if (HaveEnoughCome(step)) {
     step.Ask(CloseSum{step.open().attempt});
   } else if (rules.EveryMemberUploads()) {
     step.SetDeadline(step.moment.now + rules.options().collecting_seconds);
@@ -109,7 +122,7 @@ absl::Status On(Transition& step, const UploadsLost& lost) {
 absl::Status On(Transition& step, const SumClosed& closed) {
   const auto* const collecting = StageOf<Collecting>(step.state);
   if (!MayCloseNow(step) || closed.participants != collecting->accepted.size() ||
-      closed.participants < step.rules().min_participants()) {
+      !HaveEnoughCome(step)) {
     return base::FailedPrecondition("no sum of {} uploads is to be closed", closed.participants);
   }
   AttemptRecord record = step.open();
@@ -124,10 +137,36 @@ absl::Status On(Transition& step, const SumClosed& closed) {
   put(ItemKind::kClosedRound, closed.closed_round);
   put(ItemKind::kRoster, closed.roster);
   if (closed.shares.has_value()) put(ItemKind::kShares, *closed.shares);
+  for (const Submission& one : collecting->abstentions) {
+    if (collecting->accepted.Find(one.member) == nullptr) continue;
+    items.push_back({.kind = ItemKind::kAbstained, .member = one.member, .bytes = one.bytes()});
+  }
   step.Do(UpdateAttempt{.record = std::move(record), .items = std::move(items)});
   BeginAsking(step);
   step.CountRevision(true);
   return absl::OkStatus();
+}
+
+absl::Status On(Transition& step, const AbstentionGiven& given) {
+  const protocol::Abstention& abstention = given.abstention;
+  if (!protocol::MembersAbstain(step.rules().spec())) {
+    return base::FailedPrecondition("no member abstains under this agreement");
+  }
+  TACET_RETURN_IF_ERROR(
+      CheckOpen(step.state, abstention.attempt, protocol::AttemptPhase::kCollecting));
+  const Submissions& abstentions = SubmissionsOf(step.state, ItemKind::kAbstention);
+  if (const Submission* const known = abstentions.Find(abstention.member)) {
+    return CheckSameItem({.kind = ItemKind::kAbstention, .bytes = given.bytes}, known->bytes());
+  }
+  step.Put(ItemKind::kAbstention, abstention.member, given.bytes);
+  return absl::OkStatus();
+}
+
+void MayEndWithoutGivers(Transition& step) {
+  const auto* const collecting = StageOf<Collecting>(step.state);
+  if (collecting == nullptr || collecting->abstentions.empty()) return;
+  if (MayGive(step.state) >= step.rules().MinGivers()) return;
+  step.End(protocol::AttemptPhase::kFailed, kTooFewGivers);
 }
 
 }  // namespace tacet::server

@@ -25,6 +25,14 @@ double WantedChance(const RoundState& state) {
   return std::min(kMaxWantedChance, rounds / (rounds + spare / 2));
 }
 
+// Whether the last attempt of this epoch ended because too few members can give data. The same is
+// true of every later one.
+bool HasEndedForGivers(const RoundState& state) {
+  const AttemptRecords& begun = *state.attempts;
+  return !begun.empty() && begun.back().failure == kTooFewGivers &&
+         begun.back().attempt.number.epoch == state.rules->manifest().epoch();
+}
+
 uint64_t LeastPresence(const RoundState& state) {
   const uint64_t uploads = state.rules->min_participants();
   if (state.rules->EveryMemberUploads()) return uploads;
@@ -83,6 +91,12 @@ std::optional<secagg::Attempt> NextAttempt(const RoundState& state) {
 std::string WhyStop(const RoundState& state, const secagg::Attempt& next) {
   const agreement::ManifestSpec& spec = state.rules->spec();
   if (next.number.round >= spec.rounds) return fmt::format("all {} rounds are done", spec.rounds);
+  if (HasEndedForGivers(state)) {
+    return fmt::format(
+        "a budget or a policy of {} of {} members allows no further attempt, and at least {} must "
+        "give data",
+        Opened(state)->abstentions.size(), state.rules->members(), state.rules->MinGivers());
+  }
   if (next.number.attempt > spec.spare_attempts) {
     std::string why = fmt::format("round {} failed in all its {} attempts", next.number.round,
                                   next.number.attempt);

@@ -135,7 +135,7 @@ class RandomRounds {
     std::vector<uint64_t> drawn;
     std::set<uint64_t> uploaded;
     std::set<uint64_t> confirmed, refused, voted, unmasked;
-    std::set<uint64_t> named;
+    std::set<uint64_t> named, abstained;
   };
 
   uint64_t Below(uint64_t bound) { return random_() % bound; }
@@ -442,6 +442,7 @@ class RandomRounds {
   }
 
   void CheckBegin(const BeginAttempt& begin) {
+    Expect(!without_givers_, "I17");
     const Gathering gathering = CountGathering(state_, At());
     Expect(gathering.enough() && gathering.needed >= rules_.min_participants() &&
                gathering.seats_needed == rules_.VoteQuorum(),
@@ -519,6 +520,11 @@ class RandomRounds {
         break;
       case ItemKind::kCheckpoint:
         break;
+      case ItemKind::kAbstention:
+        Expect(StageOf<Collecting>(state_) != nullptr && seen_.abstained.insert(member).second,
+               "I17");
+        break;
+      case ItemKind::kAbstained:
       case ItemKind::kClosedRound:
       case ItemKind::kRoster:
       case ItemKind::kShares:
@@ -554,6 +560,18 @@ class RandomRounds {
                  update.record.participants == sum_.size() &&
                  collecting.accepted.size() == sum_.size(),
              "I7");
+      std::set<uint64_t> abstained;
+      for (const Item& item : update.items) {
+        if (item.kind == ItemKind::kAbstained) abstained.insert(item.member);
+      }
+      size_t giving = 0;
+      for (const Submission& accepted : collecting.accepted) {
+        const bool gives = !seen_.abstained.contains(accepted.member);
+        giving += gives ? 1 : 0;
+        Expect(gives != abstained.contains(accepted.member), "I17");
+      }
+      Expect(giving + abstained.size() == collecting.accepted.size(), "I17");
+      Expect(!protocol::MembersAbstain(rules_.spec()) || giving >= rules_.MinGivers(), "I17");
       for (const Submission& accepted : collecting.accepted) {
         Expect(seen_.uploaded.contains(accepted.member) && !IsLeftOut(state_, accepted.member) &&
                    std::ranges::count(sum_, accepted.member) == 1,
@@ -591,6 +609,11 @@ class RandomRounds {
       Expect(collecting != nullptr && !rules_.EveryMemberUploads() &&
                  collecting->accepted.size() < rules_.min_participants(),
              "I10");
+    } else if (failure == kTooFewGivers) {
+      uint64_t may_give = MayUpload(state_);
+      for (const uint64_t member : seen_.abstained) may_give -= IsLeftOut(state_, member) ? 0 : 1;
+      Expect(StageOf<Collecting>(state_) != nullptr && may_give < rules_.MinGivers(), "I17");
+      without_givers_ = true;
     } else {
       Expect(failure == kNotDecrypted && StageOf<Unmasking>(state_) != nullptr &&
                  now_ >= OpenAttempt(state_)->deadline,
@@ -780,6 +803,13 @@ class RandomRounds {
     return AttestationGiven{.attestation = attestation, .bytes = BytesOf(attestation)};
   }
 
+  Event Abstain(const secagg::Attempt& attempt) {
+    const uint64_t member = AnyMember();
+    return AbstentionGiven{
+        .abstention = {.member = member, .attempt = attempt},
+        .bytes = {static_cast<uint8_t>(member), static_cast<uint8_t>(Chance(9))}};
+  }
+
   Event Say() {
     protocol::OpeningStatement statement{
         .word = Chance(2) ? protocol::OpeningWord::kVote : protocol::OpeningWord::kHas,
@@ -821,6 +851,7 @@ class RandomRounds {
     if (Opened(state_) == nullptr) return Say();
     if (OpenAttempt(state_) == nullptr) return Attest(AnyMember(), FinishedRounds(state_));
     if (const auto* const collecting = StageOf<Collecting>(state_)) {
+      if (Chance(20)) return Abstain(OpenAttempt(state_)->attempt);
       const std::vector<uint64_t>& cohort = collecting->cohort;
       const uint64_t member = cohort.empty() ? AnyMember() : cohort[Below(cohort.size())];
       return Object(protocol::BulkKind::kUpload, member, OpenAttempt(state_)->attempt);
@@ -829,7 +860,9 @@ class RandomRounds {
   }
 
   Event AnyEvent() {
-    switch (Below(9)) {
+    switch (Below(10)) {
+      case 8:
+        return Abstain(AnyAttempt());
       case 0:
         return VoteGiven{.member = AnyMember(), .attempt = AnyAttempt(), .vote = {0}};
       case 1:
@@ -890,6 +923,7 @@ class RandomRounds {
   std::string log_;
   uint64_t events_ = 0;
   bool accepted_ = false, crashed_ = false, failed_ = false;
+  bool without_givers_ = false;  // an attempt failed with kTooFewGivers
   Coverage coverage_;
 };
 

@@ -69,7 +69,13 @@ protocol::Announcement AnnouncementOf(const RoundState& state, uint64_t member,
 absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
                                               const protocol::FetchVotesRequest& request) {
   const secagg::Attempt& attempt = request.attempt;
-  if (const KeptRound* const kept = FindKept(state, attempt)) return BytesOf(kept->votes);
+  if (const Submissions* const abstentions = AbstentionsOf(state, attempt)) {
+    const KeptRound* const kept = FindKept(state, attempt);
+    std::vector<base::Bytes> all =
+        kept == nullptr ? std::vector<base::Bytes>() : BytesOf(kept->votes);
+    for (const Submission& one : *abstentions) all.push_back(one.bytes());
+    return all;
+  }
   TACET_RETURN_IF_ERROR(CheckOpen(state, attempt, protocol::AttemptPhase::kUnmasking));
   return BytesOf(SubmissionsOf(state, ItemKind::kVote));
 }

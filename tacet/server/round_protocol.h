@@ -14,11 +14,12 @@
 // next cohort has half the size, down to K_min, so that one bad participant does not stop the
 // round. Where every member uploads, parts of the members are left out in turn. There another
 // attempt with too few uploads would need the same members: the attempt is extended until enough
-// have uploaded, and no other begins. A published round is final once RoundRules::FinalQuorum
-// members attest the same model. Then the next round begins. Until then votes and unmask shares are
-// taken, so that members that cannot decrypt it yet will. A later epoch begins with the state for
-// which protocol::OpeningQuorum seats vote under it, be it before or behind the last round
-// published (docs/design/rounds.md).
+// have uploaded, and no other begins. There members whose budget has ended say so, and upload
+// zeros: an attempt for which too few others remain ends, and no other begins. A published round is
+// final once RoundRules::FinalQuorum members attest the same model. Then the next round begins.
+// Until then votes and unmask shares are taken, so that members that cannot decrypt it yet will. A
+// later epoch begins with the state for which protocol::OpeningQuorum seats vote under it, be it
+// before or behind the last round published (docs/design/rounds.md).
 #ifndef TACET_SERVER_ROUND_PROTOCOL_H_
 #define TACET_SERVER_ROUND_PROTOCOL_H_
 
@@ -30,6 +31,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/protocol/abstention.h"
 #include "tacet/server/attendance.h"
 #include "tacet/server/round_state.h"
 
@@ -60,6 +62,10 @@ struct AttestationGiven {
 };
 struct OpeningStatementGiven {
   protocol::OpeningStatement statement;
+  base::Bytes bytes;
+};
+struct AbstentionGiven {
+  protocol::Abstention abstention;
   base::Bytes bytes;
 };
 // A large object, the last bytes of which are in the blob store. `whole` must outlive the actions.
@@ -96,9 +102,10 @@ struct BeginningRead {
 };
 // Nothing happened: what the state by itself leads to.
 struct Continue {};
-using Event = std::variant<StoreRead, TimePassed, DrainAsked, VoteGiven, VerdictGiven,
-                           AttestationGiven, OpeningStatementGiven, ObjectArrived, CohortDrawn,
-                           UploadsLost, SumClosed, SharesChecked, BeginningRead, Continue>;
+using Event =
+    std::variant<StoreRead, TimePassed, DrainAsked, VoteGiven, VerdictGiven, AttestationGiven,
+                 OpeningStatementGiven, ObjectArrived, CohortDrawn, UploadsLost, SumClosed,
+                 SharesChecked, BeginningRead, Continue, AbstentionGiven>;
 
 // Actions besides durable changes (round_state.h).
 

@@ -45,8 +45,9 @@ TEST(RoundProtocolTest, ManySequencesKeepTheInvariants) {
   EXPECT_GT(all.lost, 100u);
   EXPECT_GT(all.trials, 100u);
   EXPECT_GT(all.resumed, 100u);
-  EXPECT_THAT(all.failures, ::testing::IsSupersetOf({"refused", "too-few-uploads", "not-decrypted",
-                                                     "wrong-shares", "disputed-shares"}));
+  EXPECT_THAT(all.failures,
+              ::testing::IsSupersetOf({"refused", "too-few-uploads", "too-few-givers",
+                                       "not-decrypted", "wrong-shares", "disputed-shares"}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/protocol/abstention.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/secagg/committee.h"
 
@@ -50,6 +51,8 @@ class RoundRules {
   uint64_t members() const { return manifest_->members().size(); }
   // K_min.
   uint64_t min_participants() const { return manifest_->manifest().terms().min_participants(); }
+
+  uint64_t MinGivers() const { return protocol::MinGivers(manifest_->manifest()); }
 
   bool HasSeat(uint64_t member) const { return secagg::SeatOf(committee(), member).has_value(); }
   // PermissionDenied unless HasSeat.

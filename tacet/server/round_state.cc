@@ -10,13 +10,13 @@
 namespace tacet::server {
 namespace {
 
-constexpr std::array kForgottenOfPublished = {ItemKind::kAccepted, ItemKind::kRoster,
-                                              ItemKind::kRefusal,  ItemKind::kConfirmation,
-                                              ItemKind::kCheckRow, ItemKind::kShares};
+constexpr std::array kForgottenOfPublished = {
+    ItemKind::kAccepted, ItemKind::kRoster, ItemKind::kRefusal,   ItemKind::kConfirmation,
+    ItemKind::kCheckRow, ItemKind::kShares, ItemKind::kAbstention};
 constexpr std::array kForgottenOfFailed = {
-    ItemKind::kAccepted,     ItemKind::kRoster,      ItemKind::kRefusal,
-    ItemKind::kConfirmation, ItemKind::kClosedRound, ItemKind::kVote,
-    ItemKind::kUnmaskShare,  ItemKind::kCheckRow,    ItemKind::kShares};
+    ItemKind::kAccepted,    ItemKind::kRoster,   ItemKind::kRefusal,     ItemKind::kConfirmation,
+    ItemKind::kClosedRound, ItemKind::kVote,     ItemKind::kUnmaskShare, ItemKind::kCheckRow,
+    ItemKind::kShares,      ItemKind::kAbstained};
 
 // The list of one kind in a phase, const as the phase is; null where the phase takes none of it.
 template <typename UnmaskingPhase>
@@ -42,6 +42,9 @@ auto ListInUnmasking(UnmaskingPhase& unmasking, ItemKind kind) -> decltype(&unma
       return &unmasking.confirmations;
     case ItemKind::kLeftOut:
       return &unmasking.named;
+    case ItemKind::kAbstained:
+      return &unmasking.abstained;
+    case ItemKind::kAbstention:
     case ItemKind::kAttestation:
     case ItemKind::kCheckpoint:
     case ItemKind::kOpeningVote:
@@ -55,6 +58,7 @@ auto ListIn(Epoch& opened, ItemKind kind) -> decltype(&opened.attestations) {
   if (kind == ItemKind::kAttestation) return &opened.attestations;
   if (kind == ItemKind::kCheckpoint) return &opened.checkpoints;
   if (auto* const collecting = std::get_if<Collecting>(&opened.stage)) {
+    if (kind == ItemKind::kAbstention) return &collecting->abstentions;
     return kind == ItemKind::kAccepted ? &collecting->accepted : nullptr;
   }
   auto* const unmasking = std::get_if<Unmasking>(&opened.stage);
@@ -124,12 +128,16 @@ void ApplyTo(RoundState& state, const EndAttempt& end) {
   state.exclusions.AttemptEnded(*state.rules, end.record,
                                 unmasking == nullptr ? Submissions() : unmasking->named);
   if (end.record.phase == protocol::AttemptPhase::kFailed) {
+    if (end.record.failure == kTooFewGivers) {
+      opened.abstentions = std::get<Collecting>(opened.stage).abstentions;
+    }
     opened.stage = BetweenAttempts();
     return;
   }
   state.kept.push_back({.attempt = end.record.attempt,
                         .votes = std::move(unmasking->votes),
-                        .unmask_shares = std::move(unmasking->unmask_shares)});
+                        .unmask_shares = std::move(unmasking->unmask_shares),
+                        .abstentions = std::move(unmasking->abstained)});
   if (state.kept.size() > state.rules->options().kept_rounds) state.kept.erase(state.kept.begin());
   opened = OpenedEpoch{.round = opened.round + 1};
 }
@@ -217,6 +225,22 @@ uint64_t MayUpload(const RoundState& state) {
   return state.rules->members() - SubmissionsOf(state, ItemKind::kLeftOut).size();
 }
 
+uint64_t MayGive(const RoundState& state) {
+  const Submissions& abstentions = SubmissionsOf(state, ItemKind::kAbstention);
+  const auto abstain = std::ranges::count_if(
+      abstentions, [&state](const Submission& one) { return !IsLeftOut(state, one.member); });
+  return MayUpload(state) - static_cast<uint64_t>(abstain);
+}
+
+const Submissions* AbstentionsOf(const RoundState& state, const secagg::Attempt& attempt) {
+  if (const KeptRound* const kept = FindKept(state, attempt)) return &kept->abstentions;
+  const OpenedEpoch* const opened = Opened(state);
+  if (opened == nullptr || OpenAttempt(state) != nullptr || state.attempts->empty()) return nullptr;
+  const AttemptRecord& last = state.attempts->back();
+  const bool is_it = last.attempt == attempt && last.failure == kTooFewGivers;
+  return is_it ? &opened->abstentions : nullptr;
+}
+
 bool IsInvited(const RoundState& state, uint64_t member) {
   const auto* const collecting = StageOf<Collecting>(state);
   if (collecting == nullptr) return false;
@@ -279,6 +303,7 @@ void Replace(RoundState& state, const StoredRounds& stored, const SignedStatemen
   }
   PutAll(opened, stored.of_attempt);
   PutAll(opened, stored.of_beginning);
+  for (const Item& item : stored.abstentions) Put(opened.abstentions, item);
   SetAttested(opened, signed_ones);
   // Parts of uploads that were on their way stay.
   state.sweep_is_due = !std::holds_alternative<Collecting>(opened.stage);

@@ -35,6 +35,7 @@ struct KeptRound {
   secagg::Attempt attempt;
   Submissions votes = {};
   Submissions unmask_shares = {};
+  Submissions abstentions = {};  // of participants
 
   friend bool operator==(const KeptRound&, const KeptRound&) = default;
 };
@@ -53,6 +54,7 @@ struct Collecting {
   std::vector<uint64_t> cohort = {};  // increasing; empty when members decide by coins
   Submissions accepted = {};          // uploads in the sum: digests
   Submissions lost = {};  // accepted before, but their bytes are gone: taken again, no others
+  Submissions abstentions = {};
 };
 // The attempt is closed. The committee votes, gives unmask shares and verdicts.
 struct Unmasking {
@@ -62,8 +64,9 @@ struct Unmasking {
   Submissions closed_round = {}, roster = {}, shares = {};
   Submissions votes = {}, unmask_shares = {}, check_rows = {};
   Submissions refusals = {}, confirmations = {};
-  Submissions named = {};  // participants whose shares are wrong: the attempt fails
-  uint64_t since = 0;      // since when seats are asked, as this process knows, Unix seconds
+  Submissions named = {};      // participants whose shares are wrong: the attempt fails
+  uint64_t since = 0;          // since when seats are asked, as this process knows, Unix seconds
+  Submissions abstained = {};  // abstentions of participants
 };
 // No attempt will follow.
 struct Stopped {
@@ -84,6 +87,7 @@ struct OpenedEpoch {
   Submissions attestations = {};
   std::vector<AttestedModel> attested = {};  // that they name, as far as they can be read
   Submissions checkpoints = {};
+  Submissions abstentions = {};  // to the last attempt, where it failed with kTooFewGivers
   Stage stage = BetweenAttempts();
 };
 
@@ -164,6 +168,10 @@ bool IsLeftOut(const RoundState& state, uint64_t member);
 const std::vector<uint64_t>& CohortOf(const RoundState& state);
 // Members that may upload in this round.
 uint64_t MayUpload(const RoundState& state);
+// Of them, those that have not abstained from the attempt that collects.
+uint64_t MayGive(const RoundState& state);
+// Abstentions that can be fetched for this attempt; null where there are none.
+const Submissions* AbstentionsOf(const RoundState& state, const secagg::Attempt& attempt);
 // Whether the open attempt takes an upload of `member`.
 bool IsInvited(const RoundState& state, uint64_t member);
 // The model with which the next round begins, once enough members state the same one. Every member
@@ -221,6 +229,7 @@ struct StoredRounds {
   std::vector<Item> of_attempt = {};    // of the open attempt
   std::vector<Item> of_beginning = {};  // attestations and checkpoints of the round
   std::vector<NamedIn> named = {};      // of all attempts of the epoch that have ended
+  std::vector<Item> abstentions = {};   // OpenedEpoch::abstentions
 };
 // The statements in it that can be read: their signatures are checked once.
 struct SignedStatements {

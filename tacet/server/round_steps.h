@@ -54,6 +54,9 @@ bool ResumeCollecting(Transition& step);
 absl::Status MayClose(Transition& step);
 absl::Status On(Transition& step, const UploadsLost& lost);
 absl::Status On(Transition& step, const SumClosed& closed);
+absl::Status On(Transition& step, const AbstentionGiven& given);
+// Ends an attempt to which too few members can give data.
+void MayEndWithoutGivers(Transition& step);
 
 // While an attempt is unmasking, and of the last one that was published.
 absl::Status On(Transition& step, const VoteGiven& given);

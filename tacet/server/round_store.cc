@@ -23,6 +23,8 @@ bool IsOfAttempt(const Item& item) { return !IsOfBeginning(item); }
 
 bool NamesParticipant(const Item& item) { return item.kind == ItemKind::kLeftOut; }
 
+bool IsAbstention(const Item& item) { return item.kind == ItemKind::kAbstention; }
+
 template <typename Wanted>
 absl::Status ReadItems(const ServerStore& store, const secagg::AttemptNumber& at, Wanted wanted,
                        std::vector<Item>& into) {
@@ -87,6 +89,10 @@ absl::StatusOr<StoredRounds> RoundStore::Read() {
       stored.named.push_back({number, Submission(item.member, std::move(item.bytes))});
     }
   }
+  if (has_begun && attempts.back().failure == kTooFewGivers) {
+    TACET_RETURN_IF_ERROR(
+        ReadItems(store_, attempts.back().attempt.number, IsAbstention, stored.abstentions));
+  }
   return stored;
 }
 
@@ -124,6 +130,8 @@ absl::StatusOr<std::vector<KeptRound>> RoundStore::ReadKept(const AttemptRecords
         kept.votes.Add({item.member, std::move(item.bytes)});
       } else if (item.kind == ItemKind::kUnmaskShare) {
         kept.unmask_shares.Add({item.member, std::move(item.bytes)});
+      } else if (item.kind == ItemKind::kAbstained) {
+        kept.abstentions.Add({item.member, std::move(item.bytes)});
       }
     }
     all.push_back(std::move(kept));

@@ -50,6 +50,8 @@ enum class ItemKind : uint8_t {
   // kInDisputeOfOneSeat: they, or the row of one seat. Never forgotten.
   kLeftOut = 12,
   kOpeningVote = 13,  // of the epoch's opening
+  kAbstention = 20,   // signed: this member's upload holds none of its data
+  kAbstained = 21,    // the same, of a participant of the attempt that closed
 };
 
 // Of kLeftOut.

@@ -34,8 +34,12 @@ absl::StatusOr<protocol::AttemptPhase> AttemptPhaseFrom(int64_t number) {
 }
 
 absl::StatusOr<ItemKind> ItemKindFrom(int64_t number) {
-  if (number < int64_t{static_cast<uint8_t>(ItemKind::kAccepted)} ||
-      number > int64_t{static_cast<uint8_t>(ItemKind::kOpeningVote)}) {
+  const auto within = [number](ItemKind first, ItemKind last) {
+    return number >= int64_t{static_cast<uint8_t>(first)} &&
+           number <= int64_t{static_cast<uint8_t>(last)};
+  };
+  if (!within(ItemKind::kAccepted, ItemKind::kOpeningVote) &&
+      !within(ItemKind::kAbstention, ItemKind::kAbstained)) {
     return base::DataLoss("the store holds an item of the unknown kind {}", number);
   }
   return static_cast<ItemKind>(number);

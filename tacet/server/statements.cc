@@ -30,6 +30,15 @@ struct Reader {
     return base::PermissionDenied("an attestation of member {} was sent by member {}",
                                   attestation.member, member);
   }
+  Result operator()(const protocol::PutAbstentionRequest& request) const {
+    TACET_ASSIGN_OR_RETURN(const protocol::Abstention abstention,
+                           protocol::ReadAbstention(request.abstention, manifest));
+    if (abstention.member == member) {
+      return AbstentionGiven{.abstention = abstention, .bytes = request.abstention};
+    }
+    return base::PermissionDenied("an abstention of member {} was sent by member {}",
+                                  abstention.member, member);
+  }
   Result operator()(const protocol::PutOpeningRequest& request) const {
     TACET_RETURN_IF_ERROR(CheckSeat());
     TACET_ASSIGN_OR_RETURN(const protocol::OpeningStatement statement,

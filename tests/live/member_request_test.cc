@@ -55,7 +55,8 @@ std::vector<protocol::RequestBody> AllBodies() {
           protocol::PutAttestationRequest{.attestation = base::Bytes(14, 15)},
           protocol::FetchAttestationsRequest{.round = 16},
           protocol::PutOpeningRequest{.statement = base::Bytes(17, 18)},
-          protocol::FetchOpeningRequest{}};
+          protocol::FetchOpeningRequest{},
+          protocol::PutAbstentionRequest{.abstention = base::Bytes(19, 20)}};
 }
 
 base::Bytes Written(protocol::RequestBody body, uint64_t member = 2, uint64_t time = kNow) {
