@@ -145,6 +145,9 @@ struct MemberEnd {
   uint32_t rounds = 0;    // applied, in all runs of this home together
   bool done = false;      // the server begins no further attempt
   bool complete = false;  // all agreed rounds were applied
+  // Why no attempt follows before the last agreed round, such as budgets that have ended. Empty
+  // when the training is complete, or goes on.
+  std::string stopped = {};
   uint64_t charged_attempts = 0;
   // Of the training's guarantee; a forecast of the charged attempts; of all charges in the ledger.
   // Absent where there is no bound.

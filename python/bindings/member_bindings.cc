@@ -139,6 +139,7 @@ class PythonMember {
     told["rounds"] = end.rounds;
     told["done"] = end.done;
     told["complete"] = end.complete;
+    told["stopped"] = end.stopped.empty() ? nb::none() : nb::object(nb::str(end.stopped.c_str()));
     told["charged_attempts"] = end.charged_attempts;
     told["epsilon"] = end.epsilon;
     told["charged_epsilon"] = end.charged_epsilon;

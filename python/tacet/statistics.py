@@ -29,7 +29,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -283,6 +283,8 @@ class Release:
         confidence: of all intervals.
         noise_law: "gaussian" or "discrete-laplace".
         summary: content of ``summary.json``.
+        missing: why data of a site are not in the answers, "budget" or "policy", by the site's
+            name. Empty in one process.
     """
 
     path: Path
@@ -290,6 +292,7 @@ class Release:
     confidence: float
     noise_law: str
     summary: dict[str, Any]
+    missing: dict[str, str] = field(default_factory=dict)
 
     @property
     def epsilon(self) -> float | None:
@@ -318,6 +321,7 @@ class Release:
 
     def __str__(self) -> str:
         lines = [str(answer) for answer in self]
+        lines += [f"no data of {site} ({cause})" for site, cause in self.missing.items()]
         if self.epsilon is not None:
             cost = f"epsilon {self.epsilon:.3f} at delta {self.delta:g}"
             lines.append(f"{cost}, {self.noise_law} noise")
@@ -969,5 +973,10 @@ def open_release(path: str | os.PathLike[str]) -> Release:
             question.get("table"),
         )
     return Release(
-        folder, answers, told["confidence"], told["noise_law"], json.loads(summary)
+        folder,
+        answers,
+        told["confidence"],
+        told["noise_law"],
+        json.loads(summary),
+        {site["site"]: site["cause"] for site in told["missing"]},
     )

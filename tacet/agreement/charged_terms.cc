@@ -59,7 +59,7 @@ absl::StatusOr<accounting::PrivacyStatement> StatePrivacy(
 }
 
 absl::StatusOr<double> ChargedEpsilon(std::span<const ChargedTerms> charged) {
-  if (charged.empty()) return 0.0;
+  if (AttemptsIn(charged) == 0) return 0.0;
   TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
                          AfterAttempts(charged, accounting::Extent::kHeadline));
   return guarantees.epsilon();

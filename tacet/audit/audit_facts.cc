@@ -104,7 +104,8 @@ absl::Status CheckPlan(AuditedRun& run) {
     const auto attempts = std::ranges::count_if(run.ledger.entries, [&](const LedgerEntry& entry) {
       return run.AgreementUnder(entry.label.manifest_hash) == &one;
     });
-    if (attempts == 0) return base::DataLoss("nothing was charged under {}", Hex(one.digest));
+    if (attempts == 0 && !run.ledger.entries.empty())
+      return base::DataLoss("nothing was charged under {}", Hex(one.digest));
     run.terms.push_back({.plan = *std::move(plan), .attempts = static_cast<uint64_t>(attempts)});
   }
   return absl::OkStatus();
@@ -268,7 +269,11 @@ absl::Status CheckLedger(const AuditFacts& facts, AuditedRun& run) {
     return base::DataLoss("its budget is {}, the agreement's is {}", header.spending.budget_epsilon,
                           run.agreed().privacy.budget_epsilon);
   }
-  if (run.ledger.entries.empty()) return base::DataLoss("nothing was charged to it");
+  if (run.ledger.entries.empty()) {
+    // A member that came after the last round.
+    const bool came_late = facts.kind == RunKind::kMember && facts.finished;
+    return came_late ? absl::OkStatus() : base::DataLoss("nothing was charged to it");
+  }
   for (size_t i = 0; i < run.ledger.entries.size(); ++i) {
     const absl::Status charge = CheckCharge(run, run.ledger.entries[i]);
     if (!charge.ok()) return base::Annotate(charge, fmt::format("charge {}", i + 1));
@@ -339,6 +344,7 @@ absl::Status CheckOutcomes(const AuditedRound& round) {
 // A member has no attempt in rounds at which it was not there: before it came, or before it came
 // back in a later epoch. Within an epoch it catches up with every attempt.
 absl::Status CheckAbsence(const AuditedRun& run) {
+  if (run.ledger.entries.empty()) return absl::OkStatus();
   int64_t last_epoch = run.agreed().training;
   const AuditedRound* absent = nullptr;
   for (const AuditedRound& round : run.facts.rounds) {
@@ -464,6 +470,41 @@ absl::Status CheckAttestations(AuditedRun& run) {
   return base::DataLoss("member {} does not attest the released model", *facts.member);
 }
 
+absl::Status CheckAbstentions(AuditedRun& run) {
+  const AuditFacts& facts = run.facts;
+  std::set<std::pair<uint32_t, uint64_t>> known;  // round, member
+  for (size_t i = 0; i < facts.abstentions.size(); ++i) {
+    const std::string which = fmt::format("abstention {}", i + 1);
+    const auto hash = protocol::ManifestOfAbstention(facts.abstentions[i]);
+    if (!hash.ok()) return base::Annotate(hash.status(), which);
+    const auto manifest = std::ranges::find(facts.manifests, *hash, &AuditedManifest::hash);
+    if (manifest == facts.manifests.end() || !manifest->members.has_value()) {
+      return base::DataLoss("{}: is for the manifest {}, whose members the record does not have",
+                            which, Hex(*hash));
+    }
+    const auto read = protocol::ReadAbstention(facts.abstentions[i], *hash, *manifest->members);
+    if (!read.ok()) return base::DataLoss("{}: {}", which, base::Message(read.status()));
+    const uint32_t round = read->attempt.number.round;
+    if (!known.emplace(round, read->member).second) {
+      return base::DataLoss("{}: member {} abstains from round {} twice", which, read->member,
+                            round);
+    }
+    if (round > run.complete_rounds()) {
+      return base::DataLoss("{}: member {} abstains from round {}, the record has {} rounds", which,
+                            read->member, round, run.complete_rounds());
+    }
+    run.abstentions.push_back(*read);
+  }
+  for (const AuditedRound& round : facts.rounds) {
+    const auto abstained = std::ranges::count(
+        run.abstentions, round.round, [](const auto& one) { return one.attempt.number.round; });
+    if (!round.complete() || abstained == 0 || abstained <= round.participants) continue;
+    return base::DataLoss("{} members abstain from round {}, which has {} participants", abstained,
+                          round.round, round.participants);
+  }
+  return absl::OkStatus();
+}
+
 // Attempts and charges are the same.
 absl::Status CheckCharged(const AuditedRun& run) {
   std::set<secagg::AttemptNumber> charged;
@@ -560,6 +601,20 @@ uint32_t AuditedRun::complete_rounds() const {
       facts.rounds, [](const AuditedRound& round) { return round.complete(); }));
 }
 
+std::optional<uint32_t> AuditedRun::Givers(const AuditedRound& round) const {
+  if (round.participants == 0) return std::nullopt;
+  const auto abstained = std::ranges::count(
+      abstentions, round.round, [](const auto& one) { return one.attempt.number.round; });
+  return round.participants - static_cast<uint32_t>(abstained);
+}
+
+uint32_t AuditedRun::abstained_rounds() const {
+  return static_cast<uint32_t>(
+      std::ranges::count_if(abstentions, [this](const protocol::Abstention& one) {
+        return one.member == facts.member && one.attempt.number.round < complete_rounds();
+      }));
+}
+
 const crypto::Digest& AuditedRun::federation() const {
   return agreed().federation == crypto::Digest{} ? agreement_digest() : agreed().federation;
 }
@@ -591,7 +646,8 @@ std::optional<bool> AuditedRun::Confirms(size_t attestation) const {
   const bool is_under_its_key = std::ranges::any_of(ledger.entries, [&](const LedgerEntry& entry) {
     return entry.label.manifest_hash == *manifest && entry.label.number.epoch == round->model_epoch;
   });
-  if (!is_under_its_key) return std::nullopt;
+  // Without a charge the record has one manifest, under which the member took the model over.
+  if (!is_under_its_key && !ledger.entries.empty()) return std::nullopt;
   return *round->model == statement.model_digest;
 }
 
@@ -631,6 +687,7 @@ absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts) {
   TACET_RETURN_IF_ERROR(CheckModels(run));
   TACET_RETURN_IF_ERROR(CheckQuery(run));
   TACET_RETURN_IF_ERROR(CheckAttestations(run));
+  TACET_RETURN_IF_ERROR(CheckAbstentions(run));
   TACET_RETURN_IF_ERROR(base::Annotate(CheckPlan(run), "the agreement"));
   return run;
 }

@@ -22,6 +22,7 @@
 #include "tacet/crypto/signing.h"
 #include "tacet/ledger/ledger_anchor.h"
 #include "tacet/ledger/ledger_recovery.h"
+#include "tacet/protocol/abstention.h"
 #include "tacet/protocol/attestation.h"
 
 namespace tacet::audit {
@@ -108,6 +109,9 @@ struct AuditFacts {
   // Of a member: signed statements about the models of its rounds (protocol/attestation.h),
   // its own and those of others that it has.
   std::vector<base::Bytes> attestations = {};
+  // Of a member: signed statements of participants that their uploads held none of their data
+  // (protocol/abstention.h), of complete rounds and of the attempt that ended a training early.
+  std::vector<base::Bytes> abstentions = {};
   // Canonical bytes without members, of every agreement under which attempts were charged; the one
   // of the last charge is the last. More than one where members or terms of a live federation
   // changed while its training went on.
@@ -138,6 +142,7 @@ struct AuditedRun {
   // CheckFacts always sets them.
   std::vector<agreement::ChargedTerms> terms = {};
   std::vector<protocol::Attestation> attestations = {};  // as read, in the order of the facts
+  std::vector<protocol::Abstention> abstentions = {};    // likewise
 
   // Of the last charge.
   const agreement::ManifestSpec& agreed() const { return agreements.back().agreed; }
@@ -159,6 +164,10 @@ struct AuditedRun {
   // Whether an attestation is about the record's model. Nothing where that cannot be compared: the
   // record has no digest of that model, or one under the key of another epoch.
   std::optional<bool> Confirms(size_t attestation) const;
+  // Participants of a complete round that did not abstain; nothing where its sum was not seen.
+  std::optional<uint32_t> Givers(const AuditedRound& round) const;
+  // Complete rounds in which the member whose part it is abstained.
+  uint32_t abstained_rounds() const;
   // False when the labels leave no guarantee to any observer.
   bool has_guarantee() const { return facts.labels.empty(); }
 };
@@ -171,7 +180,8 @@ struct AuditedRun {
 // attempts or epochs, more or fewer participants than the agreement allows, an unknown label; a
 // result that is not rounded; a kind that the agreement contradicts, a complete round without a
 // model, a released model that is not that of the last round, an attestation that is not signed, is
-// about rounds that the facts lack, or, of the member itself, about another model; a query's text
+// about rounds that the facts lack, or, of the member itself, about another model; an abstention
+// that is not signed, is there twice, or is from a round that the facts lack; a query's text
 // that is not the agreement's annex, answers to no query, or a query without them. Whether the
 // answers follow from text and released model is for a reader of query files to check.
 absl::StatusOr<AuditedRun> CheckFacts(AuditFacts facts);

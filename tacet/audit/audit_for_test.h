@@ -151,6 +151,14 @@ inline base::Bytes AttestationForTest(const AuditFacts& facts, uint64_t member, 
       facts.manifests.front().hash, 0, KeyForTest(static_cast<uint8_t>(100 + member)));
 }
 
+// That member's abstention from the attempt that was decrypted at `round`.
+inline base::Bytes AbstentionForTest(const AuditFacts& facts, uint64_t member, uint32_t round) {
+  return protocol::WriteAbstention(
+      {.member = member,
+       .attempt = {.manifest_hash = facts.manifests.front().hash, .number = {.round = round}}},
+      KeyForTest(static_cast<uint8_t>(100 + member)));
+}
+
 // The agreement of a live federation whose members make new keys in each epoch.
 inline agreement::ManifestSpec LiveAgreement(uint8_t epoch, agreement::ManifestSpec spec) {
   spec.annex = {1};

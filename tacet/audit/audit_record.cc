@@ -78,6 +78,9 @@ JsonValue RunJson(const AuditedRun& run) {
                       "Rounded figures on members' held-out data. Epsilon does not cover them.");
   }
   const auto& entries = run.ledger.entries;
+  const auto time_of = [&entries](size_t charge) {
+    return entries.empty() ? JsonValue() : JsonValue(entries[charge].time);
+  };
   const ledger::LedgerHeader& header = run.ledger.header;
   return JsonValue::MakeObject()
       .Set("kind", RunKindName(facts.kind))
@@ -95,8 +98,8 @@ JsonValue RunJson(const AuditedRun& run) {
       .Set("parameters", run.agreed().dimension)
       .Set("initial_model", base::ToHex(run.agreed().initial_model))
       .Set("released_model", HexOrNull(facts.released_model))
-      .Set("first_charge", entries.front().time)
-      .Set("last_charge", entries.back().time)
+      .Set("first_charge", time_of(0))
+      .Set("last_charge", time_of(entries.size() - 1))
       .Set("result", std::move(result));
 }
 
@@ -216,9 +219,12 @@ absl::StatusOr<JsonValue> SpentJson(const AuditedRun& run) {
     TACET_RETURN_IF_ERROR(spending.Add(entry.event, entry.count));
   }
   TACET_ASSIGN_OR_RETURN(const accounting::EpsilonBounds bounds, spending.Epsilon());
+  const accounting::EpsilonBound* const headline = bounds.headline();
   return spent.Set("statement", accounting::kWhyLedgersDiffer)
       .Set("epsilon", bounds.epsilon())
-      .Set("accountant", accounting::AccountantName(bounds.headline()->accountant));
+      .Set("accountant", headline == nullptr
+                             ? JsonValue()
+                             : JsonValue(accounting::AccountantName(headline->accountant)));
 }
 
 }  // namespace
@@ -261,9 +267,9 @@ absl::StatusOr<JsonValue> PrivacyJson(const AuditedRun& run) {
       .Set("ledger", std::move(spent));
 }
 
-JsonValue RoundsJson(const std::vector<AuditedRound>& rounds) {
+JsonValue RoundsJson(const AuditedRun& run) {
   JsonValue list = JsonValue::MakeArray();
-  for (const AuditedRound& round : rounds) {
+  for (const AuditedRound& round : run.facts.rounds) {
     JsonValue attempts = JsonValue::MakeArray();
     for (const AuditedAttempt& attempt : round.attempts) {
       JsonValue item = JsonValue::MakeObject()
@@ -277,6 +283,7 @@ JsonValue RoundsJson(const std::vector<AuditedRound>& rounds) {
         JsonValue::MakeObject()
             .Set("round", round.round)
             .Set("participants", round.sum_not_seen ? JsonValue() : JsonValue(round.participants))
+            .Set("givers", base::OrNull(run.Givers(round)))
             .Set("model", HexOrNull(round.model))
             .Set("model_epoch", round.model ? JsonValue(round.model_epoch) : JsonValue())
             .Set("attempts", std::move(attempts)));
@@ -293,6 +300,19 @@ JsonValue AttestationsJson(const AuditedRun& run) {
                     .Set("rounds", statement.round)
                     .Set("model", base::ToHex(statement.model_digest))
                     .Set("bytes", base::ToHex(run.facts.attestations[i])));
+  }
+  return list;
+}
+
+JsonValue AbstentionsJson(const AuditedRun& run) {
+  JsonValue list = JsonValue::MakeArray();
+  for (size_t i = 0; i < run.abstentions.size(); ++i) {
+    const protocol::Abstention& statement = run.abstentions[i];
+    list.Append(JsonValue::MakeObject()
+                    .Set("member", statement.member)
+                    .Set("round", statement.attempt.number.round)
+                    .Set("cause", protocol::AbstentionReasonName(statement.reason))
+                    .Set("bytes", base::ToHex(run.facts.abstentions[i])));
   }
   return list;
 }
@@ -361,7 +381,7 @@ JsonValue AgreementJson(const AuditedRun& run) {
 JsonValue LedgerJson(const AuditedRun& run) {
   const ledger::LedgerAnchor& end = run.facts.ledger_end;
   return JsonValue::MakeObject()
-      .Set("rule", ledger::ChargingRuleName(run.ledger.entries.front().rule))
+      .Set("rule", ledger::ChargingRuleName(ledger::ChargingRule::kAnnouncedAttempts))
       .Set("created", run.ledger.header.created)
       .Set("genesis", base::ToHex(end.genesis))
       .Set("charges", end.count)
@@ -460,8 +480,9 @@ absl::StatusOr<JsonValue> AuditRecord(const AuditedRun& run) {
       .Set("encryption", EncryptionJson(run))
       .Set("assumptions", AssumptionsJson(run.agreed()))
       .Set("retention", RetentionJson(facts.kind))
-      .Set("rounds", RoundsJson(facts.rounds))
+      .Set("rounds", RoundsJson(run))
       .Set("attestations", AttestationsJson(run))
+      .Set("abstentions", AbstentionsJson(run))
       .Set("key_epochs", EpochsJson(run.ledger.entries))
       .Set("agreement", AgreementJson(run))
       .Set("ledger", LedgerJson(run))

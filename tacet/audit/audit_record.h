@@ -16,7 +16,7 @@
 namespace tacet::audit {
 
 inline constexpr std::string_view kAuditFormat = "tacet-audit";
-inline constexpr uint64_t kAuditVersion = 4;
+inline constexpr uint64_t kAuditVersion = 5;
 
 // agreement::GuaranteesOf the permitted attempts, also of a run that was stopped. A labelled run
 // has no guarantee: one row an observer, without a number, says why.

@@ -356,6 +356,69 @@ TEST(AuditTest, AttestationsAreSignedByMembersOfTheManifest) {
   EXPECT_THAT(Complaint(facts), HasSubstr("a simulation has no members"));
 }
 
+// Who gave data is counted again from what the others signed.
+TEST(AuditTest, AbstentionsAreCounted) {
+  AuditFacts facts = MemberFactsForTest();
+  facts.abstentions = {AbstentionForTest(facts, 2, 0), AbstentionForTest(facts, 5, 0),
+                       AbstentionForTest(facts, 5, 2), AbstentionForTest(facts, 5, 3)};
+  const JsonValue record = RecordOf(facts);
+  const auto& rounds = record.Find("rounds")->items();
+  const auto participants = static_cast<uint64_t>(facts.rounds[0].participants);
+  EXPECT_EQ(*rounds[0].Find("givers")->AsUint(), participants - 2);
+  EXPECT_TRUE(rounds[1].Find("givers")->is_null());
+  EXPECT_EQ(*rounds[2].Find("givers")->AsUint(), participants - 1);
+  EXPECT_EQ(Refusal(Resigned(record)), "");
+  // A number that does not follow, and a statement that is left out.
+  const std::string more = fmt::format("\"givers\":{}", participants - 2);
+  EXPECT_THAT(Refusal(Resigned(Altered(record, more, fmt::format("\"givers\":{}", participants)))),
+              HasSubstr("givers"));
+  EXPECT_THAT(Refusal(Resigned(Altered(record, "\"cause\":\"budget\"", "\"cause\":\"policy\""))),
+              HasSubstr("cause"));
+  ASSERT_OK_AND_ASSIGN(const AuditedRun run, CheckFacts(facts));
+  EXPECT_EQ(run.abstained_rounds(), 1u);
+}
+
+TEST(AuditTest, AbstentionsAreSignedOnceByMembersOfTheManifest) {
+  const AuditFacts good = MemberFactsForTest();
+  const auto complaint = [&good](const std::vector<base::Bytes>& abstentions) {
+    AuditFacts facts = good;
+    facts.abstentions = abstentions;
+    return Complaint(facts);
+  };
+  const base::Bytes one = AbstentionForTest(good, 5, 0);
+  EXPECT_EQ(complaint({one, one}), "abstention 2: member 5 abstains from round 0 twice");
+  base::Bytes forged = one;
+  forged.back() ^= 1;
+  EXPECT_EQ(complaint({forged}), "abstention 1: abstention: member 5 did not sign it");
+  EXPECT_THAT(complaint({{}}), StartsWith("abstention 1: "));
+  EXPECT_EQ(complaint({AbstentionForTest(good, 5, 4)}),
+            "abstention 1: member 5 abstains from round 4, the record has 3 rounds");
+  AuditFacts other = good;
+  other.manifests.front().hash[0] ^= 1;
+  EXPECT_THAT(complaint({AbstentionForTest(other, 5, 0)}),
+              HasSubstr("whose members the record does not have"));
+}
+
+// A member that came after the last round has a model and no charge; a simulation has charges.
+TEST(AuditTest, AMemberWithoutChargesHasARecord) {
+  AuditFacts facts = MemberFactsForTest();
+  for (AuditedRound& round : facts.rounds) {
+    round.attempts.clear();
+    round.participants = 0;
+    round.sum_not_seen = true;
+    if (round.round < 2) round.model.reset();
+  }
+  facts.manifests.resize(1);
+  WriteLedgerOf(*agreement::Manifest::Create(LiveAgreement(0, SmallAgreement())), facts);
+  const JsonValue record = RecordOf(facts);
+  EXPECT_EQ(Refusal(Resigned(record)), "");
+  EXPECT_EQ(*record.Find("run")->Find("first_round")->AsUint(), 3u);
+  EXPECT_EQ(*record.Find("privacy")->Find("charged_epsilon")->AsDouble(), 0);
+  facts.finished = false;
+  facts.released_model.reset();
+  EXPECT_THAT(Complaint(facts), HasSubstr("nothing was charged to it"));
+}
+
 TEST(AuditTest, RoundsAndChargesMustMatch) {
   AuditFacts facts = FactsForTest();
   facts.rounds.erase(facts.rounds.begin() + 1);
@@ -704,8 +767,8 @@ TEST(AuditTest, AFileOfAnotherLayoutIsRefused) {
   EXPECT_THAT(Refusal(Replaced(text, "ed25519", "none")), HasSubstr("algorithm is \"none\""));
   EXPECT_THAT(Refusal(Replaced(text, "\"fingerprint\": \"", "\"fingerprint\": \"0")),
               HasSubstr("not that of its key"));
-  EXPECT_THAT(Refusal(Replaced(text, "\"version\": 4,", "\"version\": 3,")),
-              HasSubstr("version 3, expected"));
+  EXPECT_THAT(Refusal(Replaced(text, "\"version\": 5,", "\"version\": 4,")),
+              HasSubstr("version 4, expected"));
   EXPECT_THAT(Refusal(Replaced(text, "\"head\": \"", "\"head\": \"zz")),
               AllOf(StartsWith("ledger: member `head`"), HasSubstr("hexadecimal")));
 }

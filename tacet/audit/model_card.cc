@@ -38,6 +38,22 @@ std::string State(const AuditedRun& run) {
   return run.facts.stopped.empty() ? of : of + "; stopped: " + Code(run.facts.stopped);
 }
 
+// Rounds in which participants said that their uploads held none of their data.
+std::string Givers(const AuditedRun& run) {
+  std::string rounds;
+  for (const AuditedRound& round : run.facts.rounds) {
+    const std::optional<uint32_t> givers = run.Givers(round);
+    if (!givers.has_value() || *givers == round.participants) continue;
+    rounds += fmt::format("{}{} of {} in round {}", rounds.empty() ? "" : ", ", *givers,
+                          round.participants, round.round + 1);
+  }
+  if (rounds.empty()) return "";
+  return fmt::format(
+      "- Data were in fewer uploads than participants sent: {}. A budget or a policy of the others "
+      "allowed no further attempt. This member gave none in {} rounds\n",
+      rounds, run.abstained_rounds());
+}
+
 std::string WhatWasTrained(const AuditedRun& run) {
   const agreement::ManifestSpec& agreed = run.agreed();
   std::string out = fmt::format(
@@ -63,8 +79,11 @@ std::string WhatWasTrained(const AuditedRun& run) {
         "rounds had nothing\n",
         run.first_round());
   }
-  out += fmt::format("- Between {} and {}\n", Date(run.ledger.entries.front().time),
-                     Date(run.ledger.entries.back().time));
+  out += Givers(run);
+  if (!run.ledger.entries.empty()) {
+    out += fmt::format("- Between {} and {}\n", Date(run.ledger.entries.front().time),
+                       Date(run.ledger.entries.back().time));
+  }
   if (run.facts.result.has_value()) {
     out += fmt::format(
         "- Accuracy {:.2f} %, loss {:.4f} on {} samples that the members held out (measured "

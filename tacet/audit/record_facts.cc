@@ -88,10 +88,10 @@ absl::Status ReadRounds(const JsonValue& value, AuditFacts& facts) {
   return absl::OkStatus();
 }
 
-absl::Status ReadAttestations(const JsonValue& value, AuditFacts& facts) {
+absl::Status ReadStatements(const JsonValue& value, std::vector<base::Bytes>& statements) {
   for (const JsonValue& item : value.items()) {
     JsonMembers members(item);
-    members.Need("bytes", facts.attestations.emplace_back());
+    members.Need("bytes", statements.emplace_back());
     TACET_RETURN_IF_ERROR(members.status());
   }
   return absl::OkStatus();
@@ -180,8 +180,10 @@ absl::StatusOr<AuditFacts> FactsOfRecord(const JsonValue& record) {
   TACET_RETURN_IF_ERROR(base::Annotate(ReadRun(members.Child("run"), facts), "run"));
   TACET_RETURN_IF_ERROR(base::Annotate(ReadQuery(members.Child("query"), facts), "query"));
   TACET_RETURN_IF_ERROR(base::Annotate(ReadRounds(members.Child("rounds"), facts), "rounds"));
-  TACET_RETURN_IF_ERROR(
-      base::Annotate(ReadAttestations(members.Child("attestations"), facts), "attestations"));
+  for (const auto& [name, statements] : {std::pair("attestations", &facts.attestations),
+                                         std::pair("abstentions", &facts.abstentions)}) {
+    TACET_RETURN_IF_ERROR(base::Annotate(ReadStatements(members.Child(name), *statements), name));
+  }
   TACET_RETURN_IF_ERROR(
       base::Annotate(ReadAgreement(members.Child("agreement"), facts), "agreement"));
   TACET_RETURN_IF_ERROR(base::Annotate(ReadLedger(members.Child("ledger"), facts), "ledger"));

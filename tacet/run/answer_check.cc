@@ -37,6 +37,15 @@ JsonValue QuestionsOf(const JsonValue& answers) {
   return all.Set("questions", std::move(questions));
 }
 
+// `answers` without the sites that are missing: what follows from text and sum alone.
+JsonValue WithoutMissing(const JsonValue& answers) {
+  JsonValue all = JsonValue::MakeObject();
+  for (const auto& [key, value] : answers.members()) {
+    if (key != kMissing) all.Set(key, value);
+  }
+  return all;
+}
+
 absl::Status IsText(const run::RunRecord& run, std::string_view file, std::string_view expected) {
   TACET_ASSIGN_OR_RETURN(const std::string text, run::ReadText(run.path / file, kMaxBytes));
   if (text == expected) return absl::OkStatus();
@@ -77,7 +86,7 @@ absl::StatusOr<std::vector<tacet::statistics::Answer>> Computed(const config::Lo
   TACET_ASSIGN_OR_RETURN(std::vector<tacet::statistics::Answer> computed,
                          AnswersFrom(loaded, manifest, values));
   TACET_RETURN_IF_ERROR(tacet::audit::CompareAnswers(
-      answers, tacet::statistics::AnswersJson(*loaded.query, computed)));
+      WithoutMissing(answers), tacet::statistics::AnswersJson(*loaded.query, computed)));
   return computed;
 }
 
@@ -104,7 +113,31 @@ absl::Status CheckQuestions(const config::LoadedQuery& loaded, const JsonValue& 
   const std::vector<tacet::statistics::Answer> none =
       tacet::statistics::QuestionsToAnswer(*loaded.query);
   return tacet::audit::CompareAnswers(
-      QuestionsOf(answers), QuestionsOf(tacet::statistics::AnswersJson(*loaded.query, none)));
+      QuestionsOf(WithoutMissing(answers)),
+      QuestionsOf(tacet::statistics::AnswersJson(*loaded.query, none)));
+}
+
+absl::Status CheckMissing(const JsonValue& answers,
+                          std::span<const protocol::Abstention> abstentions) {
+  const JsonValue* const missing = answers.Find(kMissing);
+  JsonValue stated = JsonValue::MakeArray(), computed = JsonValue::MakeArray();
+  if (missing == nullptr || !missing->is_array()) {
+    return base::DataLoss("`{}` is no list of sites", kMissing);
+  }
+  for (const JsonValue& site : missing->items()) {
+    JsonValue one = JsonValue::MakeObject();
+    for (const std::string_view key : {"member", "cause"}) {
+      if (const JsonValue* value = site.Find(key)) one.Set(key, *value);
+    }
+    stated.Append(std::move(one));
+  }
+  for (const protocol::Abstention& one : abstentions) {
+    computed.Append(JsonValue::MakeObject()
+                        .Set("member", one.member)
+                        .Set("cause", protocol::AbstentionReasonName(one.reason)));
+  }
+  return tacet::audit::CompareAnswers(JsonValue::MakeObject().Set(kMissing, std::move(stated)),
+                                      JsonValue::MakeObject().Set(kMissing, std::move(computed)));
 }
 
 absl::Status CheckAnswers(const config::LoadedQuery& loaded, const agreement::Manifest& manifest,
@@ -136,6 +169,15 @@ absl::StatusOr<std::optional<RunAnswers>> AnswersOfRun(const run::RunRecord& run
   auto computed = Computed(*loaded, manifest, base::AsBytes(model), found.answers);
   if (!computed.ok()) return base::Annotate(computed.status(), in(kAnswersFile));
   found.computed = *std::move(computed);
+  std::vector<protocol::Abstention> abstentions;
+  for (const base::Bytes& bytes : run.abstentions) {
+    TACET_ASSIGN_OR_RETURN(
+        abstentions.emplace_back(),
+        protocol::ReadAbstention(bytes, manifest.hash(), manifest.spec().members));
+  }
+  if (const absl::Status same = CheckMissing(found.answers, abstentions); !same.ok()) {
+    return base::Annotate(same, in(kAnswersFile));
+  }
   return found;
 }
 

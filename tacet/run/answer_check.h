@@ -16,6 +16,7 @@
 #include "tacet/base/json.h"
 #include "tacet/config/agreed_query.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/protocol/abstention.h"
 #include "tacet/run/run_reader.h"
 #include "tacet/statistics/estimate.h"
 
@@ -29,6 +30,11 @@ absl::StatusOr<config::LoadedQuery> AgreedQuery(std::string_view agreed,
 // Whether `answers`, in the form of answers.json, are about the questions of the query, whatever
 // the numbers. DataLoss names the first difference.
 absl::Status CheckQuestions(const config::LoadedQuery& loaded, const base::JsonValue& answers);
+
+// Whether `answers` name as missing the members of these abstentions, in their order. DataLoss if
+// not.
+absl::Status CheckMissing(const base::JsonValue& answers,
+                          std::span<const protocol::Abstention> abstentions);
 
 // Whether all numbers of `answers` follow from the released model's bytes. DataLoss names the first
 // that does not.

@@ -5,6 +5,7 @@
 #include "fmt/core.h"
 
 #include "tacet/agreement/charged_terms.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stopwatch.h"
@@ -86,14 +87,20 @@ absl::StatusOr<std::vector<tacet::statistics::Answer>> AnswersFrom(
 
 absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(
     const LoadedQuery& loaded, std::string_view agreed, const agreement::Manifest& manifest,
-    std::span<const float> model, RunDirectory& directory) {
+    std::span<const float> model, RunDirectory& directory, std::span<const MissingSite> missing) {
   TACET_ASSIGN_OR_RETURN(std::vector<tacet::statistics::Answer> answers,
                          AnswersFrom(loaded, manifest, model));
   TACET_RETURN_IF_ERROR(WriteText(directory, kAgreedFile, agreed));
   TACET_RETURN_IF_ERROR(WriteText(directory, kQueryFile, loaded.text));
-  TACET_RETURN_IF_ERROR(
-      WriteText(directory, kAnswersFile,
-                tacet::statistics::AnswersJson(*loaded.query, answers).Dump(2) + "\n"));
+  const base::JsonValue json =
+      tacet::statistics::AnswersJson(*loaded.query, answers)
+          .Set(kMissing, base::JsonList(missing, [](const MissingSite& site) {
+                 return base::JsonValue::MakeObject()
+                     .Set("member", site.member)
+                     .Set("site", site.name)
+                     .Set("cause", site.cause);
+               }));
+  TACET_RETURN_IF_ERROR(WriteText(directory, kAnswersFile, json.Dump(2) + "\n"));
   TACET_RETURN_IF_ERROR(WriteText(directory, kAnswersTable, AnswersCsv(answers)));
   return answers;
 }
@@ -156,7 +163,8 @@ absl::StatusOr<QueryRunEnd> RunQuery(const LoadedQuery& loaded,
       directory->WriteFile(run::kModelFile, {reinterpret_cast<const uint8_t*>(result.model.data()),
                                              sizeof(float) * result.model.size()}));
   TACET_RETURN_IF_ERROR(WriteText(*directory, run::kSummaryFile, end.summary.Dump(2) + "\n"));
-  end.summary.Set("answers", tacet::statistics::AnswersJson(*loaded.query, end.answers));
+  end.summary.Set("answers", tacet::statistics::AnswersJson(*loaded.query, end.answers)
+                                 .Set(kMissing, base::JsonValue::MakeArray()));
   return end;
 }
 

@@ -58,10 +58,18 @@ absl::StatusOr<config::RunConfig> AgreedQueryConfig(const config::LoadedQuery& l
 absl::StatusOr<std::vector<tacet::statistics::Answer>> AnswersFrom(
     const config::LoadedQuery& loaded, const agreement::Manifest& manifest,
     std::span<const float> model);
+// Member of answers.json: sites whose data are not in the answers.
+inline constexpr std::string_view kMissing = "missing";
+struct MissingSite {
+  uint64_t member = 0;
+  std::string name;
+  std::string cause;  // budget, policy
+};
 // They, written as JSON and as a table, with the query and the `agreed` text.
 absl::StatusOr<std::vector<tacet::statistics::Answer>> WriteAnswers(
     const config::LoadedQuery& loaded, std::string_view agreed, const agreement::Manifest& manifest,
-    std::span<const float> model, storage::file::RunDirectory& directory);
+    std::span<const float> model, storage::file::RunDirectory& directory,
+    std::span<const MissingSite> missing = {});
 
 // Name of the data in a path for a ledger: printable ASCII.
 std::string LedgerName(const std::filesystem::path& data);

@@ -15,6 +15,7 @@
 #include "tacet/base/json_members.h"
 #include "tacet/base/status.h"
 #include "tacet/config/configured_data.h"
+#include "tacet/protocol/abstention.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/run/answer_check.h"
@@ -54,6 +55,16 @@ absl::Status AddManifests(const run::RunRecord& run, AuditFacts& facts) {
     std::erase(facts.agreements, agreements.at(hash));
     facts.agreements.push_back(agreements.at(hash));
   }
+  if (run.ledger->entries.empty()) {
+    for (const auto& [hash, bytes] : run.manifests) {
+      TACET_ASSIGN_OR_RETURN(agreement::ManifestSpec spec, agreement::ReadManifestBytes(bytes));
+      facts.agreements.push_back(agreement::AgreementBytes(spec));
+      facts.manifests.push_back({.hash = hash,
+                                 .epoch = spec.epoch,
+                                 .agreement = crypto::Sha256(facts.agreements.back()),
+                                 .members = std::move(spec.members)});
+    }
+  }
   if (facts.agreements.empty()) {
     return base::FailedPrecondition("the run in {} did not keep the manifests of its charges",
                                     run.path.string());
@@ -67,6 +78,28 @@ absl::Status AddManifests(const run::RunRecord& run, AuditFacts& facts) {
           run.path.string(), run::ManifestFile(manifest.hash));
     }
     manifest.agreement = crypto::Sha256(facts.agreements.back());
+  }
+  return absl::OkStatus();
+}
+
+// The record is about the agreement of the last charge. A member that came back after the last
+// round may have another number in the epoch in which its run ended, which its last attestation
+// names.
+absl::Status SetMember(const run::RunRecord& run, AuditFacts& facts) {
+  if (!facts.member.has_value() || run.attestations.empty()) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const crypto::Digest last,
+                         protocol::ManifestOfAttestation(run.attestations.back()));
+  const tacet::audit::AuditedManifest& charged = facts.manifests.back();
+  if (last == charged.hash) return absl::OkStatus();
+  const absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(run.path / ManifestFile(last));
+  if (bytes.status().code() == absl::StatusCode::kNotFound) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(bytes.status());
+  TACET_ASSIGN_OR_RETURN(const ManifestSpec spec, agreement::ReadManifestBytes(*bytes));
+  if (*facts.member >= spec.members.size()) return absl::OkStatus();
+  const auto same = std::ranges::find(*charged.members, spec.members[*facts.member].signing_key,
+                                      &agreement::MemberIdentity::signing_key);
+  if (same != charged.members->end()) {
+    facts.member = static_cast<uint64_t>(same - charged.members->begin());
   }
   return absl::OkStatus();
 }
@@ -203,13 +236,21 @@ absl::Status AddReleasedModel(const run::RunRecord& run, const ManifestSpec& agr
 }
 
 // Those that can be checked: a manifest under which nothing was charged is not in the record.
-void AddAttestations(const run::RunRecord& run, AuditFacts& facts) {
+void AddStatements(const run::RunRecord& run, AuditFacts& facts) {
+  const auto is_known = [&facts](const absl::StatusOr<crypto::Digest>& manifest) {
+    return manifest.ok() &&
+           std::ranges::find(facts.manifests, *manifest, &tacet::audit::AuditedManifest::hash) !=
+               facts.manifests.end();
+  };
   for (const base::Bytes& attestation : run.attestations) {
-    const absl::StatusOr<crypto::Digest> manifest = protocol::ManifestOfAttestation(attestation);
-    const bool known = manifest.ok() && std::ranges::find(facts.manifests, *manifest,
-                                                          &tacet::audit::AuditedManifest::hash) !=
-                                            facts.manifests.end();
-    if (known) facts.attestations.push_back(attestation);
+    if (is_known(protocol::ManifestOfAttestation(attestation))) {
+      facts.attestations.push_back(attestation);
+    }
+  }
+  for (const base::Bytes& abstention : run.abstentions) {
+    if (is_known(protocol::ManifestOfAbstention(abstention))) {
+      facts.abstentions.push_back(abstention);
+    }
   }
 }
 
@@ -272,7 +313,9 @@ absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uin
     return bytes.status();
   }
   TACET_ASSIGN_OR_RETURN(run::RunRecord run, run::LoadRun(path));
-  if (!run.ledger.has_value() || run.ledger->entries.empty()) {
+  // A member that came after the last round has a model, and no charge.
+  const bool came_late = run.finished() && !run.attestations.empty();
+  if (!run.ledger.has_value() || (run.ledger->entries.empty() && !came_late)) {
     return base::FailedPrecondition(
         "the run in {} has charged nothing yet: there is nothing to "
         "audit",
@@ -293,11 +336,12 @@ absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uin
   facts.finished = run.finished();
   TACET_RETURN_IF_ERROR(AddResult(run, facts));
   TACET_RETURN_IF_ERROR(AddManifests(run, facts));
+  TACET_RETURN_IF_ERROR(SetMember(run, facts));
   TACET_ASSIGN_OR_RETURN(const ManifestSpec agreed,
                          agreement::ReadAgreementBytes(facts.agreements.back()));
   TACET_RETURN_IF_ERROR(CheckCheckpoint(run, checkpoint, facts.agreements.back(), agreed));
   TACET_RETURN_IF_ERROR(AddReleasedModel(run, agreed, facts));
-  AddAttestations(run, facts);
+  AddStatements(run, facts);
   TACET_ASSIGN_OR_RETURN(std::optional<run::RunAnswers> answered, run::AnswersOfRun(run));
   if (answered.has_value()) {
     facts.query = tacet::audit::AuditedQuery{.agreed = std::move(answered->agreed),

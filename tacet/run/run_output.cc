@@ -47,7 +47,7 @@ base::JsonValue LedgerJson(const agreement::Manifest& manifest,
       .Set("statement", accounting::kWhyLedgersDiffer)
       .Set("epsilon", result.ledger.epsilon())
       .Set("accountant",
-           std::isfinite(result.ledger.epsilon())
+           std::isfinite(result.ledger.epsilon()) && result.ledger.headline() != nullptr
                ? base::JsonValue(accounting::AccountantName(result.ledger.headline()->accountant))
                : nullptr)
       .Set("delta", manifest.spec().privacy.delta)
@@ -56,14 +56,46 @@ base::JsonValue LedgerJson(const agreement::Manifest& manifest,
 
 }  // namespace
 
+base::JsonValue GiversJson(std::span<const simulation::RoundRecord> rounds) {
+  return base::JsonList(rounds, [](const simulation::RoundRecord& round) {
+    return round.cohort_size > 0 ? base::JsonValue(round.cohort_size - round.abstained)
+                                 : base::JsonValue();
+  });
+}
+
+std::string GiversText(std::span<const simulation::RoundRecord> rounds) {
+  std::string text;
+  for (size_t first = 0; first < rounds.size();) {
+    const simulation::RoundRecord& round = rounds[first];
+    size_t end = first + 1;
+    while (end < rounds.size() && rounds[end].cohort_size == round.cohort_size &&
+           rounds[end].abstained == round.abstained) {
+      ++end;
+    }
+    text += text.empty() ? "" : ", ";
+    text += round.cohort_size == 0
+                ? "not known"
+                : fmt::format("{} of {} uploads", round.cohort_size - round.abstained,
+                              round.cohort_size);
+    text += end == first + 1 ? fmt::format(" in round {}", end)
+                             : fmt::format(" in rounds {} to {}", first + 1, end);
+    first = end;
+  }
+  const auto own = std::ranges::count(rounds, true, &simulation::RoundRecord::abstains);
+  if (own == 0) return text;
+  return text + fmt::format("; this site gave none in {} of {} rounds", own, rounds.size());
+}
+
 std::string ManifestFile(const crypto::Digest& hash) { return "manifest-" + base::ToHex(hash); }
 
 std::string RoundLine(const simulation::RoundRecord& record, uint32_t rounds,
                       const std::vector<std::string>& labels) {
-  return fmt::format("round {:>{}}/{}  participants {}  epsilon so far {}  {:.1f} s{}{}",
+  const std::string abstained =
+      record.abstained > 0 ? fmt::format(", {} without data", record.abstained) : "";
+  return fmt::format("round {:>{}}/{}  participants {}{}  epsilon so far {}  {:.1f} s{}{}",
                      record.round + 1, fmt::formatted_size("{}", rounds), rounds,
                      record.cohort_size > 0 ? fmt::format("{}", record.cohort_size) : "not known",
-                     EpsilonText(record.charged_epsilon), record.seconds.total,
+                     abstained, EpsilonText(record.charged_epsilon), record.seconds.total,
                      record.evaluation ? QualityText(*record.evaluation) : "", LabelText(labels));
 }
 
@@ -72,6 +104,7 @@ base::JsonValue RoundJson(const simulation::RoundRecord& record,
   const simulation::RoundSeconds& seconds = record.seconds;
   base::JsonValue line = base::JsonValue::MakeObject();
   line.Set("round", record.round).Set("cohort_size", record.cohort_size);
+  line.Set("abstained", record.abstained).Set("abstains", record.abstains);
   line.Set("attempts", record.attempts).Set("charged_attempts", record.charged_attempts);
   line.Set("model", record.model ? base::JsonValue(base::ToHex(*record.model)) : base::JsonValue());
   line.Set("model_epoch", record.model ? base::JsonValue(record.model_epoch) : base::JsonValue());
@@ -122,6 +155,9 @@ absl::StatusOr<base::JsonValue> SummaryJson(const RunSummary& run) {
       .Set("noise_stddev", agreed.mechanism.noise_stddev)
       .Set("rounds", result.rounds)
       .Set("charged_attempts", result.charged_attempts)
+      .Set("givers", run.rounds.empty() ? base::JsonValue() : GiversJson(run.rounds))
+      .Set("abstained_rounds",
+           std::ranges::count(run.rounds, true, &simulation::RoundRecord::abstains))
       .Set("accuracy_before", base::OrNull(run.before ? run.before->accuracy : std::nullopt))
       .Set("accuracy", base::OrNull(evaluation.accuracy))
       .Set("loss", base::OrNull(evaluation.loss))

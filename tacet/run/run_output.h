@@ -35,6 +35,7 @@ inline constexpr std::string_view kRefusedFile = "refused";
 inline constexpr std::string_view kCheckpointFile = "checkpoint";
 inline constexpr std::string_view kAttemptsFile = "attempts";
 inline constexpr std::string_view kAttestationsFile = "attestations";
+inline constexpr std::string_view kAbstentionsFile = "abstentions";
 
 // The file of a manifest: the canonical bytes of what one process's members agreed on.
 std::string ManifestFile(const crypto::Digest& hash);
@@ -43,6 +44,10 @@ std::string ManifestFile(const crypto::Digest& hash);
 // guarantee, seconds and, where the model was evaluated, accuracy and loss. `rounds` is T.
 std::string RoundLine(const simulation::RoundRecord& record, uint32_t rounds,
                       const std::vector<std::string>& labels);
+
+// Participants of each round that did not abstain, null where its sum was not seen; and in words.
+base::JsonValue GiversJson(std::span<const simulation::RoundRecord> rounds);
+std::string GiversText(std::span<const simulation::RoundRecord> rounds);
 
 // One line of metrics.jsonl.
 base::JsonValue RoundJson(const simulation::RoundRecord& record,
@@ -62,6 +67,7 @@ struct RunSummary {
   std::optional<double> most_frequent_class;  // accuracy of always answering it; likewise
   // Agreements under which the attempts were charged; empty: all of them under `manifest`.
   std::span<const agreement::ChargedTerms> terms = {};
+  std::span<const simulation::RoundRecord> rounds = {};  // of a live federation
   double seconds = 0;
   std::string commit;
   base::JsonValue machine;  // MachineJson and how it trained

@@ -32,6 +32,23 @@ TEST(RoundLineTest, SaysWhatAPersonWantsToSee) {
   EXPECT_THAT(RoundLine(record, 100, {"no-noise"}), HasSubstr("  AUC 0.9000  [no-noise]"));
 }
 
+TEST(RoundLineTest, SaysWhoGaveNoData) {
+  std::vector<simulation::RoundRecord> rounds(5);
+  for (uint32_t i = 0; i < 5; ++i) {
+    rounds[i].round = i;
+    rounds[i].cohort_size = 5;
+  }
+  rounds[0].cohort_size = 0;
+  rounds[3].abstained = rounds[4].abstained = 2;
+  EXPECT_THAT(RoundLine(rounds[4], 5, {}), HasSubstr("participants 5, 2 without data"));
+  EXPECT_EQ(GiversText(rounds),
+            "not known in round 1, 5 of 5 uploads in rounds 2 to 3, 3 of 5 uploads in rounds 4 to "
+            "5");
+  EXPECT_EQ(GiversJson(rounds).Dump(), "[null,5,5,3,3]");
+  rounds[4].abstains = true;
+  EXPECT_THAT(GiversText(rounds), HasSubstr("; this site gave none in 1 of 5 rounds"));
+}
+
 TEST(RoundLineTest, IsSilentAboutWhatIsNotKnown) {
   simulation::RoundRecord record;
   record.charged_epsilon = std::numeric_limits<double>::infinity();

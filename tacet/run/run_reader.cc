@@ -11,6 +11,7 @@
 #include "tacet/base/json_members.h"
 #include "tacet/base/status.h"
 #include "tacet/ledger/attempt_cost.h"
+#include "tacet/protocol/attestation.h"
 #include "tacet/run/configured_simulation.h"
 #include "tacet/run/run_output.h"
 #include "tacet/storage/file/digest_key_file.h"
@@ -59,6 +60,8 @@ absl::StatusOr<simulation::RoundRecord> RoundOf(std::string_view line) {
   base::JsonMembers members(value);
   members.Need("round", round.round);
   members.Need("cohort_size", round.cohort_size);
+  members.Need("abstained", round.abstained);
+  members.Need("abstains", round.abstains);
   members.Need("attempts", round.attempts);
   members.Need("charged_attempts", round.charged_attempts);
   members.Take("model", round.model);
@@ -123,7 +126,7 @@ absl::StatusOr<secagg::AttemptNumber> BegunOf(std::string_view line, size_t /*nu
   return storage::file::ParseAttempt(line);
 }
 
-absl::StatusOr<base::Bytes> AttestationOf(std::string_view line, size_t /*number*/) {
+absl::StatusOr<base::Bytes> StatementOf(std::string_view line, size_t /*number*/) {
   return base::FromHex(line);
 }
 
@@ -139,10 +142,22 @@ absl::StatusOr<RefusedAttempt> RefusedOf(std::string_view line, size_t /*number*
   return refused;
 }
 
-absl::Status ReadManifests(RunRecord& run) {
-  if (!run.ledger.has_value()) return absl::OkStatus();
+// Manifests under which attempts were charged, in their order; without a charge the one under which
+// the member attested its model last.
+std::vector<crypto::Digest> ManifestsOf(const RunRecord& run) {
+  std::vector<crypto::Digest> hashes;
+  if (!run.ledger.has_value()) return hashes;
   for (const ledger::LedgerEntry& entry : run.ledger->entries) {
-    const crypto::Digest& hash = entry.label.manifest_hash;
+    hashes.push_back(entry.label.manifest_hash);
+  }
+  if (!hashes.empty() || run.attestations.empty()) return hashes;
+  const auto attested = protocol::ManifestOfAttestation(run.attestations.back());
+  if (attested.ok()) hashes.push_back(*attested);
+  return hashes;
+}
+
+absl::Status ReadManifests(RunRecord& run) {
+  for (const crypto::Digest& hash : ManifestsOf(run)) {
     if (run.manifests.contains(hash)) continue;
     const std::filesystem::path path = run.path / ManifestFile(hash);
     const absl::StatusOr<std::string> text = ReadText(path, kMaxGrowingBytes);
@@ -214,12 +229,11 @@ absl::StatusOr<agreement::ManifestSpec> AgreedUnder(const RunRecord& run,
   return agreement::ReadManifestBytes(run.manifests.at(manifest_hash));
 }
 
-// Of the last charge.
+// Of the last charge, or of the last attestation.
 absl::StatusOr<agreement::ManifestSpec> LastAgreed(const RunRecord& run) {
-  if (!run.ledger || run.ledger->entries.empty()) {
-    return base::FailedPrecondition("nothing was charged yet");
-  }
-  const crypto::Digest& hash = run.ledger->entries.back().label.manifest_hash;
+  const std::vector<crypto::Digest> hashes = ManifestsOf(run);
+  if (hashes.empty()) return base::FailedPrecondition("nothing was charged yet");
+  const crypto::Digest& hash = hashes.back();
   if (run.manifests.contains(hash)) return AgreedUnder(run, hash);
   return base::FailedPrecondition("the run did not keep the manifest {}", ManifestFile(hash));
 }
@@ -257,7 +271,9 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path) {
   TACET_ASSIGN_OR_RETURN(run.begun,
                          ReadLines<secagg::AttemptNumber>(path / kAttemptsFile, BegunOf));
   TACET_ASSIGN_OR_RETURN(run.attestations,
-                         ReadLines<base::Bytes>(path / kAttestationsFile, AttestationOf));
+                         ReadLines<base::Bytes>(path / kAttestationsFile, StatementOf));
+  TACET_ASSIGN_OR_RETURN(run.abstentions,
+                         ReadLines<base::Bytes>(path / kAbstentionsFile, StatementOf));
   TACET_RETURN_IF_ERROR(ReadRoundsAndLedger(run));
   TACET_ASSIGN_OR_RETURN(run.refused, ReadLines<RefusedAttempt>(path / kRefusedFile, RefusedOf));
   TACET_RETURN_IF_ERROR(ReadManifests(run));
@@ -271,6 +287,10 @@ absl::StatusOr<agreement::Manifest> ManifestOf(const RunRecord& run) {
 
 absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOf(const RunRecord& run) {
   TACET_ASSIGN_OR_RETURN(const agreement::ManifestSpec last, LastAgreed(run));
+  if (run.ledger->entries.empty()) {
+    TACET_ASSIGN_OR_RETURN(agreement::Manifest plan, agreement::Manifest::Create(last));
+    return std::vector<agreement::ChargedTerms>{{.plan = std::move(plan), .attempts = 0}};
+  }
   std::map<crypto::Digest, agreement::ManifestSpec> agreed;
   for (const ledger::LedgerEntry& entry : run.ledger->entries) {
     const crypto::Digest& hash = entry.label.manifest_hash;

@@ -53,6 +53,7 @@ struct RunRecord {
   std::vector<secagg::AttemptNumber> begun;
   // Signed statements about the models of a live member's rounds.
   std::vector<base::Bytes> attestations;
+  std::vector<base::Bytes> abstentions;
   // Canonical bytes by their hash, of those manifests that the ledger's charges name and the run
   // kept: agreement::ReadManifestBytes.
   std::map<crypto::Digest, base::Bytes> manifests;

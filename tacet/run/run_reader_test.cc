@@ -18,7 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr char kRound[] =
-    R"({"round":0,"cohort_size":6,"attempts":1,"charged_attempts":1,"accuracy":0.5,"loss":1.5,)"
+    R"({"round":0,"cohort_size":6,"abstained":0,"abstains":false,"attempts":1,)"
+    R"("charged_attempts":1,"accuracy":0.5,"loss":1.5,)"
     R"("charged_epsilon":null,"seconds":{"train":2,"total":3},"upload_bytes":9})";
 
 class RunReaderTest : public ::testing::Test {

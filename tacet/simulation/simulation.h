@@ -62,8 +62,11 @@ struct RoundSeconds {
 };
 
 struct RoundRecord {
-  uint32_t round = 0;             // from 0
-  uint32_t cohort_size = 0;       // K' in the aggregate
+  uint32_t round = 0;        // from 0
+  uint32_t cohort_size = 0;  // K' in the aggregate
+  // Participants of a live round that abstained (protocol/abstention.h), and whether this site did.
+  uint32_t abstained = 0;
+  bool abstains = false;
   uint32_t attempts = 0;          // of this round, all charged
   uint64_t charged_attempts = 0;  // of all rounds so far
   // DigestKey::OfModel of all parameters after the round; absent where a live site took a later

@@ -1,10 +1,12 @@
 #include "tacet/site/site_member.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <thread>
 #include <utility>
 
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/config/configured_data.h"
 #include "tacet/config/policy_file.h"
@@ -106,16 +108,20 @@ absl::Status Warn(const SiteLedger& site, const SiteRun& run, const SiteTraining
 absl::StatusOr<SiteMemberEnd> EndOf(const MemberSession& session,
                                     const agreement::Manifest& manifest,
                                     const ledger::PrivacyLedger& ledger, const SiteRun& run,
-                                    bool done) {
+                                    SiteRunEnd ended, bool done) {
   const absl::StatusOr<accounting::EpsilonBounds> spent = ledger.spending().Epsilon();
   SiteMemberEnd end{
       .rounds = session.next_round(),
       .done = done,
       .complete = session.next_round() == manifest.spec().rounds,
+      .stopped = std::move(ended.stopped),
+      .of_rounds = {},
+      .missing = std::move(ended.missing),
       .charged_attempts = ledger.ChargesOf(manifest.federation(), manifest.spec().training),
       .ledger_epsilon = spent.ok() ? spent->epsilon() : std::numeric_limits<double>::infinity(),
       .violations = {},
       .run = run.path()};
+  TACET_ASSIGN_OR_RETURN(end.of_rounds, run.Rounds());
   TACET_ASSIGN_OR_RETURN(end.epsilon, run.Epsilon());
   TACET_ASSIGN_OR_RETURN(end.charged_epsilon, run.ChargedEpsilon());
   for (const member::NodeEvent& violation : session.violations()) {
@@ -216,9 +222,9 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
                                if (!written.ok() && hooks.on_trouble) hooks.on_trouble(written);
                              }});
   if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
-  TACET_RETURN_IF_ERROR(directory->End(*session, ledger, ended.ok()));
-  TACET_ASSIGN_OR_RETURN(SiteMemberEnd end,
-                         EndOf(*session, manifest.manifest(), ledger, *directory, ended.ok()));
+  TACET_ASSIGN_OR_RETURN(SiteRunEnd run_end, directory->End(*session, ledger, ended.ok()));
+  TACET_ASSIGN_OR_RETURN(SiteMemberEnd end, EndOf(*session, manifest.manifest(), ledger, *directory,
+                                                  std::move(run_end), ended.ok()));
   if (has_failed()) end.failure = session->training_failure();
   return end;
 }
@@ -234,6 +240,10 @@ base::JsonValue SiteMemberEndJson(const Membership& membership, const SiteMember
       .Set("rounds", end.rounds)
       .Set("done", end.done)
       .Set("complete", end.complete)
+      .Set("stopped", base::OrNull(end.stopped))
+      .Set("givers", run::GiversJson(end.of_rounds))
+      .Set("abstained_rounds",
+           std::ranges::count(end.of_rounds, true, &simulation::RoundRecord::abstains))
       .Set("charged_attempts", end.charged_attempts)
       .Set("epsilon", end.epsilon)
       .Set("charged_epsilon", end.charged_epsilon)

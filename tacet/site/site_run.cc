@@ -90,6 +90,7 @@ absl::Status SiteRun::Begin(const member::MemberSession& session,
   written_ = static_cast<uint32_t>(lines.size());
   // Or between undoing a round and forgetting it.
   TACET_RETURN_IF_ERROR(ForgetAttestations(session.next_round()));
+  TACET_RETURN_IF_ERROR(abstentions_.Forget(std::min(written_, session.next_round())));
   if (lines.empty() || written_ != session.next_round()) return absl::OkStatus();
   TACET_ASSIGN_OR_RETURN(const bool is_same, IsModelOf(lines.back(), session.model()));
   return is_same ? absl::OkStatus() : Undo(written_ - 1);
@@ -109,25 +110,32 @@ absl::StatusOr<bool> SiteRun::IsModelOf(const std::string& line,
 absl::Status SiteRun::Undo(uint32_t round) {
   TACET_RETURN_IF_ERROR(directory_->KeepLines(run::kMetricsFile, round));
   TACET_RETURN_IF_ERROR(ForgetAttestations(round));
+  TACET_RETURN_IF_ERROR(abstentions_.Forget(round));
   written_ = std::min(written_, round);
   attested_.reset();
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<simulation::RoundRecord>> SiteRun::Rounds() const {
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines,
+                         directory_->ReadLines(run::kMetricsFile));
+  std::vector<simulation::RoundRecord> rounds;
+  for (const std::string& line : lines) {
+    TACET_ASSIGN_OR_RETURN(rounds.emplace_back(), run::RoundOf(line));
+  }
+  return rounds;
 }
 
 // Attestations of more than `rounds` rounds. They are in order.
 absl::Status SiteRun::ForgetAttestations(uint32_t rounds) {
   TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines,
                          directory_->ReadLines(run::kAttestationsFile));
-  const std::span<const agreement::EpochLink> earlier = membership_.earlier();
   size_t kept = lines.size();
   for (; kept > 0; --kept) {
     TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, base::FromHex(lines[kept - 1]));
     TACET_ASSIGN_OR_RETURN(const crypto::Digest hash, protocol::ManifestOfAttestation(bytes));
-    const auto epoch = std::ranges::find(earlier, hash, &agreement::EpochLink::hash);
-    const auto& members =
-        epoch == earlier.end() ? manifest().spec().members : epoch->agreed.members;
     const absl::StatusOr<protocol::Attestation> attestation =
-        protocol::ReadAttestation(bytes, hash, members);
+        protocol::ReadAttestation(bytes, hash, MembersUnder(membership_, hash));
     if (!attestation.ok() || attestation->round <= rounds) break;
   }
   return directory_->KeepLines(run::kAttestationsFile, kept);
@@ -207,6 +215,11 @@ absl::Status SiteRun::Write(const member::MemberSession& session, uint32_t round
   if (applied != session.applied().end()) {
     record.cohort_size = applied->participants;
     record.model = applied->model;
+    record.abstained = static_cast<uint32_t>(applied->abstentions.size());
+    record.abstains = std::ranges::any_of(applied->abstentions, [this](const auto& one) {
+      return one.said.member == *membership_.member;
+    });
+    TACET_RETURN_IF_ERROR(abstentions_.Keep(applied->abstentions));
   }
   if (round + 1 == session.next_round()) record.model = session.model_digest();
   record.attempts = static_cast<uint32_t>(std::ranges::count_if(
@@ -221,15 +234,17 @@ absl::Status SiteRun::Write(const member::MemberSession& session, uint32_t round
   return reporter_.OnRound(record);
 }
 
-absl::Status SiteRun::End(const member::MemberSession& session, const ledger::PrivacyLedger& ledger,
-                          bool done) {
+absl::StatusOr<SiteRunEnd> SiteRun::End(const member::MemberSession& session,
+                                        const ledger::PrivacyLedger& ledger, bool done) {
+  SiteRunEnd end;
   TACET_RETURN_IF_ERROR(Progress(session, ledger));
   TACET_RETURN_IF_ERROR(ledger_->Update(ledger));
   TACET_RETURN_IF_ERROR(directory_->WriteFile(run::kModelFile, base::FloatBytes(session.model())));
-  if (!done) return absl::OkStatus();
+  if (!done) return end;
   if (training_.query.has_value() && session.next_round() == manifest().spec().rounds) {
+    TACET_ASSIGN_OR_RETURN(end.missing, abstentions_.Missing());
     TACET_RETURN_IF_ERROR(run::WriteAnswers(*training_.query, membership_.manifest.annex(),
-                                            manifest(), session.model(), *directory_)
+                                            manifest(), session.model(), *directory_, end.missing)
                               .status());
   }
   TACET_RETURN_IF_ERROR(Attest(session));
@@ -241,9 +256,10 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
   TACET_ASSIGN_OR_RETURN(result.ledger, ledger_->Epsilon());
   result.ledger_charges = ledger_->entries().size();
   if (session.next_round() < manifest().spec().rounds) {
-    result.stopped = fmt::format("the server began no attempt after round {} of {}",
-                                 session.next_round(), manifest().spec().rounds);
+    TACET_ASSIGN_OR_RETURN(end.stopped, abstentions_.WhyStopped(session));
+    result.stopped = end.stopped;
   }
+  TACET_ASSIGN_OR_RETURN(const std::vector<simulation::RoundRecord> rounds, Rounds());
   TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ChargedTerms> terms, ledger_->Terms());
   const std::vector<std::string> no_labels;
   TACET_ASSIGN_OR_RETURN(
@@ -257,10 +273,13 @@ absl::Status SiteRun::End(const member::MemberSession& session, const ledger::Pr
                                                            training_.most_frequent_class))
                                                      : std::nullopt,
                         .terms = terms,
+                        .rounds = rounds,
                         .seconds = since_start_.Seconds(),
                         .commit = reporter_.commit(),
                         .machine = run::MachineJson().Set("network", nullptr).Set("ranks", 1)}));
-  return directory_->WriteFile(run::kSummaryFile, base::AsBytes(summary.Dump(2) + "\n"));
+  TACET_RETURN_IF_ERROR(
+      directory_->WriteFile(run::kSummaryFile, base::AsBytes(summary.Dump(2) + "\n")));
+  return end;
 }
 
 }  // namespace tacet::site

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,6 +19,7 @@
 #include "tacet/member/member_session.h"
 #include "tacet/run/run_output.h"
 #include "tacet/site/run_ledger.h"
+#include "tacet/site/site_abstentions.h"
 #include "tacet/site/site_training.h"
 #include "tacet/storage/file/run_directory.h"
 #include "tacet/storage/file/site_folder.h"
@@ -26,6 +28,11 @@ namespace tacet::site {
 
 // `home`/run of a federation's first training, `home`/run-N of the one that began with epoch N.
 std::filesystem::path RunFolderOf(const std::filesystem::path& home, uint32_t training);
+
+struct SiteRunEnd {
+  std::string stopped = {};  // why it ended before its last round; empty: it did not, or goes on
+  std::vector<run::MissingSite> missing = {};  // of a query: whose data are not in the answers
+};
 
 // One object serves one process. Figures on the site's own held-out samples are outside of epsilon:
 // they are neither computed nor told unless run.publish_evaluation asks for it, and then rounded.
@@ -48,8 +55,8 @@ class SiteRun {
   // Writes down every round that was applied since the last call.
   absl::Status Progress(const member::MemberSession& session, const ledger::PrivacyLedger& ledger);
   // The model, and when the federation is done the summary.
-  absl::Status End(const member::MemberSession& session, const ledger::PrivacyLedger& ledger,
-                   bool done);
+  absl::StatusOr<SiteRunEnd> End(const member::MemberSession& session,
+                                 const ledger::PrivacyLedger& ledger, bool done);
 
   const std::filesystem::path& path() const { return directory_->path(); }
 
@@ -58,6 +65,8 @@ class SiteRun {
   // whichever terms.
   absl::StatusOr<double> Epsilon() const;
   absl::StatusOr<double> ChargedEpsilon() const;
+  // Complete rounds, as metrics.jsonl has them.
+  absl::StatusOr<std::vector<simulation::RoundRecord>> Rounds() const;
 
  private:
   SiteRun(const SiteTraining& training, const storage::file::Membership& membership,
@@ -66,6 +75,7 @@ class SiteRun {
       : training_(training),
         membership_(membership),
         directory_(std::move(directory)),
+        abstentions_(membership, *directory_),
         reporter_(*directory_, {},
                   {.kind = tacet::audit::RunKind::kMember,
                    .member = *membership.member,
@@ -90,6 +100,7 @@ class SiteRun {
   const SiteTraining& training_;
   const storage::file::Membership& membership_;
   std::unique_ptr<storage::file::RunDirectory> directory_;
+  SiteAbstentions abstentions_;
   run::RunReporter reporter_;
   std::unique_ptr<RunLedger> ledger_;
   base::Stopwatch since_start_, since_round_;

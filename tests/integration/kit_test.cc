@@ -201,6 +201,47 @@ TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
   }
 }
 
+// A site whose budget is spent sends zeros, which change the answers: they name it everywhere.
+TEST_F(KitTest, AnswersNameASiteWhoseBudgetIsSpent) {
+  const std::string address = fmt::format("127.0.0.1:{}", FreePort());
+  SetUpFive(address);
+  StartServer({"--listen", address});
+  std::map<std::string, pid_t> running;
+  for (const std::string& name : five_) {
+    std::vector<std::vector<std::string>> commands = CommandsOfKit(name);
+    By(name, commands[0]);
+    if (name == "east") {
+      commands[1].insert(commands[1].end(), {"--ledger", "spent", "--budget-epsilon", "0.01"});
+    }
+    running[name] = StartAs(name, commands[1], name + "-");
+  }
+  for (const auto& [name, process] : running) {
+    const Outcome ended = WaitFor(process, name + "-");
+    EXPECT_EQ(ended.exit_code, 0) << name << ": " << ended.err;
+    EXPECT_THAT(ended.out, HasSubstr("missing: no data of east are in the answers (budget)"));
+    EXPECT_THAT(ended.out, HasSubstr("givers: 4 of 5 uploads in round 1"));
+    const base::JsonValue answers = ReadJson(name + "/run/answers.json");
+    ASSERT_THAT(answers.Find("missing")->items(), ::testing::SizeIs(1));
+    EXPECT_EQ(*answers.Find("missing")->items()[0].Find("site")->AsString(), "east");
+    const std::string run = name + "/run";
+    ASSERT_EQ(Tacet({"audit", "write", run}).exit_code, 0);
+    const Outcome verified = Tacet({"audit", "verify", run + "/audit.json", "--model",
+                                    run + "/model.f32", "--digest-key", run + "/digest-0.key"});
+    EXPECT_EQ(verified.exit_code, 0) << verified.err;
+    EXPECT_EQ(Tacet({"report", run, "--out", run + "/report.html"}).exit_code, 0);
+    EXPECT_THAT(Read(run + "/report.html"), HasSubstr("\"site\":\"east\""));
+  }
+  // A file that names nobody, or another cause, is not that of the run.
+  const std::string told = Read("north/run/answers.json");
+  for (const auto& [what, by] :
+       {std::pair("\"budget\"", "\"policy\""), std::pair("\"missing\"", "\"absent\"")}) {
+    std::string changed = told;
+    changed.replace(changed.find(what), std::string(what).size(), by);
+    std::ofstream(path_ / "north/run/answers.json") << changed;
+    EXPECT_EQ(Tacet({"audit", "write", "north/run"}).exit_code, 1) << by;
+  }
+}
+
 // The server's whole store against guesses of the sum that a query released, with the true one
 // among them: what a hash of the truth does not confirm, no number of other guesses confirms.
 TEST_F(KitTest, TheServersStoreConfirmsNoGuessOfTheAnswers) {

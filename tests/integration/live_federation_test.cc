@@ -265,6 +265,100 @@ TEST_F(ChangedMembersTest, RoundsGoOn) {
   EXPECT_THAT(models, SizeIs(1));
 }
 
+// A site that joins after the last round takes the model over, and ends.
+class LateSiteTest : public ChangedMembersTest {
+ protected:
+  LateSiteTest() : ChangedMembersTest(2) {}
+};
+
+TEST_F(LateSiteTest, EndsWithAModelAndAnAudit) {
+  AwaitAllDone();
+  Kill(sites_.size());
+  Request("east");
+  Admit("east");
+  for (const std::string& site : sites_) Renew(site);
+  const Outcome rotated = Rotate({});
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  BeginEpoch(1, {"north", "south", "west", "east"});
+  for (const std::string site : {"north", "south", "west", "east"}) {
+    const Outcome ended = WaitFor(running_.at(site), site + "-");
+    running_.erase(site);
+    ASSERT_EQ(ended.exit_code, 0) << site << ": " << ended.err;
+    const base::JsonValue told = *base::JsonValue::Parse(ended.out);
+    EXPECT_EQ(Number(told, "rounds"), rounds_);
+    EXPECT_EQ(Number(told, "charged_attempts"), site == "east" ? 0 : rounds_);
+    EXPECT_EQ(Read(site + "/run/model.f32"), Read("north/run/model.f32"));
+    const Outcome audited = Tacet({"audit", "write", site + "/run"});
+    ASSERT_EQ(audited.exit_code, 0) << site << ": " << audited.err;
+    const Outcome verified = Tacet(
+        {"audit", "verify", site + "/run/audit.json", "--model", site + "/run/model.f32",
+         "--digest-key", site + (site == "east" ? "/run/digest-1.key" : "/run/digest-0.key")});
+    EXPECT_EQ(verified.exit_code, 0) << site << ": " << verified.err;
+    EXPECT_EQ(Tacet({"report", site + "/run", "--json"}).exit_code, 0) << site;
+  }
+}
+
+// Budgets that end in mid-training, and say so.
+class SpentBudgetsTest : public LiveFederationTest {
+ protected:
+  SpentBudgetsTest() : LiveFederationTest(12) {}
+  void SetUp() override {}
+  void Begin(const std::vector<std::string>& spent) {
+    SetUpFolders();
+    BeginServer();
+    for (const std::string& site : spent) {
+      site_flags_[site] = {"--ledger", site + "-ledger", "--budget-epsilon", budget_};
+    }
+    for (const std::string& site : sites_) StartSite(site);
+  }
+  std::string budget_ = "1.5";
+};
+
+TEST_F(SpentBudgetsTest, EndTheTrainingWhereTooFewAreLeft) {
+  Begin(sites_);
+  std::set<std::string> models;
+  for (const std::string& site : sites_) {
+    const Outcome ended = WaitFor(running_.at(site), site + "-");
+    running_.erase(site);
+    EXPECT_EQ(ended.exit_code, 3) << site << ": " << ended.err;
+    const base::JsonValue told = *base::JsonValue::Parse(ended.out);
+    EXPECT_GT(Number(told, "rounds"), 0);
+    EXPECT_LT(Number(told, "rounds"), rounds_);
+    EXPECT_THAT(told.Find("stopped")->Dump(), HasSubstr("(budget) allow no further attempt"));
+    EXPECT_EQ(Number(told, "abstained_rounds"), 0);
+    models.insert(Read(site + "/run/model.f32"));
+    const Outcome audited = Tacet({"audit", "write", site + "/run"});
+    ASSERT_EQ(audited.exit_code, 0) << audited.err;
+    EXPECT_EQ(Tacet({"audit", "verify", site + "/run/audit.json"}).exit_code, 0);
+    EXPECT_THAT(Read(site + "/run/audit.json"), HasSubstr("\"cause\": \"budget\""));
+  }
+  EXPECT_THAT(models, SizeIs(1));
+}
+
+TEST_F(SpentBudgetsTest, AreCountedWhereEnoughAreLeft) {
+  Begin({"west"});
+  for (const std::string& site : sites_) {
+    const Outcome ended = WaitFor(running_.at(site), site + "-");
+    running_.erase(site);
+    EXPECT_EQ(ended.exit_code, 0) << site << ": " << ended.err;
+    const base::JsonValue told = *base::JsonValue::Parse(ended.out);
+    const auto& givers = told.Find("givers")->items();
+    ASSERT_EQ(givers.size(), static_cast<size_t>(rounds_));
+    EXPECT_EQ(*givers.front().AsUint(), 3u);
+    EXPECT_EQ(*givers.back().AsUint(), 2u);
+    const auto fewer =
+        std::ranges::count(givers, 2u, [](const auto& one) { return *one.AsUint(); });
+    EXPECT_EQ(Number(told, "abstained_rounds"), site == "west" ? fewer : 0);
+    const Outcome audited = Tacet({"audit", "write", site + "/run"});
+    ASSERT_EQ(audited.exit_code, 0) << audited.err;
+    EXPECT_EQ(Tacet({"audit", "verify", site + "/run/audit.json"}).exit_code, 0);
+    const base::JsonValue record = *ReadJson(site + "/run/audit.json").Find("record");
+    EXPECT_EQ(*record.Find("rounds")->items().back().Find("givers")->AsUint(), 2u);
+    EXPECT_THAT(Read(site + "/run/model-card.md"),
+                HasSubstr(fmt::format("2 of 3 in round {}", rounds_)));
+  }
+}
+
 // K follows the number of members, and so the terms change with it.
 class ChangedTermsTest : public ChangedMembersTest {
  protected:

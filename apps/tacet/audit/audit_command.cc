@@ -280,6 +280,8 @@ class VerifyCommand : public program::Command {
     }
     TACET_RETURN_IF_ERROR(
         base::Annotate(run::CheckQuestions(*loaded, query.answers), "the query's answers"));
+    TACET_RETURN_IF_ERROR(base::Annotate(run::CheckMissing(query.answers, audit.run.abstentions),
+                                         "the query's answers"));
     if (!model.has_value() || model_is_ != tacet::audit::kReleasedModel) {
       audit.notes.push_back(
           "the query's answers were not computed again: give the released sum, model.f32, with "

@@ -21,6 +21,7 @@
 #include "tacet/config/site_config.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/member/member_session.h"
+#include "tacet/run/run_output.h"
 #include "tacet/site/app_member.h"
 #include "tacet/site/external_training.h"
 #include "tacet/site/site_ledger.h"
@@ -260,6 +261,11 @@ class ClientRunCommand : public program::Command {
                      : "the training is not complete: run this again to go on",
         end.rounds, member.manifest().spec().rounds, end.charged_attempts, end.violations.size(),
         end.run.string());
+    if (!end.stopped.empty()) Say("why: {}\n", end.stopped);
+    if (!end.of_rounds.empty()) Say("givers: {}\n", run::GiversText(end.of_rounds));
+    for (const run::MissingSite& site : end.missing) {
+      Say("missing: no data of {} are in the answers ({})\n", site.name, site.cause);
+    }
     Say("privacy: epsilon {} for all {} attempts that the agreement permits; forecast {} for those "
         "charged so far; {} for all charges in the ledger of these data\n",
         text(end.epsilon), member.manifest().attempt_budget(), text(end.charged_epsilon),

@@ -152,6 +152,7 @@ absl::StatusOr<MemberEnd> RunOnce(const MemberParts& parts, const MemberFunction
   return MemberEnd{.rounds = end.rounds,
                    .done = end.done,
                    .complete = end.complete,
+                   .stopped = end.stopped,
                    .charged_attempts = end.charged_attempts,
                    .epsilon = Bound(end.epsilon),
                    .charged_epsilon = Bound(end.charged_epsilon),

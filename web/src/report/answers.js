@@ -77,6 +77,8 @@ export function queryAnswers(run) {
     h("p", { class: "note" }, `${answers.noise} `,
       answers.floor > 0 ? `Estimated counts below ${number(answers.floor)} are suppressed, with all that follows from them. ` : "",
       "The query file has the SHA-256 ", h("code", { class: "digest" }, digest), "."),
+    answers.missing.length > 0 ? h("p", { class: "danger-text" },
+      `No data of ${answers.missing.map(({ site, cause }) => `${site} (${cause})`).join(", ")} are in the answers.`) : "",
     answers.questions.map((answer) => question(answer, answers.confidence)),
   ];
 }
