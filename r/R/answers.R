@@ -26,6 +26,7 @@ tacet_answers <- function(path) {
     confidence = member(told, "confidence", is_number, file),
     noise_law = member(told, "noise_law", is_text, file),
     noise = member(told, "noise", is_text, file),
+    missing = missing_sites(member(told, "missing", is_list, file), file),
     questions = questions,
     privacy = privacy_of(file.path(path, "summary.json"))
   ), class = "tacet_answers")
@@ -41,6 +42,7 @@ read_json <- function(file) {
   told
 }
 
+is_list <- function(value) is.list(value) && is.null(names(value))
 is_text <- function(value) is.character(value) && length(value) == 1
 is_flag <- function(value) is.logical(value) && length(value) == 1 && !is.na(value)
 is_number <- function(value) is.numeric(value) && length(value) == 1 && is.finite(value)
@@ -50,6 +52,12 @@ member <- function(object, key, is_right, file) {
   value <- if (is.list(object)) object[[key]]
   if (is_right(value)) return(value)
   stop(sprintf("%s: \"%s\" is missing, or not of its type", file, key), call. = FALSE)
+}
+
+# Sites whose data are not in the answers, and why.
+missing_sites <- function(sites, file) {
+  column <- function(key) vapply(sites, member, "", key = key, is_right = is_text, file = file)
+  data.frame(site = column("site"), cause = column("cause"))
 }
 
 # Epsilon of the worst observer for all answers together; NULL without a guarantee.

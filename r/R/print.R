@@ -67,6 +67,10 @@ print.tacet_answers <- function(x, ...) {
 
 print_cost <- function(x) {
   cat(sprintf("\nnoise       %s\n", harmless(x$noise)))
+  for (each in seq_len(nrow(x$missing))) {
+    cat(red(sprintf("missing     no data of %s are in the answers (%s)",
+                    harmless(x$missing$site[each]), harmless(x$missing$cause[each]))), "\n", sep = "")
+  }
   if (!is.null(x$privacy)) {
     cat(sprintf("privacy     epsilon %.3f at delta %g per %s for all answers together\n",
                 x$privacy$epsilon, x$privacy$delta, harmless(x$unit)))

@@ -3,12 +3,14 @@ library(tacet)
 source(file.path("helpers", "checks.R"))
 
 # A run directory with one question, or with the text of `file`.
-run_with <- function(estimates = character(), kind = "mean", file = NULL, summary = NULL) {
+run_with <- function(estimates = character(), kind = "mean", file = NULL, summary = NULL,
+                     missing = "[]") {
   run <- tempfile("run-")
   dir.create(run)
   head <- paste(
     "{\"name\": \"query\", \"unit\": \"record\", \"confidence\": 0.95, \"floor\": 10,",
-    "\"noise_law\": \"gaussian\", \"noise\": \"Each value has noise.\", \"questions\": ["
+    "\"noise_law\": \"gaussian\", \"noise\": \"Each value has noise.\", \"missing\":", missing,
+    ", \"questions\": ["
   )
   question <- sprintf("{\"name\": \"age\", \"kind\": \"%s\", \"estimates\": [%s], \"methods\": []}",
                       kind, paste(estimates, collapse = ", "))
@@ -53,6 +55,17 @@ for (share in c("0.0499", "0.05", "0.0501", "0.9")) {
 # Without a terminal, and with NO_COLOR, words alone tell it.
 options(tacet.colour = NULL)
 stopifnot(!any(grepl("\033", capture.output(print(answers)))))
+
+# A site without data in the answers is named.
+told <- printed(tacet_answers(run_with(
+  estimate("mean", "60"), missing = "[{\"member\": 2, \"site\": \"north\", \"cause\": \"budget\"}]"
+)))
+stopifnot("missing     no data of north are in the answers (budget)" %in% told)
+stopifnot(!any(grepl("^missing", plain)))
+for (broken in c("null", "{}", "[{\"site\": 3}]", "[1]")) {
+  fails(tacet_answers(run_with(estimate("mean", "60"), missing = broken)),
+        "is missing, or not of its type")
+}
 
 # Withheld answers are NA, and are called suppressed.
 hidden <- tacet_answers(run_with(c(
