@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fmt/core.h"
+#include "fmt/ranges.h"
 
 #include "tacet/agreement/cohort.h"
 #include "tacet/server/server_store_rules.h"
@@ -31,6 +32,15 @@ bool HasEndedForGivers(const RoundState& state) {
   const AttemptRecords& begun = *state.attempts;
   return !begun.empty() && begun.back().failure == kTooFewGivers &&
          begun.back().attempt.number.epoch == state.rules->manifest().epoch();
+}
+
+// Names of the members that abstained from it.
+std::vector<std::string> AbstainersOf(const RoundState& state) {
+  std::vector<std::string> names;
+  for (const Submission& abstention : Opened(state)->abstentions) {
+    names.push_back(state.rules->manifest().members()[abstention.member].name);
+  }
+  return names;
 }
 
 uint64_t LeastPresence(const RoundState& state) {
@@ -93,9 +103,10 @@ std::string WhyStop(const RoundState& state, const secagg::Attempt& next) {
   if (next.number.round >= spec.rounds) return fmt::format("all {} rounds are done", spec.rounds);
   if (HasEndedForGivers(state)) {
     return fmt::format(
-        "a budget or a policy of {} of {} members allows no further attempt, and at least {} must "
-        "give data",
-        Opened(state)->abstentions.size(), state.rules->members(), state.rules->MinGivers());
+        "a budget or a policy of {} allows no further attempt: {} of {} members are left, and at "
+        "least {} must give data",
+        fmt::join(AbstainersOf(state), ", "), state.rules->members() - AbstainersOf(state).size(),
+        state.rules->members(), state.rules->MinGivers());
   }
   if (next.number.attempt > spec.spare_attempts) {
     std::string why = fmt::format("round {} failed in all its {} attempts", next.number.round,
