@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import importlib.util
 import json
@@ -261,6 +262,9 @@ def test_answers_are_near_the_truth_with_errors(tmp_path: Path) -> None:
     assert str(release).endswith(" at delta 1e-05, gaussian noise")
     assert "women (count)" in str(release)
     assert repr(release).endswith("2 answers, epsilon " + str(release.epsilon) + ">")
+    assert release.missing == {}
+    fewer = dataclasses.replace(release, missing={"north": "budget"})
+    assert "no data of north (budget)" in str(fewer)
     again = statistics.open_release(release.path)
     assert again.answers == release.answers
     written = (release.path / "answers.json").read_text()
