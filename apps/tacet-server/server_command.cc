@@ -68,6 +68,10 @@ class ServerCommand : public program::Command {
     options.AddUint("abandon-seconds",
                     "seconds after which an attempt whose committee stays away is given up",
                     &flags_.rounds.abandon_seconds);
+    options.AddUint("most-rounds-left-out",
+                    "most rounds of which a participant is left out at a time, whose uploads made "
+                    "sums wrong; it doubles each time, from 1",
+                    &flags_.rounds.most_rounds_left_out);
     options.AddUint("kept-rounds", "number of last rounds that late members can fetch",
                     &flags_.kept_rounds);
     options.AddUint("drain-seconds",

@@ -8,7 +8,7 @@
 namespace tacet::server {
 namespace {
 
-constexpr uint32_t kMostDoublings = 20;
+constexpr uint32_t kMostDoublings = 31;
 
 // Whether a lying seat can have it wherever the others' shares are right.
 bool IsOfOneSeat(const base::Bytes& why) { return why == base::Bytes{kInDisputeOfOneSeat}; }
@@ -32,30 +32,31 @@ void Exclusions::AttemptEnded(const RoundRules& rules, const AttemptRecord& reco
     }
     suspects_ = on_trial_.size() > 1 ? on_trial_ : std::vector<uint64_t>();
     trials_ = 0;
-    BeginRound(round + 1);
+    BeginRound(rules, round + 1);
     return;
   }
-  if (round != round_) BeginRound(round);
+  if (round != round_) BeginRound(rules, round);
   if (!named.empty()) {
     for (const Submission& one : named) {
       namings_.push_back({.member = one.member, .round = round, .why = one.bytes()});
     }
-    BeginRound(round);
+    BeginRound(rules, round);
   } else if (record.failure == kRefusedFailure && rules.EveryMemberUploads()) {
-    BeginRound(round);
+    BeginRound(rules, round);
     NextTrial(rules);
   }
 }
 
-void Exclusions::BeginRound(uint32_t round) {
+void Exclusions::BeginRound(const RoundRules& rules, uint32_t round) {
   round_ = round;
   on_trial_.clear();
   now_ = {};
   std::map<uint64_t, uint32_t> times;  // that count, by member
   for (const Naming& naming : namings_) {
-    uint32_t rounds = 1;
+    uint64_t rounds = 1;
     if (!IsOfOneSeat(naming.why)) {
-      rounds = 1U << std::min(times[naming.member]++, kMostDoublings);
+      rounds = std::min(rules.options().most_rounds_left_out,
+                        uint64_t{1} << std::min(times[naming.member]++, kMostDoublings));
     }
     if (round - naming.round < rounds && now_.Find(naming.member) == nullptr) {
       now_.Add({naming.member, naming.why});

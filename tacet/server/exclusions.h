@@ -4,13 +4,13 @@
 // So a server that was restarted knows the same.
 //
 // *Named.* The check of shares names participants, or puts them in dispute (wrong_shares.h). The
-// first time a participant is left out of the round only, the k-th time of 2^(k-1) rounds. Where
-// one lying seat can put anybody in dispute, it is left out of the round only, and this does not
-// count.
-// *On trial.* A wrong MAC or payload names nobody. Where every member uploads, each attempt has the
-// same participants, so the next attempt of the round leaves out one part of the suspects, the one
-// after it the next part. The suspects are all members at first. Once an attempt succeeds without a
-// part, this part is suspected. A part of one member is named.
+// first time a participant is left out of the round only, the k-th time of 2^(k-1) rounds, as far
+// as the server's options allow. Where one lying seat can put anybody in dispute, it is left out of
+// the round only, and this does not count. *On trial.* A wrong MAC or payload names nobody. Where
+// every member uploads, each attempt has the same participants, so the next attempt of the round
+// leaves out one part of the suspects, the one after it the next part. The suspects are all members
+// at first. Once an attempt succeeds without a part, this part is suspected. A part of one member
+// is named.
 #ifndef TACET_SERVER_EXCLUSIONS_H_
 #define TACET_SERVER_EXCLUSIONS_H_
 
@@ -42,7 +42,7 @@ class Exclusions {
     base::Bytes why;  // bytes of kLeftOut
   };
 
-  void BeginRound(uint32_t round);
+  void BeginRound(const RoundRules& rules, uint32_t round);
   void NextTrial(const RoundRules& rules);
   // Members that may be on trial, in the order in which they are.
   std::vector<uint64_t> Suspects(const RoundRules& rules) const;

@@ -26,8 +26,9 @@ agreement::ManifestSpec Everybody(uint32_t members, uint32_t min_participants,
 
 class ExclusionsTest : public ::testing::Test {
  protected:
-  explicit ExclusionsTest(agreement::ManifestSpec spec = Everybody(7, 6), int members = 7)
-      : members_(std::move(spec), members) {}
+  explicit ExclusionsTest(agreement::ManifestSpec spec = Everybody(7, 6), int members = 7,
+                          const RoundServerOptions& options = {})
+      : members_(std::move(spec), members), rules_(members_.manifest(), options) {}
 
   void End(protocol::AttemptPhase phase, std::string_view failure = "",
            const Submissions& named = {}) {
@@ -53,7 +54,7 @@ class ExclusionsTest : public ::testing::Test {
   }
 
   protocol::testing::SmallFederation members_;
-  RoundRules rules_{members_.manifest(), RoundServerOptions()};
+  RoundRules rules_;
   Exclusions exclusions_;
   uint32_t round_ = 0, attempt_ = 0;
 };
@@ -69,6 +70,22 @@ TEST_F(ExclusionsTest, LastTwiceAsLongEachTime) {
         EXPECT_THAT(LeftOut(), ElementsAre(3)) << rounds << " " << i;
         Publish();
       }
+    }
+    EXPECT_THAT(LeftOut(), IsEmpty());
+  }
+}
+
+class ShortExclusionsTest : public ExclusionsTest {
+ protected:
+  ShortExclusionsTest() : ExclusionsTest(Everybody(7, 6), 7, {.most_rounds_left_out = 2}) {}
+};
+
+TEST_F(ShortExclusionsTest, LastNoLongerThanTheServerAllows) {
+  for (const int rounds : {1, 2, 2, 2}) {
+    Name(3, {});
+    for (int i = 0; i < rounds; ++i) {
+      EXPECT_THAT(LeftOut(), ElementsAre(3));
+      Publish();
     }
     EXPECT_THAT(LeftOut(), IsEmpty());
   }

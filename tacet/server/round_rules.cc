@@ -8,14 +8,14 @@ namespace tacet::server {
 
 absl::Status CheckOptions(const RoundServerOptions& options) {
   if (options.collecting_seconds > 0 && options.unmasking_seconds > 0 &&
-      options.abandon_seconds > 0 && options.kept_rounds > 0) {
+      options.abandon_seconds > 0 && options.kept_rounds > 0 && options.most_rounds_left_out > 0) {
     return absl::OkStatus();
   }
   return base::InvalidArgument(
-      "a server collects for {} s, waits {} s for the committee, abandons an attempt after {} s "
-      "and keeps {} rounds: each must be at least 1",
+      "a server collects for {} s, waits {} s for the committee, abandons an attempt after {} s, "
+      "keeps {} rounds and leaves a participant out of {} rounds: each must be at least 1",
       options.collecting_seconds, options.unmasking_seconds, options.abandon_seconds,
-      options.kept_rounds);
+      options.kept_rounds, options.most_rounds_left_out);
 }
 
 absl::Status RoundRules::CheckSeat(uint64_t member) const {

@@ -29,6 +29,8 @@ struct RoundServerOptions {
   uint64_t grace_seconds = 60;
   // Pause after an attempt with too few uploads. It doubles from one to the next, up to an hour.
   uint64_t retry_seconds = 60;
+  // Most rounds of which a participant is left out at a time, the one that named it included; > 0.
+  uint64_t most_rounds_left_out = 1024;
 };
 // InvalidArgument names the options that must be greater than 0.
 absl::Status CheckOptions(const RoundServerOptions& options);

@@ -44,8 +44,10 @@ using ::testing::SizeIs;
 class LyingProxyTest : public LiveFederationTest {
  protected:
   explicit LyingProxyTest(int rounds) : LiveFederationTest(rounds) {
-    server_flags_ = {"--behind-balancer",   "",  "--collecting-seconds",       "4",
-                     "--unmasking-seconds", "8", "--member-requests-a-second", "1000"};
+    // The lies of the proxy make sums wrong, for which an honest site would be left out.
+    server_flags_ = {"--behind-balancer",      "",  "--collecting-seconds",       "4",
+                     "--unmasking-seconds",    "8", "--member-requests-a-second", "1000",
+                     "--most-rounds-left-out", "1"};
   }
 
   void SetUp() override {
