@@ -161,6 +161,7 @@ class BoundsTest(unittest.TestCase):
         self.assertGreater(other, 1.05 * ours)
 
 
+# ctest gives the path. Without it the file still tests the formulas.
 @unittest.skipIf(PROGRAM is None, "no path of tacet-lab")
 class ScriptTest(unittest.TestCase):
     def setUp(self):

@@ -1,5 +1,5 @@
 // Members whose budget has ended send zeros and say so. They say nothing that depends on data or on
-// a coin, and nobody else can say it for them.
+// a coin, and each of them can say it for itself alone.
 #include "tacet/protocol/abstention.h"
 
 #include <algorithm>

@@ -17,8 +17,6 @@ bool IsTokenCharacter(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || kOthers.find(c) != kOthers.npos;
 }
 
-bool IsBlank(char c) { return c == ' ' || c == '\t'; }
-
 }  // namespace
 
 bool HeaderField::Is(std::string_view other) const { return EqualsIgnoreCase(name, other); }
@@ -26,14 +24,19 @@ bool HeaderField::Is(std::string_view other) const { return EqualsIgnoreCase(nam
 absl::StatusOr<HeaderField> ReadHeaderField(std::string_view line) {
   const size_t colon = line.find(':');
   if (colon == line.npos) return base::InvalidArgument("a header line has no colon");
-  HeaderField field{.name = line.substr(0, colon), .value = line.substr(colon + 1)};
+  const HeaderField field{.name = line.substr(0, colon),
+                          .value = WithoutBlanks(line.substr(colon + 1))};
   if (!IsToken(field.name)) return base::InvalidArgument("the name of a header is not a token");
   if (!IsText(field.value)) {
     return base::InvalidArgument("the value of a header has a control character");
   }
-  while (!field.value.empty() && IsBlank(field.value.front())) field.value.remove_prefix(1);
-  while (!field.value.empty() && IsBlank(field.value.back())) field.value.remove_suffix(1);
   return field;
+}
+
+std::string_view WithoutBlanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
 absl::StatusOr<std::string_view> WithoutLineEnd(std::string_view line) {

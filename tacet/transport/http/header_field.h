@@ -24,6 +24,9 @@ struct HeaderField {
 // character.
 absl::StatusOr<HeaderField> ReadHeaderField(std::string_view line);
 
+// Without the spaces and tabs around it.
+std::string_view WithoutBlanks(std::string_view text);
+
 // The line without its CR LF; InvalidArgument when it ends otherwise.
 absl::StatusOr<std::string_view> WithoutLineEnd(std::string_view line);
 

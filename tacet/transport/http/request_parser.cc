@@ -127,12 +127,9 @@ absl::Status RequestParser::TakeField(std::string_view line) {
 absl::Status RequestParser::TakeConnection(std::string_view options) {
   while (!options.empty()) {
     const size_t end = std::min(options.find(','), options.size());
-    // Like a value, without the blanks around it.
-    std::string_view option = options.substr(0, end);
+    const std::string_view option = WithoutBlanks(options.substr(0, end));
     options.remove_prefix(std::min(end + 1, options.size()));
-    const size_t first = option.find_first_not_of(" \t");
-    if (first == option.npos) continue;
-    option = option.substr(first, option.find_last_not_of(" \t") + 1 - first);
+    if (option.empty()) continue;
     if (!IsToken(option)) return base::InvalidArgument("an option of Connection is not a token");
     if (DecidesAboutTheBody(option)) {
       return base::InvalidArgument("Connection names a header that no recipient may leave out");
