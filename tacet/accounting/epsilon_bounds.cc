@@ -183,4 +183,9 @@ absl::StatusOr<EpsilonBounds> BoundEpsilon(const std::vector<RepeatedEvent>& str
   return bounds;
 }
 
+absl::StatusOr<double> UpperEpsilon(const std::vector<RepeatedEvent>& stream, double delta) {
+  if (stream.size() > kMaxPldRounds) return kInfinity;
+  return PldUpperEpsilon(stream, delta);
+}
+
 }  // namespace tacet::accounting

@@ -75,6 +75,10 @@ absl::StatusOr<EpsilonBounds> BoundEpsilon(const std::vector<RepeatedEvent>& str
                                            std::span<const Accountant> accountants = kAccountants,
                                            double enough = -1);
 
+// An upper bound alone, by the losses' distribution, for a search that asks often: in a tenth of
+// the time. Infinity where the stream has too many kinds of rounds.
+absl::StatusOr<double> UpperEpsilon(const std::vector<RepeatedEvent>& stream, double delta);
+
 }  // namespace tacet::accounting
 
 #endif  // TACET_ACCOUNTING_EPSILON_BOUNDS_H_

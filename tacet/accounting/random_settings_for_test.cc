@@ -60,6 +60,12 @@ void CheckRandomSettings(int count, int seed) {
       ASSERT_LE(answer->epsilon - answer->epsilon_lower, 1e-3 * std::max(1.0, answer->epsilon))
           << where;
     }
+    const auto alone = PldUpperEpsilon(stream, delta);
+    ASSERT_TRUE(alone.ok()) << where;
+    EXPECT_GE(*alone, answer->epsilon_lower) << where;
+    if (answer->tight) {
+      EXPECT_LE(*alone, answer->epsilon + 1e-3 * std::max(1.0, answer->epsilon)) << where;
+    }
     const auto t = static_cast<double>(rounds);
     const auto at_upper = TrueDelta(event, t, answer->epsilon);
     if (!at_upper) {

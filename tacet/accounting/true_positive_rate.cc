@@ -19,14 +19,13 @@ absl::StatusOr<double> MaxTruePositiveRate(const std::vector<RepeatedEvent>& str
     return base::InvalidArgument("the false-positive rate is {}, expected above 0 and below 1",
                                  false_positive_rate);
   }
-  constexpr Accountant kByLosses[] = {Accountant::kPld};
   // Every delta gives a valid bound; a golden section finds a good one.
   double best = 1;
   const auto bound_at = [&](double log_delta) -> absl::StatusOr<double> {
     const double delta = std::exp(log_delta);
-    TACET_ASSIGN_OR_RETURN(const EpsilonBounds bounds, BoundEpsilon(stream, delta, kByLosses));
-    best = std::min(best, TruePositiveRateAt(bounds.epsilon(), delta, false_positive_rate));
-    return std::exp(bounds.epsilon()) * false_positive_rate + delta;
+    TACET_ASSIGN_OR_RETURN(const double epsilon, UpperEpsilon(stream, delta));
+    best = std::min(best, TruePositiveRateAt(epsilon, delta, false_positive_rate));
+    return std::exp(epsilon) * false_positive_rate + delta;
   };
   constexpr double kGolden = 0.6180339887498949;
   double low = std::log(1e-6);
