@@ -95,10 +95,18 @@ class CornerHalf : public RoundLoss {
     double moved = 0;
   };
 
-  // On the nearest line that is known, and on the next one.
+  // On the nearest three lines that are known.
   struct Edges {
     double near = kInfinity;
     double far = kInfinity;
+    double farther = kInfinity;
+
+    // Of the next line: on the parabola through them, or the straight line through two.
+    double Next() const {
+      const double straight = 2 * near - far;
+      const double curved = straight + (near - far) - (far - farther);
+      return std::isfinite(curved) ? curved : straight;
+    }
   };
 
   // Whether the lines beyond the one with mass `here` add less than kCut of `sum`. A mass is a
@@ -110,18 +118,18 @@ class CornerHalf : public RoundLoss {
   }
 
   // Adds the lines from `first` on, upwards (turn = 1) or downwards, as far as they count. The edge
-  // bends little from line to line: the straight line through `known` is near the next. Returns the
-  // first two edges.
+  // bends little from line to line. Returns the first three edges.
   Edges AddLines(const Threshold& at, ptrdiff_t first, ptrdiff_t turn, Edges known,
                  Masses& sum) const {
     Edges begin = known;
     Masses before;
     for (ptrdiff_t i = first; i >= 0 && i < static_cast<ptrdiff_t>(nodes_.size()); i += turn) {
       const Node& node = nodes_[static_cast<size_t>(i)];
-      const double x = Edge(node.y, at, 2 * known.near - known.far);
+      const double x = Edge(node.y, at, known.Next());
       if (i == first) begin.near = x;
       if (i == first + turn) begin.far = x;
-      known = {.near = x, .far = known.near};
+      if (i == first + 2 * turn) begin.farther = x;
+      known = {.near = x, .far = known.near, .farther = known.far};
       const Masses here = {.unit = node.weight * NormalTail(-x),
                            .rest = node.rest_weight * NormalTail(rest_x_ - x),
                            .moved = node.moved_weight * NormalTail(moved_x_ - x)};
