@@ -51,7 +51,8 @@ class SigningKey {
 // digits.
 std::string KeyFingerprint(const PublicKey& key);
 
-// True when `signature` is that of `message` under `key`.
+// True when `signature` is that of `message` under `key`. A thread remembers the last 64 that held:
+// a member reads each vote when it comes, when it answers it and when it decrypts.
 bool VerifySignature(const PublicKey& key, std::span<const uint8_t> message,
                      const Signature& signature);
 
