@@ -10,6 +10,7 @@ SETS ?= demo server test mpi
 VALGRIND_TESTS ?= base_tests crypto_tests ring_tests dp_tests secagg_tests
 # Environment of the Python package, with its tests' packages.
 PYTHON_ENVIRONMENT := $(CURDIR)/build/python
+WITH_PYTHON := -DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python
 # Environment of the frameworks in which it is tested.
 FRAMEWORKS_ENVIRONMENT := $(CURDIR)/build/frameworks
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
@@ -54,12 +55,20 @@ federation-demo: server ## run a server and five sites as processes, kill two of
 	@tools/federation_demo.sh build/release/tacet
 
 .PHONY: test
-test: ## run all tests except the long ones
+test: ## run all tests of the product except the long ones
 	@tools/setup.sh demo server test mpi package python r
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
-	$(call configure,ci,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
+	$(call configure,ci,$(WITH_PYTHON) -DTACET_LAB=OFF)
 	$(call build,ci)
 	$(call run_tests,ci,--label-exclude long)
+
+.PHONY: test-lab
+test-lab: ## run the laboratory's tests: benchmarks, published experiments, load
+	@tools/setup.sh demo server test mpi package python
+	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
+	$(call configure,ci,$(WITH_PYTHON) -DTACET_LAB=ON)
+	$(call build,ci)
+	@tools/quiet.sh --tests "test lab" ctest --test-dir build/ci/lab --output-on-failure --label-exclude long
 
 .PHONY: test-sanitized
 test-sanitized: ## run the library's unit tests and the fuzz targets under ASan and UBSan
@@ -110,7 +119,7 @@ python-frameworks: ## test the package inside Flower and NVFLARE (downloads them
 	@tools/setup.sh demo server test mpi package python
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
 	@tools/quiet.sh "frameworks environment" tools/python_environment.sh $(FRAMEWORKS_ENVIRONMENT) python/requirements/frameworks.txt
-	$(call configure,ci,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
+	$(call configure,ci,$(WITH_PYTHON))
 	$(call build,ci,--target tacet_python_package)
 	$(call run_tests,ci,--tests-regex 'python.(flower|nvflare|ferry)')
 
@@ -126,7 +135,7 @@ r-check: ## run R CMD check on the R package; a warning fails it
 docs: ## make pages of the Python package from its docstrings in build/docs
 	@tools/setup.sh demo server test mpi package python
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
-	$(call configure,ci,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
+	$(call configure,ci,$(WITH_PYTHON))
 	$(call build,ci,--target tacet_python_package)
 	@PYTHONPATH=build/ci/python $(PYTHON_ENVIRONMENT)/bin/python tools/python_pages.py build/docs
 
@@ -136,7 +145,7 @@ web: ## bundle web/dist from web/src, after a change of the report's page
 	@tools/quiet.sh "bundle web" tools/web.sh build/web
 
 .PHONY: check
-check: test test-sanitized lint python r-check ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
+check: test test-lab test-sanitized lint python r-check ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
 	@tools/setup.sh demo server test check
 	$(call run_tests,ci,--label-regex long)
 	$(call configure,asan,-DTACET_NETWORK=ON)
@@ -152,7 +161,7 @@ check: test test-sanitized lint python r-check ## run everything: long tests, al
 tidy: ## run clang-tidy on every file (hours)
 	@tools/setup.sh demo server test mpi check python
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
-	$(call configure,tidy,-DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python)
+	$(call configure,tidy,$(WITH_PYTHON))
 	tools/tidy.sh build/tidy
 
 .PHONY: fuzz

@@ -84,7 +84,7 @@ foreach(guide python frameworks)
   add_test(NAME guide.${guide}
            COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/run_guide.py
                    --program $<TARGET_FILE:tacet> ${PROJECT_SOURCE_DIR}/docs/guide/${guide}.md)
-  set_tests_properties(guide.${guide} PROPERTIES LABELS integration TIMEOUT 150
+  set_tests_properties(guide.${guide} PROPERTIES LABELS integration TIMEOUT 600
                        ENVIRONMENT "PYTHONPATH=${CMAKE_CURRENT_BINARY_DIR}"
                        ENVIRONMENT_MODIFICATION "PATH=path_list_prepend:${python_folder}")
 endforeach()
@@ -93,4 +93,4 @@ add_test(NAME python.installed
          COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR} -DPYTHON=${Python_EXECUTABLE}
                  -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/installed
                  -P ${CMAKE_CURRENT_SOURCE_DIR}/tests/installed_test.cmake)
-set_tests_properties(python.installed PROPERTIES LABELS integration TIMEOUT 150)
+set_tests_properties(python.installed PROPERTIES LABELS integration TIMEOUT 600)

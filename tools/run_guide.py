@@ -145,7 +145,7 @@ def run(program, guide, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="the built tacet")
-    parser.add_argument("--seconds", type=float, default=120, help="limit for the whole guide")
+    parser.add_argument("--seconds", type=float, default=540, help="limit for the whole guide")
     parser.add_argument("guide", type=pathlib.Path)
     arguments = parser.parse_args()
     try:

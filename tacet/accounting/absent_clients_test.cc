@@ -164,7 +164,7 @@ TEST(AbsentClientsTest, LawsAreLawsAndCoverTheirNumbers) {
 }
 
 TEST(AbsentClientsTest, NoRandomRowIsBelowWhatIsAttained) {
-  const int settings = base::TestSize("TACET_RANDOM_SETTINGS", 6);
+  const int settings = base::TestSize("TACET_RANDOM_SETTINGS", 4);
   const AbsentChecked checked = CheckAbsentClients(settings, 7);
   EXPECT_EQ(checked.settings, settings);
   EXPECT_GE(checked.attained, settings / 2);

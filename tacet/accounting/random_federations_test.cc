@@ -8,7 +8,7 @@ namespace tacet::accounting {
 namespace {
 
 TEST(RandomFederationsTest, NoObserverIsGuaranteedLessThanAnAdversaryReaches) {
-  const int federations = base::TestSize("TACET_RANDOM_SETTINGS", 16);
+  const int federations = base::TestSize("TACET_RANDOM_SETTINGS", 6);
   const FederationsChecked checked = CheckRandomFederations(federations, 1, false);
   EXPECT_EQ(checked.observers, federations);
   EXPECT_GE(checked.compared, federations * 3 / 10);

@@ -28,7 +28,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-int Kills() { return base::TestSize("TACET_KILLS", 8); }
+int Kills() { return base::TestSize("TACET_KILLS", 5); }
 
 // With twice the rounds that a fast machine does between the kills.
 class KilledFederationTest : public LiveFederationTest {

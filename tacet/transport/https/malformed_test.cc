@@ -13,7 +13,7 @@
 namespace tacet::transport::https {
 namespace {
 
-const int kRequests = base::TestSize("TACET_MALFORMED_REQUESTS", 4000);
+const int kRequests = base::TestSize("TACET_MALFORMED_REQUESTS", 1500);
 
 TEST(MalformedTest, EveryRequestIsRefused) {
   constexpr int kThreads = 4;
