@@ -11,6 +11,7 @@
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
 #include "tacet/protocol/member_request.h"
+#include "tacet/protocol/objection.h"
 #include "tacet/protocol/whole_requests_for_test.h"
 
 namespace {
@@ -35,7 +36,8 @@ void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& kn
       protocol::FetchAttestationsRequest{.round = 1},
       protocol::PutOpeningRequest{.statement = base::Bytes(9)},
       protocol::FetchOpeningRequest{},
-      protocol::PutAbstentionRequest{.abstention = base::Bytes(9)}};
+      protocol::PutAbstentionRequest{.abstention = base::Bytes(9)},
+      protocol::PutObjectionRequest{.objection = base::Bytes(9)}};
   for (const protocol::RequestBody& body : bodies) {
     const auto written = [&](uint64_t member, uint64_t time, const crypto::SigningKey& key) {
       return protocol::WriteMemberRequest({.member = member, .time = time, .body = body},
@@ -119,6 +121,15 @@ void WriteRest(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& known)
   seeds.Write("abstention-reason", 7, abstention(0, Reason{3}));
   seeds.Write("abstention-forged", 7, abstention(1, Reason::kBudget));
   seeds.Write("abstention-nobody", 7, abstention(5, Reason::kBudget));
+  const auto objection = [&](uint64_t member, protocol::ObjectionReason reason) {
+    return protocol::WriteObjection(
+        {.member = member, .revision = 9, .attempt = {.round = 1}, .reason = reason},
+        known.manifest, known.site.signing);
+  };
+  seeds.WriteWithVariants("objection", 8, objection(0, protocol::ObjectionReason::kRollback));
+  seeds.Write("objection-reason", 8, objection(0, protocol::ObjectionReason{4}));
+  seeds.Write("objection-forged", 8, objection(1, protocol::ObjectionReason::kFork));
+  seeds.Write("objection-nobody", 8, objection(5, protocol::ObjectionReason::kFork));
   seeds.WriteWithVariants("fetched", 3, protocol::WriteFetchedPart(99, base::Bytes(40)));
   seeds.WriteWithVariants("arrived", 4, protocol::WriteArrived(7));
   seeds.WriteWithVariants("blobs", 5,

@@ -11,6 +11,7 @@
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
 #include "tacet/protocol/member_request.h"
+#include "tacet/protocol/objection.h"
 #include "tacet/protocol/whole_requests_for_test.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -21,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto same = [&bytes](const base::Bytes& again) {
     if (!std::ranges::equal(again, bytes)) std::abort();
   };
-  switch (data[0] % 8) {
+  switch (data[0] % 9) {
     case 0: {
       const auto request =
           protocol::ReadMemberRequest(bytes, known.manifest, fuzz::FuzzFederation::kNow);
@@ -72,6 +73,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const crypto::SigningKey& key =
           abstention->member == 0 ? known.site.signing : known.coordinator;
       same(protocol::WriteAbstention(*abstention, key));
+      break;
+    }
+    case 8: {
+      const auto objection = protocol::ReadObjection(bytes, known.manifest);
+      if (!objection.ok()) break;
+      const crypto::SigningKey& key =
+          objection->member == 0 ? known.site.signing : known.coordinator;
+      same(protocol::WriteObjection(*objection, known.manifest, key));
       break;
     }
     default:

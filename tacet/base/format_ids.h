@@ -50,6 +50,7 @@ inline constexpr FormatId kRelayedRequests{"TCT2"};
 inline constexpr FormatId kRelayedAnswers{"TCT3"};
 inline constexpr FormatId kCheckRow{"TCT6"};
 inline constexpr FormatId kAbstention{"TCT8"};
+inline constexpr FormatId kObjection{"TCT4"};
 inline constexpr FormatId kPolicySignature{"TCT5"};
 inline constexpr FormatId kEnrolledSite{"TCT7"};
 inline constexpr FormatId kOpeningStatement{"TCT9", 2};
@@ -90,7 +91,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kRowSketch,
                                           format::kRelayedRequests,
                                           format::kRelayedAnswers,
-                                          format::kAbstention};
+                                          format::kAbstention,
+                                          format::kObjection};
 
 inline constexpr size_t kPreambleBytes = 6;
 

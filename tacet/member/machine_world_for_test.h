@@ -574,6 +574,23 @@ class MachineWorld {
     step_.abstained = true;
     return event::Done{};
   }
+  // What it says follows from what was announced, or withheld, in this step.
+  Event Answer(const action::SendObjection& action) {
+    const protocol::Objection& said = action.objection;
+    Expect(said.revision == step_.told.revision && !step_.objected, "M20",
+           "objects to something else, or twice");
+    Expect(said.member == member_ && said.attempt.epoch == manifest_.epoch(), "M20",
+           "objects in another name");
+    if (said.reason == protocol::ObjectionReason::kNoClosedRound) {
+      Expect(step_.no_closed_round, "M20", "objects to what it was given");
+    }
+    if (said.reason == protocol::ObjectionReason::kFork) {
+      Expect(!step_.uploaded, "M20", "uploads to what it objects to");
+    }
+    if (Chance(3)) return Failure();
+    step_.objected = true;
+    return event::Done{};
+  }
   Event Answer(const action::Train& action) {
     ExpectOwn(action.attempt, "trains for");
     const bool refused = step_.charge == 2;
@@ -612,6 +629,7 @@ class MachineWorld {
     using Reply = event::UploadSent::Answer;
     ExpectOwn(action.attempt, "uploads to");
     Expect(uploads_.contains(action.attempt.number), "M3", "an upload is sent before it is kept");
+    step_.uploaded = true;
     int& sent = process_.uploads[action.attempt.number];
     Expect(++sent <= 1 + MemberMachine::kMaxRefusals, "M14", "sends an upload again and again");
     if (Chance(3)) {
@@ -633,7 +651,10 @@ class MachineWorld {
     ExpectOwn(action.attempt, "looks at");
     step_.attempt = action.attempt;
     if (Chance(3)) return Failure();
-    if (Chance(4)) return event::ClosedRoundFetched{.kind = Found::kNotThere, .why = "gone"};
+    if (Chance(4)) {
+      step_.no_closed_round = true;
+      return event::ClosedRoundFetched{.kind = Found::kNotThere, .why = "gone"};
+    }
     if (Chance(4)) return event::ClosedRoundFetched{.kind = Found::kUnreadable, .why = "torn"};
     const uint32_t announced = step_.told.current->participants;
     step_.closed = {.kind = Found::kRead,
@@ -774,6 +795,7 @@ class MachineWorld {
     std::optional<protocol::OpeningState> found;
     bool upload = false, trained = false, training_failed = false, sealed = false;
     bool abstains = false, abstained = false;
+    bool no_closed_round = false, uploaded = false, objected = false;
     int charge = 0;  // for sealing: 1 charged, 2 refused
     bool is_closed = false, is_judged = false;
     event::ClosedRoundFetched closed;

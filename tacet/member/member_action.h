@@ -12,6 +12,7 @@
 #include "tacet/crypto/hash.h"
 #include "tacet/member/member_memory.h"
 #include "tacet/protocol/epoch_opening.h"
+#include "tacet/protocol/objection.h"
 #include "tacet/secagg/attempt.h"
 
 namespace tacet::member {
@@ -104,6 +105,10 @@ struct SendCheckpoint {};  // event::Done, taken or not
 struct SendAbstention {
   secagg::Attempt attempt;
 };
+// Tells the server why this member does not act on what it announces. event::Done, taken or not.
+struct SendObjection {
+  protocol::Objection objection;
+};
 
 // An upload.
 
@@ -171,8 +176,8 @@ using OpeningAction = std::variant<action::FetchOpening, action::ReadEarlier, ac
 using StateAction =
     std::variant<action::FetchSum, action::ApplySum, action::FetchAttestations,
                  action::FetchCheckpoint, action::InstallCheckpoint, action::StepBack>;
-using StatementAction =
-    std::variant<action::SendAttestation, action::SendCheckpoint, action::SendAbstention>;
+using StatementAction = std::variant<action::SendAttestation, action::SendCheckpoint,
+                                     action::SendAbstention, action::SendObjection>;
 using UploadAction =
     std::variant<action::Charge, action::FindUpload, action::AskForUpload, action::ChargeForSealing,
                  action::Train, action::Seal, action::SaveUpload, action::SendUpload>;

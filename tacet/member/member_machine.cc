@@ -84,6 +84,15 @@ void Note(Turn& turn, NodeEventKind kind, std::string_view what, const secagg::A
 
 void Violate(Turn& turn, const Suspicion& suspicion, const secagg::AttemptNumber& at) {
   Note(turn, NodeEventKind::kViolation, suspicion.violation, at, suspicion.text);
+  const auto reason = protocol::ObjectionReasonNamed(suspicion.violation);
+  if (reason.has_value()) Object(turn, *reason, at);
+}
+
+void Object(Turn& turn, protocol::ObjectionReason reason, const secagg::AttemptNumber& at) {
+  const secagg::AttemptNumber begins{.epoch = turn.manifest.epoch(),
+                                     .round = turn.here.holding.next_round};
+  turn.here.objection = protocol::Objection{
+      .member = turn.member, .attempt = at.epoch == begins.epoch ? at : begins, .reason = reason};
 }
 
 // The announcement.
@@ -112,6 +121,7 @@ Action On(Turn& turn, state::Awaiting, const event::Announced& event) {
   const protocol::Announcement& told = *step.told;
   // What fails half way is a notification again: the server may have no other before the deadline.
   here.known_revision.reset();
+  here.objection.reset();
   if (!step.news) return Finish(turn, std::move(step));
   here.waits = false;
   if (const auto wrong = CheckAnnouncement(told, turn.manifest, here.listed.size())) {
@@ -258,8 +268,14 @@ Action On(Turn& turn, state::ChargingEnded at, const event::Done&) {
   return Finish(turn, std::move(at.step));
 }
 
-Action EndStep(Turn& turn, const Step& step) {
+Action EndStep(Turn& turn, Step step) {
   MemberSituation& here = turn.here;
+  if (here.objection.has_value()) {
+    protocol::Objection objection = *std::exchange(here.objection, std::nullopt);
+    objection.revision = step.told->revision;
+    Become(turn, state::SendingObjection{std::move(step)});
+    return StatementAction(action::SendObjection{objection});
+  }
   here.known_revision = step.told->revision;
   Become(turn, state::Resting{});
   const bool has_entered = here.entered || HasBegun(turn.manifest, here);

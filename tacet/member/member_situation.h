@@ -135,6 +135,11 @@ struct SendingCheckpoint {
   Step step;
   bool acts = false;
 };
+// At the end of a step.
+struct SendingObjection {
+  using Awaits = event::Done;
+  Step step;
+};
 
 // The current attempt.
 struct ChargingEnded {  // nothing is sealed in this step
@@ -243,13 +248,13 @@ using State = std::variant<
     state::Resting, state::Awaiting, state::Saving, state::ForgettingOthers, state::HearingOpening,
     state::ReadingEarlier, state::Speaking, state::GoingBack, state::FetchingSum,
     state::ApplyingSum, state::HearingVotes, state::HearingAttestations, state::FetchingCheckpoint,
-    state::Installing, state::SendingAttestation, state::SendingCheckpoint, state::ChargingEnded,
-    state::ChargingClosed, state::TossingCoin, state::AskingForUpload, state::FindingUpload,
-    state::ChargingForSealing, state::ChargingForZeros, state::SendingAbstention, state::Training,
-    state::Sealing, state::SavingUpload, state::SendingUpload, state::FindingOwnUpload,
-    state::FetchingClosedRound, state::RecordingVote, state::SendingVote, state::FetchingVotes,
-    state::ForgettingEarlier, state::RecordingShare, state::SendingShare, state::Decrypting,
-    state::SendingCheckRow, state::SendingVerdict>;
+    state::Installing, state::SendingAttestation, state::SendingCheckpoint, state::SendingObjection,
+    state::ChargingEnded, state::ChargingClosed, state::TossingCoin, state::AskingForUpload,
+    state::FindingUpload, state::ChargingForSealing, state::ChargingForZeros,
+    state::SendingAbstention, state::Training, state::Sealing, state::SavingUpload,
+    state::SendingUpload, state::FindingOwnUpload, state::FetchingClosedRound, state::RecordingVote,
+    state::SendingVote, state::FetchingVotes, state::ForgettingEarlier, state::RecordingShare,
+    state::SendingShare, state::Decrypting, state::SendingCheckRow, state::SendingVerdict>;
 
 // How far this seat is with an attempt.
 namespace seat {
@@ -298,6 +303,7 @@ struct MemberSituation {
   std::optional<OwnStates> own_states = std::nullopt;  // with the earlier one, once it was read
   Stated stated = stated::Nothing{};
   std::optional<RefusedUpload> refused = std::nullopt;
+  std::optional<protocol::Objection> objection = std::nullopt;  // to be said in this step
   std::optional<SeatWork> seat = std::nullopt;
 
   State state = state::Resting{};

@@ -247,11 +247,6 @@ absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchAttestations(uint32_
   return FetchList(protocol::FetchAttestationsRequest{.round = round});
 }
 
-absl::Status RemoteServer::PutAbstention(std::span<const uint8_t> abstention) const {
-  return Say(protocol::PutAbstentionRequest{.abstention =
-                                                base::Bytes(abstention.begin(), abstention.end())});
-}
-
 absl::Status RemoteServer::PutOpeningStatement(std::span<const uint8_t> statement) const {
   return Say(
       protocol::PutOpeningRequest{.statement = base::Bytes(statement.begin(), statement.end())});

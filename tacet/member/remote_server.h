@@ -73,16 +73,16 @@ class RemoteServer {
                                                            std::span<const uint8_t> bytes,
                                                            const crypto::Digest& digest) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations(uint32_t round) const;
-  absl::Status PutAbstention(std::span<const uint8_t> abstention) const;
   absl::Status PutOpeningStatement(std::span<const uint8_t> statement) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchOpeningStatements() const;
+
+  // A statement whose answer says nothing, such as an abstention or an objection.
+  absl::Status Say(protocol::RequestBody body) const;
 
  private:
   // Until `read` has read the answer.
   absl::Status Call(protocol::RequestBody body, const Read& read,
                     std::span<const uint8_t> content = {}) const;
-  // A call whose answer says nothing.
-  absl::Status Say(protocol::RequestBody body) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchList(protocol::RequestBody body) const;
   absl::StatusOr<base::Bytes> FetchOnce(const protocol::BulkName& name, uint32_t index,
                                         uint64_t most_bytes) const;

@@ -73,7 +73,17 @@ absl::StatusOr<Event> StatementActions::Do(const action::SendAbstention& action)
   const std::optional<protocol::SignedAbstention> own = OwnAbstention(parts_, action.attempt);
   if (!own.has_value()) return absl::InternalError("there is no abstention to be sent");
   TACET_RETURN_IF_ERROR(notes_.Settle("abstention", action.attempt.number,
-                                      parts_.server.PutAbstention(own->bytes), own->bytes));
+                                      parts_.server.Say(protocol::PutAbstentionRequest{own->bytes}),
+                                      own->bytes));
+  return event::Done{};
+}
+
+absl::StatusOr<Event> StatementActions::Do(const action::SendObjection& action) {
+  const base::Bytes objection =
+      protocol::WriteObjection(action.objection, parts_.manifest, parts_.signing_key);
+  TACET_RETURN_IF_ERROR(notes_.Settle("objection", action.objection.attempt,
+                                      parts_.server.Say(protocol::PutObjectionRequest{objection}),
+                                      objection));
   return event::Done{};
 }
 

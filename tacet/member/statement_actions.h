@@ -32,6 +32,7 @@ class StatementActions {
   absl::StatusOr<Event> Do(const action::SendAttestation& action);
   absl::StatusOr<Event> Do(const action::SendCheckpoint& action);
   absl::StatusOr<Event> Do(const action::SendAbstention& action);
+  absl::StatusOr<Event> Do(const action::SendObjection& action);
 
   struct EncryptedCheckpoint {
     uint32_t round = 0;

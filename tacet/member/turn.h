@@ -43,6 +43,9 @@ void Note(Turn& turn, NodeEventKind kind, std::string_view what, const secagg::A
           std::string_view text = {});
 void Violate(Turn& turn, const Suspicion& suspicion, const secagg::AttemptNumber& at);
 
+// Has the server told at the end of this step why this member does not act on its announcement.
+void Object(Turn& turn, protocol::ObjectionReason reason, const secagg::AttemptNumber& at);
+
 // What a step consists of, in this order. Each goes on with the next one.
 
 Action BeginOpening(Turn& turn, Step step);
@@ -58,7 +61,7 @@ Action ChargeEnded(Turn& turn, Step step);
 Action StateModel(Turn& turn, Step step, bool acts);
 // States the model, and ends.
 Action Finish(Turn& turn, Step step);
-Action EndStep(Turn& turn, const Step& step);
+Action EndStep(Turn& turn, Step step);
 
 // Parts of them.
 
@@ -104,6 +107,7 @@ Action On(Turn& turn, state::Installing at, const event::StateReached& event);
 
 Action On(Turn& turn, state::SendingAttestation at, const event::Attested& event);
 Action On(Turn& turn, state::SendingCheckpoint at, const event::Done& event);
+Action On(Turn& turn, state::SendingObjection at, const event::Done& event);
 
 Action On(Turn& turn, state::ChargingEnded at, const event::Done& event);
 Action On(Turn& turn, state::ChargingClosed at, const event::Done& event);

@@ -100,6 +100,7 @@ Action On(Turn& turn, state::FetchingClosedRound at, const event::ClosedRoundFet
     case Kind::kNotThere:
       // Over, as far as the server says; what it would have had to give cannot be judged.
       Note(turn, NodeEventKind::kNote, "no-closed-round", AttemptOf(turn).number, event.why);
+      Object(turn, protocol::ObjectionReason::kNoClosedRound, AttemptOf(turn).number);
       return Finish(turn, std::move(at.step));
     case Kind::kUnreadable:
       return Refuse(turn, std::move(at.step), {violations::kClosedRound, event.why});

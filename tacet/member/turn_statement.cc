@@ -20,7 +20,7 @@ bool HasStatedAll(const Stated& stated, uint32_t round) {
 }
 
 Action GoOn(Turn& turn, Step step, bool acts) {
-  return acts ? ActOnCurrent(turn, std::move(step)) : EndStep(turn, step);
+  return acts ? ActOnCurrent(turn, std::move(step)) : EndStep(turn, std::move(step));
 }
 
 Action Attest(Turn& turn, Step step, bool acts, bool with_checkpoint) {
@@ -79,6 +79,10 @@ Action On(Turn& turn, state::SendingAttestation at, const event::Attested& event
 Action On(Turn& turn, state::SendingCheckpoint at, const event::Done&) {
   turn.here.stated = stated::All{turn.here.holding.next_round};
   return GoOn(turn, std::move(at.step), at.acts);
+}
+
+Action On(Turn& turn, state::SendingObjection at, const event::Done&) {
+  return EndStep(turn, std::move(at.step));
 }
 
 }  // namespace tacet::member

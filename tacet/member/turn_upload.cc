@@ -96,6 +96,8 @@ Action ActOnCurrent(Turn& turn, Step step) {
     Violate(turn, {violations::kFork, "the attempt starts from another model than this member's"},
             number);
   }
+  // Each announcement of it is objected to.
+  if (is_fork) Object(turn, protocol::ObjectionReason::kFork, number);
   if (distrusts || is_fork) return Distrust(turn, std::move(step), number, Then::kChargeAll);
   if (current.phase == protocol::AttemptPhase::kCollecting) return Decide(turn, std::move(step));
   Become(turn, state::ChargingClosed{std::move(step)});

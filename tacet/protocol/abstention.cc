@@ -85,6 +85,14 @@ absl::StatusOr<crypto::Digest> ManifestOfAbstention(std::span<const uint8_t> byt
   return attempt.manifest_hash;
 }
 
+AbstentionReason ReasonOfAbstention(std::span<const uint8_t> bytes) {
+  constexpr size_t kBehindReason = sizeof(crypto::Signature);
+  const bool is_policy =
+      bytes.size() > kBehindReason &&
+      bytes[bytes.size() - kBehindReason - 1] == static_cast<uint8_t>(AbstentionReason::kPolicy);
+  return is_policy ? AbstentionReason::kPolicy : AbstentionReason::kBudget;
+}
+
 std::vector<SignedAbstention> AbstentionsAmong(std::span<const base::Bytes> blobs,
                                                const secagg::Attempt& attempt,
                                                const agreement::SignedManifest& manifest) {

@@ -33,6 +33,7 @@ TEST_F(AbstentionTest, IsReadAsItWasWritten) {
   const base::Bytes bytes = WriteAbstention(Of(4), members_.site(4).signing);
   EXPECT_EQ(bytes.size(), 155u);
   EXPECT_EQ(ValueOf(ReadAbstention(bytes, members_.manifest())), Of(4));
+  EXPECT_EQ(ReasonOfAbstention(bytes), AbstentionReason::kPolicy);
   EXPECT_EQ(ValueOf(ManifestOfAbstention(bytes)), members_.manifest().manifest().hash());
   for (size_t cut = 0; cut < bytes.size(); ++cut) {
     EXPECT_FALSE(ReadAbstention(std::span(bytes).first(cut), members_.manifest()).ok());

@@ -18,12 +18,13 @@ constexpr size_t kMaxVoteBytes = 1024;
 constexpr size_t kMaxAttestationBytes = 1024;
 constexpr size_t kMaxOpeningBytes = 1024;
 constexpr size_t kMaxAbstentionBytes = 1024;
+constexpr size_t kMaxObjectionBytes = 1024;
 constexpr size_t kMaxBlobs = 1 << 20;
 
 constexpr std::array<std::string_view, kRequestKinds> kNames = {
     "await",       "put-part",      "fetch-part",      "put-vote",
     "fetch-votes", "put-verdict",   "put-attestation", "fetch-attestations",
-    "put-opening", "fetch-opening", "put-abstention"};
+    "put-opening", "fetch-opening", "put-abstention",  "put-objection"};
 
 void WriteName(const BulkName& name, base::ByteWriter& writer) {
   writer.U8(static_cast<uint8_t>(name.kind));
@@ -81,6 +82,7 @@ struct BodyWriter {
   void operator()(const PutOpeningRequest& body) { writer.Blob(body.statement); }
   void operator()(const FetchOpeningRequest&) {}
   void operator()(const PutAbstentionRequest& body) { writer.Blob(body.abstention); }
+  void operator()(const PutObjectionRequest& body) { writer.Blob(body.objection); }
 };
 
 absl::Status ReadFlag(base::ByteReader& reader, std::string_view field, bool& flag) {
@@ -150,6 +152,11 @@ absl::Status ReadBody(base::ByteReader& reader, PutAbstentionRequest& body) {
   return absl::OkStatus();
 }
 
+absl::Status ReadBody(base::ByteReader& reader, PutObjectionRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.objection, ReadBytesBlob(reader, kMaxObjectionBytes, "objection"));
+  return absl::OkStatus();
+}
+
 // The body of the kind with this index.
 template <size_t kIndex = 0>
 absl::StatusOr<RequestBody> ReadBodyOfKind(size_t index, base::ByteReader& reader) {
@@ -182,15 +189,15 @@ std::string MadeAt(uint64_t sent) {
   return fmt::format("request: made at {} by the sender's clock", sent);
 }
 
-absl::Status CheckTime(uint64_t sent, uint64_t now) {
+}  // namespace
+
+absl::Status CheckRequestTime(uint64_t sent, uint64_t now) {
   const uint64_t difference = std::max(sent, now) - std::min(sent, now);
   if (difference <= kMaxClockDifference) return absl::OkStatus();
   return absl::AbortedError(
       fmt::format("{}, it is {} here (seconds since 1970): the two may differ by {} s",
                   MadeAt(sent), now, kMaxClockDifference));
 }
-
-}  // namespace
 
 bool IsCheckRefusal(const absl::Status& status) {
   return status.code() == absl::StatusCode::kAborted &&
@@ -264,9 +271,8 @@ base::Bytes WriteRequestHead(const MemberRequest& request, std::span<const uint8
   return writer.Take();
 }
 
-absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
-                                            const agreement::SignedManifest& manifest,
-                                            uint64_t now) {
+absl::StatusOr<RequestHead> ReadSignedHead(std::span<const uint8_t> bytes,
+                                           const agreement::SignedManifest& manifest) {
   base::ByteReader reader(bytes, "request");
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kMemberRequest, reader));
   TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("kind"));
@@ -297,7 +303,14 @@ absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
                                bytes.first(head.head_bytes), signature));
   if (!is_signed)
     return base::PermissionDenied("request: member {} did not sign it", request.member);
-  TACET_RETURN_IF_ERROR(CheckTime(request.time, now));
+  return head;
+}
+
+absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
+                                            const agreement::SignedManifest& manifest,
+                                            uint64_t now) {
+  TACET_ASSIGN_OR_RETURN(RequestHead head, ReadSignedHead(bytes, manifest));
+  TACET_RETURN_IF_ERROR(CheckRequestTime(head.request.time, now));
   return head;
 }
 

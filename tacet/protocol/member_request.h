@@ -90,13 +90,17 @@ struct FetchOpeningRequest {};  // u32 number, then blobs
 struct PutAbstentionRequest {   // nothing
   base::Bytes abstention;       // abstention.h
 };
+struct PutObjectionRequest {  // nothing
+  base::Bytes objection;      // objection.h
+};
 using RequestBody =
     std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest, FetchVotesRequest,
                  PutVerdictRequest, PutAttestationRequest, FetchAttestationsRequest,
-                 PutOpeningRequest, FetchOpeningRequest, PutAbstentionRequest>;
+                 PutOpeningRequest, FetchOpeningRequest, PutAbstentionRequest, PutObjectionRequest>;
 inline constexpr size_t kRequestKinds = std::variant_size_v<RequestBody>;
 // await, put-part, fetch-part, put-vote, fetch-votes, put-verdict, put-attestation,
-// fetch-attestations, put-opening, fetch-opening, put-abstention; by RequestBody::index().
+// fetch-attestations, put-opening, fetch-opening, put-abstention, put-objection; by
+// RequestBody::index().
 std::string_view RequestKindName(size_t index);
 // Kind of a request as its first bytes say it; "unreadable" where they say none. Nothing else of
 // the request is checked: for measurements.
@@ -140,6 +144,12 @@ struct RequestHead {
   size_t content_bytes = 0;  // at most kMaxPartBytes, 0 for all but a PutPartRequest
   crypto::Digest content_digest{};
 };
+
+// As ReadRequestHead, but for its time.
+absl::StatusOr<RequestHead> ReadSignedHead(std::span<const uint8_t> bytes,
+                                           const agreement::SignedManifest& manifest);
+// Aborted when `time` is too far from `now`; both are told.
+absl::Status CheckRequestTime(uint64_t time, uint64_t now);
 
 // Of a request's first bytes, all of them or at least kMaxHeadBytes. DataLoss when cut short;
 // FailedPrecondition when it is for another manifest or epoch; Aborted when it was made at another

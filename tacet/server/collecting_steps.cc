@@ -82,7 +82,7 @@ absl::Status MayClose(Transition& step) {
   if (HaveEnoughCome(step)) {
     step.Ask(CloseSum{step.open().attempt});
   } else if (rules.EveryMemberUploads()) {
-    step.SetDeadline(step.moment.now + rules.options().collecting_seconds);
+    step.Extend(rules.options().collecting_seconds);
   } else {
     step.End(protocol::AttemptPhase::kFailed, kTooFewUploads);
     PauseAfterTooFew(step, step.moment.now);

@@ -30,6 +30,11 @@ class InjectedFailure {
     kAfter,   // it has happened, but the answer was lost
   };
 
+  InjectedFailure() = default;
+  // A copy of a store is a backup, which works.
+  InjectedFailure(const InjectedFailure&) {}
+  InjectedFailure& operator=(const InjectedFailure&) { return *this; }
+
   // After `successes` more calls every call fails, until Heal.
   void After(uint64_t successes, When when = When::kBefore) {
     const base::MutexLock lock(mutex_);
@@ -39,9 +44,10 @@ class InjectedFailure {
   void Heal() { After(std::numeric_limits<uint64_t>::max()); }
 
   // What a call that fails before it has happened returns.
-  void FailWith(absl::StatusCode code) {
+  void FailWith(absl::StatusCode code) { FailWith(absl::Status(code, "the disk is full")); }
+  void FailWith(absl::Status error) {
     const base::MutexLock lock(mutex_);
-    code_ = code;
+    error_ = std::move(error);
   }
 
   // Runs `act` as one call.
@@ -50,7 +56,7 @@ class InjectedFailure {
     const base::MutexLock lock(mutex_);
     const bool fails = successes_ == 0;
     if (!fails && successes_ != std::numeric_limits<uint64_t>::max()) --successes_;
-    if (fails && when_ == When::kBefore) return absl::Status(code_, "the disk is full");
+    if (fails && when_ == When::kBefore) return error_;
     auto result = act();
     if (fails && result.ok()) return base::Unavailable("the connection is lost");
     return result;
@@ -60,7 +66,7 @@ class InjectedFailure {
   base::Mutex mutex_;
   uint64_t successes_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<uint64_t>::max();
   When when_ ABSL_GUARDED_BY(mutex_) = When::kBefore;
-  absl::StatusCode code_ ABSL_GUARDED_BY(mutex_) = absl::StatusCode::kUnavailable;
+  absl::Status error_ ABSL_GUARDED_BY(mutex_) = base::Unavailable("the disk is full");
 };
 
 class MemoryServerStore final : public ServerStore {

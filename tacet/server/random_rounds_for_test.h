@@ -416,6 +416,12 @@ class RandomRounds {
     Expect(next.revision >= state_.revision && next.phase_revision >= state_.phase_revision &&
                next.phase_revision <= next.revision,
            "I13");
+    std::set<uint64_t> objecting;
+    for (const protocol::Objection& one : next.objections) {
+      Expect(objecting.insert(one.member).second && one.revision >= next.phase_revision &&
+                 one.revision <= next.revision,
+             "I18");
+    }
     const uint64_t member = events_ % rules_.members();
     protocol::Announcement before = AnnouncementOf(state_, member, 0, false);
     const protocol::Announcement after = AnnouncementOf(next, member, 0, false);
@@ -810,6 +816,13 @@ class RandomRounds {
         .bytes = {static_cast<uint8_t>(member), static_cast<uint8_t>(Chance(9))}};
   }
 
+  Event Complain() {
+    return ObjectionGiven{{.member = AnyMember(),
+                           .revision = state_.revision - Below(4),
+                           .attempt = AnyAttempt().number,
+                           .reason = protocol::ObjectionReason::kFork}};
+  }
+
   Event Say() {
     protocol::OpeningStatement statement{
         .word = Chance(2) ? protocol::OpeningWord::kVote : protocol::OpeningWord::kHas,
@@ -860,7 +873,9 @@ class RandomRounds {
   }
 
   Event AnyEvent() {
-    switch (Below(10)) {
+    switch (Below(11)) {
+      case 9:
+        return Complain();
       case 8:
         return Abstain(AnyAttempt());
       case 0:

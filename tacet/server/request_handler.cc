@@ -1,5 +1,6 @@
 #include "tacet/server/request_handler.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -51,6 +52,14 @@ absl::Status Told(const absl::Status& status) {
     default:
       return status;
   }
+}
+
+// Seconds, bounded by what a clock can be wrong by.
+int64_t Ahead(uint64_t sent, uint64_t now) {
+  constexpr uint64_t kMost = uint64_t{1} << 40;
+  const auto difference =
+      static_cast<int64_t>(std::min(kMost, std::max(sent, now) - std::min(sent, now)));
+  return sent < now ? -difference : difference;
 }
 
 absl::StatusOr<base::Bytes> Whole(RequestAnswer answer) {
@@ -106,8 +115,14 @@ size_t RequestHandler::MaxRequestBytes(std::optional<std::string_view> certifica
 absl::StatusOr<protocol::RequestHead> RequestHandler::Read(
     std::span<const uint8_t> first, size_t total,
     std::optional<std::string_view> certificate_name) const {
-  TACET_ASSIGN_OR_RETURN(protocol::RequestHead head,
-                         protocol::ReadRequestHead(first, manifest_, clock_()));
+  TACET_ASSIGN_OR_RETURN(protocol::RequestHead head, protocol::ReadSignedHead(first, manifest_));
+  const uint64_t now = clock_(), sent = head.request.time;
+  if (const absl::Status time = protocol::CheckRequestTime(sent, now); !time.ok()) {
+    if (!protocol::IsCheckRefusal(time)) {
+      server_.NotePresence(head.request.member, RefusedFor::kOtherClock, Ahead(sent, now));
+    }
+    return time;
+  }
   TACET_RETURN_IF_ERROR(protocol::CheckContentLength(head, total - head.head_bytes));
   const std::string& signer = manifest_.members()[head.request.member].name;
   if (certificate_name.has_value() && *certificate_name != signer) {

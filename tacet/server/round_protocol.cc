@@ -90,6 +90,11 @@ void Transition::SetDeadline(uint64_t deadline) {
   CountRevision(true);
 }
 
+void Transition::Extend(uint64_t seconds) {
+  ++state.extensions;
+  SetDeadline(moment.now + seconds);
+}
+
 void Transition::End(protocol::AttemptPhase phase, std::string_view failure) {
   AttemptRecord record = open();
   record.phase = phase;
@@ -100,7 +105,22 @@ void Transition::End(protocol::AttemptPhase phase, std::string_view failure) {
 
 void Transition::CountRevision(bool phase) {
   ++state.revision;
-  if (phase) state.phase_revision = state.revision;
+  if (!phase) return;
+  state.phase_revision = state.revision;
+  // Members that object to this, too, say so.
+  state.objections.clear();
+}
+
+absl::Status On(Transition& step, const ObjectionGiven& given) {
+  const protocol::Objection& objection = given.objection;
+  // Of an earlier announcement, or of another process.
+  if (objection.revision < step.state.phase_revision || objection.revision > step.state.revision) {
+    return absl::OkStatus();
+  }
+  std::erase_if(step.state.objections,
+                [&](const protocol::Objection& one) { return one.member == objection.member; });
+  step.state.objections.push_back(objection);
+  return absl::OkStatus();
 }
 
 absl::Status CheckOpen(const RoundState& state, const secagg::Attempt& attempt,

@@ -68,6 +68,9 @@ struct AbstentionGiven {
   protocol::Abstention abstention;
   base::Bytes bytes;
 };
+struct ObjectionGiven {
+  protocol::Objection objection;
+};
 // A large object, the last bytes of which are in the blob store. `whole` must outlive the actions.
 struct ObjectArrived {
   uint64_t member = 0;
@@ -105,7 +108,7 @@ struct Continue {};
 using Event =
     std::variant<StoreRead, TimePassed, DrainAsked, VoteGiven, VerdictGiven, AttestationGiven,
                  OpeningStatementGiven, ObjectArrived, CohortDrawn, UploadsLost, SumClosed,
-                 SharesChecked, BeginningRead, Continue, AbstentionGiven>;
+                 SharesChecked, BeginningRead, Continue, AbstentionGiven, ObjectionGiven>;
 
 // Actions besides durable changes (round_state.h).
 

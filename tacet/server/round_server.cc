@@ -155,9 +155,13 @@ absl::Status RoundServer::Tick() {
   return Run(TimePassed());
 }
 
-void RoundServer::NotePresence(uint64_t member) {
+void RoundServer::NotePresence(uint64_t member, std::optional<RefusedFor> refused, int64_t ahead) {
   const base::MutexLock lock(mutex_);
-  attendance_.Note(member, clock_());
+  if (refused.has_value()) {
+    attendance_.NoteRefused({.member = member, .why = *refused, .ahead = ahead}, clock_());
+  } else {
+    attendance_.Note(member, clock_());
+  }
 }
 
 void RoundServer::Drain() {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -53,8 +54,10 @@ class RoundServer {
   RoundServer(const RoundServer&) = delete;
   RoundServer& operator=(const RoundServer&) = delete;
 
-  // A request of this member has come.
-  void NotePresence(uint64_t member);
+  // A request of this member has come: it is here, unless the request was refused. `ahead`: seconds
+  // by which its clock is ahead.
+  void NotePresence(uint64_t member, std::optional<RefusedFor> refused = std::nullopt,
+                    int64_t ahead = 0);
 
   // Lets time pass: deadlines, the next attempt. To be called about every second; Unavailable when
   // the store failed, to be called again.

@@ -92,6 +92,7 @@ void ApplyTo(RoundState& state, const BeginAttempt& begin) {
   attempts->push_back(begin.record);
   state.attempts = std::move(attempts);
   std::get<OpenedEpoch>(state.epoch).stage = Collecting{.cohort = begin.cohort};
+  state.extensions = 0;
 }
 
 void ApplyTo(RoundState& state, const PutItem& put) {

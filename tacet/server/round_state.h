@@ -3,7 +3,7 @@
 // Most of it is what the store holds. A durable change is applied to the state by Apply and to the
 // store by RoundStore: afterwards a state that is made from the store is the same. The rest is lost
 // with the process: what seats said in an opening without voting, since when they are asked to
-// unmask, pauses, revisions.
+// unmask, pauses, revisions, objections, extensions.
 #ifndef TACET_SERVER_ROUND_STATE_H_
 #define TACET_SERVER_ROUND_STATE_H_
 
@@ -20,6 +20,7 @@
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
 #include "tacet/protocol/member_request.h"
+#include "tacet/protocol/objection.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/server/blob_store.h"
 #include "tacet/server/exclusions.h"
@@ -131,6 +132,10 @@ struct RoundState {
   // When the store was read, in Unix seconds, if an attempt collects and no time has passed for it
   // since.
   std::optional<uint64_t> read_at = std::nullopt;
+  // To what is announced now, at most one of a member.
+  std::vector<protocol::Objection> objections = {};
+  // Times that the open attempt's deadline was moved since its members did not answer in time.
+  uint32_t extensions = 0;
   // Files remain that nothing refers to any more.
   bool sweep_is_due = false;
   uint64_t revision = 0;        // of everything that a seat waits for

@@ -1,6 +1,8 @@
 #include "tacet/server/round_status.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "tacet/server/silent_seats.h"
 
@@ -29,14 +31,20 @@ bool IsExtended(const RoundState& state, const Moment& moment) {
   return open.deadline > open.begun + options.collecting_seconds;
 }
 
-// Who uploads says nothing where everybody does.
+// Every member that is here hears of an attempt, drawn or not. So who was last seen before it
+// began, and longer ago than a member that is here, is away, if this process saw that. Later
+// silence may be training: it tells nothing where every member uploads.
 std::vector<uint64_t> AwaitedUploaders(const RoundState& state, const Moment& moment) {
   std::vector<uint64_t> awaited;
-  if (!IsExtended(state, moment) || !state.rules->EveryMemberUploads()) return awaited;
+  const Attendance& attendance = moment.attendance;
+  const uint64_t begun = OpenAttempt(state)->begun;
+  const bool saw = begun >= attendance.since() && moment.now >= attendance.since() + kHereSeconds;
+  const bool uploads_are_public = state.rules->EveryMemberUploads() && IsExtended(state, moment);
   for (uint64_t member = 0; member < state.rules->members(); ++member) {
-    if (!IsLeftOut(state, member) && Find(state, ItemKind::kAccepted, member) == nullptr) {
-      awaited.push_back(member);
-    }
+    if (IsLeftOut(state, member) || Find(state, ItemKind::kAccepted, member) != nullptr) continue;
+    const bool never_came =
+        saw && !attendance.SeenSince(member, begun) && !attendance.IsHere(member, moment.now);
+    if (never_came || uploads_are_public) awaited.push_back(member);
   }
   return awaited;
 }
@@ -50,6 +58,25 @@ std::vector<uint64_t> AwaitedSeats(const RoundState& state, const Unmasking& unm
   return awaited;
 }
 
+std::vector<Abstainer> AbstainersOf(const RoundState& state) {
+  std::vector<Abstainer> abstainers;
+  if (state.attempts->empty()) return abstainers;
+  const Submissions* said = nullptr;
+  if (const auto* const collecting = StageOf<Collecting>(state)) {
+    said = &collecting->abstentions;
+  } else if (const auto* const unmasking = StageOf<Unmasking>(state)) {
+    said = &unmasking->abstained;
+  } else {
+    said = AbstentionsOf(state, state.attempts->back().attempt);
+  }
+  if (said == nullptr) return abstainers;
+  for (const Submission& one : *said) {
+    abstainers.push_back(
+        {.member = one.member, .reason = protocol::ReasonOfAbstention(one.bytes())});
+  }
+  return abstainers;
+}
+
 std::vector<uint64_t> Awaited(const RoundState& state, const Moment& moment, bool waiting) {
   if (waiting) return AwaitedForAttempt(state, moment);
   if (StageOf<Collecting>(state) != nullptr) return AwaitedUploaders(state, moment);
@@ -57,6 +84,21 @@ std::vector<uint64_t> Awaited(const RoundState& state, const Moment& moment, boo
     return AwaitedSeats(state, *unmasking);
   }
   return {};
+}
+
+std::string_view OwedBy(const RoundState& state, uint64_t member) {
+  if (StageOf<Collecting>(state) != nullptr) {
+    return state.rules->EveryMemberUploads() ? "upload" : "";
+  }
+  if (StageOf<Unmasking>(state) == nullptr) return "";
+  return Find(state, ItemKind::kVote, member) == nullptr ? "vote" : "unmask share";
+}
+
+uint64_t CountTaken(const Moment& moment, std::span<const RefusedCall> refused) {
+  const auto also_here = std::ranges::count_if(refused, [&moment](const RefusedCall& call) {
+    return moment.attendance.IsHere(call.member, moment.now);
+  });
+  return moment.attendance.CountHere(moment.now) - static_cast<uint64_t>(also_here);
 }
 
 }  // namespace
@@ -69,6 +111,7 @@ ServerStatus StatusOf(const RoundState& state, const Moment& moment) {
   const auto* const opening = std::get_if<OpeningEpoch>(&state.epoch);
   const auto* const stopped = StageOf<Stopped>(state);
   const bool is_open = OpenAttempt(state) != nullptr;
+  std::vector<RefusedCall> refused = moment.attendance.RefusedNow(moment.now);
   ServerStatus status{.last = std::nullopt,
                       .invited = static_cast<uint32_t>(CohortOf(state).size()),
                       .accepted = count(ItemKind::kAccepted),
@@ -80,10 +123,16 @@ ServerStatus StatusOf(const RoundState& state, const Moment& moment) {
                       .opening = std::nullopt,
                       .stopped = stopped == nullptr ? "" : stopped->why,
                       .here = moment.attendance.CountHere(moment.now),
+                      .taken = CountTaken(moment, refused),
                       .waiting = !is_open && !state.draining && stopped == nullptr,
                       .gathering = std::nullopt,
                       .awaited = {},
                       .extended = IsExtended(state, moment),
+                      .extensions = is_open ? state.extensions : 0,
+                      .watched_since = moment.attendance.since(),
+                      .objections = state.objections,
+                      .refused = std::move(refused),
+                      .abstainers = AbstainersOf(state),
                       .left_out = {}};
   status.failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
@@ -93,6 +142,7 @@ ServerStatus StatusOf(const RoundState& state, const Moment& moment) {
   for (const uint64_t member : Awaited(state, moment, status.waiting)) {
     status.awaited.push_back({.member = member,
                               .last_seen = moment.attendance.LastSeen(member),
+                              .owes = OwedBy(state, member),
                               .silent = std::ranges::find(silent, member) != silent.end()});
   }
   for (const Submission& left_out : SubmissionsOf(state, ItemKind::kLeftOut)) {

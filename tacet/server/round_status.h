@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "tacet/protocol/abstention.h"
+#include "tacet/protocol/objection.h"
 #include "tacet/server/gathering.h"
 #include "tacet/server/server_store.h"
 
@@ -16,9 +19,19 @@ namespace tacet::server {
 struct Absence {
   uint64_t member = 0;
   std::optional<uint64_t> last_seen;  // Unix seconds; nothing: not since this server started
+  // vote, unmask share, or, where every member uploads, upload; empty between attempts.
+  std::string_view owes = {};
   bool silent = false;  // a seat that is connected, was asked two deadlines ago and says nothing
 
   friend bool operator==(const Absence&, const Absence&) = default;
+};
+
+// A member that said in public that its upload holds none of its data.
+struct Abstainer {
+  uint64_t member = 0;
+  protocol::AbstentionReason reason = protocol::AbstentionReason::kBudget;
+
+  friend bool operator==(const Abstainer&, const Abstainer&) = default;
 };
 
 // Counts. It names members only while it waits for them, those who are on the committee, and
@@ -38,13 +51,24 @@ struct ServerStatus {
   std::optional<uint64_t> opening;
   std::string stopped;   // why no attempt follows any more; empty as long as one may
   uint64_t here = 0;     // members that are connected
+  uint64_t taken = 0;    // of them, whose last call was not refused
   bool waiting = false;  // no attempt is open, and one is to follow
   // While the next attempt waits only for members.
   std::optional<Gathering> gathering;
-  // Who is away: of all members between attempts, of the seats while one is unmasking.
+  // Between attempts: all members that are away. While one is unmasking: seats that owe an answer.
+  // While one collects: members that were not here since it began, whom no cohort made silent; and
+  // where every member uploads, once the deadline was moved, all that have not.
   std::vector<Absence> awaited;
   // The open attempt's deadline was moved, since it waits for `awaited`.
   bool extended = false;
+  uint32_t extensions = 0;     // times that it was moved, as far as this process knows
+  uint64_t watched_since = 0;  // since when this process sees who is here, Unix seconds
+  // Members that do not act on what is announced now, in the order in which they said so.
+  std::vector<protocol::Objection> objections;
+  // Members that call, and are refused.
+  std::vector<RefusedCall> refused;
+  // From the open attempt, or the last one.
+  std::vector<Abstainer> abstainers;
   uint64_t pause_ends = 0;  // Unix seconds; 0 unless a pause follows a failed attempt
   // Named participants without whom this round goes on (exclusions.h).
   std::vector<uint64_t> left_out;

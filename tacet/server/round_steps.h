@@ -32,6 +32,8 @@ struct Transition {
   void Do(Change change);
   void Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes);
   void SetDeadline(uint64_t deadline);
+  // The same, because members have not answered in time.
+  void Extend(uint64_t seconds);
   void End(protocol::AttemptPhase phase, std::string_view failure);
   // Members that wait for this, or all of them, are to be told.
   void CountRevision(bool phase);
@@ -44,6 +46,8 @@ absl::Status On(Transition& step, const CohortDrawn& drawn);
 // seconds.
 void PauseAfterTooFew(Transition& step, uint64_t ended);
 absl::Status On(Transition& step, const AttestationGiven& given);
+// Of a member that does not act on the announcement: it is shown as long as that is the last one.
+absl::Status On(Transition& step, const ObjectionGiven& given);
 
 // While an attempt collects.
 

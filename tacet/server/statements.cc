@@ -39,6 +39,13 @@ struct Reader {
     return base::PermissionDenied("an abstention of member {} was sent by member {}",
                                   abstention.member, member);
   }
+  Result operator()(const protocol::PutObjectionRequest& request) const {
+    TACET_ASSIGN_OR_RETURN(const protocol::Objection objection,
+                           protocol::ReadObjection(request.objection, manifest));
+    if (objection.member == member) return ObjectionGiven{objection};
+    return base::PermissionDenied("an objection of member {} was sent by member {}",
+                                  objection.member, member);
+  }
   Result operator()(const protocol::PutOpeningRequest& request) const {
     TACET_RETURN_IF_ERROR(CheckSeat());
     TACET_ASSIGN_OR_RETURN(const protocol::OpeningStatement statement,

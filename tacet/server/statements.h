@@ -13,18 +13,20 @@
 
 namespace tacet::server {
 
-// A member's own vote, verdict, attestation or abstention, or any seat's opening statement.
+// A member's own vote, verdict, attestation, abstention or objection, or any seat's opening
+// statement.
 using Statement = std::variant<protocol::PutVoteRequest, protocol::PutVerdictRequest,
                                protocol::PutAttestationRequest, protocol::PutOpeningRequest,
-                               protocol::PutAbstentionRequest>;
+                               protocol::PutAbstentionRequest, protocol::PutObjectionRequest>;
 // Which statements of others are asked for.
 using StatementList = std::variant<protocol::FetchVotesRequest, protocol::FetchAttestationsRequest,
                                    protocol::FetchOpeningRequest>;
 
 // The event that it is, with its signature checked. Errors that depend on no state: those of
-// ReadAttestation, ReadOpeningStatement and ReadAbstention; PermissionDenied for an attestation or
-// an abstention of another member, and for votes, verdicts and opening statements from members
-// without a seat; FailedPrecondition for an opening statement in an epoch that begins a training.
+// ReadAttestation, ReadOpeningStatement, ReadAbstention and ReadObjection; PermissionDenied for an
+// attestation, an abstention or an objection of another member, and for votes, verdicts and opening
+// statements from members without a seat; FailedPrecondition for an opening statement in an epoch
+// that begins a training.
 absl::StatusOr<Event> ReadStatement(const agreement::SignedManifest& manifest, uint64_t member,
                                     const Statement& statement);
 

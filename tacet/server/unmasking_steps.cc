@@ -157,7 +157,7 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
       now - begun >= step.rules().options().abandon_seconds) {
     step.End(protocol::AttemptPhase::kFailed, kNotDecrypted);
   } else {
-    step.SetDeadline(now + step.rules().options().unmasking_seconds);
+    step.Extend(step.rules().options().unmasking_seconds);
   }
   return absl::OkStatus();
 }

@@ -424,7 +424,7 @@ class ChangingFederation {
   std::vector<server::AttemptRecord> lost_;  // with the server's folder
   std::unique_ptr<server::MemoryServerStore> store_ = std::make_unique<server::MemoryServerStore>();
   std::unique_ptr<server::MemoryBlobStore> blobs_ = std::make_unique<server::MemoryBlobStore>();
-  NoObserver observer_;
+  TestObserver observer_;
   std::unique_ptr<server::RequestLimits> limits_;
   std::unique_ptr<server::RequestHandler> handler_;
 };

@@ -51,9 +51,13 @@ inline agreement::ManifestSpec SevenOfNine() {
   return ExactAgreement(protocol::testing::AgreementWith(2, {7, 0, 4, 2, 8, 1, 5}));
 }
 
-class NoObserver final : public server::RequestObserver {
+class TestObserver final : public server::RequestObserver {
  public:
-  void OnRequest(std::string_view, const absl::Status&, size_t, size_t) override {}
+  void OnRequest(std::string_view, const absl::Status& status, size_t, size_t) override {
+    if (on_request) on_request(status);
+  }
+
+  std::function<void(const absl::Status&)> on_request;
 };
 
 // A disk that may be full, or that holds another upload than the one that was sealed.
@@ -191,15 +195,16 @@ class LiveFederation {
     Site(uint64_t member, LiveFederation& all, const ledger::LedgerHeader& header)
         : number(member),
           wire(
-              all.members.manifest(), [&all] { return all.now; },
+              all.members.manifest(), [this, &all] { return all.now + clock_ahead; },
               [&all](std::span<const uint8_t> request) { return all.Answer(request); }),
           remote(all.members.manifest(), member, all.members.site(member).signing, wire,
-                 [&all] { return all.now; }),
+                 [this, &all] { return all.now + clock_ahead; }),
           updates(member),
           memory_ledger(ledger::testing::NewMemoryLedger(header)),
           entropy(1, fmt::format("site {}", member)) {}
 
     uint64_t number;
+    uint64_t clock_ahead = 0;  // of the server's; seconds behind wrap around
     TestWire wire;
     member::RemoteServer remote;
     FailingMemberState state;
@@ -271,7 +276,7 @@ class LiveFederation {
          .permission = permission,
          .entropy = site.entropy,
          .rule = site.rule,
-         .clock = [this] { return now; },
+         .clock = [this, &site] { return now + site.clock_ahead; },
          .checkpoints = checkpoints},
         protocol::testing::ZerosOf(members.manifest().manifest().spec().dimension));
     if (!session.ok()) return session.status();
@@ -462,7 +467,7 @@ class LiveFederation {
   server::MemoryBlobStore blobs;
   crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
   crypto::Entropy* draws = nullptr;  // of a server that is not honest, from its next start on
-  NoObserver observer;
+  TestObserver observer;
   server::RequestLimits limits{
       {.requests_a_second = 1e9, .burst = 1e9, .bytes_a_second = 1e12, .burst_bytes = 1e12},
       members.manifest().members().size(),

@@ -56,7 +56,8 @@ std::vector<protocol::RequestBody> AllBodies() {
           protocol::FetchAttestationsRequest{.round = 16},
           protocol::PutOpeningRequest{.statement = base::Bytes(17, 18)},
           protocol::FetchOpeningRequest{},
-          protocol::PutAbstentionRequest{.abstention = base::Bytes(19, 20)}};
+          protocol::PutAbstentionRequest{.abstention = base::Bytes(19, 20)},
+          protocol::PutObjectionRequest{.objection = base::Bytes(21, 22)}};
 }
 
 base::Bytes Written(protocol::RequestBody body, uint64_t member = 2, uint64_t time = kNow) {
