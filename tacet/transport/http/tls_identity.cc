@@ -35,24 +35,48 @@ int SelectProtocol(SSL*, const unsigned char** out, unsigned char* size,
   return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// OpenSSL has checked signature, time and purpose; at depth 0 it is the client's own.
+// OpenSSL has checked the signature before the time.
+bool IsOutOfTime(int error) {
+  return error == X509_V_ERR_CERT_HAS_EXPIRED || error == X509_V_ERR_CERT_NOT_YET_VALID;
+}
+
+// OpenSSL has checked signature, time and purpose; at depth 0 it is the client's own. The name of a
+// refused one is left in the stream's data.
 int CheckCertificate(int good, X509_STORE_CTX* store) {
-  if (good != 1 || X509_STORE_CTX_get_error_depth(store) != 0) return good;
+  if (X509_STORE_CTX_get_error_depth(store) != 0) return good;
+  if (good != 1 && !IsOutOfTime(X509_STORE_CTX_get_error(store))) return good;
   const auto* const ssl = static_cast<const SSL*>(
       X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
-  const auto* const admits =
-      static_cast<const TlsIdentity::Admits*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+  const auto* const rules =
+      static_cast<const TlsIdentity::Rules*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
   const absl::StatusOr<crypto::CertificateFacts> facts =
       crypto::ReadCertificate(DerOf(X509_STORE_CTX_get_current_cert(store)));
   if (!facts.ok()) {
     X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REJECTED);
     return 0;
   }
-  if (!(*admits)(*facts)) {
-    X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REVOKED);
-    return 0;
+  if (good == 1 && rules->admits(*facts)) return 1;
+  if (good == 1) X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REVOKED);
+  *static_cast<std::string*>(SSL_get_app_data(ssl)) = facts->common_name;
+  return 0;
+}
+
+HandshakeFault FaultOf(const SSL* ssl) {
+  switch (SSL_get_verify_result(ssl)) {
+    case X509_V_OK:
+      break;
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return HandshakeFault::kCertificateEnded;
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return HandshakeFault::kCertificateNotYetValid;
+    case X509_V_ERR_CERT_REVOKED:
+      return HandshakeFault::kNotAMember;
+    default:
+      return HandshakeFault::kOtherCertificate;
   }
-  return 1;
+  const int reason = ERR_GET_REASON(ERR_peek_last_error());
+  if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE) return HandshakeFault::kNoCertificate;
+  return reason > SSL_AD_REASON_OFFSET ? HandshakeFault::kAlert : HandshakeFault::kBroken;
 }
 
 // A socket for OpenSSL. Its own would raise a signal when the other end is gone, and would not tell
@@ -118,6 +142,7 @@ class TlsStream final : public ByteStream {
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl_.get(), bio, bio);
     SSL_set_accept_state(ssl_.get());
+    SSL_set_app_data(ssl_.get(), &refused_name_);
     SSL_set_msg_callback(ssl_.get(), &TlsStream::CountKeyUpdates);
     SSL_set_msg_callback_arg(ssl_.get(), this);
   }
@@ -128,6 +153,7 @@ class TlsStream final : public ByteStream {
     Prepare();
     const IoResult result = ResultOf(SSL_do_handshake(ssl_.get()), 0);
     if (result.state == IoState::kDone) socket_.hello.reset();
+    if (result.state == IoState::kEnded) TellOfRefusal();
     return result;
   }
 
@@ -165,6 +191,12 @@ class TlsStream final : public ByteStream {
     socket_.blocked = false;
   }
 
+  void TellOfRefusal() {
+    const auto* const rules =
+        static_cast<const TlsIdentity::Rules*>(SSL_CTX_get_app_data(context_.get()));
+    if (rules->on_refused) rules->on_refused({.fault = FaultOf(ssl_.get()), .name = refused_name_});
+  }
+
   static void CountKeyUpdates(int sent, int, int type, const void* message, size_t size, SSL*,
                               void* self) {
     const bool received = sent == 0 && type == SSL3_RT_HANDSHAKE && size > 0;
@@ -197,14 +229,15 @@ class TlsStream final : public ByteStream {
   std::shared_ptr<ssl_ctx_st> context_;  // with the rules that its callbacks look at
   Socket socket_;
   SslPointer ssl_;
-  int key_updates_ = 0;  // received
+  std::string refused_name_;  // in a certificate of the authority
+  int key_updates_ = 0;       // received
   bool failed_ = false;
 };
 
 }  // namespace
 
-TlsIdentity::TlsIdentity(base::Bytes authority, Admits admits)
-    : authority_(std::move(authority)), admits_(std::move(admits)) {}
+TlsIdentity::TlsIdentity(base::Bytes authority, Admits admits, OnRefusedHandshake on_refused)
+    : authority_(std::move(authority)), rules_{std::move(admits), std::move(on_refused)} {}
 TlsIdentity::~TlsIdentity() = default;
 
 absl::StatusOr<std::shared_ptr<ssl_ctx_st>> TlsIdentity::NewContext(
@@ -226,8 +259,8 @@ absl::StatusOr<std::shared_ptr<ssl_ctx_st>> TlsIdentity::NewContext(
   // with such.
   SSL_CTX_clear_mode(made, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_alpn_select_cb(made, SelectProtocol, nullptr);
-  if (admits_) {
-    SSL_CTX_set_app_data(made, const_cast<Admits*>(&admits_));
+  SSL_CTX_set_app_data(made, const_cast<Rules*>(&rules_));
+  if (rules_.admits) {
     SSL_CTX_set_verify(made, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, CheckCertificate);
     SSL_CTX_set_verify_depth(made, kMaxDepth);
   }

@@ -14,6 +14,7 @@
 #include "tacet/base/mutex.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/transport/http/byte_stream.h"
+#include "tacet/transport/http/handshake_fault.h"
 
 // OpenSSL's SSL_CTX.
 struct ssl_ctx_st;
@@ -28,8 +29,14 @@ class TlsIdentity {
   // may connect. Called on the threads of handshakes.
   using Admits = std::function<bool(const crypto::CertificateFacts& client)>;
 
+  // What is called in handshakes.
+  struct Rules {
+    Admits admits;
+    OnRefusedHandshake on_refused;
+  };
+
   // `authority` signs all certificates. Without `admits` clients are asked for none.
-  TlsIdentity(base::Bytes authority, Admits admits);
+  TlsIdentity(base::Bytes authority, Admits admits, OnRefusedHandshake on_refused = nullptr);
   ~TlsIdentity();
   TlsIdentity(const TlsIdentity&) = delete;
   TlsIdentity& operator=(const TlsIdentity&) = delete;
@@ -46,7 +53,7 @@ class TlsIdentity {
       const crypto::TlsKey& key, std::span<const uint8_t> certificate) const;
 
   const base::Bytes authority_;
-  const Admits admits_;
+  const Rules rules_;
   mutable base::Mutex mutex_;
   std::shared_ptr<ssl_ctx_st> context_ ABSL_GUARDED_BY(mutex_);
 };

@@ -30,7 +30,7 @@ http::TlsIdentity::Admits AdmitsOf(const HttpsServerSpec& spec) {
 class HttpsServer::Impl {
  public:
   Impl(const HttpsServerSpec& spec, server::RequestHandler& handler)
-      : identity_(spec.authority, AdmitsOf(spec)), service_(handler) {}
+      : identity_(spec.authority, AdmitsOf(spec), spec.on_refused_handshake), service_(handler) {}
 
   absl::Status Start(const HttpsServerSpec& spec, const crypto::TlsKey& key,
                      std::span<const uint8_t> certificate) {

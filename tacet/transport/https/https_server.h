@@ -16,6 +16,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/server/request_handler.h"
+#include "tacet/transport/http/handshake_fault.h"
 #include "tacet/transport/http/http_server.h"
 
 namespace tacet::transport::https {
@@ -31,6 +32,9 @@ struct HttpsServerSpec {
   // Names of the epoch's members. The certificate of anybody else is refused as revoked: it is of a
   // member that was removed.
   std::vector<std::string> members = {};
+
+  // Told of each handshake that ended before a request; must outlive the server.
+  http::OnRefusedHandshake on_refused_handshake = nullptr;
 
   size_t threads = 0;  // 0: two a core, 4 to 16
   http::PlacesSpec places = {};

@@ -1,11 +1,15 @@
 // Tests of TLS access rules, observed from OpenSSL's own ends of the connection.
 #include <atomic>
 #include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/transport/http/acceptor_for_test.h"
 #include "tacet/transport/https/call_format.h"
@@ -69,6 +73,62 @@ TEST_F(TlsServerTest, RefusesClientsWithoutACertificateForThem) {
     EXPECT_THAT(removed.error(), HasSubstr("certificate revoked")) << name;
   }
   EXPECT_EQ(serving_.observer.refused + serving_.observer.answered, 0u);
+}
+
+// Of handshakes that were refused, as they come.
+class RefusalsForTest {
+ public:
+  void Add(const http::RefusedHandshake& refused) {
+    const base::MutexLock lock(mutex_);
+    refused_.push_back(refused);
+    came_.SignalAll();
+  }
+  // The next one: its reason, and the name if there is one.
+  std::string Take() {
+    base::MutexLock lock(mutex_);
+    while (refused_.empty()) came_.Wait(mutex_);
+    const http::RefusedHandshake first = refused_.front();
+    refused_.pop_front();
+    return fmt::format("{} {}", http::HandshakeFaultName(first.fault), first.name);
+  }
+
+ private:
+  base::Mutex mutex_;
+  base::CondVar came_;
+  std::deque<http::RefusedHandshake> refused_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Only a certificate of the authority gives its name away.
+TEST_F(TlsServerTest, ARefusedHandshakeHasAReason) {
+  RefusalsForTest refusals;
+  serving_.End();
+  serving_.spec.on_refused_handshake = [&](const auto& refused) { refusals.Add(refused); };
+  serving_.Begin();
+  const auto reason = [&](const base::Bytes& certificate, int version = TLS1_3_VERSION) {
+    EXPECT_FALSE(Serves(certificate, version));
+    return refusals.Take();
+  };
+  const CertificatesForTest& certificates = serving_.certificates;
+  EXPECT_TRUE(Serves(certificates.Client(key_, "site-1")));
+  EXPECT_EQ(reason(certificates.Client(key_, "site-1", Now() - 60)), "certificate-ended site-1");
+  EXPECT_EQ(reason(certificates.Client(key_, "site-1", Now() + 5 * kDay)),
+            "certificate-not-yet-valid site-1");
+  EXPECT_EQ(reason(certificates.Client(key_, "site-9")), "not-a-member site-9");
+  EXPECT_EQ(reason(CertificatesForTest("hospitals").Client(key_, "site-1")), "other-certificate ");
+  EXPECT_EQ(reason(CertificatesForTest("others").Client(key_, "site-1", Now() - 60)),
+            "other-certificate ");
+  EXPECT_EQ(reason(certificates.Server(key_)), "other-certificate ");
+  EXPECT_EQ(reason({}), "no-certificate ");
+  EXPECT_EQ(reason(certificates.Client(key_, "site-1"), TLS1_2_VERSION), "broken ");
+  // Who does not accept the server's certificate says so.
+  HttpsWireSpec spec = serving_.WireSpec(key_, "site-1");
+  const CertificatesForTest others("others");
+  spec.authority = others.authority();
+  spec.certificate = others.Client(key_, "site-1");
+  const std::unique_ptr<HttpsWire> wire = ValueOf(HttpsWire::Create(spec, key_));
+  EXPECT_FALSE(wire->Call({}, 10).ok());
+  EXPECT_EQ(refusals.Take(), "alert ");
+  serving_.End();
 }
 
 TEST_F(TlsServerTest, AnExchangedCertificateIsShownToNewConnections) {
