@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tacet/base/failure_cause.h"
 #include "tacet/base/status.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
@@ -146,7 +147,7 @@ absl::Status RoundStore::Run(Act act) {
   if (status.ok()) return status;
   stale_ = true;
   // Whatever the store says is nothing that a requester did wrong: it is to ask again.
-  return absl::UnavailableError(status.message());
+  return base::WithCause(absl::UnavailableError(status.message()), base::CauseOf(status));
 }
 
 absl::Status RoundStore::Make(const Change& change) {

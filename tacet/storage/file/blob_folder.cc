@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tacet/base/failure_cause.h"
 #include "tacet/base/status.h"
 #include "tacet/server/server_store_rules.h"
 
@@ -35,14 +36,16 @@ std::string NameOf(const BlobKey& key) {
 
 // A file that is missing although it was there a moment ago is not the caller's mistake.
 absl::Status Failure(std::string_view what, const std::filesystem::path& path) {
-  return base::Unavailable("{}", base::Message(SystemError(what, path)));
+  const absl::Status error = SystemError(what, path);
+  return base::WithCause(base::Unavailable("{}", base::Message(error)), base::CauseOf(error));
 }
 
 // The same of an object's file. Its name stays out of the log, because it follows from the member.
 absl::Status ObjectFailure(std::string_view what, const std::filesystem::path& path) {
   const int code = errno;
-  return base::Unavailable("cannot {} an object in {}: {}", what, path.parent_path().string(),
-                           std::strerror(code));
+  return base::WithCauseOf(base::Unavailable("cannot {} an object in {}: {}", what,
+                                             path.parent_path().string(), std::strerror(code)),
+                           code);
 }
 
 absl::Status OutOfRange(uint64_t offset, uint64_t arrived) {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tacet/base/failure_cause.h"
 #include "tacet/base/status.h"
 
 namespace tacet::storage::file {
@@ -27,8 +28,10 @@ DiskCalls& DiskCalls::System() {
 
 absl::Status SystemError(std::string_view what, const std::filesystem::path& path) {
   const int code = errno;
-  return absl::Status(code == ENOENT ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable,
-                      fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code)));
+  return base::WithCauseOf(
+      absl::Status(code == ENOENT ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable,
+                   fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code))),
+      code);
 }
 
 namespace {
@@ -36,7 +39,7 @@ namespace {
 // Of a place to write to. It should be there, and may come back, such as a share that is away.
 absl::Status WriteError(std::string_view what, const std::filesystem::path& path) {
   const absl::Status error = SystemError(what, path);
-  return absl::UnavailableError(error.message());
+  return base::WithCause(absl::UnavailableError(error.message()), base::CauseOf(error));
 }
 
 }  // namespace

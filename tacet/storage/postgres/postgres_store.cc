@@ -9,6 +9,7 @@
 
 #include <pqxx/pqxx>
 
+#include "tacet/base/failure_cause.h"
 #include "tacet/base/status.h"
 #include "tacet/server/server_store_rules.h"
 
@@ -25,6 +26,7 @@ constexpr size_t kTokenBytes = 16;
 // The key of the advisory lock: "tacet", then the meaning of the lock.
 constexpr int64_t kServerLock = 0x7461636574'01;
 constexpr std::string_view kLockNotAvailable = "55P03";
+constexpr std::string_view kDiskFull = "53100";
 
 constexpr const char* kSchema = R"(
   CREATE SCHEMA tacet;
@@ -183,14 +185,26 @@ absl::Status Put(pqxx::work& work, const AttemptNumber& at, const Item& item) {
   return absl::OkStatus();
 }
 
+base::FailureCause CauseOf(const std::exception& thrown) {
+  if (dynamic_cast<const pqxx::broken_connection*>(&thrown) != nullptr ||
+      dynamic_cast<const pqxx::in_doubt_error*>(&thrown) != nullptr) {
+    return base::FailureCause::kNotConnected;
+  }
+  const auto* const sql = dynamic_cast<const pqxx::sql_error*>(&thrown);
+  const bool no_room = sql != nullptr && sql->sqlstate() == kDiskFull;
+  return no_room ? base::FailureCause::kNoRoom : base::FailureCause::kUnknown;
+}
+
 // What was thrown, without what must not be told.
 absl::Status Failure(const DatabaseUrl& url, const std::exception& thrown) {
   if (dynamic_cast<const pqxx::in_doubt_error*>(&thrown) != nullptr) {
-    return base::Unavailable(
-        "{}: the connection was lost at the end of a transaction; whether it happened is not known",
-        url.place());
+    return base::WithCause(base::Unavailable("{}: the connection was lost at the end of a "
+                                             "transaction; whether it happened is not known",
+                                             url.place()),
+                           CauseOf(thrown));
   }
-  return base::Unavailable("{}: {}", url.place(), url.Tell(thrown.what()));
+  return base::WithCause(base::Unavailable("{}: {}", url.place(), url.Tell(thrown.what())),
+                         CauseOf(thrown));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tacet/base/failure_cause.h"
 #include "tacet/base/status.h"
 
 namespace tacet::storage::sqlite {
@@ -21,8 +22,10 @@ absl::Status ErrorOf(sqlite3* database, int code) {
   const std::string text = fmt::format("{}: {} (SQLite error {})", file == nullptr ? "" : file,
                                        sqlite3_errmsg(database), code);
   const int kind = code & 0xff;  // without what SQLite calls the extension
-  return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB ? base::DataLoss("{}", text)
-                                                         : base::Unavailable("{}", text);
+  if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB) return base::DataLoss("{}", text);
+  const absl::Status error = base::Unavailable("{}", text);
+  if (kind == SQLITE_FULL) return base::WithCause(error, base::FailureCause::kNoRoom);
+  return kind == SQLITE_IOERR ? base::WithCauseOf(error, sqlite3_system_errno(database)) : error;
 }
 
 absl::Status SystemError(std::string_view what, const std::filesystem::path& path) {
