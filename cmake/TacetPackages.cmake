@@ -19,6 +19,8 @@ install(FILES ${packaging}/systemd/tacet-client.service DESTINATION lib/systemd/
         COMPONENT program EXCLUDE_FROM_ALL)
 install(FILES ${packaging}/systemd/tacet-server.service DESTINATION lib/systemd/system
         COMPONENT server EXCLUDE_FROM_ALL)
+install(FILES ${packaging}/prometheus/tacet-server.rules.yml
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tacet-server COMPONENT server EXCLUDE_FROM_ALL)
 foreach(component IN ITEMS program:tacet server:tacet-server dev:tacet-dev)
   string(REGEX MATCH "^(.*):(.*)$" matched ${component})
   install(FILES ${packaging}/debian/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CMAKE_MATCH_2}

@@ -41,7 +41,7 @@ Page AdminSite::Handle(const PageRequest& request) const {
   if (request.path == "/healthz") return Guarded({.body = "alive\n"});
   if (request.path == "/readyz") return Guarded(Ready());
   if (request.path == "/metrics") {
-    parts_.metrics.SetReady(parts_.readiness.Problems().empty());
+    parts_.metrics.SetProblems(ServerProblems(parts_));
     return Guarded({.content_type = "text/plain; version=0.0.4; charset=utf-8",
                     .body = parts_.metrics.Text(parts_.clock())});
   }
@@ -50,16 +50,16 @@ Page AdminSite::Handle(const PageRequest& request) const {
 }
 
 Page AdminSite::Ready() const {
-  const std::vector<std::string> problems = parts_.readiness.Problems();
-  if (problems.empty()) {
-    const std::string waiting =
-        WaitingText(parts_.rounds.Status(), parts_.manifest, parts_.clock());
-    return {.body =
-                fmt::format("ready\nepoch {} of {}\n{}{}", parts_.manifest.epoch(),
-                            parts_.manifest.federation(), waiting, waiting.empty() ? "" : "\n")};
+  const std::vector<Problem> problems = ServerProblems(parts_);
+  const bool stops = AnyStops(problems);
+  const std::string waiting = WaitingText(parts_.rounds.Status(), parts_.manifest, parts_.clock());
+  Page page{.status = stops ? 503 : 200,
+            .body = fmt::format("{}\nepoch {} of {}\n{}{}", stops ? "not ready" : "ready",
+                                parts_.manifest.epoch(), parts_.manifest.federation(), waiting,
+                                waiting.empty() ? "" : "\n")};
+  for (const Problem& problem : problems) {
+    page.body += ProblemText(problem, parts_.manifest) + "\n";
   }
-  Page page{.status = 503};
-  for (const std::string& problem : problems) page.body += "not ready: " + problem + "\n";
   return page;
 }
 

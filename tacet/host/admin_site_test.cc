@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tacet/base/failure_cause.h"
+#include "tacet/base/status.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/host/log_for_test.h"
 #include "tacet/protocol/small_federation_for_test.h"
@@ -40,6 +42,7 @@ class AdminSiteTest : public ::testing::Test {
                         .log = *log_.log,
                         .metrics = metrics_,
                         .readiness = readiness_,
+                        .store = health_,
                         .guarantees = guarantees_,
                         .clock = [this] { return now_; },
                         .version = "1.2.3",
@@ -62,21 +65,47 @@ class AdminSiteTest : public ::testing::Test {
   std::unique_ptr<tacet::server::RoundServer> rounds_;
   LogForTest log_;
   ServerMetrics metrics_;
-  Readiness readiness_;
+  std::chrono::steady_clock::time_point steady_;
+  Readiness readiness_{[this] { return steady_; }};
+  StoreHealth health_;
   GuaranteeWorker guarantees_{members_.manifest().manifest()};
 };
 
 TEST_F(AdminSiteTest, HealthIsNotReadiness) {
   EXPECT_EQ(Get("/healthz").status, 200);
   EXPECT_EQ(Get("/readyz").status, 503);
-  EXPECT_THAT(Get("/readyz").body, HasSubstr("not ready: it does not listen for members\n"));
+  EXPECT_THAT(Get("/readyz").body, StartsWith("not ready\nepoch 0 of "));
+  EXPECT_THAT(Get("/readyz").body, HasSubstr("\nnot-listening: it does not listen for members. "));
   EXPECT_THAT(Get("/metrics").body, HasSubstr("tacet_ready 0"));
   readiness_.SetListening(true);
-  readiness_.NoteTick(true);
+  readiness_.NoteTick(now_);
   EXPECT_EQ(Get("/readyz").status, 200);
   EXPECT_THAT(Get("/readyz").body,
               StartsWith("ready\nepoch 0 of " + members_.manifest().federation() + "\n"));
   EXPECT_THAT(Get("/metrics").body, HasSubstr("tacet_ready 1"));
+  EXPECT_THAT(Get("/metrics").body, HasSubstr("tacet_problem{code=\"database-away\"} 0"));
+  health_.NoteTick(base::WithCause(base::Unavailable("no"), base::FailureCause::kNotConnected));
+  EXPECT_EQ(Get("/readyz").status, 503);
+  EXPECT_THAT(Get("/readyz").body, HasSubstr("\ndatabase-away: its database cannot be reached."));
+  EXPECT_THAT(Get("/metrics").body, HasSubstr("tacet_problem{code=\"database-away\"} 1"));
+}
+
+TEST_F(AdminSiteTest, APageSaysWhatIsToBePutRight) {
+  readiness_.SetListening(true);
+  for (int second = 0; second < 100; ++second) {  // nobody comes
+    now_ += 1;
+    steady_ += std::chrono::seconds(1);
+    readiness_.NoteTick(now_);
+  }
+  ASSERT_TRUE(rounds_->Tick().ok());
+  EXPECT_EQ(Get("/readyz").status, 200);
+  EXPECT_THAT(Get("/readyz").body, HasSubstr("\nmember-away: a member does not call: site-0 "));
+  const base::JsonValue problem = Status().Find("problems")->items().at(0);
+  EXPECT_EQ(*problem.Find("code")->AsString(), "member-away");
+  EXPECT_FALSE(*problem.Find("stops")->AsBool());
+  EXPECT_EQ(problem.Find("members")->items().size(), 5u);
+  EXPECT_THAT(*problem.Find("text")->AsString(), HasSubstr("Start `tacet client run`"));
+  EXPECT_EQ(*Status().Find("format")->AsUint(), 3u);
 }
 
 TEST_F(AdminSiteTest, WithoutATokenThereIsNoPage) {

@@ -5,7 +5,7 @@
 
 #include "fmt/core.h"
 
-#include "tacet/base/unix_clock.h"
+#include "tacet/host/problems.h"
 
 namespace tacet::host {
 
@@ -13,45 +13,9 @@ using base::JsonValue;
 using tacet::server::Absence;
 using tacet::server::ServerStatus;
 
-namespace {
-
-constexpr size_t kMaxNamed = 20;
-
-std::string DurationText(uint64_t seconds) {
-  if (seconds < 120) return fmt::format("{} s", seconds);
-  if (seconds < 120 * 60) return fmt::format("{} min", seconds / 60);
-  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
-  return fmt::format("{} days", seconds / base::kSecondsADay);
-}
-
-std::string AbsenceText(const Absence& absence, std::string_view name, uint64_t now) {
-  if (absence.silent) return fmt::format("{} (connected, silent for two deadlines)", name);
-  if (!absence.last_seen.has_value()) return fmt::format("{} (since the server started)", name);
-  if (*absence.last_seen + tacet::server::kHereSeconds >= now) {
-    return fmt::format("{} (connected)", name);
-  }
-  return fmt::format("{} (for {})", name, DurationText(now - std::min(now, *absence.last_seen)));
-}
-
-std::string NamesText(const ServerStatus& status, const agreement::SignedManifest& manifest,
-                      uint64_t now) {
-  std::string text;
-  for (size_t i = 0; i < std::min(status.awaited.size(), kMaxNamed); ++i) {
-    const Absence& absence = status.awaited[i];
-    text +=
-        (i > 0 ? ", " : "") + AbsenceText(absence, manifest.members()[absence.member].name, now);
-  }
-  if (status.awaited.size() > kMaxNamed) {
-    text += fmt::format(" and {} more", status.awaited.size() - kMaxNamed);
-  }
-  return text;
-}
-
-}  // namespace
-
 JsonValue AwayJson(const ServerStatus& status, const agreement::SignedManifest& manifest) {
   JsonValue away = JsonValue::MakeArray();
-  for (size_t i = 0; i < std::min(status.awaited.size(), kMaxNamed); ++i) {
+  for (size_t i = 0; i < std::min(status.awaited.size(), kMostNamed); ++i) {
     const Absence& absence = status.awaited[i];
     away.Append(JsonValue::MakeObject()
                     .Set("name", manifest.members()[absence.member].name)
@@ -70,7 +34,7 @@ JsonValue ConnectedJson(const ServerStatus& status, const agreement::SignedManif
   if (!status.waiting || status.awaited.empty()) return JsonValue(nullptr);
   JsonValue connected = JsonValue::MakeArray();
   size_t named = 0;
-  for (uint64_t member = 0; member < manifest.members().size() && named < kMaxNamed; ++member) {
+  for (uint64_t member = 0; member < manifest.members().size() && named < kMostNamed; ++member) {
     if (std::ranges::count(status.awaited, member, &Absence::member) > 0) continue;
     connected.Append(manifest.members()[member].name);
     ++named;
@@ -103,31 +67,49 @@ JsonValue AttendanceJson(const ServerStatus& status, const agreement::SignedMani
       .Set("away_in_all", status.awaited.size());
 }
 
+namespace {
+
+std::string OpenText(const ServerStatus& status, uint64_t now) {
+  const tacet::server::AttemptRecord& open = *status.last;
+  std::string text =
+      fmt::format("round {} attempt {} is open for {}", open.attempt.number.round,
+                  open.attempt.number.attempt, DurationText(now - std::min(now, open.begun)));
+  if (status.extensions > 0) {
+    text += fmt::format(", was extended {} {}", status.extensions,
+                        status.extensions == 1 ? "time" : "times");
+  }
+  if (open.phase == protocol::AttemptPhase::kCollecting) {
+    return text + fmt::format(", and waits for uploads ({} came)", status.accepted);
+  }
+  return text + fmt::format(", and waits for the committee ({} votes and {} unmask shares came)",
+                            status.votes, status.unmask_shares);
+}
+
+}  // namespace
+
 std::string WaitingText(const ServerStatus& status, const agreement::SignedManifest& manifest,
                         uint64_t now) {
-  std::string opening;
-  if (status.waiting && status.opening.has_value()) {
-    opening = fmt::format(
+  const bool is_open =
+      status.last.has_value() && (status.last->phase == protocol::AttemptPhase::kCollecting ||
+                                  status.last->phase == protocol::AttemptPhase::kUnmasking);
+  if (is_open) return OpenText(status, now);
+  if (!status.waiting) return status.stopped.empty() ? "" : "no attempt follows: " + status.stopped;
+  std::string text;
+  if (status.opening.has_value()) {
+    text = fmt::format(
         "epoch {} begins when {} of the {} committee members agree on its state ({} were heard)",
         manifest.epoch(), protocol::OpeningQuorum(manifest.manifest()),
         manifest.manifest().committee().size(), *status.opening);
   }
-  if (status.awaited.empty()) return opening;
-  if (status.extended && status.last.has_value()) {
-    return fmt::format("round {} attempt {} is open and waits for {}",
-                       status.last->attempt.number.round, status.last->attempt.number.attempt,
-                       NamesText(status, manifest, now));
-  }
-  if (!status.waiting) return opening;
-  std::string text =
-      (opening.empty() ? "" : opening + "; ") +
-      fmt::format("waits for members: {} of {} are here", status.here, manifest.members().size());
+  if (status.awaited.empty()) return text;
+  text += fmt::format("{}waits for members: {} of {} are here", text.empty() ? "" : "; ",
+                      status.here, manifest.members().size());
   if (status.gathering.has_value() && !status.gathering->enough()) {
     text += fmt::format(", {} are needed, and {} of the committee ({} are here)",
                         status.gathering->needed, status.gathering->seats_needed,
                         status.gathering->seats_here);
   }
-  return text + "; away: " + NamesText(status, manifest, now);
+  return text;
 }
 
 }  // namespace tacet::host

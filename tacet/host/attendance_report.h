@@ -19,9 +19,9 @@ base::JsonValue AttendanceJson(const tacet::server::ServerStatus& status,
 base::JsonValue AwayJson(const tacet::server::ServerStatus& status,
                          const agreement::SignedManifest& manifest);
 
-// A sentence such as "waits for members: 3 of 5 are here, 4 are needed; away: north (for 2 h), west
-// (since the server started)", or "round 3 attempt 0 is open and waits for north (for 2 h)" once
-// its deadline was moved. Empty when nobody is waited for. `now` in Unix seconds.
+// A sentence such as "waits for members: 3 of 5 are here, 4 are needed, and 3 of the committee (2
+// are here)", or "round 3 attempt 0 is open for 2 h, was extended 12 times, and waits for uploads
+// (4 came)". Empty when nothing is waited for. It names nobody. `now` in Unix seconds.
 std::string WaitingText(const tacet::server::ServerStatus& status,
                         const agreement::SignedManifest& manifest, uint64_t now);
 

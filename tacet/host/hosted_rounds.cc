@@ -1,7 +1,9 @@
 #include "tacet/host/hosted_rounds.h"
 
+#include <system_error>
 #include <utility>
 
+#include "tacet/base/failure_cause.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/storage/file/blob_folder.h"
@@ -48,9 +50,9 @@ HostedRounds::HostedRounds(HostedRoundsSpec spec, const agreement::SignedManifes
       manifest_(manifest),
       log_(log),
       watch_(manifest, log, metrics_),
-      requests_(log, metrics_),
-      limits_(spec_.limits, manifest.members().size(), SteadySeconds),
-      pulse_{.probe = AtMostEvery(kBetweenProbes), .trouble = AtMostEvery(kBetweenTroubles)} {}
+      pulse_{.probe = AtMostEvery(kBetweenProbes), .trouble = AtMostEvery(kBetweenTroubles)},
+      requests_(log, metrics_, pulse_.health),
+      limits_(spec_.limits, manifest.members().size(), SteadySeconds) {}
 
 absl::Status HostedRounds::Open(std::string_view version) {
   const std::string where = spec_.state.empty()
@@ -86,11 +88,24 @@ absl::Status HostedRounds::TickAndProbe() {
   TACET_RETURN_IF_ERROR(rounds_->Tick());
   // Most ticks need nothing of the store: whether it is still there shows by asking.
   if (!pulse_.failed && !pulse_.probe.Now()) return absl::OkStatus();
-  return storage_.state.store->Cohort().status();
+  TACET_RETURN_IF_ERROR(storage_.state.store->Cohort().status());
+  return CheckRoom();
+}
+
+absl::Status HostedRounds::CheckRoom() const {
+  std::error_code error;
+  const std::filesystem::space_info room = std::filesystem::space(spec_.home / kBlobFolder, error);
+  if (error || room.available >= protocol::kMaxPartBytes) return absl::OkStatus();
+  return base::WithCause(
+      base::Unavailable("{} has {} bytes left, and a part of an object may have {}",
+                        (spec_.home / kBlobFolder).string(), room.available,
+                        protocol::kMaxPartBytes),
+      base::FailureCause::kNoRoom);
 }
 
 absl::Status HostedRounds::Tick() {
   const absl::Status done = TickAndProbe();
+  pulse_.health.NoteTick(done);
   Look();
   requests_.Flush();
   if (done.ok()) {

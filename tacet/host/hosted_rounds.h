@@ -20,6 +20,7 @@
 #include "tacet/host/server_metrics.h"
 #include "tacet/host/server_state.h"
 #include "tacet/host/server_watch.h"
+#include "tacet/host/store_health.h"
 #include "tacet/server/blob_store.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/server/request_limits.h"
@@ -67,6 +68,7 @@ class HostedRounds {
   tacet::server::RequestHandler& handler() { return *handler_; }
   RequestWatch& requests() { return requests_; }
   ServerMetrics& metrics() { return metrics_; }
+  const StoreHealth& health() const { return pulse_.health; }
 
   // Lets time pass, and logs and counts what changed; to be called every kBetweenTicks. An error
   // is the store's: it is logged, and the next call tries again.
@@ -83,23 +85,26 @@ class HostedRounds {
   struct StorePulse {
     AtMostEvery probe, trouble;
     bool failed = false;
+    StoreHealth health = StoreHealth();
   };
 
   void LogStart(std::string_view version);
   absl::Status TickAndProbe();
+  // kNoRoom where the folder of objects has too little for a part of one.
+  absl::Status CheckRoom() const;
 
   HostedRoundsSpec spec_;
   const agreement::SignedManifest& manifest_;
   ServerLog& log_;
   ServerMetrics metrics_;
   ServerWatch watch_;
+  StorePulse pulse_;
   RequestWatch requests_;
   tacet::server::RequestLimits limits_;
   crypto::SystemEntropy entropy_;
   Storage storage_;
   std::unique_ptr<tacet::server::RoundServer> rounds_;
   std::optional<tacet::server::RequestHandler> handler_;
-  StorePulse pulse_;
 };
 
 }  // namespace tacet::host

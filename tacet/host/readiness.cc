@@ -3,6 +3,12 @@
 #include "fmt/core.h"
 
 namespace tacet::host {
+namespace {
+
+// By which the two clocks may differ from one tick to the next.
+constexpr std::chrono::seconds kClockWasSet(5);
+
+}  // namespace
 
 void Readiness::SetListening(bool listening) {
   const base::MutexLock lock(mutex_);
@@ -14,26 +20,41 @@ void Readiness::SetDraining() {
   draining_ = true;
 }
 
-void Readiness::NoteTick(bool store_works) {
-  const base::MutexLock lock(mutex_);
-  ticked_ = true;
-  last_tick_ = clock_();
-  store_works_ = store_works;
+bool Readiness::IsDisturbed(uint64_t unix_now) const {
+  if (!last_tick_.has_value()) return false;
+  const auto passed = std::chrono::duration_cast<std::chrono::seconds>(clock_() - *last_tick_);
+  const auto by_clock = std::chrono::seconds(static_cast<int64_t>(unix_now - last_unix_));
+  const auto difference = by_clock - passed;
+  return passed > kMaxTickAge || difference > kClockWasSet || difference < -kClockWasSet;
 }
 
-std::vector<std::string> Readiness::Problems() const {
+void Readiness::NoteTick(uint64_t unix_now) {
   const base::MutexLock lock(mutex_);
-  std::vector<std::string> problems;
-  if (!listening_) problems.emplace_back("it does not listen for members");
-  if (draining_) problems.emplace_back("it is about to end");
-  if (!ticked_) {
-    problems.emplace_back("it has not begun its work");
+  const Time now = clock_();
+  if (IsDisturbed(unix_now)) disturbed_ = now;
+  last_tick_ = now;
+  last_unix_ = unix_now;
+}
+
+bool Readiness::IsUnsettled(uint64_t unix_now) const {
+  const base::MutexLock lock(mutex_);
+  constexpr std::chrono::seconds kTimeToCall(tacet::server::kHereSeconds);
+  return IsDisturbed(unix_now) || (disturbed_.has_value() && clock_() - *disturbed_ < kTimeToCall);
+}
+
+std::vector<Problem> Readiness::Problems() const {
+  const base::MutexLock lock(mutex_);
+  std::vector<Problem> problems;
+  if (!listening_) problems.push_back({.code = ProblemCode::kNotListening});
+  if (draining_) problems.push_back({.code = ProblemCode::kEnding});
+  if (!last_tick_.has_value()) {
+    problems.push_back({.code = ProblemCode::kNotStarted});
     return problems;
   }
-  if (!store_works_) problems.emplace_back("its store does not work");
-  const auto age = std::chrono::duration_cast<std::chrono::seconds>(clock_() - last_tick_);
+  const auto age = std::chrono::duration_cast<std::chrono::seconds>(clock_() - *last_tick_);
   if (age > kMaxTickAge) {
-    problems.push_back(fmt::format("its work has stood still for {} s", age.count()));
+    problems.push_back(
+        {.code = ProblemCode::kStandstill, .detail = fmt::format("for {} s", age.count())});
   }
   return problems;
 }

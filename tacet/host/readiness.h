@@ -1,13 +1,16 @@
-// Readiness check of a server, for the systems that send it traffic.
+// Readiness of a server's process: it listens, works, and is not about to end.
 #ifndef TACET_HOST_READINESS_H_
 #define TACET_HOST_READINESS_H_
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
-#include <string>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "tacet/base/mutex.h"
+#include "tacet/host/problems.h"
 
 namespace tacet::host {
 
@@ -22,20 +25,26 @@ class Readiness {
 
   void SetListening(bool listening);
   void SetDraining();
-  // After each tick: whether the store did what it was asked.
-  void NoteTick(bool store_works);
+  // After each tick; `unix_now` by the clock that may be set.
+  void NoteTick(uint64_t unix_now);
+  // Whether the clock was set, or ticks stood still, so lately that members had no time to call.
+  bool IsUnsettled(uint64_t unix_now) const;
 
-  // Why not, a sentence each; nothing when it can.
-  std::vector<std::string> Problems() const;
+  // Why it is not ready; nothing when it is.
+  std::vector<Problem> Problems() const;
 
  private:
+  // Whether it happened between the last tick and now.
+  bool IsDisturbed(uint64_t unix_now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   SteadyClock clock_;
   mutable base::Mutex mutex_;
   bool listening_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
-  bool store_works_ ABSL_GUARDED_BY(mutex_) = false;
-  bool ticked_ ABSL_GUARDED_BY(mutex_) = false;
-  std::chrono::steady_clock::time_point last_tick_ ABSL_GUARDED_BY(mutex_);
+  using Time = std::chrono::steady_clock::time_point;
+  std::optional<Time> last_tick_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_unix_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::optional<Time> disturbed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::host

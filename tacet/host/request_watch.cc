@@ -35,6 +35,7 @@ base::JsonValue Naming(std::string_view kind, absl::StatusCode code) {
 void RequestWatch::OnRequest(std::string_view kind, const absl::Status& status,
                              size_t request_bytes, size_t answer_bytes) {
   metrics_.CountRequest(kind, status, request_bytes, answer_bytes);
+  health_.NoteRequest(status);
   if (IsOrdinary(status.code()) || !Admit(kind, status.code())) return;
   if (protocol::IsCheckRefusal(status)) {
     log_.Write(LogLevel::kInfo, "site-checked", base::JsonValue::MakeObject());

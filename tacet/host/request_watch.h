@@ -13,6 +13,7 @@
 #include "tacet/base/mutex.h"
 #include "tacet/host/server_log.h"
 #include "tacet/host/server_metrics.h"
+#include "tacet/host/store_health.h"
 #include "tacet/server/request_handler.h"
 
 namespace tacet::host {
@@ -24,10 +25,10 @@ class RequestWatch final : public tacet::server::RequestObserver {
   using SteadyClock = std::function<std::chrono::steady_clock::time_point()>;
   static constexpr uint64_t kLoggedAMinute = 10;
 
-  // Both must outlive it.
-  RequestWatch(ServerLog& log, ServerMetrics& metrics,
+  // All must outlive it.
+  RequestWatch(ServerLog& log, ServerMetrics& metrics, StoreHealth& health,
                SteadyClock clock = std::chrono::steady_clock::now)
-      : log_(log), metrics_(metrics), clock_(std::move(clock)) {}
+      : log_(log), metrics_(metrics), health_(health), clock_(std::move(clock)) {}
 
   void OnRequest(std::string_view kind, const absl::Status& status, size_t request_bytes,
                  size_t answer_bytes) override;
@@ -45,6 +46,7 @@ class RequestWatch final : public tacet::server::RequestObserver {
 
   ServerLog& log_;
   ServerMetrics& metrics_;
+  StoreHealth& health_;
   SteadyClock clock_;
   base::Mutex mutex_;
   std::map<std::pair<std::string, absl::StatusCode>, Refusals> refusals_ ABSL_GUARDED_BY(mutex_);

@@ -20,7 +20,8 @@ class RequestWatchTest : public ::testing::Test {
   LogForTest log_;
   ServerMetrics metrics_;
   std::chrono::steady_clock::time_point now_{};
-  RequestWatch watch_{*log_.log, metrics_, [this] { return now_; }};
+  StoreHealth health_;
+  RequestWatch watch_{*log_.log, metrics_, health_, [this] { return now_; }};
 };
 
 TEST_F(RequestWatchTest, WhatIsAnsweredIsCountedAndNotLogged) {

@@ -20,12 +20,24 @@
 namespace tacet::host {
 
 using protocol::AttemptPhase;
+using transport::http::HandshakeFault;
 
 namespace {
 
 constexpr size_t kMaxNamedMembers = 100;
 constexpr std::array kPhases = {AttemptPhase::kCollecting, AttemptPhase::kUnmasking,
                                 AttemptPhase::kPublished, AttemptPhase::kFailed};
+
+constexpr std::array kObjectionReasons = {protocol::ObjectionReason::kRollback,
+                                          protocol::ObjectionReason::kFork,
+                                          protocol::ObjectionReason::kNoClosedRound};
+constexpr std::array kHandshakeFaults = {HandshakeFault::kCertificateEnded,
+                                         HandshakeFault::kCertificateNotYetValid,
+                                         HandshakeFault::kNotAMember,
+                                         HandshakeFault::kOtherCertificate,
+                                         HandshakeFault::kNoCertificate,
+                                         HandshakeFault::kAlert,
+                                         HandshakeFault::kBroken};
 
 // From a round of a laboratory to one that waits for hospitals over a night.
 const prometheus::Histogram::BucketBoundaries kPhaseSeconds = {
@@ -86,6 +98,16 @@ struct ServerMetrics::Impl {
   Gauge& deadline = MakeGauge("tacet_phase_deadline_seconds",
                               "When the phase ends, Unix time; 0 when none is "
                               "open.");
+  Gauge& age = MakeGauge("tacet_attempt_age_seconds",
+                         "Seconds since the open attempt began; 0 when none is open.");
+  Gauge& extensions =
+      MakeGauge("tacet_attempt_extensions",
+                "Times that the open attempt's deadline was moved; 0 when none is open.");
+  Family<Gauge>& objections = MakeGauges(
+      "tacet_objections", "Members that do not act on what is announced now, by reason.");
+  Family<Gauge>& problems = MakeGauges("tacet_problem", "1 for each problem that /readyz shows.");
+  Family<Counter>& refused_handshakes = MakeCounters(
+      "tacet_refused_handshakes_total", "TLS handshakes that ended before a request, by reason.");
   Gauge& invited = MakeGauge("tacet_invited",
                              "Members invited to the last attempt; 0 when each "
                              "decides by a coin of its own.");
@@ -134,12 +156,22 @@ struct ServerMetrics::Impl {
   base::Mutex mutex;  // of what follows
   std::map<std::pair<std::string, std::string>, uint64_t> counted ABSL_GUARDED_BY(mutex);
   std::atomic<uint64_t> certificate_end = 0;
+  std::atomic<uint64_t> begun = 0;  // of the open attempt, Unix seconds; 0: none is open
 };
 
 ServerMetrics::ServerMetrics() : impl_(std::make_unique<Impl>()) {
   // A figure that is there from the beginning can be looked at before anything goes wrong.
   for (const AttemptPhase phase : kPhases) {
     impl_->phase_family.Add({{"phase", std::string(AttemptPhaseName(phase))}});
+  }
+  for (const ProblemKind& kind : ProblemKinds()) {
+    impl_->problems.Add({{"code", std::string(kind.name)}}).Set(0);
+  }
+  for (const protocol::ObjectionReason reason : kObjectionReasons) {
+    impl_->objections.Add({{"reason", std::string(ObjectionReasonName(reason))}}).Set(0);
+  }
+  for (const HandshakeFault fault : kHandshakeFaults) {
+    impl_->refused_handshakes.Add({{"reason", std::string(HandshakeFaultName(fault))}});
   }
   impl_->round.Set(-1);
   impl_->attempt.Set(-1);
@@ -185,6 +217,13 @@ void ServerMetrics::SetStatus(const tacet::server::ServerStatus& status) {
   all.uploads.Set(status.accepted);
   all.stopped.Set(status.stopped.empty() ? 0 : 1);
   all.draining.Set(status.draining ? 1 : 0);
+  all.extensions.Set(status.extensions);
+  for (const protocol::ObjectionReason reason : kObjectionReasons) {
+    all.objections.Add({{"reason", std::string(ObjectionReasonName(reason))}})
+        .Set(static_cast<double>(
+            std::ranges::count(status.objections, reason, &protocol::Objection::reason)));
+  }
+  all.begun = 0;
   if (!status.last.has_value()) return;
   const tacet::server::AttemptRecord& last = *status.last;
   all.round.Set(last.attempt.number.round);
@@ -192,6 +231,7 @@ void ServerMetrics::SetStatus(const tacet::server::ServerStatus& status) {
   const bool open =
       last.phase == AttemptPhase::kCollecting || last.phase == AttemptPhase::kUnmasking;
   all.deadline.Set(open ? static_cast<double>(last.deadline) : 0);
+  all.begun = open ? last.begun : 0;
   for (const AttemptPhase phase : kPhases) {
     all.phase_family.Add({{"phase", std::string(AttemptPhaseName(phase))}})
         .Set(phase == last.phase ? 1 : 0);
@@ -221,7 +261,17 @@ void ServerMetrics::SetAttendance(const tacet::server::ServerStatus& status,
   }
 }
 
-void ServerMetrics::SetReady(bool ready) { impl_->ready.Set(ready ? 1 : 0); }
+void ServerMetrics::SetProblems(std::span<const Problem> problems) {
+  impl_->ready.Set(AnyStops(problems) ? 0 : 1);
+  for (const ProblemKind& kind : ProblemKinds()) {
+    const bool is_there = std::ranges::find(problems, kind.code, &Problem::code) != problems.end();
+    impl_->problems.Add({{"code", std::string(kind.name)}}).Set(is_there ? 1 : 0);
+  }
+}
+
+void ServerMetrics::CountRefusedHandshake(HandshakeFault fault) {
+  impl_->refused_handshakes.Add({{"reason", std::string(HandshakeFaultName(fault))}}).Increment();
+}
 
 void ServerMetrics::SetLoad(const transport::http::HttpServerLoad& load) {
   Impl& all = *impl_;
@@ -260,6 +310,8 @@ std::string ServerMetrics::Text(uint64_t now) {
   Impl& all = *impl_;
   const auto end = static_cast<double>(all.certificate_end.load());
   all.certificate.Set(end - static_cast<double>(now));
+  const uint64_t begun = all.begun;
+  all.age.Set(begun == 0 ? 0 : static_cast<double>(now - std::min(now, begun)));
   const base::ProcessCost cost = base::OwnCost();
   all.memory.Set(static_cast<double>(cost.memory));
   {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +13,11 @@
 #include "absl/status/status.h"
 
 #include "tacet/agreement/signed_manifest.h"
+#include "tacet/host/problems.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/server/round_server.h"
 #include "tacet/server/server_store.h"
+#include "tacet/transport/http/handshake_fault.h"
 #include "tacet/transport/http/http_server.h"
 
 namespace tacet::host {
@@ -50,7 +53,9 @@ class ServerMetrics {
   // Members are named in federations of up to 100.
   void SetAttendance(const tacet::server::ServerStatus& status,
                      const agreement::SignedManifest& manifest);
-  void SetReady(bool ready);
+  // Which there are, and whether the server is ready.
+  void SetProblems(std::span<const Problem> problems);
+  void CountRefusedHandshake(transport::http::HandshakeFault fault);
   void SetLoad(const transport::http::HttpServerLoad& load);
   void SetCertificateEnd(uint64_t not_after);  // Unix seconds
 

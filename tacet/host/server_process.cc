@@ -13,8 +13,10 @@
 #include "tacet/host/admin_site.h"
 #include "tacet/host/certificate_watch.h"
 #include "tacet/host/guarantee_worker.h"
+#include "tacet/host/handshake_watch.h"
 #include "tacet/host/hosted_rounds.h"
 #include "tacet/host/page_token.h"
+#include "tacet/host/problem_log.h"
 #include "tacet/host/readiness.h"
 #include "tacet/host/server_log.h"
 #include "tacet/storage/file/membership.h"
@@ -34,6 +36,7 @@ namespace {
 
 constexpr std::string_view kTokenFile = "page.token";
 constexpr std::chrono::minutes kEveryMinute(1);
+constexpr std::chrono::seconds kBetweenProblemLines(5);
 constexpr std::chrono::seconds kForCallsInProgress(10);
 
 // A server holds for a short time what a thousand members send: memory goes back to the system
@@ -57,7 +60,9 @@ class ServerProcess {
         hosted_(
             {.home = spec.home, .state = spec.state, .rounds = spec.rounds, .limits = spec.limits},
             manifest(), *log_),
-        guarantees_(manifest().manifest()) {}
+        guarantees_(manifest().manifest()),
+        watches_{.handshakes = {manifest(), *log_, hosted_.metrics()},
+                 .problems = {manifest(), *log_}} {}
 
   absl::Status Start(const SiteFolder& folder);
   void Serve();
@@ -72,6 +77,15 @@ class ServerProcess {
     std::unique_ptr<PageServer> pages;
   };
 
+  struct Watches {
+    HandshakeWatch handshakes;
+    ProblemLog problems;
+    std::optional<CertificateWatch> certificate = std::nullopt;
+    AtMostEvery certificate_check{kEveryMinute};
+    AtMostEvery problem_check{kBetweenProblemLines};
+  };
+
+  ServerParts Parts();
   absl::StatusOr<std::unique_ptr<PageToken>> OpenToken() const;
   absl::Status StartAdmin();
   absl::Status StartListening();
@@ -79,6 +93,7 @@ class ServerProcess {
   void Work();
   void Tick();
   void LookAtCertificate();
+  void LookAtProblems();
 
   const ServerProcessSpec& spec_;
   std::string version_;
@@ -88,12 +103,24 @@ class ServerProcess {
   HostedRounds hosted_;
   Readiness readiness_;
   GuaranteeWorker guarantees_;
-  std::optional<CertificateWatch> certificate_;
+  Watches watches_;
   Admin admin_;
   std::unique_ptr<HttpsServer> listener_;
-
-  AtMostEvery certificate_check_{kEveryMinute};
 };
+
+ServerParts ServerProcess::Parts() {
+  static const uint64_t started_at = base::SystemUnixSeconds();
+  return {.manifest = manifest(),
+          .rounds = hosted_.rounds(),
+          .log = *log_,
+          .metrics = hosted_.metrics(),
+          .readiness = readiness_,
+          .store = hosted_.health(),
+          .guarantees = guarantees_,
+          .clock = base::SystemUnixSeconds,
+          .version = version_,
+          .started_at = started_at};
+}
 
 absl::StatusOr<std::unique_ptr<PageToken>> ServerProcess::OpenToken() const {
   if (!spec_.page) return nullptr;
@@ -107,16 +134,7 @@ absl::StatusOr<std::unique_ptr<PageToken>> ServerProcess::OpenToken() const {
 
 absl::Status ServerProcess::StartAdmin() {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<PageToken> token, OpenToken());
-  admin_.site.emplace(ServerParts{.manifest = manifest(),
-                                  .rounds = hosted_.rounds(),
-                                  .log = *log_,
-                                  .metrics = hosted_.metrics(),
-                                  .readiness = readiness_,
-                                  .guarantees = guarantees_,
-                                  .clock = base::SystemUnixSeconds,
-                                  .version = version_,
-                                  .started_at = base::SystemUnixSeconds()},
-                      std::move(token));
+  admin_.site.emplace(Parts(), std::move(token));
   TACET_ASSIGN_OR_RETURN(admin_.pages,
                          PageServer::Start({.listen = spec_.admin}, [this](const auto& request) {
                            return admin_.site->Handle(request);
@@ -135,7 +153,10 @@ absl::Status ServerProcess::StartAdmin() {
 absl::Status ServerProcess::StartListening() {
   transport::https::HttpsServerSpec spec{.listen = spec_.listen,
                                          .authority = manifest().authority(),
-                                         .client_certificates = spec_.client_certificates};
+                                         .client_certificates = spec_.client_certificates,
+                                         .on_refused_handshake = [this](const auto& refused) {
+                                           watches_.handshakes.OnRefused(refused, hosted_.rounds());
+                                         }};
   for (const auto& member : manifest().members()) spec.members.push_back(member.name);
   TACET_ASSIGN_OR_RETURN(
       listener_, HttpsServer::Start(spec, key_, membership_.certificate, hosted_.handler()));
@@ -151,7 +172,7 @@ absl::Status ServerProcess::StartListening() {
 
 absl::Status ServerProcess::Start(const SiteFolder& folder) {
   TACET_RETURN_IF_ERROR(hosted_.Open(version_));
-  TACET_ASSIGN_OR_RETURN(certificate_,
+  TACET_ASSIGN_OR_RETURN(watches_.certificate,
                          CertificateWatch::Create(folder, membership_, *log_, hosted_.metrics(),
                                                   base::SystemUnixSeconds));
   TACET_RETURN_IF_ERROR(StartAdmin());
@@ -159,22 +180,29 @@ absl::Status ServerProcess::Start(const SiteFolder& folder) {
 }
 
 void ServerProcess::Tick() {
-  readiness_.NoteTick(hosted_.Tick().ok());
+  (void)hosted_.Tick();  // what failed is in its health
+  readiness_.NoteTick(base::SystemUnixSeconds());
   hosted_.metrics().SetLoad(listener_->Load());
 }
 
 void ServerProcess::LookAtCertificate() {
-  if (const std::optional<base::Bytes> renewed = certificate_->Renewed(); renewed.has_value()) {
+  if (const std::optional<base::Bytes> renewed = watches_.certificate->Renewed();
+      renewed.has_value()) {
     const absl::Status set = listener_->SetCertificate(key_, *renewed);
     if (set.ok()) {
-      certificate_->Adopt(*renewed);
+      watches_.certificate->Adopt(*renewed);
       log_->Write(LogLevel::kInfo, "certificate-replaced");
     } else {
       log_->Write(LogLevel::kError, "invitation-unreadable",
                   JsonValue::MakeObject().Set("message", base::Message(set)));
     }
   }
-  certificate_->WarnOfEnd();
+  watches_.certificate->WarnOfEnd();
+}
+
+void ServerProcess::LookAtProblems() {
+  watches_.problems.Note(ServerProblems(Parts()));
+  watches_.problems.NoteObjections(hosted_.rounds().Status().objections);
 }
 
 void ServerProcess::Work() {
@@ -184,9 +212,10 @@ void ServerProcess::Work() {
       log_->Write(LogLevel::kError, "log-not-reopened",
                   JsonValue::MakeObject().Set("message", base::Message(reopened)));
     }
-    certificate_check_.Forget();
+    watches_.certificate_check.Forget();
   }
-  if (certificate_check_.Now()) LookAtCertificate();
+  if (watches_.certificate_check.Now()) LookAtCertificate();
+  if (watches_.problem_check.Now()) LookAtProblems();
 }
 
 void ServerProcess::Serve() {

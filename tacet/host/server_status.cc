@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "tacet/agreement/manifest_text.h"
@@ -56,7 +57,8 @@ JsonValue CurrentJson(const tacet::server::ServerStatus& status) {
       .Set("invited", status.invited)
       .Set("accepted", status.accepted)
       .Set("votes", status.votes)
-      .Set("unmask_shares", status.unmask_shares);
+      .Set("unmask_shares", status.unmask_shares)
+      .Set("extensions", status.extensions);
 }
 
 JsonValue RequestsJson(const ServerMetrics& metrics) {
@@ -72,15 +74,30 @@ JsonValue RequestsJson(const ServerMetrics& metrics) {
 
 }  // namespace
 
+std::vector<Problem> ServerProblems(const ServerParts& parts) {
+  std::vector<Problem> own = parts.readiness.Problems();
+  if (std::optional<Problem> store = parts.store.Now()) own.push_back(*std::move(store));
+  const tacet::server::ServerStatus status = parts.rounds.Status();
+  const uint64_t now = parts.clock();
+  return FindProblems({.manifest = parts.manifest,
+                       .status = status,
+                       .own = std::move(own),
+                       .certificate_end = parts.metrics.certificate_end(),
+                       .now = now,
+                       .unsettled = parts.readiness.IsUnsettled(now)});
+}
+
 JsonValue ServerStatusJson(const ServerParts& parts) {
   const tacet::server::ServerStatus status = parts.rounds.Status();
   const std::vector<AttemptRecord> attempts = parts.rounds.Attempts();
   JsonValue problems = JsonValue::MakeArray();
-  for (const std::string& problem : parts.readiness.Problems()) problems.Append(problem);
+  for (const Problem& problem : ServerProblems(parts)) {
+    problems.Append(ProblemJson(problem, parts.manifest));
+  }
   JsonValue events = JsonValue::MakeArray();
   for (JsonValue& event : parts.log.Recent()) events.Append(std::move(event));
   return JsonValue::MakeObject()
-      .Set("format", 2)
+      .Set("format", 3)
       .Set("version", parts.version)
       .Set("now", parts.clock())
       .Set("started_at", parts.started_at)

@@ -4,14 +4,17 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/json.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/host/guarantee_worker.h"
+#include "tacet/host/problems.h"
 #include "tacet/host/readiness.h"
 #include "tacet/host/server_log.h"
 #include "tacet/host/server_metrics.h"
+#include "tacet/host/store_health.h"
 #include "tacet/server/round_server.h"
 
 namespace tacet::host {
@@ -23,14 +26,18 @@ struct ServerParts {
   const ServerLog& log;
   ServerMetrics& metrics;
   const Readiness& readiness;
+  const StoreHealth& store;
   GuaranteeWorker& guarantees;
   base::UnixClock clock;
   std::string version;
   uint64_t started_at = 0;  // Unix seconds
 };
 
-// The part of the status that changes: counts, and the names of members that are waited for between
-// attempts or on the committee. No participant of an attempt.
+// Of the process, its store and its members, now.
+std::vector<Problem> ServerProblems(const ServerParts& parts);
+
+// The part of the status that changes: counts, and the names of members that problems concern or
+// that are waited for. No participant of an attempt, unless every member uploads.
 base::JsonValue ServerStatusJson(const ServerParts& parts);
 
 // The agreement, in words and as JSON, with the names of its members.

@@ -126,7 +126,7 @@ TEST_F(FullDiskTest, IsSaidAndNothingIsLost) {
   {
     const Ballast full(path_ / "hub/ballast");
     AwaitEvent("store-failed");
-    EXPECT_THAT(HttpGet(admin_port_, "/readyz"), HasSubstr("its store does not work"));
+    EXPECT_THAT(HttpGet(admin_port_, "/readyz"), HasSubstr("\ndisk-full: there is no room"));
     EXPECT_THAT(Event("store-failed")->Dump(),
                 AnyOf(HasSubstr(kNoSpace), HasSubstr("database or disk is full")));
     EXPECT_GT(Figure("tacet_store_errors_total"), 0);

@@ -105,7 +105,7 @@ class ServerDrawsCohortsTest : public ServerProgramTest {
 // metrics, with a figure that is 0 for all that are there and while an attempt is open.
 TEST_F(ServerDrawsCohortsTest, NamesNoParticipant) {
   StartServer({"--collecting-seconds", "2"});
-  EXPECT_THAT(HttpGet(admin_port_, "/readyz"), HasSubstr("away: "));
+  EXPECT_THAT(HttpGet(admin_port_, "/readyz"), HasSubstr("waits for members: 0 of 3 are here"));
   SitesForTest sites = Sites();
   const auto attempt = UploadAll(sites, 0);
   ASSERT_TRUE(attempt.ok()) << attempt.status();
@@ -201,7 +201,8 @@ TEST_F(ServerProgramTest, KeepsItsStateInPostgresql) {
   // Without its database it is not ready; with it again it goes on by itself.
   postgres.Kill();
   AwaitEvent("store-failed");
-  EXPECT_THAT(HttpGet(admin_port_, "/readyz"), HasSubstr("its store does not work"));
+  EXPECT_THAT(HttpGet(admin_port_, "/readyz"),
+              HasSubstr("\ndatabase-away: its database cannot be reached."));
   postgres.Start();
   AwaitEvent("store-works-again");
   SitesForTest sites = Sites();

@@ -7,6 +7,8 @@ import {
 } from "../src/live/words.js";
 
 const kQuiet = { current: null, stopped: "", draining: false, finished: 0, problems: [], certificate_end: 0, store_errors: 0, now: 1000 };
+const kFullDisk = { code: "disk-full", stops: true, members: [], text: "disk-full: there is no room. Make room." };
+const kAway = { code: "member-away", stops: false, members: ["west"], text: "member-away: a member does not call: west (for 2 h). Start it." };
 const kAgreement = { manifest: { rounds: 20 } };
 const collecting = { round: 2, attempt: 1, phase: "collecting", deadline: 1090, accepted: 1, invited: 3, failure: "" };
 
@@ -53,7 +55,8 @@ test("who is connected, and what to do next", () => {
   assert.equal(connectedWords({ attendance: { ...attendance, here: 25, members: 30 } }), "Connected: 25 of 30 members (north, and 24 more).");
   assert.equal(connectedWords({ attendance: { ...attendance, connected: null } }), "Connected: 1 of 3 members.");
   assert.match(nextStep({ ...kQuiet, attendance: { ...attendance, gathering: { ...attendance.gathering, enough: true } } }), /begins by itself/);
-  assert.match(nextStep({ ...waiting, problems: ["the store fails"] }), /correct what is listed/);
+  assert.match(nextStep({ ...waiting, problems: [kFullDisk] }), /correct what is listed/);
+  assert.match(nextStep({ ...waiting, problems: [kAway] }), /ask south and west/);
   const open = { ...attendance, gathering: null };
   assert.match(nextStep({ ...kQuiet, attendance: { ...open, away: [] }, current: collecting }), /nothing to do/);
   assert.match(nextStep({ ...kQuiet, attendance: open, current: { ...collecting, phase: "unmasking" } }), /ask south and west, whose seats/);
@@ -77,12 +80,9 @@ test("the time until the deadline is the server's", () => {
 
 test("what is wrong comes first", () => {
   assert.deepEqual(warnings(kQuiet), []);
-  const day = 86_400;
-  assert.deepEqual(warnings({ ...kQuiet, certificate_end: 1000 + 31 * day }), []);
-  assert.deepEqual(warnings({ ...kQuiet, certificate_end: 1000 + 2 * day + 3600, problems: ["its store does not work"] }), [
-    ["danger", "Not ready: its store does not work."],
-    ["warn", "The server's certificate ends in 2 days 1 h."]]);
-  assert.equal(warnings({ ...kQuiet, certificate_end: 1000, problems: ["x"] })[0][1], "The server's certificate has ended: no member can connect.");
+  assert.deepEqual(warnings({ ...kQuiet, problems: [kFullDisk, kAway] }), [
+    ["danger", "Not ready: disk-full: there is no room. Make room."],
+    ["warn", "member-away: a member does not call: west (for 2 h). Start it."]]);
   assert.deepEqual(warnings({ ...kQuiet, store_errors: 2 }), [["warn", "The store failed 2 times since the server was started."]]);
 });
 
@@ -91,6 +91,8 @@ test("rounds are counted from 1 for people", () => {
   assert.equal(eventDetails({ time: "", level: "info", event: "attempt-failed", epoch: 0, round: 3, attempt: 0, participants: 0, reason: "refused" }),
     "round 4, attempt 1; committee members refused it; participants: 0");
   assert.equal(eventDetails({ time: "", level: "info", event: "draining" }), "–");
+  assert.equal(eventDetails({ time: "", level: "warning", event: "problem", ...kAway }),
+    "code: member-away; members: west; text: member-away: a member does not call: west (for 2 h). Start it.");
 });
 
 test("forecast and guarantee, by observer", () => {

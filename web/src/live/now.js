@@ -12,7 +12,7 @@ export function nowPanel() {
   const clock = h("span", { class: "note" });
   let last = null;
   const words = panel(
-    ({ status, agreement }) => [nowSentence(status, agreement), status.current?.phase, status.stopped, status.problems.length === 0],
+    ({ status, agreement }) => [nowSentence(status, agreement), status.current?.phase, status.stopped, !status.problems.some(({ stops }) => stops)],
     ([sentence, phase, stopped, ready]) => [
       h("p", { class: "chips" }, phase && !stopped
         ? h("span", { class: `chip ${kPhaseClasses[phase]}` }, phase)

@@ -79,7 +79,7 @@ const names = (list) => (list.length > 1 ? `${list.slice(0, -1).join(", ")} and 
 /** What the operator is to do now. */
 export function nextStep(status) {
   const { attendance, current, stopped } = status;
-  if (status.problems.length > 0) return "correct what is listed above; the server is not ready until then.";
+  if (status.problems.some(({ stops }) => stops)) return "correct what is listed above; the server is not ready until then.";
   if (stopped && /^all .* rounds are done/.test(stopped)) return "nothing to wait for: each site ends by itself when it has the last model. Then stop the server.";
   if (stopped) return "read the reason above and in the events. The coordinator decides whether the federation goes on in a new epoch.";
   if (status.draining) return "wait until the server has ended.";
@@ -130,14 +130,9 @@ export function longTime(value) {
   return days > 0 ? `${plural(days, "day")} ${Math.floor((value % 86_400) / 3600)} h` : seconds(Math.round(value));
 }
 
-/** What is to be put right, most urgent first: [level, sentence]. */
+/** What is to be put right, the server's own faults first: [level, sentences]. */
 export function warnings(status) {
-  const found = status.problems.map((problem) => ["danger", `Not ready: ${problem}.`]);
-  if (status.certificate_end > 0) {
-    const left = status.certificate_end - status.now;
-    if (left <= 0) found.unshift(["danger", "The server's certificate has ended: no member can connect."]);
-    else if (left < 30 * 86_400) found.push(["warn", `The server's certificate ends in ${longTime(left)}.`]);
-  }
+  const found = status.problems.map(({ stops, text }) => (stops ? ["danger", `Not ready: ${text}`] : ["warn", text]));
   if (status.store_errors > 0) found.push(["warn", `The store failed ${plural(status.store_errors, "time")} since the server was started.`]);
   return found;
 }
@@ -157,6 +152,10 @@ const kEventWords = {
   "federation-stopped": "No attempt follows",
   "request-refused": "A request was refused",
   "requests-refused": "Further requests were refused",
+  "problem": "Something is to be put right",
+  "problem-over": "A problem is over",
+  "member-objects": "A member does not act on what the server announces",
+  "handshake-refused": "A certificate was refused",
   "store-failed": "The store failed",
   "store-works-again": "The store works again",
   "certificate-ends": "The certificate ends soon",
@@ -170,7 +169,7 @@ const kEventWords = {
 
 export const eventWords = (event) => kEventWords[event] ?? event;
 
-const kNamed = new Set(["time", "level", "event", "epoch", "round", "attempt", "reason", "deadline"]);
+const kNamed = new Set(["time", "level", "event", "epoch", "round", "attempt", "reason", "deadline", "stops"]);
 
 /** The fields of an event in one line. */
 export function eventDetails(event) {
@@ -179,7 +178,7 @@ export function eventDetails(event) {
   if (event.reason) parts.push(stoppedWords(failureWords(event.reason)).replaceAll("_", " "));
   for (const [key, value] of Object.entries(event)) {
     if (kNamed.has(key)) continue;
-    const text = Array.isArray(value) ? value.map(({ name }) => name).join(", ") : value;
+    const text = Array.isArray(value) ? value.map((one) => one.name ?? one).join(", ") : value;
     parts.push(`${key.replaceAll("_", " ")}: ${text}`);
   }
   return parts.join("; ") || kAbsent;
