@@ -183,6 +183,34 @@ function(tacet_long_runs name filter size)
   endif()
 endfunction()
 
+# tacet_constant_time_check(<name> [SIMD...]): a long test that runs constant_time_check.cc of the
+# folder under valgrind, once with each value of TACET_SIMD where there are some. No branch and no
+# address may depend on a secret, but for those of constant_time.supp. It needs valgrind and its header.
+function(tacet_constant_time_check name)
+  find_program(TACET_VALGRIND valgrind)
+  find_path(TACET_VALGRIND_INCLUDE valgrind/memcheck.h)
+  if(NOT TACET_TESTS OR NOT TACET_VALGRIND OR NOT TACET_VALGRIND_INCLUDE OR TACET_SANITIZE)
+    return()
+  endif()
+  add_executable(${name}_constant_time_check constant_time_check.cc)
+  target_link_libraries(${name}_constant_time_check PRIVATE tacet::${name} tacet_flags)
+  set(tests ${name}_constant_time)
+  if(ARGN)
+    list(TRANSFORM ARGN PREPEND ${name}_constant_time_ OUTPUT_VARIABLE tests)
+  endif()
+  foreach(test IN LISTS tests)
+    add_test(NAME ${test}
+             COMMAND ${TACET_VALGRIND} -q --error-exitcode=99
+                     --suppressions=${CMAKE_CURRENT_SOURCE_DIR}/constant_time.supp
+                     $<TARGET_FILE:${name}_constant_time_check>)
+    set_tests_properties(${test} PROPERTIES LABELS long TIMEOUT 3000)
+    if(ARGN)
+      string(REPLACE ${name}_constant_time_ "" simd ${test})
+      set_tests_properties(${test} PROPERTIES ENVIRONMENT "TACET_SIMD=${simd}")
+    endif()
+  endforeach()
+endfunction()
+
 # The target `sanitized_tests`: what `make test-sanitized` builds and runs.
 function(tacet_sanitized_target)
   if(TACET_SANITIZE)
