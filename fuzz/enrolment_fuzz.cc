@@ -20,7 +20,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   switch (data[0] % 8) {
     case 0: {
       const auto request = agreement::ReadEnrolmentRequest(bytes);
-      if (request.ok() && !agreement::CheckSiteName(request->name).ok()) std::abort();
+      if (!request.ok()) break;
+      if (!agreement::CheckSiteName(request->name).ok()) std::abort();
+      if (!crypto::CheckKemKey(request->exchange_keys.kem).ok()) std::abort();
       break;
     }
     case 1: {
@@ -71,6 +73,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (keys.ok() && !std::ranges::equal(agreement::WriteSiteKeys(*keys).Expose(), bytes)) {
         std::abort();
       }
+      const auto exchange_keys = agreement::ReadExchangeKeys(secret);
+      if (exchange_keys.ok() &&
+          !std::ranges::equal(agreement::WriteExchangeKeys(*exchange_keys).Expose(), bytes)) {
+        std::abort();
+      }
       const auto fingerprint = agreement::ParseFingerprint(base::AsText(bytes));
       if (!fingerprint.ok()) break;
       const auto again = agreement::ParseFingerprint(agreement::FingerprintText(*fingerprint));
@@ -78,9 +85,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     }
     case 7: {
-      const auto key = agreement::DecryptEpochKey(bytes, known.manifest, 0, known.site.sealing);
-      if (key.ok() &&
-          !agreement::EncryptEpochKey(known.manifest, 0, *key, known.coordinator).ok()) {
+      const auto key =
+          agreement::DecryptEpochKey(bytes, known.manifest, 0, known.site.sealing, known.site_kem);
+      if (key.ok() && !agreement::EncryptEpochKey(known.manifest, 0, known.site_kem.public_key(),
+                                                  *key, known.coordinator, known.entropy)
+                           .ok()) {
         std::abort();
       }
       break;

@@ -33,6 +33,11 @@ struct FuzzFederation {
   crypto::Unlocker passphrase = ValueOrDie(crypto::Unlocker::FromPassphrase(
       crypto::SecretBytes(4), {.passes = 1, .memory_bytes = 8192}));
   crypto::Unlocker key_file = ValueOrDie(crypto::Unlocker::FromKeyFile(crypto::SecretBytes(32)));
+  crypto::KemKey site_kem = crypto::KemKey::Generate(entropy);
+
+  agreement::ExchangePublicKeys SiteExchangeKeys() const {
+    return {.exchange = site_exchange.public_key(), .kem = site_kem.public_key()};
+  }
 
   static agreement::ManifestSpec Agreement() {
     agreement::ManifestSpec spec;

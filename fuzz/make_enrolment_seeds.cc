@@ -77,16 +77,23 @@ int main(int argc, char** argv) {
   const fuzz::SeedFolder seeds(std::filesystem::path(argv[1]) / "enrolment");
   fuzz::FuzzFederation known;
   const auto request_of = [&known](std::string_view name) {
-    return agreement::WriteEnrolmentRequest(name, {}, known.site, known.site_exchange.public_key());
+    return agreement::WriteEnrolmentRequest(name, {}, known.site, known.SiteExchangeKeys());
   };
   seeds.WriteWithVariants("request", 0, request_of("north"));
   seeds.WriteWithVariants("server-request", 0,
                           agreement::WriteEnrolmentRequest("hub", known.hosts, known.site, {}));
-  seeds.Write("server-request-with-exchange-key", 0,
-              agreement::WriteEnrolmentRequest("hub", known.hosts, known.site,
-                                               known.site_exchange.public_key()));
+  seeds.Write(
+      "server-request-with-exchange-key", 0,
+      agreement::WriteEnrolmentRequest("hub", known.hosts, known.site, known.SiteExchangeKeys()));
   base::Bytes request = request_of("north");
   request.back() ^= 1;
+  agreement::ExchangePublicKeys keys = known.SiteExchangeKeys();
+  keys.kem[0] = keys.kem[1] = 0xff;  // a coefficient of 4095
+  seeds.Write("request-kem-key", 0,
+              agreement::WriteEnrolmentRequest("north", {}, known.site, keys));
+  keys.kem = {};
+  seeds.Write("request-without-kem-key", 0,
+              agreement::WriteEnrolmentRequest("north", {}, known.site, keys));
   seeds.Write("request-forged", 0, request);
   request[4 + 2 + 4 + 5] = 2;  // neither a site nor a server
   seeds.Write("request-of-nothing", 0, request);
@@ -95,7 +102,8 @@ int main(int argc, char** argv) {
   seeds.WriteWithVariants("manifest", 2, known.manifest.bytes());
   const auto sealed = [&](uint64_t member, const crypto::SigningKey& signer) {
     return fuzz::ValueOrDie(
-        agreement::EncryptEpochKey(known.manifest, member, known.entropy.Draw(32), signer));
+        agreement::EncryptEpochKey(known.manifest, member, known.site_kem.public_key(),
+                                   known.entropy.Draw(32), signer, known.entropy));
   };
   seeds.WriteWithVariants("epoch-key", 7, sealed(0, known.coordinator));
   seeds.Write("epoch-key-of-another", 7, sealed(1, known.coordinator));
@@ -109,6 +117,8 @@ int main(int argc, char** argv) {
   seeds.WriteWithVariants("authority", 5, known.authority);
   seeds.WriteWithVariants("certificate", 5, known.certificate);
   seeds.Write("site-keys", 6, agreement::WriteSiteKeys(known.site).Expose());
+  const auto exchange_keys = agreement::ExchangeKeys::Generate(known.entropy);
+  seeds.Write("exchange-keys", 6, agreement::WriteExchangeKeys(exchange_keys).Expose());
   seeds.Write("fingerprint", 6,
               base::AsBytes(agreement::FingerprintText(known.coordinator.public_key())));
   return 0;

@@ -5,11 +5,12 @@
 
 namespace tacet::agreement {
 
-bool RenewsExchangeKey(const EnrolmentRequest& enrolled, const EnrolmentRequest& asked) {
+bool RenewsExchangeKeys(const EnrolmentRequest& enrolled, const EnrolmentRequest& asked) {
   EnrolmentRequest renewed = enrolled;
-  renewed.exchange_key = asked.exchange_key;
+  renewed.exchange_keys = asked.exchange_keys;
   renewed.member_signature = asked.member_signature;
-  return asked == renewed && asked.exchange_key != enrolled.exchange_key;
+  return asked == renewed && asked.exchange_keys.exchange != enrolled.exchange_keys.exchange &&
+         asked.exchange_keys.kem != enrolled.exchange_keys.kem;
 }
 
 bool NamesExchangeKey(const SignedManifest& manifest, const crypto::ExchangePublicKey& key) {

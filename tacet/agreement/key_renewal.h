@@ -10,9 +10,10 @@
 
 namespace tacet::agreement {
 
-// Whether `asked` is the request of the enrolled member with another exchange key and nothing else
-// changed. Its signature then shows that the member asks, and no fingerprint is needed.
-bool RenewsExchangeKey(const EnrolmentRequest& enrolled, const EnrolmentRequest& asked);
+// Whether `asked` is the request of the enrolled member with another exchange key, another KEM key
+// and nothing else changed. Its signature then shows that the member asks, and no fingerprint is
+// needed.
+bool RenewsExchangeKeys(const EnrolmentRequest& enrolled, const EnrolmentRequest& asked);
 
 // Whether a member of `manifest` has the exchange key `key`.
 bool NamesExchangeKey(const SignedManifest& manifest, const crypto::ExchangePublicKey& key);

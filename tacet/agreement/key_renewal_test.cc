@@ -17,17 +17,22 @@ EnrolmentRequest North() {
           .hosts = {},
           .signing_key = {1},
           .sealing_key = {2},
-          .exchange_key = {3},
+          .exchange_keys = {.exchange = {3}, .kem = {3}},
           .member_signature = {3},
           .tls_key = {4}};
 }
 
-TEST(KeyRenewalTest, AnotherExchangeKeyIsARenewal) {
+TEST(KeyRenewalTest, OtherExchangeKeysAreARenewal) {
   EnrolmentRequest asked = North();
-  asked.exchange_key = {5};
+  asked.exchange_keys = {.exchange = {5}, .kem = {5}};
   asked.member_signature = {5};
-  EXPECT_TRUE(RenewsExchangeKey(North(), asked));
-  EXPECT_FALSE(RenewsExchangeKey(North(), North()));
+  EXPECT_TRUE(RenewsExchangeKeys(North(), asked));
+  EXPECT_FALSE(RenewsExchangeKeys(North(), North()));
+  // Half a renewal would leave the old secret of the other half in use.
+  asked.exchange_keys = {.exchange = {5}, .kem = {3}};
+  EXPECT_FALSE(RenewsExchangeKeys(North(), asked));
+  asked.exchange_keys = {.exchange = {3}, .kem = {5}};
+  EXPECT_FALSE(RenewsExchangeKeys(North(), asked));
 }
 
 // A thief of a signing key cannot make the coordinator encrypt epoch keys to another key, or sign
@@ -35,9 +40,9 @@ TEST(KeyRenewalTest, AnotherExchangeKeyIsARenewal) {
 TEST(KeyRenewalTest, AnythingElseIsNone) {
   const auto renews = [](void (*change)(EnrolmentRequest&)) {
     EnrolmentRequest asked = North();
-    asked.exchange_key = {5};
+    asked.exchange_keys = {.exchange = {5}, .kem = {5}};
     change(asked);
-    return RenewsExchangeKey(North(), asked);
+    return RenewsExchangeKeys(North(), asked);
   };
   EXPECT_TRUE(renews([](EnrolmentRequest&) {}));
   EXPECT_FALSE(renews([](EnrolmentRequest& asked) { asked.name = "south"; }));

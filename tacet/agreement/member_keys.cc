@@ -22,6 +22,31 @@ MemberKeys MemberKeys::Generate(crypto::Entropy& entropy) {
           .tls = crypto::TlsKey::Generate()};
 }
 
+ExchangeKeys ExchangeKeys::Generate(crypto::Entropy& entropy) {
+  return {.exchange = crypto::ExchangeKey::Generate(entropy),
+          .kem = crypto::KemKey::Generate(entropy)};
+}
+
+crypto::SecretBytes WriteExchangeKeys(const ExchangeKeys& keys) {
+  crypto::SecretBytes bytes(ExchangeKeys::kSecretBytes);
+  const auto at = std::ranges::copy(keys.exchange.secret().Expose(), bytes.Expose().begin()).out;
+  std::ranges::copy(keys.kem.seed().Expose(), at);
+  return bytes;
+}
+
+absl::StatusOr<ExchangeKeys> ReadExchangeKeys(const crypto::SecretBytes& bytes) {
+  base::ByteReader reader(bytes.Expose(), "exchange keys");
+  TACET_ASSIGN_OR_RETURN(const auto secret,
+                         reader.ReadBytes(crypto::ExchangeKey::kSecretBytes, "exchange key"));
+  TACET_ASSIGN_OR_RETURN(const auto seed, reader.ReadBytes(crypto::KemKey::kSeedBytes, "KEM key"));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  TACET_ASSIGN_OR_RETURN(crypto::ExchangeKey exchange,
+                         crypto::ExchangeKey::FromSecret(crypto::SecretBytes::CopyOf(secret)));
+  TACET_ASSIGN_OR_RETURN(crypto::KemKey kem,
+                         crypto::KemKey::FromSeed(crypto::SecretBytes::CopyOf(seed)));
+  return ExchangeKeys{.exchange = std::move(exchange), .kem = std::move(kem)};
+}
+
 crypto::SecretBytes WriteSiteKeys(const MemberKeys& keys) {
   const crypto::SecretBytes signing = keys.signing.Seed();
   base::ByteWriter preamble;
@@ -74,8 +99,7 @@ absl::Status CheckSiteName(std::string_view name) {
 }
 
 base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
-                                  const MemberKeys& keys,
-                                  const crypto::ExchangePublicKey& exchange_key) {
+                                  const MemberKeys& keys, const ExchangePublicKeys& exchange_keys) {
   base::ByteWriter writer;
   base::WritePreamble(base::format::kEnrolmentRequest, writer);
   writer.Blob(name);
@@ -84,8 +108,10 @@ base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::st
   for (const std::string& host : server_hosts) writer.Blob(host);
   writer.Raw(keys.signing.public_key());
   writer.Raw(keys.sealing.public_key());
-  writer.Raw(exchange_key);
-  writer.Raw(SignMember(name, keys.signing, keys.sealing.public_key(), exchange_key).signature);
+  writer.Raw(exchange_keys.exchange);
+  writer.Raw(exchange_keys.kem);
+  writer.Raw(
+      SignMember(name, keys.signing, keys.sealing.public_key(), exchange_keys.exchange).signature);
   writer.Blob(keys.tls.public_key());
   AppendSignature(kRequestLabel, keys.signing, writer);
   return writer.Take();
@@ -95,7 +121,7 @@ ManifestMember MemberOf(const EnrolmentRequest& request) {
   return {.name = request.name,
           .signing_key = request.signing_key,
           .sealing_key = request.sealing_key,
-          .exchange_key = request.exchange_key,
+          .exchange_key = request.exchange_keys.exchange,
           .signature = request.member_signature};
 }
 
@@ -118,15 +144,21 @@ absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> b
   }
   TACET_ASSIGN_OR_RETURN(request.signing_key, secagg::ReadArray<32>(reader, "signing key"));
   TACET_ASSIGN_OR_RETURN(request.sealing_key, secagg::ReadArray<32>(reader, "sealing key"));
-  TACET_ASSIGN_OR_RETURN(request.exchange_key, secagg::ReadArray<32>(reader, "exchange key"));
-  if (request.server != (request.exchange_key == crypto::ExchangePublicKey{})) {
+  ExchangePublicKeys& own = request.exchange_keys;
+  TACET_ASSIGN_OR_RETURN(own.exchange, secagg::ReadArray<32>(reader, "exchange key"));
+  TACET_ASSIGN_OR_RETURN(own.kem, secagg::ReadArray<sizeof(own.kem)>(reader, "KEM key"));
+  const bool without_exchange = own.exchange == crypto::ExchangePublicKey{};
+  const bool without_kem = own.kem == crypto::KemPublicKey{};
+  if (request.server != without_exchange || request.server != without_kem) {
     return base::DataLoss("enrolment request of {}: {}", request.name,
-                          request.server ? "a server has no exchange key, expected zeros"
-                                         : "the exchange key of a site is missing, it is zeros");
+                          request.server     ? "a server has no exchange keys, expected zeros"
+                          : without_exchange ? "the exchange key of a site is missing, it is zeros"
+                                             : "the KEM key of a site is missing, it is zeros");
   }
   TACET_RETURN_IF_ERROR(CheckKeys(request.name, request.signing_key, {request.sealing_key}));
   if (!request.server) {
-    TACET_RETURN_IF_ERROR(CheckKeys(request.name, request.signing_key, {request.exchange_key}));
+    TACET_RETURN_IF_ERROR(CheckKeys(request.name, request.signing_key, {own.exchange}));
+    TACET_RETURN_IF_ERROR(base::Annotate(crypto::CheckKemKey(own.kem), request.name));
   }
   TACET_ASSIGN_OR_RETURN(request.member_signature,
                          secagg::ReadArray<64>(reader, "member signature"));

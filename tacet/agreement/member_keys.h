@@ -18,6 +18,7 @@
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/key_exchange.h"
+#include "tacet/crypto/ml_kem.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/sealed_box.h"
 #include "tacet/crypto/secret.h"
@@ -29,13 +30,41 @@ namespace tacet::agreement {
 // leaves the site but the public halves. Exchange keys are apart: they last for an epoch.
 struct MemberKeys {
   crypto::SigningKey signing;  // of its messages, votes and results
-  crypto::SealingKey sealing;  // to which epoch keys are encrypted
+  crypto::SealingKey sealing;  // to which, and to ExchangeKeys::kem, epoch keys are encrypted
   crypto::TlsKey tls;          // of its connections
   // Whose signature the site's policy must bear; none: the site has no policy.
   std::optional<crypto::PublicKey> officer = std::nullopt;
 
   static MemberKeys Generate(crypto::Entropy& entropy);
 };
+
+// What a request publishes of ExchangeKeys.
+struct ExchangePublicKeys {
+  crypto::ExchangePublicKey exchange{};
+  crypto::KemPublicKey kem{};
+
+  friend bool operator==(const ExchangePublicKeys&, const ExchangePublicKeys&) = default;
+};
+
+// Keys that a member makes for one epoch and deletes with the next one. They are made, stored and
+// deleted together.
+struct ExchangeKeys {
+  static constexpr size_t kSecretBytes =
+      crypto::ExchangeKey::kSecretBytes + crypto::KemKey::kSeedBytes;
+
+  crypto::ExchangeKey exchange;  // pair keys with the committee follow from it
+  crypto::KemKey kem;            // to which, and to MemberKeys::sealing, epoch keys are encrypted
+
+  static ExchangeKeys Generate(crypto::Entropy& entropy);
+  ExchangePublicKeys public_keys() const {
+    return {.exchange = exchange.public_key(), .kem = kem.public_key()};
+  }
+};
+
+// docs/formats/keys.md, "Purposes": to be locked before they are stored.
+crypto::SecretBytes WriteExchangeKeys(const ExchangeKeys& keys);
+// DataLoss for another number of bytes.
+absl::StatusOr<ExchangeKeys> ReadExchangeKeys(const crypto::SecretBytes& bytes);
 
 // docs/formats/keys.md, "Site identity": to be locked before it is stored.
 crypto::SecretBytes WriteSiteKeys(const MemberKeys& keys);
@@ -56,18 +85,17 @@ struct EnrolmentRequest {
   std::vector<std::string> hosts;  // of the server: DNS names and addresses; none of a site
   crypto::PublicKey signing_key{};
   crypto::SealingPublicKey sealing_key{};
-  crypto::ExchangePublicKey exchange_key{};  // of its next epoch; zeros for the server
-  crypto::Signature member_signature{};      // as in ManifestMember
-  base::Bytes tls_key;                       // SubjectPublicKeyInfo, DER
+  ExchangePublicKeys exchange_keys{};    // of its next epoch; zeros for the server
+  crypto::Signature member_signature{};  // as in ManifestMember
+  base::Bytes tls_key;                   // SubjectPublicKeyInfo, DER
 
   friend bool operator==(const EnrolmentRequest&, const EnrolmentRequest&) = default;
 };
 
 // Signed with the site's own key, so that nobody asks in its name with other keys beside it. The
-// server has hosts and an exchange key of zeros.
+// server has hosts and exchange keys of zeros.
 base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
-                                  const MemberKeys& keys,
-                                  const crypto::ExchangePublicKey& exchange_key);
+                                  const MemberKeys& keys, const ExchangePublicKeys& exchange_keys);
 
 // The line of a manifest that the request asks for.
 ManifestMember MemberOf(const EnrolmentRequest& request);

@@ -14,11 +14,27 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr crypto::ExchangePublicKey kExchangeKey = {7};
-
 MemberKeys NewKeys(std::string_view label = "site") {
   crypto::InsecureSeededEntropy entropy(1, label);
   return MemberKeys::Generate(entropy);
+}
+
+ExchangePublicKeys NewExchangeKeys(std::string_view label = "exchange keys") {
+  crypto::InsecureSeededEntropy entropy(1, label);
+  return ExchangeKeys::Generate(entropy).public_keys();
+}
+
+TEST(MemberKeysTest, ExchangeKeysAreTheSameAfterTheyWereStored) {
+  crypto::SystemEntropy entropy;
+  const ExchangeKeys keys = ExchangeKeys::Generate(entropy);
+  const crypto::SecretBytes bytes = WriteExchangeKeys(keys);
+  EXPECT_EQ(bytes.size(), 96u);
+  ASSERT_OK_AND_ASSIGN(const auto again, ReadExchangeKeys(bytes));
+  EXPECT_EQ(again.public_keys(), keys.public_keys());
+  for (const size_t size : {size_t{0}, size_t{32}, size_t{95}}) {
+    EXPECT_FALSE(ReadExchangeKeys(crypto::SecretBytes::CopyOf(bytes.Expose().first(size))).ok());
+  }
+  EXPECT_FALSE(ReadExchangeKeys(crypto::SecretBytes(97)).ok());
 }
 
 TEST(MemberKeysTest, AreTheSameAfterTheyWereStored) {
@@ -45,50 +61,63 @@ TEST(MemberKeysTest, TheOfficerIsPartOfTheIdentity) {
   EXPECT_EQ(again.tls.public_key(), keys.tls.public_key());
   // Who asks to be enrolled does not tell.
   const std::vector<std::string> none;
-  const base::Bytes request = WriteEnrolmentRequest("north", none, keys, kExchangeKey);
+  const base::Bytes request = WriteEnrolmentRequest("north", none, keys, NewExchangeKeys());
   keys.officer.reset();
-  EXPECT_EQ(WriteEnrolmentRequest("north", none, keys, kExchangeKey), request);
+  EXPECT_EQ(WriteEnrolmentRequest("north", none, keys, NewExchangeKeys()), request);
 }
 
 TEST(MemberKeysTest, ARequestSaysWhoAsks) {
   const MemberKeys keys = NewKeys();
   const std::vector<std::string> none, hosts = {"tacet.example", "10.0.0.1"};
   for (const auto& of_server : {none, hosts}) {
-    const auto exchange_key = of_server.empty() ? kExchangeKey : crypto::ExchangePublicKey{};
+    const auto exchange_keys = of_server.empty() ? NewExchangeKeys() : ExchangePublicKeys{};
     ASSERT_OK_AND_ASSIGN(const auto request, ReadEnrolmentRequest(WriteEnrolmentRequest(
-                                                 "north", of_server, keys, exchange_key)));
+                                                 "north", of_server, keys, exchange_keys)));
     EXPECT_EQ(request.name, "north");
     EXPECT_EQ(request.server, !of_server.empty());
     EXPECT_EQ(request.hosts, of_server);
     EXPECT_EQ(request.signing_key, keys.signing.public_key());
     EXPECT_EQ(request.sealing_key, keys.sealing.public_key());
-    EXPECT_EQ(request.exchange_key, exchange_key);
+    EXPECT_EQ(request.exchange_keys, exchange_keys);
     EXPECT_EQ(request.tls_key, keys.tls.public_key());
     EXPECT_TRUE(IsSignedByMember(MemberOf(request)));
   }
 }
 
-TEST(MemberKeysTest, SitesHaveAnExchangeKeyAndTheServerHasNone) {
-  const std::vector<std::string> hosts = {"tacet.example"};
-  EXPECT_THAT(base::Message(
-                  ReadEnrolmentRequest(WriteEnrolmentRequest("north", {}, NewKeys(), {})).status()),
-              HasSubstr("the exchange key of a site is missing"));
-  EXPECT_THAT(base::Message(
-                  ReadEnrolmentRequest(WriteEnrolmentRequest("hub", hosts, NewKeys(), kExchangeKey))
-                      .status()),
-              HasSubstr("a server has no exchange key"));
+TEST(MemberKeysTest, SitesHaveExchangeKeysAndTheServerHasNone) {
+  const auto refusal = [](const std::vector<std::string>& hosts, const ExchangePublicKeys& keys) {
+    return base::Message(
+        ReadEnrolmentRequest(WriteEnrolmentRequest("north", hosts, NewKeys(), keys)).status());
+  };
+  const ExchangePublicKeys both = NewExchangeKeys();
+  const ExchangePublicKeys exchange = {.exchange = both.exchange, .kem = {}};
+  const ExchangePublicKeys kem = {.exchange = {}, .kem = both.kem};
+  EXPECT_THAT(refusal({}, {}), HasSubstr("the exchange key of a site is missing"));
+  EXPECT_THAT(refusal({}, kem), HasSubstr("the exchange key of a site is missing"));
+  EXPECT_THAT(refusal({}, exchange), HasSubstr("the KEM key of a site is missing"));
+  for (const ExchangePublicKeys& keys : {both, exchange, kem}) {
+    EXPECT_THAT(refusal({"tacet.example"}, keys), HasSubstr("a server has no exchange keys"));
+  }
 }
 
 // The owner of a request can sign any keys, also such as end the rounds of all others.
 TEST(MemberKeysTest, RefusesKeysThatNoSecretBelongsTo) {
   const MemberKeys keys = NewKeys();
+  const auto refusal = [&keys](const ExchangePublicKeys& bad) {
+    return base::Message(
+        ReadEnrolmentRequest(WriteEnrolmentRequest("north", {}, keys, bad)).status());
+  };
+  const ExchangePublicKeys good = NewExchangeKeys();
   for (const crypto::ExchangePublicKey& bad : crypto::BadExchangeKeys()) {
     if (bad == crypto::ExchangePublicKey{}) continue;
-    EXPECT_THAT(
-        base::Message(ReadEnrolmentRequest(WriteEnrolmentRequest("north", {}, keys, bad)).status()),
-        AllOf(HasSubstr("north"), HasSubstr(base::ToHex(bad) + " is not an exchange key")));
+    EXPECT_THAT(refusal({.exchange = bad, .kem = good.kem}),
+                AllOf(HasSubstr("north"), HasSubstr(base::ToHex(bad) + " is not an exchange key")));
   }
-  base::Bytes request = WriteEnrolmentRequest("north", {}, keys, kExchangeKey);
+  ExchangePublicKeys altered = good;
+  altered.kem[3] = 0x01;  // coefficient 2 is q
+  altered.kem[4] = static_cast<uint8_t>((altered.kem[4] & 0xf0) | 0x0d);
+  EXPECT_THAT(refusal(altered), AllOf(HasSubstr("north"), HasSubstr("coefficient 2 is 3329")));
+  base::Bytes request = WriteEnrolmentRequest("north", {}, keys, NewExchangeKeys());
   const auto& own = keys.signing.public_key();
   const auto at = std::search(request.begin(), request.end(), own.begin(), own.end());
   ASSERT_NE(at, request.end());
@@ -100,9 +129,13 @@ TEST(MemberKeysTest, RefusesKeysThatNoSecretBelongsTo) {
 }
 
 TEST(MemberKeysTest, EveryChangedByteOfARequestIsNoticed) {
-  const std::vector<std::string> hosts = {"tacet.example"};
-  const base::Bytes request = WriteEnrolmentRequest("north", hosts, NewKeys(), {});
-  for (size_t i = 0; i < request.size(); ++i) {
+  const ExchangePublicKeys exchange_keys = NewExchangeKeys();
+  const base::Bytes request = WriteEnrolmentRequest("north", {}, NewKeys(), exchange_keys);
+  const auto& kem = exchange_keys.kem;
+  const auto kem_at = static_cast<size_t>(
+      std::search(request.begin(), request.end(), kem.begin(), kem.end()) - request.begin());
+  ASSERT_LT(kem_at, request.size());
+  for (size_t i = 0; i < request.size(); i += i >= kem_at && i < kem_at + 1184 - 37 ? 37 : 1) {
     base::Bytes altered = request;
     altered[i] ^= 1;
     EXPECT_FALSE(ReadEnrolmentRequest(altered).ok()) << i;
@@ -114,7 +147,7 @@ TEST(MemberKeysTest, EveryChangedByteOfARequestIsNoticed) {
 // with the private half, but a site must not be able to ask with half of another one.
 TEST(MemberKeysTest, NobodyAsksWithAnothersSigningKey) {
   const MemberKeys mine = NewKeys("mine"), theirs = NewKeys("theirs");
-  base::Bytes request = WriteEnrolmentRequest("north", {}, mine, kExchangeKey);
+  base::Bytes request = WriteEnrolmentRequest("north", {}, mine, NewExchangeKeys());
   const auto& own = mine.signing.public_key();
   const auto at = std::search(request.begin(), request.end(), own.begin(), own.end());
   ASSERT_NE(at, request.end());

@@ -10,6 +10,7 @@
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/certificates.h"
+#include "tacet/crypto/hybrid_box.h"
 #include "tacet/secagg/wire.h"
 
 namespace tacet::agreement {
@@ -19,6 +20,7 @@ constexpr std::string_view kManifestLabel = "tacet/1/signed manifest";
 constexpr std::string_view kEpochLabel = "tacet/1/epoch";
 constexpr std::string_view kEpochKeyLabel = "tacet/1/encrypted epoch key";
 constexpr size_t kEpochKeyBytes = 32;
+constexpr size_t kMaxEpochKeyBytes = 2048;              // encrypted and signed
 constexpr size_t kMaxAgreementBytes = size_t{1} << 26;  // a million members
 constexpr size_t kMaxAnnexBytes = 1 << 20;
 constexpr size_t kMaxCertificateBytes = 1 << 16;
@@ -47,6 +49,16 @@ absl::Status CheckMembers(const std::vector<ManifestMember>& members) {
     }
   }
   return absl::OkStatus();
+}
+
+// A box that is copied into another epoch, manifest or member's message does not open.
+base::Bytes EpochKeyContext(const SignedManifest& manifest, uint64_t member) {
+  base::ByteWriter writer;
+  writer.Raw(kEpochKeyLabel);
+  writer.Raw(manifest.manifest().hash());
+  writer.U32(manifest.epoch());
+  writer.U64(member);
+  return writer.Take();
 }
 
 absl::Status CheckAuthority(std::span<const uint8_t> authority) {
@@ -286,8 +298,10 @@ std::optional<uint64_t> SignedManifest::MemberWith(const crypto::PublicKey& sign
 }
 
 absl::StatusOr<base::Bytes> EncryptEpochKey(const SignedManifest& manifest, uint64_t member,
+                                            const crypto::KemPublicKey& kem_key,
                                             const crypto::SecretBytes& epoch_key,
-                                            const crypto::SigningKey& coordinator) {
+                                            const crypto::SigningKey& coordinator,
+                                            crypto::Entropy& entropy) {
   if (member >= manifest.members().size()) {
     return base::InvalidArgument("there is no member {}, the manifest has {}", member,
                                  manifest.members().size());
@@ -298,7 +312,8 @@ absl::StatusOr<base::Bytes> EncryptEpochKey(const SignedManifest& manifest, uint
   }
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes box,
-      crypto::SealFor(manifest.members()[member].sealing_key, epoch_key.Expose()));
+      crypto::HybridSeal(manifest.members()[member].sealing_key, kem_key, epoch_key.Expose(),
+                         EpochKeyContext(manifest, member), entropy));
   base::ByteWriter writer;
   base::WritePreamble(base::format::kEpochKey, writer);
   writer.Raw(manifest.manifest().hash());
@@ -311,14 +326,15 @@ absl::StatusOr<base::Bytes> EncryptEpochKey(const SignedManifest& manifest, uint
 
 absl::StatusOr<crypto::SecretBytes> DecryptEpochKey(std::span<const uint8_t> sealed,
                                                     const SignedManifest& manifest, uint64_t member,
-                                                    const crypto::SealingKey& key) {
+                                                    const crypto::SealingKey& sealing_key,
+                                                    const crypto::KemKey& kem_key) {
   base::ByteReader reader(sealed, "encrypted epoch key");
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEpochKey, reader));
   TACET_ASSIGN_OR_RETURN(const auto hash, secagg::ReadArray<32>(reader, "manifest hash"));
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, reader.ReadU32("epoch"));
   TACET_ASSIGN_OR_RETURN(const uint64_t reader_number, reader.ReadU64("member"));
   TACET_ASSIGN_OR_RETURN(const auto box,
-                         reader.ReadBytes(kEpochKeyBytes + crypto::kSealedBoxOverheadBytes, "box"));
+                         reader.ReadBytes(kEpochKeyBytes + crypto::kHybridBoxOverheadBytes, "box"));
   TACET_ASSIGN_OR_RETURN(const bool is_signed,
                          ReadSignature(kEpochKeyLabel, manifest.coordinator(), sealed, reader));
   if (!is_signed) {
@@ -335,7 +351,7 @@ absl::StatusOr<crypto::SecretBytes> DecryptEpochKey(std::span<const uint8_t> sea
     return base::PermissionDenied("the epoch key is for member {}, not for {}", reader_number,
                                   member);
   }
-  return key.Open(box);
+  return crypto::HybridOpen(box, sealing_key, kem_key, EpochKeyContext(manifest, member));
 }
 
 base::Bytes WriteInvitation(const Invitation& invitation) {
@@ -371,7 +387,7 @@ absl::StatusOr<Invitation> ReadInvitation(std::span<const uint8_t> bytes) {
         read(kMaxManifestBytes, "earlier manifest", invitation.earlier.emplace_back()));
   }
   TACET_RETURN_IF_ERROR(read(kMaxCertificateBytes, "certificate", invitation.certificate));
-  TACET_RETURN_IF_ERROR(read(1024, "epoch key", invitation.epoch_key));
+  TACET_RETURN_IF_ERROR(read(kMaxEpochKeyBytes, "epoch key", invitation.epoch_key));
   TACET_RETURN_IF_ERROR(read(kMaxModelBytes, "initial model", invitation.initial_model));
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return invitation;

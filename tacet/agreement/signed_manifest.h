@@ -15,6 +15,8 @@
 #include "tacet/agreement/manifest.h"
 #include "tacet/agreement/manifest_member.h"
 #include "tacet/base/bytes.h"
+#include "tacet/crypto/ml_kem.h"
+#include "tacet/crypto/random.h"
 #include "tacet/crypto/sealed_box.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
@@ -107,16 +109,20 @@ absl::StatusOr<EpochLink> ReadEpochLink(std::span<const uint8_t> bytes);
 crypto::Digest EpochDigest(const SignedManifestSpec& spec, const crypto::PublicKey& coordinator);
 
 // The key of the manifest's epoch (32 bytes) for one of its members, signed by the coordinating
-// member. InvalidArgument for a member that does not exist or a key of another length.
+// member. `kem_key` is from the request with the exchange key that the manifest names.
+// InvalidArgument for a member that does not exist, a key that is none or one of another length.
 absl::StatusOr<base::Bytes> EncryptEpochKey(const SignedManifest& manifest, uint64_t member,
+                                            const crypto::KemPublicKey& kem_key,
                                             const crypto::SecretBytes& epoch_key,
-                                            const crypto::SigningKey& coordinator);
+                                            const crypto::SigningKey& coordinator,
+                                            crypto::Entropy& entropy);
 
 // PermissionDenied when it is for another member, epoch or manifest, or not signed by the
-// manifest's coordinator; DataLoss when it was altered or `key` does not open it.
+// manifest's coordinator; DataLoss when it was altered or the member's keys do not open it.
 absl::StatusOr<crypto::SecretBytes> DecryptEpochKey(std::span<const uint8_t> sealed,
                                                     const SignedManifest& manifest, uint64_t member,
-                                                    const crypto::SealingKey& key);
+                                                    const crypto::SealingKey& sealing_key,
+                                                    const crypto::KemKey& kem_key);
 
 // Invitation: the file that the coordinating member hands to one site, or to the server.
 struct Invitation {

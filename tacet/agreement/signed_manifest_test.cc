@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/agreement/hospitals_for_test.h"
+#include "tacet/agreement/labelled_signature.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status_for_test.h"
 
@@ -168,49 +169,99 @@ crypto::SecretBytes EpochKey() {
   return entropy.Draw(32);
 }
 
+const std::vector<crypto::KemKey>& KemKeys() {
+  static const auto& keys = *new std::vector<crypto::KemKey>([] {
+    std::vector<crypto::KemKey> made;
+    crypto::InsecureSeededEntropy entropy(1, "KEM keys");
+    for (int i = 0; i < 3; ++i) made.push_back(crypto::KemKey::Generate(entropy));
+    return made;
+  }());
+  return keys;
+}
+
+base::Bytes EncryptedFor(uint64_t member, const crypto::SigningKey& coordinator) {
+  crypto::SystemEntropy entropy;
+  return EncryptEpochKey(Signed(), member, KemKeys()[member].public_key(), EpochKey(), coordinator,
+                         entropy)
+      .value();
+}
+// As the member `reader` does it.
+absl::StatusOr<crypto::SecretBytes> Decrypt(std::span<const uint8_t> sealed, uint64_t reader,
+                                            const SignedManifest& manifest = Signed()) {
+  return DecryptEpochKey(sealed, manifest, reader, Sites()[reader].sealing, KemKeys()[reader]);
+}
+
 TEST(EpochKeyTest, IsForOneMemberOfOneEpoch) {
   const crypto::SigningKey coordinator = NewSigningKey("coordinator");
-  const base::Bytes sealed = *EncryptEpochKey(Signed(), 1, EpochKey(), coordinator);
-  ASSERT_OK_AND_ASSIGN(const auto opened, DecryptEpochKey(sealed, Signed(), 1, Sites()[1].sealing));
+  const base::Bytes sealed = EncryptedFor(1, coordinator);
+  ASSERT_OK_AND_ASSIGN(const auto opened, Decrypt(sealed, 1));
   EXPECT_TRUE(crypto::ConstantTimeEqual(opened.Expose(), EpochKey().Expose()));
 
-  EXPECT_THAT(base::Message(DecryptEpochKey(sealed, Signed(), 0, Sites()[0].sealing).status()),
-              HasSubstr("is for member 1, not for 0"));
-  EXPECT_THAT(base::Message(DecryptEpochKey(sealed, Signed(), 1, Sites()[0].sealing).status()),
-              HasSubstr("encrypted for another key"));
+  EXPECT_THAT(base::Message(Decrypt(sealed, 0).status()), HasSubstr("is for member 1, not for 0"));
+  const auto with = [&](const crypto::SealingKey& sealing, const crypto::KemKey& kem) {
+    return base::Message(DecryptEpochKey(sealed, Signed(), 1, sealing, kem).status());
+  };
+  EXPECT_THAT(with(Sites()[0].sealing, KemKeys()[1]), HasSubstr("made for other keys"));
+  EXPECT_THAT(with(Sites()[1].sealing, KemKeys()[0]), HasSubstr("made for other keys"));
   SignedManifestSpec next = Spec();
   next.epoch = 5;
-  EXPECT_THAT(base::Message(DecryptEpochKey(sealed, *SignedManifest::Sign(next, coordinator), 1,
-                                            Sites()[1].sealing)
-                                .status()),
+  const SignedManifest fifth = *SignedManifest::Sign(next, coordinator);
+  EXPECT_THAT(base::Message(Decrypt(sealed, 1, fifth).status()),
               HasSubstr("not for epoch 5 of hospitals"));
 }
 
 TEST(EpochKeyTest, OnlyTheCoordinatorHandsOneOut) {
-  const base::Bytes forged = *EncryptEpochKey(Signed(), 1, EpochKey(), NewSigningKey("a stranger"));
-  const absl::Status refused = DecryptEpochKey(forged, Signed(), 1, Sites()[1].sealing).status();
+  const base::Bytes forged = EncryptedFor(1, NewSigningKey("a stranger"));
+  const absl::Status refused = Decrypt(forged, 1).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(base::Message(refused), HasSubstr("not signed by the coordinator of hospitals"));
 }
 
 TEST(EpochKeyTest, EveryChangedByteIsNoticed) {
-  const base::Bytes sealed =
-      *EncryptEpochKey(Signed(), 1, EpochKey(), NewSigningKey("coordinator"));
+  const base::Bytes sealed = EncryptedFor(1, NewSigningKey("coordinator"));
   for (size_t i = 0; i < sealed.size(); ++i) {
     base::Bytes altered = sealed;
     altered[i] ^= 1;
-    EXPECT_FALSE(DecryptEpochKey(altered, Signed(), 1, Sites()[1].sealing).ok()) << i;
-    EXPECT_FALSE(DecryptEpochKey(std::span(sealed).first(i), Signed(), 1, Sites()[1].sealing).ok());
+    EXPECT_FALSE(Decrypt(altered, 1).ok()) << i;
+    EXPECT_FALSE(Decrypt(std::span(sealed).first(i), 1).ok());
   }
 }
 
 TEST(EpochKeyTest, RefusesStrangersAndShortKeys) {
   const crypto::SigningKey coordinator = NewSigningKey("coordinator");
-  EXPECT_THAT(base::Message(EncryptEpochKey(Signed(), 3, EpochKey(), coordinator).status()),
-              HasSubstr("there is no member 3, the manifest has 3"));
+  const auto refusal = [&coordinator](uint64_t member, const crypto::KemPublicKey& kem_key,
+                                      const crypto::SecretBytes& epoch_key) {
+    crypto::SystemEntropy entropy;
+    return base::Message(
+        EncryptEpochKey(Signed(), member, kem_key, epoch_key, coordinator, entropy).status());
+  };
+  const crypto::KemPublicKey good = KemKeys()[1].public_key();
+  EXPECT_THAT(refusal(3, good, EpochKey()), HasSubstr("there is no member 3, the manifest has 3"));
+  EXPECT_THAT(refusal(1, good, crypto::SecretBytes(31)), HasSubstr("31 bytes, expected 32"));
+  crypto::KemPublicKey bad = good;
+  bad[0] = bad[1] = 0xff;
+  EXPECT_THAT(refusal(1, bad, EpochKey()), HasSubstr("not an ML-KEM-768 key"));
+}
+
+// The coordinator's signature stands beside a box of another member or epoch: its context is bound.
+TEST(EpochKeyTest, ABoxOpensInItsPlaceAlone) {
+  const crypto::SigningKey coordinator = NewSigningKey("coordinator");
+  const base::Bytes sealed = EncryptedFor(1, coordinator);
+  SignedManifestSpec spec = Spec();
+  std::swap(spec.members[1], spec.members[0]);  // the same members with other numbers
+  const SignedManifest other = *SignedManifest::Sign(spec, coordinator);
+  base::ByteWriter moved;
+  moved.Raw(std::span(sealed).first(6));
+  moved.Raw(other.manifest().hash());
+  moved.U32(other.epoch());
+  moved.U64(0);
+  moved.Raw(std::span(sealed).subspan(50, 1168));
+  AppendSignature("tacet/1/encrypted epoch key", coordinator, moved);
+  ASSERT_EQ(moved.bytes().size(), sealed.size());
   EXPECT_THAT(
-      base::Message(EncryptEpochKey(Signed(), 1, crypto::SecretBytes(31), coordinator).status()),
-      HasSubstr("31 bytes, expected 32"));
+      base::Message(
+          DecryptEpochKey(moved.bytes(), other, 0, Sites()[1].sealing, KemKeys()[1]).status()),
+      HasSubstr("for another context"));
 }
 
 TEST(InvitationTest, HoldsItsParts) {

@@ -53,7 +53,7 @@ void FollowMembers(agreement::ManifestSpec& agreed, uint32_t epoch, uint64_t mem
       static_cast<uint32_t>(std::min<uint64_t>(agreed.committee.seats, members));
 }
 
-// But for exchange keys: one that was renewed meanwhile waits for the next epoch.
+// But for exchange keys: those that were renewed meanwhile wait for the next epoch.
 bool SameMembers(const std::vector<ManifestMember>& a, const std::vector<ManifestMember>& b) {
   return std::ranges::equal(a, b, [](const ManifestMember& one, const ManifestMember& other) {
     return one.name == other.name && one.signing_key == other.signing_key &&
@@ -86,6 +86,31 @@ absl::StatusOr<agreement::EpochLink> PredecessorOf(const CoordinatorFolder& fold
   }
   TACET_RETURN_IF_ERROR(bytes.status());
   return agreement::ReadEpochLink(*bytes);
+}
+
+// The epoch key for the member that sent `request`. After a renewal the KEM key of the request is
+// for the next epoch, and what was written for this one is handed out again.
+absl::StatusOr<base::Bytes> EpochKeyFor(const agreement::EnrolmentRequest& request,
+                                        const SignedManifest& manifest, uint64_t member,
+                                        const crypto::SecretBytes& epoch_key,
+                                        const crypto::SigningKey& coordinator,
+                                        const CoordinatorFolder& folder) {
+  if (request.exchange_keys.exchange == manifest.members()[member].exchange_key) {
+    crypto::SystemEntropy entropy;
+    return agreement::EncryptEpochKey(manifest, member, request.exchange_keys.kem, epoch_key,
+                                      coordinator, entropy);
+  }
+  const absl::StatusOr<base::Bytes> bytes =
+      storage::file::SavedInvitation(folder, manifest.epoch(), request.name);
+  if (bytes.status().code() == absl::StatusCode::kNotFound) {
+    return base::FailedPrecondition(
+        "{} has renewed its keys, and its invitation for epoch {} is missing in {}: begin the next "
+        "epoch with `tacet federation rotate`",
+        request.name, manifest.epoch(), folder.path().string());
+  }
+  TACET_RETURN_IF_ERROR(bytes.status());
+  TACET_ASSIGN_OR_RETURN(agreement::Invitation written, agreement::ReadInvitation(*bytes));
+  return std::move(written.epoch_key);
 }
 
 // Sites would find out at their start only.
@@ -226,8 +251,8 @@ absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folde
                                      .epoch_key = {},
                                      .initial_model = {}};
     if (const auto member = manifest.MemberWith(site.request.signing_key)) {
-      TACET_ASSIGN_OR_RETURN(invitation.epoch_key,
-                             agreement::EncryptEpochKey(manifest, *member, epoch_key, coordinator));
+      TACET_ASSIGN_OR_RETURN(invitation.epoch_key, EpochKeyFor(site.request, manifest, *member,
+                                                               epoch_key, coordinator, folder));
       invitation.initial_model = folder.parts().terms.initial_model;
     }
     TACET_ASSIGN_OR_RETURN(std::filesystem::path file,

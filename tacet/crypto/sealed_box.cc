@@ -3,6 +3,7 @@
 #include <sodium.h>
 
 #include "tacet/base/status.h"
+#include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/sodium.h"
 
 namespace tacet::crypto {
@@ -38,6 +39,11 @@ absl::StatusOr<SecretBytes> SealingKey::Open(std::span<const uint8_t> box) const
     return base::DataLoss("sealed box was altered, or was encrypted for another key");
   }
   return message;
+}
+
+absl::StatusOr<SecretBytes> SealingKey::Agree(const SealingPublicKey& other) const {
+  TACET_ASSIGN_OR_RETURN(const ExchangeKey key, ExchangeKey::FromSecret(secret_));
+  return key.Agree(other);
 }
 
 absl::StatusOr<base::Bytes> SealFor(const SealingPublicKey& reader,

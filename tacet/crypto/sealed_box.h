@@ -1,5 +1,5 @@
 // Encrypted messages to one reader from a sender without a key of its own: libsodium's sealed boxes
-// (X25519, XSalsa20-Poly1305). Each member receives the epoch key in one.
+// (X25519, XSalsa20-Poly1305). Processes of one simulation receive their tasks in them.
 #ifndef TACET_CRYPTO_SEALED_BOX_H_
 #define TACET_CRYPTO_SEALED_BOX_H_
 
@@ -36,6 +36,8 @@ class SealingKey {
 
   // DataLoss when the box was altered, cut short, or encrypted for another key.
   absl::StatusOr<SecretBytes> Open(std::span<const uint8_t> box) const;
+  // X25519 with another party's key, as ExchangeKey::Agree.
+  absl::StatusOr<SecretBytes> Agree(const SealingPublicKey& other) const;
 
  private:
   explicit SealingKey(SecretBytes seed);

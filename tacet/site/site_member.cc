@@ -138,15 +138,15 @@ absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::Open(
   TACET_ASSIGN_OR_RETURN(Membership membership, Joined(folder, spec.home));
   TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, ask());
   TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
+  TACET_ASSIGN_OR_RETURN(agreement::ExchangeKeys exchange_keys,
+                         folder.TakeUpExchangeKeys(membership, unlocker));
   TACET_ASSIGN_OR_RETURN(
       crypto::SecretBytes epoch_key,
       agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
-                                 *membership.member, keys.sealing));
-  TACET_ASSIGN_OR_RETURN(crypto::ExchangeKey exchange_key,
-                         folder.TakeUpExchangeKey(membership, unlocker));
-  return std::unique_ptr<SiteMember>(new SiteMember(std::move(spec), std::move(folder),
-                                                    std::move(membership), std::move(keys),
-                                                    std::move(epoch_key), std::move(exchange_key)));
+                                 *membership.member, keys.sealing, exchange_keys.kem));
+  return std::unique_ptr<SiteMember>(
+      new SiteMember(std::move(spec), std::move(folder), std::move(membership), std::move(keys),
+                     std::move(epoch_key), std::move(exchange_keys.exchange)));
 }
 
 absl::StatusOr<std::unique_ptr<protocol::Wire>> SiteMember::Connect() const {

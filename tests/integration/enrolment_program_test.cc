@@ -349,6 +349,10 @@ TEST_F(ThreeSitesInAnEpoch, ARenewalIsRepeatedAndNotReplayed) {
   EXPECT_EQ(SealKey().exit_code, 0);
   EXPECT_EQ(Join("north", 0).exit_code, 0);
   EXPECT_TRUE(std::filesystem::exists(path_ / "north/exchange-next.key"));
+  // They are those of the last invitation, which is the only one that north's keys open.
+  std::filesystem::remove(path_ / "federation/invitations/north-epoch-0.tacet");
+  EXPECT_THAT(SealKey().err, HasSubstr("north has renewed its keys, and its invitation for epoch 0 "
+                                       "is missing in federation"));
 }
 
 TEST_F(EnrolmentProgramTest, KeysAreLockedAndForTheirOwnerAlone) {

@@ -105,7 +105,10 @@ inline std::vector<std::string> KeysOf(const OpenedSite& site) {
                                    std::string(base::AsText(site.keys.signing.Seed().Expose())),
                                    std::string(base::AsText(site.keys.sealing.seed().Expose())),
                                    std::string(base::AsText(site.keys.tls.der().Expose()))};
-  if (site.exchange.has_value()) keys.emplace_back(base::AsText(site.exchange->secret().Expose()));
+  if (site.exchange.has_value()) {
+    keys.emplace_back(base::AsText(site.exchange->exchange.secret().Expose()));
+    keys.emplace_back(base::AsText(site.exchange->kem.seed().Expose()));
+  }
   return keys;
 }
 

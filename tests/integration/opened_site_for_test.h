@@ -23,8 +23,8 @@ namespace tacet::app {
 struct OpenedSite {
   storage::file::Membership joined;
   agreement::MemberKeys keys;
-  crypto::SecretBytes epoch_key;                // empty for the server
-  std::optional<crypto::ExchangeKey> exchange;  // none for the server
+  crypto::SecretBytes epoch_key;                    // empty for the server
+  std::optional<agreement::ExchangeKeys> exchange;  // none for the server
 };
 
 // `home` joined; `key_file` locks its keys.
@@ -37,12 +37,12 @@ inline absl::StatusOr<OpenedSite> OpenSite(const std::filesystem::path& home,
   TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
   TACET_ASSIGN_OR_RETURN(storage::file::Membership joined, folder.Joined());
   crypto::SecretBytes epoch_key;
-  std::optional<crypto::ExchangeKey> exchange;
+  std::optional<agreement::ExchangeKeys> exchange;
   if (joined.member.has_value()) {
+    TACET_ASSIGN_OR_RETURN(exchange, folder.TakeUpExchangeKeys(joined, unlocker));
     TACET_ASSIGN_OR_RETURN(epoch_key,
                            agreement::DecryptEpochKey(joined.sealed_epoch_key, joined.manifest,
-                                                      *joined.member, keys.sealing));
-    TACET_ASSIGN_OR_RETURN(exchange, folder.TakeUpExchangeKey(joined, unlocker));
+                                                      *joined.member, keys.sealing, exchange->kem));
   }
   return OpenedSite{.joined = std::move(joined),
                     .keys = std::move(keys),

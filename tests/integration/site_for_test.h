@@ -108,7 +108,7 @@ class SiteForTest {
 
   absl::StatusOr<crypto::SecretBytes> PairKey(uint64_t client, uint32_t seat,
                                               const crypto::ExchangePublicKey& other) const {
-    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes agreed, site_.exchange->Agree(other));
+    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes agreed, site_.exchange->exchange.Agree(other));
     return secagg::DerivePairKey(agreed, site_.epoch_key,
                                  {.manifest_hash = manifest().hash(),
                                   .epoch = site_.joined.manifest.epoch(),

@@ -1,5 +1,6 @@
 // Theft of exchange keys: a thief takes the folders of sites in one epoch, and has the uploads and
-// the epoch keys of all epochs. The server and one colluding member could give it these.
+// the epoch keys of all epochs. The server and one colluding member could give it these. Another
+// thief has recorded requests and invitations, and would like to have the epoch keys.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -14,6 +15,7 @@
 #include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/crypto/certificates.h"
+#include "tacet/crypto/half_broken_box_for_test.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/checkpoint.h"
@@ -58,10 +60,17 @@ agreement::ManifestSpec Agreement(const agreement::InitialModel& model) {
 using Loot = std::map<uint64_t, crypto::ExchangeKey>;
 using Uploads = std::map<uint64_t, base::Bytes>;
 
+// What passed between the coordinator and a member at the beginning of an epoch.
+struct Recorded {
+  base::Bytes request;
+  base::Bytes epoch_key;  // encrypted, of the invitation
+};
+
 // One epoch of the federation, and one attempt in it.
 struct Epoch {
   agreement::SignedManifest manifest;
   crypto::SecretBytes key;
+  std::vector<Recorded> recorded = {};  // by member
 
   const secagg::Terms& terms() const { return manifest.manifest().terms(); }
   secagg::Attempt attempt() const {
@@ -119,15 +128,17 @@ class KeyTheftTest : public ::testing::Test {
     Epoch begun{.manifest = ValueOf(agreement::SignedManifest::Sign(std::move(spec), coordinator_)),
                 .key = entropy_.Draw(32)};
     for (uint64_t i = 0; i < kSites; ++i) {
-      const agreement::Invitation invitation{.manifest = begun.manifest.bytes(),
-                                             .earlier = manifests_,
-                                             .certificate = CertificateFor(requests[i]),
-                                             .epoch_key = ValueOf(agreement::EncryptEpochKey(
-                                                 begun.manifest, i, begun.key, coordinator_)),
-                                             .initial_model = agreement::WriteInitialModel(model_)};
+      const agreement::Invitation invitation{
+          .manifest = begun.manifest.bytes(),
+          .earlier = manifests_,
+          .certificate = CertificateFor(requests[i]),
+          .epoch_key = ValueOf(agreement::EncryptEpochKey(
+              begun.manifest, i, requests[i].exchange_keys.kem, begun.key, coordinator_, entropy_)),
+          .initial_model = agreement::WriteInitialModel(model_)};
       const auto joined = sites_[i].Join(agreement::WriteInvitation(invitation),
                                          coordinator_.public_key(), unlocker_);
       EXPECT_TRUE(joined.ok()) << joined.status();
+      begun.recorded.push_back({.request = sites_[i].request(), .epoch_key = invitation.epoch_key});
     }
     manifests_.push_back(begun.manifest.bytes());
     last_ = begun.manifest.manifest().hash();
@@ -136,11 +147,12 @@ class KeyTheftTest : public ::testing::Test {
 
   // What `client` sends: the same count in every coordinate.
   base::Bytes Upload(const Epoch& epoch, uint64_t client) {
-    const crypto::ExchangeKey own =
-        ValueOf(sites_[client].TakeUpExchangeKey(ValueOf(sites_[client].Joined()), unlocker_));
+    const agreement::ExchangeKeys own =
+        ValueOf(sites_[client].TakeUpExchangeKeys(ValueOf(sites_[client].Joined()), unlocker_));
     crypto::SecretBytes pair_keys(secagg::kPairKeyBytes * kSeats);
     for (uint32_t seat = 0; seat < kSeats; ++seat) {
-      const crypto::SecretBytes key = epoch.PairKey(own, epoch.NamedFor(seat), client, seat);
+      const crypto::SecretBytes key =
+          epoch.PairKey(own.exchange, epoch.NamedFor(seat), client, seat);
       std::ranges::copy(key.Expose(),
                         pair_keys.Expose().subspan(secagg::kPairKeyBytes * seat).begin());
     }
@@ -164,12 +176,11 @@ class KeyTheftTest : public ::testing::Test {
   Loot StealFrom(const std::vector<uint64_t>& sites, const Epoch& epoch) const {
     Loot loot;
     for (const uint64_t site : sites) {
-      const auto key =
-          storage::file::ExchangeKeyFiles(Home(site)).Find(epoch.NamedFor(site), unlocker_);
-      if (key.ok()) {
-        loot.emplace(site, ValueOf(crypto::ExchangeKey::FromSecret(key->secret())));
+      auto keys = storage::file::ExchangeKeyFiles(Home(site)).Find(epoch.NamedFor(site), unlocker_);
+      if (keys.ok()) {
+        loot.emplace(site, std::move(keys->exchange));
       } else {
-        EXPECT_EQ(key.status().code(), absl::StatusCode::kNotFound) << key.status();
+        EXPECT_EQ(keys.status().code(), absl::StatusCode::kNotFound) << keys.status();
       }
     }
     return loot;
@@ -223,6 +234,17 @@ class KeyTheftTest : public ::testing::Test {
     uint64_t sum = 0;
     for (const auto& [client, bytes] : uploads) sum += CountOf(epoch, client);
     return Decrypt(epoch, loot, seats, uploads) == std::vector<uint64_t>(kDimension, sum);
+  }
+
+  // With what lies in the folder of `site`: its identity, and the exchange keys that `holds` names.
+  bool OpensEpochKey(uint64_t site, const Epoch& recorded, const Epoch& holds) const {
+    const agreement::MemberKeys identity = ValueOf(sites_[site].UnlockKeys(unlocker_));
+    const auto keys =
+        storage::file::ExchangeKeyFiles(Home(site)).Find(holds.NamedFor(site), unlocker_);
+    if (!keys.ok()) return false;
+    const auto opened = agreement::DecryptEpochKey(
+        recorded.recorded[site].epoch_key, recorded.manifest, site, identity.sealing, keys->kem);
+    return opened.ok() && crypto::ConstantTimeEqual(opened->Expose(), recorded.key.Expose());
   }
 
   base::Bytes CertificateFor(const agreement::EnrolmentRequest& request) const {
@@ -311,6 +333,63 @@ TEST_F(KeyTheftTest, AMemberThatKeepsItsKeyExposesItselfAlone) {
   Renew({kOutside});
   Begin(2);
   EXPECT_TRUE(StealFrom({kOutside}, first).empty());
+}
+
+// Everything between coordinator and members was recorded, and X25519 is broken: whatever two ends
+// agree with it, the thief computes from their public keys.
+TEST_F(KeyTheftTest, RecordedInvitationsDoNotOpenWithX25519Broken) {
+  const Epoch first = Begin(0);
+  for (uint64_t site = 0; site < kSites; ++site) {
+    const Recorded& recorded = first.recorded[site];
+    const auto request = ValueOf(agreement::ReadEnrolmentRequest(recorded.request));
+    base::ByteWriter context;
+    context.Raw("tacet/1/encrypted epoch key");
+    context.Raw(first.manifest.manifest().hash());
+    context.U32(0);
+    context.U64(site);
+    const crypto::HalfBrokenBox box{.box = std::span(recorded.epoch_key).subspan(50, 1168),
+                                    .sealing_key = request.sealing_key,
+                                    .kem_key = request.exchange_keys.kem,
+                                    .context = context.Take()};
+    // A broken X25519 gives what its secrets give.
+    const agreement::MemberKeys identity = ValueOf(sites_[site].UnlockKeys(unlocker_));
+    const agreement::ExchangeKeys keys =
+        ValueOf(storage::file::ExchangeKeyFiles(Home(site)).Find(first.NamedFor(site), unlocker_));
+    const crypto::SecretBytes agreed = ValueOf(identity.sealing.Agree(box.sender()));
+    const crypto::SecretBytes also_agreed = ValueOf(keys.exchange.Agree(box.sender()));
+    const crypto::SecretBytes own =
+        crypto::KemKey::Generate(entropy_).Decapsulate(box.ciphertext());
+    const base::Bytes zeros(32), none;
+    for (const std::span<const uint8_t> guess :
+         {std::span<const uint8_t>(none), std::span<const uint8_t>(zeros), agreed.Expose(),
+          also_agreed.Expose(), own.Expose()}) {
+      EXPECT_FALSE(box.OpenWith(agreed.Expose(), guess).has_value());
+    }
+    // The thief knows the format: only the KEM's secret is missing.
+    const auto opened =
+        box.OpenWith(agreed.Expose(), keys.kem.Decapsulate(box.ciphertext()).Expose());
+    ASSERT_TRUE(opened.has_value());
+    EXPECT_TRUE(crypto::ConstantTimeEqual(opened->Expose(), first.key.Expose()));
+  }
+}
+
+// The identity is in backups, and lasts. Without the exchange keys of an epoch it opens nothing
+// that was recorded in it. A member that keeps its keys keeps every member's epoch key readable.
+TEST_F(KeyTheftTest, FoldersOpenNoEpochKeyOfAnEpochThatEnded) {
+  const Epoch first = Begin(0);
+  for (uint64_t site = 0; site < kSites; ++site) EXPECT_TRUE(OpensEpochKey(site, first, first));
+  Renew(committee_);
+  const Epoch second = Begin(1);
+  for (uint64_t site = 0; site < kSites; ++site) {
+    EXPECT_EQ(OpensEpochKey(site, first, first), site == kOutside) << site;
+    EXPECT_EQ(OpensEpochKey(site, first, second), site == kOutside) << site;
+    EXPECT_TRUE(OpensEpochKey(site, second, second)) << site;
+  }
+  Renew({kOutside});
+  const Epoch third = Begin(2);
+  for (const Epoch* holds : {&first, &second, &third}) {
+    EXPECT_FALSE(OpensEpochKey(kOutside, first, *holds));
+  }
 }
 
 }  // namespace

@@ -231,6 +231,11 @@ absl::StatusOr<std::optional<agreement::EnrolmentRequest>> RequestOf(const fs::p
   return std::move(site->request);
 }
 
+fs::path InvitationPath(const fs::path& folder, uint32_t epoch, std::string_view name) {
+  return folder / kInvitations /
+         fmt::format("{}{}{}{}", name, kOfEpoch, epoch, kInvitationExtension);
+}
+
 // Lines of a file; none where there is no file.
 absl::StatusOr<std::vector<std::string>> LinesOf(const fs::path& file) {
   std::vector<std::string> lines;
@@ -334,7 +339,7 @@ absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
   TACET_ASSIGN_OR_RETURN(const std::optional<agreement::EnrolmentRequest> known,
                          RequestOf(path_, asked.name));
   if (known.has_value() && *known != asked) {
-    if (!agreement::RenewsExchangeKey(*known, asked)) {
+    if (!agreement::RenewsExchangeKeys(*known, asked)) {
       return base::AlreadyExists(
           "{} is enrolled already, with other keys; `tacet federation rotate --remove {}` ends "
           "that",
@@ -349,7 +354,7 @@ absl::StatusOr<bool> CoordinatorFolder::Recognises(
     const agreement::EnrolmentRequest& request) const {
   TACET_ASSIGN_OR_RETURN(const std::optional<agreement::EnrolmentRequest> known,
                          RequestOf(path_, request.name));
-  return known.has_value() && (*known == request || agreement::RenewsExchangeKey(*known, request));
+  return known.has_value() && (*known == request || agreement::RenewsExchangeKeys(*known, request));
 }
 
 absl::Status CoordinatorFolder::CheckUnused(const agreement::EnrolmentRequest& request) const {
@@ -361,7 +366,7 @@ absl::Status CoordinatorFolder::CheckUnused(const agreement::EnrolmentRequest& r
     manifests.push_back(std::move(manifest));
   }
   for (const agreement::SignedManifest& manifest : manifests) {
-    if (!agreement::NamesExchangeKey(manifest, request.exchange_key)) continue;
+    if (!agreement::NamesExchangeKey(manifest, request.exchange_keys.exchange)) continue;
     return base::FailedPrecondition(
         "the exchange key in this request of {} was used in epoch {}: the request is an old one. "
         "Ask {} for the one that `tacet client renew` writes",
@@ -528,10 +533,15 @@ absl::Status CoordinatorFolder::FinishEpoch(uint32_t epoch) {
 absl::StatusOr<fs::path> CoordinatorFolder::SaveInvitation(uint32_t epoch, std::string_view name,
                                                            std::span<const uint8_t> invitation) {
   TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
-  const fs::path path =
-      path_ / kInvitations / fmt::format("{}{}{}{}", name, kOfEpoch, epoch, kInvitationExtension);
+  fs::path path = InvitationPath(path_, epoch, name);
   TACET_RETURN_IF_ERROR(ReplaceFile(path, invitation));
   return path;
+}
+
+absl::StatusOr<base::Bytes> SavedInvitation(const CoordinatorFolder& folder, uint32_t epoch,
+                                            std::string_view name) {
+  TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
+  return ReadFile(InvitationPath(folder.path(), epoch, name));
 }
 
 }  // namespace tacet::storage::file

@@ -129,6 +129,10 @@ class CoordinatorFolder {
   DiskCalls* disk_;
 };
 
+// What SaveInvitation saved; NotFound where there is nothing for `name`.
+absl::StatusOr<base::Bytes> SavedInvitation(const CoordinatorFolder& folder, uint32_t epoch,
+                                            std::string_view name);
+
 }  // namespace tacet::storage::file
 
 #endif  // TACET_STORAGE_FILE_COORDINATOR_FOLDER_H_

@@ -56,6 +56,10 @@ class EnrolmentTest : public ::testing::Test {
                                       keys_, first_key_, KeyFile(1), entropy_);
   }
 
+  agreement::ExchangePublicKeys NewExchangeKeys() {
+    return agreement::ExchangeKeys::Generate(entropy_).public_keys();
+  }
+
   SiteFolder NewSite(std::string_view name) {
     return *SiteFolder::Create(folder_.path() / name, name, {}, KeyFile(2), entropy_);
   }
@@ -95,8 +99,9 @@ class EnrolmentTest : public ::testing::Test {
     spec.annex = std::move(annex);
     spec.authority = authority_;
     for (const SiteFolder* site : sites) {
-      spec.members.push_back(
-          agreement::MemberOf(*agreement::ReadEnrolmentRequest(site->request())));
+      const auto request = *agreement::ReadEnrolmentRequest(site->request());
+      spec.members.push_back(agreement::MemberOf(request));
+      kem_keys_[request.exchange_keys.exchange] = request.exchange_keys.kem;
     }
     agreement::SignedManifest manifest = *agreement::SignedManifest::Sign(spec, keys_.signing);
     manifests_.emplace(epoch, manifest);  // the first of an epoch: others are forks
@@ -108,8 +113,9 @@ class EnrolmentTest : public ::testing::Test {
     return {.manifest = manifest.bytes(),
             .earlier = EarlierThan(manifest.epoch()),
             .certificate = CertificateFor(site),
-            .epoch_key =
-                *agreement::EncryptEpochKey(manifest, member, entropy_.Draw(32), keys_.signing),
+            .epoch_key = *agreement::EncryptEpochKey(
+                manifest, member, kem_keys_.at(manifest.members()[member].exchange_key),
+                entropy_.Draw(32), keys_.signing, entropy_),
             .initial_model = agreement::WriteInitialModel(model_)};
   }
 
@@ -134,6 +140,8 @@ class EnrolmentTest : public ::testing::Test {
   agreement::InitialModel model_{.salt = {8}, .parameters = {0.5f, -1, 2, 0}};
   agreement::ManifestServer server_ = {};
   std::map<uint32_t, agreement::SignedManifest> manifests_;
+  // Of the requests that manifests were signed for.
+  std::map<crypto::ExchangePublicKey, crypto::KemPublicKey> kem_keys_;
 };
 
 TEST_F(EnrolmentTest, ACoordinatorFindsEverythingAgain) {
@@ -253,13 +261,13 @@ TEST_F(EnrolmentTest, ARenewedRequestNeedsNoFingerprint) {
   EXPECT_EQ(SiteFolder::Open(folder_.path() / "north")->request(), renewed);
   EXPECT_TRUE(*folder.Recognises(read(north)));
   ASSERT_TRUE(folder.Enrol(renewed, CertificateFor(north)).ok());
-  EXPECT_EQ(folder.Enrolled()->front().request.exchange_key, read(north).exchange_key);
+  EXPECT_EQ(folder.Enrolled()->front().request.exchange_keys, read(north).exchange_keys);
 
   // On its way to the coordinator somebody puts the old request back.
   const absl::Status replayed = folder.Enrol(old, CertificateFor(north));
   EXPECT_EQ(replayed.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(replayed), HasSubstr("was used in epoch 0: the request is an old one"));
-  EXPECT_EQ(folder.Enrolled()->front().request.exchange_key, read(north).exchange_key);
+  EXPECT_EQ(folder.Enrolled()->front().request.exchange_keys, read(north).exchange_keys);
 
   // Somebody else's keys, or its own signing key beside another TLS key.
   const SiteFolder other =
@@ -269,7 +277,7 @@ TEST_F(EnrolmentTest, ARenewedRequestNeedsNoFingerprint) {
               HasSubstr("north is enrolled already, with other keys"));
   agreement::MemberKeys keys = *north.UnlockKeys(KeyFile(2));
   keys.tls = crypto::TlsKey::Generate();
-  const base::Bytes mixed = agreement::WriteEnrolmentRequest("north", {}, keys, {9});
+  const base::Bytes mixed = agreement::WriteEnrolmentRequest("north", {}, keys, NewExchangeKeys());
   EXPECT_FALSE(*folder.Recognises(*agreement::ReadEnrolmentRequest(mixed)));
   EXPECT_THAT(base::Message(folder.Enrol(mixed, CertificateFor(north))),
               HasSubstr("north is enrolled already, with other keys"));
@@ -397,9 +405,8 @@ TEST_F(EnrolmentTest, ASiteIsEnrolledWhollyOrNotAtAll) {
   const SiteFolder north = NewSite("north");
   const base::Bytes first = north.request();
   const base::Bytes first_certificate = CertificateFor(north);
-  const base::Bytes second =
-      agreement::WriteEnrolmentRequest("north", {}, *north.UnlockKeys(KeyFile(2)),
-                                       crypto::ExchangeKey::Generate(entropy_).public_key());
+  const base::Bytes second = agreement::WriteEnrolmentRequest(
+      "north", {}, *north.UnlockKeys(KeyFile(2)), NewExchangeKeys());
   const base::Bytes second_certificate = CertificateFor(north);
   const auto restore = [&] {
     fs::remove_all(home);
@@ -454,8 +461,11 @@ TEST_F(EnrolmentTest, ASiteJoinsAndRemembers) {
   EXPECT_EQ(membership.manifest.bytes(), manifest.bytes());
   EXPECT_EQ(again.Coordinator().value(), keys_.signing.public_key());
   EXPECT_EQ(again.InitialModel().value(), model_);
+  const auto named = membership.manifest.members()[1].exchange_key;
+  const auto exchange_keys =
+      base::ValueOf(ExchangeKeyFiles(folder_.path() / "south").Find(named, KeyFile(2)));
   EXPECT_TRUE(agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest, 1,
-                                         again.UnlockKeys(KeyFile(2))->sealing)
+                                         again.UnlockKeys(KeyFile(2))->sealing, exchange_keys.kem)
                   .ok());
 }
 
@@ -714,7 +724,7 @@ class NextEpochTest : public EnrolmentTest {
     first_ = KeyInRequest();
   }
   crypto::ExchangePublicKey KeyInRequest() const {
-    return agreement::ReadEnrolmentRequest(north_.request())->exchange_key;
+    return agreement::ReadEnrolmentRequest(north_.request())->exchange_keys.exchange;
   }
   bool Has(const crypto::ExchangePublicKey& key) const {
     return ExchangeKeyFiles(home_).Find(key, KeyFile(2)).ok();
@@ -741,11 +751,11 @@ TEST_F(NextEpochTest, TakesTheNewKeyAndDeletesTheOldOne) {
   ASSERT_TRUE(*north_.Renew(KeyFile(2), entropy_));
   const auto second = KeyInRequest();
   EXPECT_TRUE(Has(first_));  // the present epoch goes on with it
-  EXPECT_EQ(north_.TakeUpExchangeKey(*north_.Joined(), KeyFile(2))->public_key(), first_);
+  EXPECT_EQ(north_.TakeUpExchangeKeys(*north_.Joined(), KeyFile(2))->exchange.public_key(), first_);
   ASSERT_TRUE(Join(north_, Invite(north_, Sign(sites_, 1), 0)).ok());
   EXPECT_FALSE(Has(first_));
   EXPECT_TRUE(Has(second));
-  EXPECT_EQ(north_.TakeUpExchangeKey(*north_.Joined(), KeyFile(2))->public_key(), second);
+  EXPECT_EQ(north_.TakeUpExchangeKeys(*north_.Joined(), KeyFile(2))->exchange.public_key(), second);
   EXPECT_FALSE(Files().contains("exchange-next.key"));
   // The certificate of the same epoch may be renewed.
   EXPECT_TRUE(Join(north_, Invite(north_, Sign(sites_, 1), 0)).ok());
@@ -780,7 +790,7 @@ TEST_F(NextEpochTest, ACrashInAJoinIsFinished) {
       if (joins) {
         EXPECT_TRUE(Join(north_, invitation).ok());
       } else {
-        EXPECT_TRUE(north_.TakeUpExchangeKey(*north_.Joined(), KeyFile(2)).ok());
+        EXPECT_TRUE(north_.TakeUpExchangeKeys(*north_.Joined(), KeyFile(2)).ok());
       }
       EXPECT_FALSE(Has(first_));
       EXPECT_TRUE(Has(second));
@@ -793,8 +803,8 @@ TEST_F(NextEpochTest, ACrashInAJoinIsFinished) {
 // would seal for pairs that it does not share.
 TEST_F(NextEpochTest, RefusesAnExchangeKeyThatIsNotItsOwn) {
   const base::Bytes own = north_.request();
-  const base::Bytes forged =
-      agreement::WriteEnrolmentRequest("north", {}, *north_.UnlockKeys(KeyFile(2)), {9});
+  const base::Bytes forged = agreement::WriteEnrolmentRequest(
+      "north", {}, *north_.UnlockKeys(KeyFile(2)), NewExchangeKeys());
   ASSERT_TRUE(ReplaceFile(north_.request_path(), forged).ok());
   const SiteFolder as_enrolled = *SiteFolder::Open(home_);
   const SiteFolder* const sites[] = {&as_enrolled, &south_};

@@ -19,40 +19,42 @@ constexpr std::string_view kNext = "exchange-next.key";
 constexpr std::string_view kPurpose = "site's exchange key";
 
 // Nothing where there is no file.
-absl::StatusOr<std::optional<crypto::ExchangeKey>> Read(const fs::path& path,
-                                                        const crypto::Unlocker& unlocker) {
+absl::StatusOr<std::optional<agreement::ExchangeKeys>> Read(const fs::path& path,
+                                                            const crypto::Unlocker& unlocker) {
   const absl::StatusOr<crypto::SecretBytes> locked = ReadSecretFile(path);
   if (locked.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
   TACET_RETURN_IF_ERROR(locked.status());
   const absl::StatusOr<crypto::SecretBytes> secret =
       crypto::UnlockSecret(locked->Expose(), kPurpose, unlocker);
   if (!secret.ok()) return base::Annotate(secret.status(), path.string());
-  TACET_ASSIGN_OR_RETURN(crypto::ExchangeKey key, crypto::ExchangeKey::FromSecret(*secret));
-  return key;
+  absl::StatusOr<agreement::ExchangeKeys> keys = agreement::ReadExchangeKeys(*secret);
+  if (!keys.ok()) return base::Annotate(keys.status(), path.string());
+  return *std::move(keys);
 }
 
 }  // namespace
 
 absl::StatusOr<ExchangeKeyFiles::Next> ExchangeKeyFiles::PrepareNext(
     const crypto::Unlocker& unlocker, crypto::Entropy& entropy) const {
-  TACET_ASSIGN_OR_RETURN(const std::optional<crypto::ExchangeKey> known,
+  TACET_ASSIGN_OR_RETURN(const std::optional<agreement::ExchangeKeys> known,
                          Read(folder_ / kNext, unlocker));
-  if (known.has_value()) return Next{.key = known->public_key(), .is_new = false};
-  const crypto::ExchangeKey key = crypto::ExchangeKey::Generate(entropy);
-  TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
-                         crypto::LockSecret(key.secret(), kPurpose, unlocker, entropy));
+  if (known.has_value()) return Next{.keys = known->public_keys(), .is_new = false};
+  const agreement::ExchangeKeys keys = agreement::ExchangeKeys::Generate(entropy);
+  TACET_ASSIGN_OR_RETURN(
+      const base::Bytes locked,
+      crypto::LockSecret(agreement::WriteExchangeKeys(keys), kPurpose, unlocker, entropy));
   TACET_RETURN_IF_ERROR(ReplaceFile(folder_ / kNext, locked, DiskCalls::System(), kOwnerOnly));
-  return Next{.key = key.public_key(), .is_new = true};
+  return Next{.keys = keys.public_keys(), .is_new = true};
 }
 
 absl::StatusOr<ExchangeKeyFiles::Found> ExchangeKeyFiles::Look(
     const crypto::ExchangePublicKey& named, const crypto::Unlocker& unlocker) const {
-  // The next key first: after a crash in TakeUp the other one may be zeros already.
+  // The next keys first: after a crash in TakeUp the other file may be zeros already.
   for (const bool is_next : {true, false}) {
-    TACET_ASSIGN_OR_RETURN(std::optional<crypto::ExchangeKey> key,
+    TACET_ASSIGN_OR_RETURN(std::optional<agreement::ExchangeKeys> keys,
                            Read(folder_ / (is_next ? kNext : kInUse), unlocker));
-    if (key.has_value() && key->public_key() == named) {
-      return Found{.key = *std::move(key), .is_next = is_next};
+    if (keys.has_value() && keys->exchange.public_key() == named) {
+      return Found{.keys = *std::move(keys), .is_next = is_next};
     }
   }
   return base::NotFound(
@@ -61,16 +63,16 @@ absl::StatusOr<ExchangeKeyFiles::Found> ExchangeKeyFiles::Look(
       folder_.string());
 }
 
-absl::StatusOr<crypto::ExchangeKey> ExchangeKeyFiles::Find(const crypto::ExchangePublicKey& named,
-                                                           const crypto::Unlocker& unlocker) const {
-  TACET_ASSIGN_OR_RETURN(Found found, Look(named, unlocker));
-  return std::move(found.key);
-}
-
-absl::StatusOr<crypto::ExchangeKey> ExchangeKeyFiles::TakeUp(
+absl::StatusOr<agreement::ExchangeKeys> ExchangeKeyFiles::Find(
     const crypto::ExchangePublicKey& named, const crypto::Unlocker& unlocker) const {
   TACET_ASSIGN_OR_RETURN(Found found, Look(named, unlocker));
-  if (!found.is_next) return std::move(found.key);
+  return std::move(found.keys);
+}
+
+absl::StatusOr<agreement::ExchangeKeys> ExchangeKeyFiles::TakeUp(
+    const crypto::ExchangePublicKey& named, const crypto::Unlocker& unlocker) const {
+  TACET_ASSIGN_OR_RETURN(Found found, Look(named, unlocker));
+  if (!found.is_next) return std::move(found.keys);
   TACET_RETURN_IF_ERROR(RemoveOldContent(folder_ / kInUse));
   TACET_RETURN_IF_ERROR(OverwriteSecretFile(folder_ / kInUse));
   std::error_code error;
@@ -79,7 +81,7 @@ absl::StatusOr<crypto::ExchangeKey> ExchangeKeyFiles::TakeUp(
     return base::Unavailable("cannot rename {}: {}", (folder_ / kNext).string(), error.message());
   }
   TACET_RETURN_IF_ERROR(SyncDirectory(folder_));
-  return std::move(found.key);
+  return std::move(found.keys);
 }
 
 }  // namespace tacet::storage::file

@@ -1,8 +1,8 @@
-// Exchange keys of a site at rest: the key of its epoch, and the key for the next one.
+// Exchange keys of a site at rest: those of its epoch, and those for the next one.
 //
-// `exchange-next.key` is made first, and enrolment publishes its public half. The site takes it
-// into use by a rename to `exchange.key`, which deletes the key of the epoch before. So there is no
-// moment at which the site has neither, and a repeated call goes on after a crash.
+// `exchange-next.key` is made first, and enrolment publishes the public halves. The site takes it
+// into use by a rename to `exchange.key`, which deletes the keys of the epoch before. So there is
+// no moment at which the site has neither, and a repeated call goes on after a crash.
 #ifndef TACET_STORAGE_FILE_EXCHANGE_KEY_FILES_H_
 #define TACET_STORAGE_FILE_EXCHANGE_KEY_FILES_H_
 
@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/member_keys.h"
 #include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/crypto/random.h"
@@ -24,27 +25,27 @@ class ExchangeKeyFiles {
   explicit ExchangeKeyFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   struct Next {
-    crypto::ExchangePublicKey key{};
+    agreement::ExchangePublicKeys keys{};
     bool is_new = false;
   };
-  // The key for the next epoch. It is made when there is none, so a repeated call gives the same
-  // key until TakeUp has taken it into use.
+  // The keys for the next epoch. They are made when there are none, so a repeated call gives the
+  // same keys until TakeUp has taken them into use.
   absl::StatusOr<Next> PrepareNext(const crypto::Unlocker& unlocker,
                                    crypto::Entropy& entropy) const;
 
-  // The key pair with the public half `named`; NotFound when the site does not have it. Errors of
-  // UnlockSecret.
-  absl::StatusOr<crypto::ExchangeKey> Find(const crypto::ExchangePublicKey& named,
-                                           const crypto::Unlocker& unlocker) const;
+  // The keys with the public exchange key `named`; NotFound when the site does not have them.
+  // Errors of UnlockSecret.
+  absl::StatusOr<agreement::ExchangeKeys> Find(const crypto::ExchangePublicKey& named,
+                                               const crypto::Unlocker& unlocker) const;
 
-  // The same. If it is the key for the next epoch, the key in use before is overwritten with zeros
-  // and deleted.
-  absl::StatusOr<crypto::ExchangeKey> TakeUp(const crypto::ExchangePublicKey& named,
-                                             const crypto::Unlocker& unlocker) const;
+  // The same. If they are those for the next epoch, the keys in use before are overwritten with
+  // zeros and deleted.
+  absl::StatusOr<agreement::ExchangeKeys> TakeUp(const crypto::ExchangePublicKey& named,
+                                                 const crypto::Unlocker& unlocker) const;
 
  private:
   struct Found {
-    crypto::ExchangeKey key;
+    agreement::ExchangeKeys keys;
     bool is_next = false;
   };
   absl::StatusOr<Found> Look(const crypto::ExchangePublicKey& named,

@@ -23,16 +23,16 @@ class ExchangeKeyFilesTest : public ::testing::Test {
  protected:
   crypto::ExchangePublicKey Prepare() {
     const auto next = base::ValueOf(files_.PrepareNext(unlocker_, entropy_));
-    return next.key;
+    return next.keys.exchange;
   }
   crypto::ExchangePublicKey TakeUp(const crypto::ExchangePublicKey& named) {
-    const auto key = base::ValueOf(files_.TakeUp(named, unlocker_));
-    return key.public_key();
+    const auto keys = base::ValueOf(files_.TakeUp(named, unlocker_));
+    return keys.exchange.public_key();
   }
   bool Has(const crypto::ExchangePublicKey& named) {
-    const auto key = files_.Find(named, unlocker_);
-    EXPECT_TRUE(key.ok() || key.status().code() == absl::StatusCode::kNotFound) << key.status();
-    return key.ok() && key->public_key() == named;
+    const auto keys = files_.Find(named, unlocker_);
+    EXPECT_TRUE(keys.ok() || keys.status().code() == absl::StatusCode::kNotFound) << keys.status();
+    return keys.ok() && keys->exchange.public_key() == named;
   }
   fs::path Path(std::string_view name) const { return folder_.path() / name; }
 
@@ -47,9 +47,12 @@ TEST_F(ExchangeKeyFilesTest, TheNextKeyIsTheSameUntilItIsUsed) {
   EXPECT_TRUE(made.is_new);
   ASSERT_OK_AND_ASSIGN(const auto again, files_.PrepareNext(unlocker_, entropy_));
   EXPECT_FALSE(again.is_new);
-  EXPECT_EQ(again.key, made.key);
-  EXPECT_EQ(TakeUp(made.key), made.key);
-  EXPECT_NE(Prepare(), made.key);
+  EXPECT_EQ(again.keys, made.keys);
+  ASSERT_OK_AND_ASSIGN(const auto used, files_.TakeUp(made.keys.exchange, unlocker_));
+  EXPECT_EQ(used.public_keys(), made.keys);
+  ASSERT_OK_AND_ASSIGN(const auto next, files_.PrepareNext(unlocker_, entropy_));
+  EXPECT_NE(next.keys.exchange, made.keys.exchange);
+  EXPECT_NE(next.keys.kem, made.keys.kem);
 }
 
 TEST_F(ExchangeKeyFilesTest, FilesAreLockedAndForTheirOwnerAlone) {
@@ -83,7 +86,7 @@ TEST_F(ExchangeKeyFilesTest, TheKeyBeforeIsDeletedWithTheNextInUse) {
   // The bytes are gone too, not the name alone.
   std::ifstream blocks(Path("blocks-on-disk"), std::ios::binary);
   const std::string left{std::istreambuf_iterator<char>(blocks), {}};
-  EXPECT_GT(left.size(), 32u);
+  EXPECT_GT(left.size(), 96u);
   EXPECT_EQ(left.find_first_not_of('\0'), std::string::npos);
 }
 

@@ -144,14 +144,14 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
       crypto::LockSecret(agreement::WriteSiteKeys(keys), kIdentityPurpose, unlocker, entropy));
   SiteFolder folder(path, {});
   folder.request_name_ = std::string(name) + std::string(kRequestEnding);
-  crypto::ExchangePublicKey exchange_key{};
+  agreement::ExchangePublicKeys exchange_keys;
   if (server_hosts.empty()) {
     TACET_ASSIGN_OR_RETURN(const ExchangeKeyFiles::Next next,
                            folder.exchange_keys_.PrepareNext(unlocker, entropy));
-    exchange_key = next.key;
+    exchange_keys = next.keys;
   }
-  TACET_RETURN_IF_ERROR(
-      folder.SaveRequest(agreement::WriteEnrolmentRequest(name, server_hosts, keys, exchange_key)));
+  TACET_RETURN_IF_ERROR(folder.SaveRequest(
+      agreement::WriteEnrolmentRequest(name, server_hosts, keys, exchange_keys)));
   // Last: a folder with an identity is whole.
   TACET_RETURN_IF_ERROR(WriteSecretFile(path / kIdentityKeys, locked));
   return folder;
@@ -174,7 +174,7 @@ absl::StatusOr<bool> SiteFolder::Renew(const crypto::Unlocker& unlocker, crypto:
   TACET_ASSIGN_OR_RETURN(const ExchangeKeyFiles::Next next,
                          exchange_keys_.PrepareNext(unlocker, entropy));
   TACET_RETURN_IF_ERROR(
-      SaveRequest(agreement::WriteEnrolmentRequest(own.name, own.hosts, keys, next.key)));
+      SaveRequest(agreement::WriteEnrolmentRequest(own.name, own.hosts, keys, next.keys)));
   return next.is_new;
 }
 
@@ -280,7 +280,7 @@ absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
   TACET_RETURN_IF_ERROR(ReplaceFile(invitation_path(), invitation));
   // With the manifest accepted, nothing needs the key of the epoch before.
   if (membership.member.has_value()) {
-    TACET_RETURN_IF_ERROR(TakeUpExchangeKey(membership, unlocker).status());
+    TACET_RETURN_IF_ERROR(TakeUpExchangeKeys(membership, unlocker).status());
   }
   return membership;
 }
@@ -289,14 +289,15 @@ absl::Status SiteFolder::CheckKeys(const Membership& membership,
                                    const crypto::Unlocker& unlocker) const {
   TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, UnlockKeys(unlocker));
   if (!membership.member.has_value()) return absl::OkStatus();
-  TACET_RETURN_IF_ERROR(agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
-                                                   *membership.member, keys.sealing)
-                            .status());
   const auto& named = membership.manifest.members()[*membership.member].exchange_key;
-  return base::Annotate(exchange_keys_.Find(named, unlocker).status(), "invitation");
+  const absl::StatusOr<agreement::ExchangeKeys> found = exchange_keys_.Find(named, unlocker);
+  if (!found.ok()) return base::Annotate(found.status(), "invitation");
+  return agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
+                                    *membership.member, keys.sealing, found->kem)
+      .status();
 }
 
-absl::StatusOr<crypto::ExchangeKey> SiteFolder::TakeUpExchangeKey(
+absl::StatusOr<agreement::ExchangeKeys> SiteFolder::TakeUpExchangeKeys(
     const Membership& joined, const crypto::Unlocker& unlocker) {
   if (!joined.member.has_value()) {
     return base::FailedPrecondition("{} is the server's folder: it has no exchange key",

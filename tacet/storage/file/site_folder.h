@@ -62,9 +62,9 @@ class SiteFolder {
   absl::Status PinOfficer(const crypto::PublicKey& officer, const crypto::Unlocker& unlocker,
                           crypto::Entropy& entropy) const;
 
-  // Makes the exchange key of the next epoch and the request to be enrolled with it; false when
-  // there is one that no epoch joined has taken up: then the request is the same again. The key of
-  // the present epoch stays in use. FailedPrecondition for the server, which has none.
+  // Makes the exchange keys of the next epoch and the request to be enrolled with them; false when
+  // there are some that no epoch joined has taken up: then the request is the same again. The keys
+  // of the present epoch stay in use. FailedPrecondition for the server, which has none.
   absl::StatusOr<bool> Renew(const crypto::Unlocker& unlocker, crypto::Entropy& entropy);
 
   // The coordinator of the federation that was joined; NotFound before.
@@ -74,9 +74,9 @@ class SiteFolder {
   // federation's authority, the initial model the agreed one, its chain of manifests whole and
   // beginning with the chain joined last, the epoch key and the exchange key ones that this site
   // can use, the server's TLS key the one that the manifest names. PermissionDenied, NotFound,
-  // FailedPrecondition or DataLoss says what of it does not hold; nothing is changed then. An
-  // exchange key for the next epoch that the manifest names is taken into use, and the one before
-  // is deleted.
+  // FailedPrecondition or DataLoss says what of it does not hold; nothing is changed then. Exchange
+  // keys for the next epoch that the manifest names are taken into use, and those before are
+  // deleted.
   absl::StatusOr<Membership> Join(std::span<const uint8_t> invitation,
                                   const crypto::PublicKey& coordinator,
                                   const crypto::Unlocker& unlocker);
@@ -86,10 +86,10 @@ class SiteFolder {
                                              const crypto::Unlocker& unlocker) const;
   // NotFound before Join.
   absl::StatusOr<Membership> Joined() const;
-  // The exchange key that the manifest joined names for this site. It ends a Join that a crash
-  // interrupted: the key before is deleted. FailedPrecondition for the server.
-  absl::StatusOr<crypto::ExchangeKey> TakeUpExchangeKey(const Membership& joined,
-                                                        const crypto::Unlocker& unlocker);
+  // The exchange keys of this site in the epoch joined. It ends a Join that a crash interrupted:
+  // the keys before are deleted. FailedPrecondition for the server.
+  absl::StatusOr<agreement::ExchangeKeys> TakeUpExchangeKeys(const Membership& joined,
+                                                             const crypto::Unlocker& unlocker);
   absl::StatusOr<agreement::InitialModel> InitialModel() const;
 
  private:

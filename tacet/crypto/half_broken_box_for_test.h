@@ -1,0 +1,64 @@
+// A hybrid box before a party that knows everything published, the format, and a guess of the two
+// shared secrets: X25519 may be broken for it, or ML-KEM.
+#ifndef TACET_CRYPTO_HALF_BROKEN_BOX_FOR_TEST_H_
+#define TACET_CRYPTO_HALF_BROKEN_BOX_FOR_TEST_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/aead.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/hybrid_box.h"
+#include "tacet/crypto/key_exchange.h"
+
+namespace tacet::crypto {
+
+struct HalfBrokenBox {
+  std::span<const uint8_t> box;
+  SealingPublicKey sealing_key{};
+  KemPublicKey kem_key{};
+  base::Bytes context;
+
+  KemCiphertext ciphertext() const {
+    KemCiphertext bytes;
+    std::copy_n(box.begin(), bytes.size(), bytes.begin());
+    return bytes;
+  }
+  ExchangePublicKey sender() const {
+    ExchangePublicKey key;
+    std::copy_n(box.begin() + sizeof(KemCiphertext), key.size(), key.begin());
+    return key;
+  }
+
+  // The message, if the secrets are `agreed` of X25519 and `shared` of ML-KEM.
+  std::optional<SecretBytes> OpenWith(std::span<const uint8_t> agreed,
+                                      std::span<const uint8_t> shared) const {
+    base::Bytes secrets(agreed.begin(), agreed.end());
+    secrets.insert(secrets.end(), shared.begin(), shared.end());
+    base::ByteWriter transcript;
+    transcript.Raw(box.first(sizeof(KemCiphertext) + sizeof(ExchangePublicKey)));
+    transcript.Raw(sealing_key);
+    transcript.Raw(kem_key);
+    transcript.Raw(context);
+    base::ByteWriter info;
+    info.Raw("tacet/1/hybrid box");
+    info.Raw(Sha256(transcript.bytes()));
+    const SecretBytes key = HkdfSha256(secrets, info.bytes(), kAeadKeyBytes);
+    // As AeadOpen has it: the nonce in front.
+    base::Bytes sealed(kAeadNonceBytes);
+    const auto encrypted = box.subspan(sizeof(KemCiphertext) + sizeof(ExchangePublicKey));
+    sealed.insert(sealed.end(), encrypted.begin(), encrypted.end());
+    absl::StatusOr<SecretBytes> message = AeadOpen(key, sealed, {});
+    if (!message.ok()) return std::nullopt;
+    return *std::move(message);
+  }
+};
+
+}  // namespace tacet::crypto
+
+#endif  // TACET_CRYPTO_HALF_BROKEN_BOX_FOR_TEST_H_
