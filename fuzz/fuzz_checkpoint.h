@@ -27,9 +27,8 @@ struct FuzzCheckpoint {
       protocol::RoundStart(manifest, 1, state.next_round, key.OfModel(state.model));
 
   base::Bytes Seal(const protocol::Checkpoint& checkpoint) const {
-    crypto::InsecureSeededEntropy entropy(1, "fuzz checkpoint nonce");
     return protocol::SealCheckpoint(checkpoint, key.OfModel(checkpoint.model), manifest,
-                                    start.number.epoch, 1, epoch_key, entropy);
+                                    start.number.epoch, 1, epoch_key);
   }
 };
 

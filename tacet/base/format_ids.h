@@ -19,7 +19,7 @@ struct FormatId {
 
 // docs/formats/ describes each of them.
 namespace format {
-inline constexpr FormatId kAnnouncement{"TCTA"};
+inline constexpr FormatId kAnnouncement{"TCTA", 2};
 inline constexpr FormatId kLedgerAnchor{"TCTB", 2};
 inline constexpr FormatId kClosedRound{"TCTC", 2};
 inline constexpr FormatId kStateEntry{"TCTD"};

@@ -1,11 +1,15 @@
 #include "tacet/crypto/aead.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
+#include <utility>
 
 #include <sodium.h>
 
 #include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/crypto/sodium.h"
 
 namespace tacet::crypto {
@@ -24,19 +28,43 @@ void RequireKeyBytes(const SecretBytes& key) {
   }
 }
 
-}  // namespace
+constexpr std::string_view kNonceLabel = "tacet/1/repeatable nonce";
 
-base::Bytes AeadSeal(const SecretBytes& key, std::span<const uint8_t> plaintext,
-                     std::span<const uint8_t> associated_data, Entropy& entropy) {
+// Room for the whole, with its nonce.
+base::Bytes RoomFor(const SecretBytes& key, size_t plaintext_bytes) {
   RequireKeyBytes(key);
   EnsureSodium();
-  base::Bytes sealed(plaintext.size() + kAeadOverheadBytes);
-  entropy.Fill(std::span(sealed).first(kAeadNonceBytes));
+  return base::Bytes(plaintext_bytes + kAeadOverheadBytes);
+}
+
+base::Bytes SealUnderNonce(const SecretBytes& key, std::span<const uint8_t> plaintext,
+                           std::span<const uint8_t> associated_data, base::Bytes sealed) {
   unsigned long long written = 0;
   crypto_aead_xchacha20poly1305_ietf_encrypt(
       sealed.data() + kAeadNonceBytes, &written, plaintext.data(), plaintext.size(),
       associated_data.data(), associated_data.size(), nullptr, sealed.data(), key.Expose().data());
   return sealed;
+}
+
+}  // namespace
+
+base::Bytes AeadSeal(const SecretBytes& key, std::span<const uint8_t> plaintext,
+                     std::span<const uint8_t> associated_data, Entropy& entropy) {
+  base::Bytes sealed = RoomFor(key, plaintext.size());
+  entropy.Fill(std::span(sealed).first(kAeadNonceBytes));
+  return SealUnderNonce(key, plaintext, associated_data, std::move(sealed));
+}
+
+base::Bytes AeadSealRepeatably(const SecretBytes& key, std::span<const uint8_t> plaintext,
+                               std::span<const uint8_t> associated_data) {
+  base::Bytes sealed = RoomFor(key, plaintext.size());
+  base::ByteWriter length;
+  length.U64(associated_data.size());
+  const Digest nonce =
+      HmacSha256(HkdfSha256(key.Expose(), base::AsBytes(kNonceLabel), kAeadKeyBytes),
+                 {length.bytes(), associated_data, plaintext});
+  std::copy_n(nonce.begin(), kAeadNonceBytes, sealed.begin());
+  return SealUnderNonce(key, plaintext, associated_data, std::move(sealed));
 }
 
 absl::StatusOr<SecretBytes> AeadOpen(const SecretBytes& key, std::span<const uint8_t> sealed,

@@ -23,6 +23,11 @@ inline constexpr size_t kAeadOverheadBytes = kAeadNonceBytes + 16;
 base::Bytes AeadSeal(const SecretBytes& key, std::span<const uint8_t> plaintext,
                      std::span<const uint8_t> associated_data, Entropy& entropy);
 
+// The same with a nonce that follows from the key and all that is sealed: the same once more is the
+// same bytes. Two messages show whether they are equal, and nothing else.
+base::Bytes AeadSealRepeatably(const SecretBytes& key, std::span<const uint8_t> plaintext,
+                               std::span<const uint8_t> associated_data);
+
 // The plaintext; `key` as above. DataLoss when the bytes were altered, cut short, or belong to
 // another key or associated data.
 absl::StatusOr<SecretBytes> AeadOpen(const SecretBytes& key, std::span<const uint8_t> sealed,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -80,6 +81,23 @@ TEST(AeadTest, TwoSealsOfOneTextDiffer) {
   SystemEntropy entropy;
   EXPECT_NE(AeadSeal(Key(1), base::AsBytes("x"), {}, entropy),
             AeadSeal(Key(1), base::AsBytes("x"), {}, entropy));
+}
+
+TEST(AeadTest, ARepeatableSealDependsOnEverythingThatIsSealed) {
+  const auto seal = [](uint8_t key, std::string_view text, std::string_view context) {
+    return AeadSealRepeatably(Key(key), base::AsBytes(text), base::AsBytes(context));
+  };
+  const base::Bytes sealed = seal(1, "state", "site 1");
+  EXPECT_EQ(sealed, seal(1, "state", "site 1"));
+  EXPECT_EQ(base::AsText(AeadOpen(Key(1), sealed, base::AsBytes("site 1")).value().Expose()),
+            "state");
+  std::set<base::Bytes> nonces;
+  for (const base::Bytes& one :
+       {sealed, seal(2, "state", "site 1"), seal(1, "State", "site 1"), seal(1, "state", "site 2"),
+        seal(1, "1state", "site "), seal(1, "", "")}) {
+    nonces.emplace(one.begin(), one.begin() + kAeadNonceBytes);
+  }
+  EXPECT_EQ(nonces.size(), 6u);
 }
 
 TEST(AeadDeathTest, AbortsOnOtherKeySizes) {

@@ -157,7 +157,10 @@ TEST_F(FailingStoreTest, TheFolderIsGone) {
 TEST_F(FailingStoreTest, TheFolderOfObjectsIsGone) {
   fs::remove_all(home_ / "blobs");
   AskAgainAndAgain();
-  ExpectNoPathIsTold();
+  // It is made again.
+  EXPECT_EQ(received_.find("UNAVAILABLE"), std::string::npos);
+  EXPECT_EQ(received_.find(folder_.path().string()), std::string::npos);
+  EXPECT_THAT(log_.Events(), Contains(HasSubstr("attempt-closed")));
 }
 
 TEST_F(FailingStoreTest, AFileIsInPlaceOfTheObjects) {

@@ -46,8 +46,10 @@ constexpr std::array kKinds = {
     ProblemKind{.code = ProblemCode::kObjectLost,
                 .name = "object-lost",
                 .stops = true,
-                .says = "an object that its store names is not in its folder `blobs`",
-                .remedy = "Look at the disk. The attempt fails and the next one begins."},
+                .says = "objects that its store names are not in its folder `blobs`",
+                .remedy = "Members that have them are asked to give them again. Repair that disk, "
+                          "or put the folder back. If this stays for ten minutes, the coordinating "
+                          "member begins an epoch (`tacet federation rotate`)."},
     ProblemKind{.code = ProblemCode::kServerCertificateEnded,
                 .name = "server-certificate-ended",
                 .stops = true,

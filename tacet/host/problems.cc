@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fmt/core.h"
+#include "fmt/ranges.h"
 
 #include "tacet/base/unix_clock.h"
 #include "tacet/server/failures.h"
@@ -71,6 +72,11 @@ class Finder {
   }
 
   void FindOwn() {
+    std::vector<std::string> lost;
+    for (const auto& [kind, count] : status_.lost) {
+      lost.push_back(fmt::format("{} {}", count, protocol::BulkKindName(kind)));
+    }
+    if (!lost.empty()) Add(ProblemCode::kObjectLost, fmt::format("({})", fmt::join(lost, ", ")));
     if (inputs_.certificate_end != 0) {
       const uint64_t end = inputs_.certificate_end;
       if (inputs_.now >= end) {

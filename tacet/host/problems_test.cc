@@ -188,8 +188,10 @@ TEST_F(ProblemsTest, ObjectionsAreCountedAndStopNothing) {
   EXPECT_THAT(Named(), ElementsAre(Pair("no-closed-round", IsEmpty())));
   EXPECT_FALSE(AnyStops(Found()));
   EXPECT_THAT(Text(), Not(HasSubstr("site-")));
-  own_ = {{.code = ProblemCode::kObjectLost}};
+  status_.lost = {{protocol::BulkKind::kClosedRound, 1}, {protocol::BulkKind::kUnmaskShare, 3}};
   EXPECT_THAT(Named(), ElementsAre(Pair("object-lost", IsEmpty())));
+  EXPECT_THAT(Text(), HasSubstr("(1 closed-round, 3 unmask-share)"));
+  EXPECT_TRUE(AnyStops(Found()));
 }
 
 TEST_F(ProblemsTest, BudgetsAndPoliciesAreNamedAndExplainAStop) {

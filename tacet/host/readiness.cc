@@ -1,5 +1,7 @@
 #include "tacet/host/readiness.h"
 
+#include <utility>
+
 #include "fmt/core.h"
 
 namespace tacet::host {

@@ -187,6 +187,7 @@ class MachineWorld {
     told->listed.clear();
     told->revision = Chance(10) ? last_.revision : last_.revision + 1;
     if (told->revision != last_.revision) Advance(*told);
+    told->recalls = Chance(15);
     if (Chance(12)) Spoil(*told);
     last_ = *told;
     step_.told = *told;
@@ -646,6 +647,16 @@ class MachineWorld {
 
   // A seat.
 
+  Event Answer(const action::GiveBack& action) {
+    const bool has_seat =
+        std::ranges::count(spec().committee_members, static_cast<uint64_t>(member_)) > 0;
+    Expect(step_.told.recalls && has_seat, "M21", "gives back what nobody asks for");
+    Expect(memory_.has_value() && memory_->attempt == action.attempt, "M7",
+           "gives back another attempt than the one that it remembers");
+    Expect(++process_.given_back[action.attempt.number] <= MemberMachine::kMaxRefusals, "M21",
+           "gives back again and again");
+    return Chance(3) ? Failure() : Event(event::Done{});
+  }
   Event Answer(const action::FetchClosedRound& action) {
     using Found = event::ClosedRoundFetched::Kind;
     ExpectOwn(action.attempt, "looks at");
@@ -783,6 +794,7 @@ class MachineWorld {
   struct Process {
     std::map<secagg::AttemptNumber, int> uploads;
     std::set<secagg::AttemptNumber> votes, silent, rows;
+    std::map<secagg::AttemptNumber, int> given_back;
     std::map<secagg::AttemptNumber, uint64_t> deadlines;  // the earliest while unmasking
   };
   Process process_;

@@ -168,6 +168,11 @@ struct SendCheckRow {};  // event::Done, taken or not
 struct SendVerdict {     // event::Done, taken or not
   bool confirmed = false;
 };
+// Gives a server that has lost them what this seat has of the attempt: the closed round and its
+// roster, as they were fetched, and its own unmask share. event::Done, taken or not.
+struct GiveBack {
+  secagg::Attempt attempt;
+};
 
 }  // namespace action
 
@@ -184,7 +189,7 @@ using UploadAction =
 using SeatAction =
     std::variant<action::FetchClosedRound, action::RecordVote, action::SendRoundVote,
                  action::FetchVotes, action::ForgetEarlier, action::RecordShare, action::SendShare,
-                 action::DecryptSum, action::SendCheckRow, action::SendVerdict>;
+                 action::DecryptSum, action::SendCheckRow, action::SendVerdict, action::GiveBack>;
 using Action = std::variant<action::EndStep, action::AwaitAnnouncement, action::SaveMemory,
                             action::KeepOnly, action::TossCoin, OpeningAction, StateAction,
                             StatementAction, UploadAction, SeatAction>;

@@ -156,7 +156,7 @@ Action Resume(Turn& turn, Step step, Then then) {
       return action::KeepOnly{number};
     }
     case Then::kCatchUp:
-      return CatchUp(turn, std::move(step));
+      return GiveBack(turn, std::move(step));
     case Then::kSeekState:
       return SeekState(turn, std::move(step), std::nullopt);
     case Then::kActOrEnd:
@@ -227,7 +227,7 @@ Action RememberCurrent(Turn& turn, Step step) {
 }
 
 Action On(Turn& turn, state::ForgettingOthers at, const event::Done&) {
-  return CatchUp(turn, std::move(at.step));
+  return GiveBack(turn, std::move(at.step));
 }
 
 Action ActOrEnd(Turn& turn, Step step) {

@@ -9,7 +9,7 @@
 namespace tacet::member {
 namespace {
 
-TEST(MemberMachineTest, FewSequencesKeepTheInvariants) { testing::RunSequences(0, 300); }
+TEST(MemberMachineTest, FewSequencesKeepTheInvariants) { testing::RunSequences(0, 400); }
 
 TEST(MemberMachineTest, TwentyThousandSequencesKeepTheInvariants) {
   testing::RunSequences(0, 20'000);

@@ -89,6 +89,12 @@ struct GoingBack {
   Undo undo;
 };
 
+// The server has lost objects.
+struct GivingBack {
+  using Awaits = event::Done;
+  Step step;
+};
+
 // Catching up.
 struct FetchingSum {
   using Awaits = event::SumFetched;
@@ -254,7 +260,8 @@ using State = std::variant<
     state::SendingAbstention, state::Training, state::Sealing, state::SavingUpload,
     state::SendingUpload, state::FindingOwnUpload, state::FetchingClosedRound, state::RecordingVote,
     state::SendingVote, state::FetchingVotes, state::ForgettingEarlier, state::RecordingShare,
-    state::SendingShare, state::Decrypting, state::SendingCheckRow, state::SendingVerdict>;
+    state::SendingShare, state::Decrypting, state::SendingCheckRow, state::SendingVerdict,
+    state::GivingBack>;
 
 // How far this seat is with an attempt.
 namespace seat {
@@ -289,6 +296,12 @@ struct RefusedUpload {
   int times = 0;
 };
 
+// How often this seat gave again what the server has lost.
+struct GivenBack {
+  secagg::Attempt attempt;  // the current one
+  int times = 0;
+};
+
 struct MemberSituation {
   Holding holding;
   std::optional<MemberMemory> memory;  // the durable one
@@ -305,6 +318,7 @@ struct MemberSituation {
   std::optional<RefusedUpload> refused = std::nullopt;
   std::optional<protocol::Objection> objection = std::nullopt;  // to be said in this step
   std::optional<SeatWork> seat = std::nullopt;
+  std::optional<GivenBack> given_back = std::nullopt;
 
   State state = state::Resting{};
 };

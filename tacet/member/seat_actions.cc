@@ -106,7 +106,6 @@ absl::StatusOr<Event> SeatActions::Do(const action::RecordVote& action) {
     return event::VoteRecorded{base::Message(vote.status())};
   }
   work_.vote = *std::move(vote);
-  work_.roster = {};
   return event::VoteRecorded{};
 }
 
@@ -176,6 +175,32 @@ absl::StatusOr<Event> SeatActions::Do(const action::SendCheckRow&) {
       "check-row",
       parts_.server.Put({.kind = protocol::BulkKind::kCheckRow, .attempt = work_.attempt}, row),
       row);
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::GiveBack& action) {
+  bool taken = false;
+  const auto give = [&](protocol::BulkKind kind, const base::Bytes& bytes) -> absl::Status {
+    if (bytes.empty()) return absl::OkStatus();
+    const absl::Status given = parts_.server.Put({.kind = kind, .attempt = action.attempt}, bytes);
+    taken = taken || given.ok();
+    return protocol::IsRetryable(given) ? given : absl::OkStatus();
+  };
+  const absl::StatusOr<base::Bytes> share =
+      parts_.state.Find(action.attempt, secagg::JournalStep::kUnmaskShare);
+  if (share.ok()) {
+    TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kUnmaskShare, *share));
+  } else if (protocol::IsRetryable(share.status())) {
+    return share.status();
+  }
+  if (work_.attempt == action.attempt) {
+    TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kClosedRound, work_.closed_round));
+    TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kRoster, work_.roster));
+  }
+  if (taken) {
+    TACET_RETURN_IF_ERROR(notes_.Note("gave-back", action.attempt.number,
+                                      "the server has lost what it had of this attempt"));
+  }
+  return event::Done{};
 }
 
 absl::StatusOr<Event> SeatActions::Do(const action::SendVerdict& action) {

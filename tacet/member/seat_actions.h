@@ -46,6 +46,7 @@ class SeatActions {
   absl::StatusOr<Event> Do(const action::DecryptSum& action);
   absl::StatusOr<Event> Do(const action::SendCheckRow& action);
   absl::StatusOr<Event> Do(const action::SendVerdict& action);
+  absl::StatusOr<Event> Do(const action::GiveBack& action);
   absl::StatusOr<Event> Settle(std::string_view what, const absl::Status& sent,
                                const base::Bytes& bytes);
   absl::StatusOr<crypto::SecretBytes> PairKeyOf(uint64_t client);
@@ -55,7 +56,7 @@ class SeatActions {
   const UploadActions& uploads_;
   const secagg::PairKeyOf pair_key_of_;
   std::map<uint64_t, crypto::SecretBytes> pair_keys_;  // by client, each computed once an epoch
-  // The attempt at work.
+  // The attempt at work, or the last one.
   struct Work {
     secagg::Attempt attempt;
     uint32_t seat = 0;

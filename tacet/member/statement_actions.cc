@@ -35,7 +35,7 @@ void StatementActions::Encrypt() {
   encrypted_ = {model_.next_round(),
                 protocol::SealCheckpoint(model_.checkpoint(), model_.digests().model,
                                          parts_.manifest.manifest(), parts_.manifest.epoch(),
-                                         parts_.member, parts_.epoch_key, parts_.entropy)};
+                                         parts_.member, parts_.epoch_key)};
 }
 
 absl::Status StatementActions::SettleCheckpoint(const absl::Status& sent,

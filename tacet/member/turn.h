@@ -50,6 +50,8 @@ void Object(Turn& turn, protocol::ObjectionReason reason, const secagg::AttemptN
 
 Action BeginOpening(Turn& turn, Step step);
 Action RememberCurrent(Turn& turn, Step step);
+// Gives again what the server has lost, if it says so, and then catches up.
+Action GiveBack(Turn& turn, Step step);
 Action CatchUp(Turn& turn, Step step);
 // Looks for the federation's state where this member cannot decrypt what leads there.
 Action SeekState(Turn& turn, Step step, std::optional<Undo> undo);
@@ -133,6 +135,7 @@ Action On(Turn& turn, state::SendingShare at, const event::Done& event);
 Action On(Turn& turn, state::Decrypting at, const event::SumJudged& event);
 Action On(Turn& turn, state::SendingCheckRow at, const event::Done& event);
 Action On(Turn& turn, state::SendingVerdict at, const event::Done& event);
+Action On(Turn& turn, state::GivingBack at, const event::Done& event);
 
 }  // namespace tacet::member
 

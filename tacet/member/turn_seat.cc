@@ -187,6 +187,29 @@ Action On(Turn& turn, state::SendingCheckRow at, const event::Done&) {
   return Judge(turn, std::move(at.step), at.judged);
 }
 
+// A server that says so again and again gets it a few times. A checkpoint is given again with the
+// statement.
+Action GiveBack(Turn& turn, Step step) {
+  const protocol::Announcement& told = *step.told;
+  const bool has_seat =
+      secagg::SeatOf(turn.manifest.manifest().committee(), turn.member).has_value();
+  if (!told.recalls || !told.current.has_value() || !has_seat) {
+    return CatchUp(turn, std::move(step));
+  }
+  const secagg::Attempt& attempt = told.current->attempt;
+  std::optional<GivenBack>& given = turn.here.given_back;
+  if (!given.has_value() || given->attempt != attempt) given = GivenBack{attempt, 0};
+  if (++given->times > MemberMachine::kMaxRefusals) return CatchUp(turn, std::move(step));
+  turn.here.stated = stated::Nothing{};
+  action::GiveBack give{attempt};
+  Become(turn, state::GivingBack{std::move(step)});
+  return SeatAction(std::move(give));
+}
+
+Action On(Turn& turn, state::GivingBack at, const event::Done&) {
+  return CatchUp(turn, std::move(at.step));
+}
+
 Action On(Turn& turn, state::SendingVerdict at, const event::Done&) {
   turn.here.seat->progress = seat::Silent{};
   if (!at.distrusts) return Finish(turn, std::move(at.step));

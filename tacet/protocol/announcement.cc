@@ -99,6 +99,7 @@ base::Bytes WriteAnnouncement(const Announcement& announcement) {
   writer.U64(announcement.revision);
   writer.U32(announcement.finished);
   writer.U8(announcement.stopped ? 1 : 0);
+  writer.U8(announcement.recalls ? 1 : 0);
   writer.U8(announcement.current.has_value() ? 1 : 0);
   if (announcement.current.has_value()) WriteCurrent(*announcement.current, writer);
   writer.U32(static_cast<uint32_t>(announcement.kept.size()));
@@ -123,6 +124,7 @@ absl::StatusOr<Announcement> ReadAnnouncement(std::span<const uint8_t> bytes) {
   TACET_ASSIGN_OR_RETURN(announcement.revision, reader.ReadU64("revision"));
   TACET_ASSIGN_OR_RETURN(announcement.finished, reader.ReadU32("finished"));
   TACET_ASSIGN_OR_RETURN(announcement.stopped, ReadFlag(reader, "stopped"));
+  TACET_ASSIGN_OR_RETURN(announcement.recalls, ReadFlag(reader, "recalls"));
   TACET_ASSIGN_OR_RETURN(const bool current, ReadFlag(reader, "current"));
   if (current) {
     TACET_ASSIGN_OR_RETURN(announcement.current, ReadCurrent(reader));

@@ -59,6 +59,8 @@ struct Announcement {
   // Published attempts of this epoch whose closed rounds can still be fetched, in order.
   std::vector<secagg::Attempt> kept = {};
   bool stopped = false;  // no attempt will follow
+  // The server has lost objects: who gave or holds one gives it again.
+  bool recalls = false;
 
   friend bool operator==(const Announcement&, const Announcement&) = default;
 };

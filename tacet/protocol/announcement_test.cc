@@ -22,6 +22,7 @@ Announcement Full() {
   announcement.kept = {{.number = {.epoch = 2, .round = 3}},
                        {.number = {.epoch = 2, .round = 4, .attempt = 1}}};
   announcement.stopped = true;
+  announcement.recalls = true;
   return announcement;
 }
 

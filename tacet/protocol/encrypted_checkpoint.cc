@@ -37,16 +37,16 @@ uint64_t EncryptedCheckpointBytes(const agreement::ManifestSpec& spec) {
 
 base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const crypto::Digest& model_digest,
                            const agreement::Manifest& manifest, uint32_t epoch, uint64_t writer,
-                           const crypto::SecretBytes& epoch_key, crypto::Entropy& entropy) {
+                           const crypto::SecretBytes& epoch_key) {
   const secagg::Attempt start = RoundStart(manifest, epoch, checkpoint.next_round, model_digest);
   base::ByteWriter message;
   message.Reserve(EncryptedCheckpointBytes(manifest.spec()));
   base::WritePreamble(base::format::kEncryptedCheckpoint, message);
   secagg::WriteAttempt(start, message);
   message.U64(writer);
-  message.Raw(crypto::AeadSeal(
+  message.Raw(crypto::AeadSealRepeatably(
       secagg::DeriveCheckpointKey(epoch_key, manifest.spec().scheme, start),
-      WriteCheckpointFields(checkpoint), AssociatedData(message.bytes()), entropy));
+      WriteCheckpointFields(checkpoint), AssociatedData(message.bytes())));
   return message.Take();
 }
 

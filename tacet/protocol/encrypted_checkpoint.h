@@ -10,7 +10,6 @@
 
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/bytes.h"
-#include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/secagg/attempt.h"
@@ -26,11 +25,12 @@ secagg::Attempt RoundStart(const agreement::Manifest& manifest, uint32_t epoch, 
 uint64_t EncryptedCheckpointBytes(const agreement::ManifestSpec& spec);
 
 // `checkpoint`, whose DigestKey::OfModel is `model_digest`, under a key of the epoch and its round
-// (XChaCha20-Poly1305, a fresh nonce), bound to RoundStart and to `writer`, the member that makes
-// it. docs/formats/checkpoint.md.
+// (XChaCha20-Poly1305), bound to RoundStart and to `writer`, the member that makes it. The same
+// bytes whenever it makes it: a server that has lost them is given them again.
+// docs/formats/checkpoint.md.
 base::Bytes SealCheckpoint(const Checkpoint& checkpoint, const crypto::Digest& model_digest,
                            const agreement::Manifest& manifest, uint32_t epoch, uint64_t writer,
-                           const crypto::SecretBytes& epoch_key, crypto::Entropy& entropy);
+                           const crypto::SecretBytes& epoch_key);
 
 // The state with which the round of `start` begins. FailedPrecondition when it is for another
 // manifest, epoch, round or model; DataLoss when it was altered, cut short, encrypted under another

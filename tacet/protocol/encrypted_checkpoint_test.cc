@@ -48,10 +48,9 @@ crypto::Digest DigestOf(std::span<const float> model,
       .OfModel(model);
 }
 
-base::Bytes Seal(const Checkpoint& checkpoint, std::string_view nonce = "nonce") {
-  crypto::InsecureSeededEntropy entropy(1, nonce);
-  return SealCheckpoint(checkpoint, DigestOf(checkpoint.model), Known(), kEpoch, 1, EpochKey(),
-                        entropy);
+base::Bytes Seal(const Checkpoint& checkpoint, uint64_t writer = 1) {
+  return SealCheckpoint(checkpoint, DigestOf(checkpoint.model), Known(), kEpoch, writer,
+                        EpochKey());
 }
 
 secagg::Attempt Start(uint32_t round = 7) {
@@ -72,7 +71,8 @@ TEST(EncryptedCheckpointTest, IsOpenedAsItWasSealed) {
   EXPECT_EQ(opened.next_round, 7u);
   EXPECT_EQ(opened.model, EncryptedSample().model);
   EXPECT_EQ(opened.velocity, EncryptedSample().velocity);
-  EXPECT_NE(sealed, Seal(EncryptedSample(), "another nonce"));
+  EXPECT_EQ(sealed, Seal(EncryptedSample()));
+  EXPECT_NE(sealed, Seal(EncryptedSample(), 2));
 }
 
 TEST(EncryptedCheckpointTest, RefusesEveryFlippedByteAndEveryLength) {
@@ -106,9 +106,7 @@ TEST(EncryptedCheckpointTest, WithoutMomentumHoldsNoVelocity) {
   const agreement::Manifest plain = Agreed(9, 0);
   const auto sealed = [&plain](Checkpoint state) {
     state.federation = plain.federation();
-    crypto::InsecureSeededEntropy entropy(1, "nonce");
-    return SealCheckpoint(state, DigestOf(state.model, plain), plain, kEpoch, 1, EpochKey(),
-                          entropy);
+    return SealCheckpoint(state, DigestOf(state.model, plain), plain, kEpoch, 1, EpochKey());
   };
   const secagg::Attempt start =
       RoundStart(plain, kEpoch, 7, DigestOf(EncryptedSample().model, plain));

@@ -20,6 +20,16 @@ struct ActionRunner::Running {
     return std::nullopt;
   }
 
+  // Uploads are read when they are added.
+  absl::StatusOr<bool> IsThere(const StoredObject& object, bool read) const {
+    if (!read || object.key.name.kind == protocol::BulkKind::kUpload) {
+      return runner.blobs_.Holds(object.key, object.digest);
+    }
+    const absl::Status found = runner.blobs_.Read(object.key, object.digest).status();
+    if (found.code() == absl::StatusCode::kUnavailable) return found;
+    return found.ok();
+  }
+
   Result operator()(const BeginAttempt& begin) const { return Make(begin); }
   Result operator()(const PutItem& put) const { return Make(put); }
   Result operator()(const UpdateAttempt& update) const {
@@ -66,6 +76,21 @@ struct ActionRunner::Running {
   }
   Result operator()(const CheckShares& check) const {
     return FindWrongShares(runner.manifest_.manifest(), runner.blobs_, check);
+  }
+  Result operator()(const CheckObjects& check) const {
+    ObjectsChecked checked;
+    for (const StoredObject& object : check.objects) {
+      TACET_ASSIGN_OR_RETURN(const bool is_there, IsThere(object, check.read));
+      if (!is_there) checked.lost.push_back(object);
+    }
+    for (const StoredObject& object : check.earlier) {
+      TACET_RETURN_IF_ERROR(IsThere(object, true).status());
+    }
+    return checked;
+  }
+  Result operator()(const RestoreObject& restore) const {
+    TACET_RETURN_IF_ERROR(runner.store_.PutObject(restore.name, restore.whole).status());
+    return std::nullopt;
   }
   Result operator()(const ReadBeginning& read) const {
     BeginningRead beginning{.round = read.at.round, .items = {}, .signed_ones = {}};

@@ -44,7 +44,7 @@ class ActionRunner {
   struct Running;
 
   const agreement::SignedManifest& manifest_;
-  const BlobStore& blobs_;
+  BlobStore& blobs_;
   crypto::Entropy& entropy_;
   RoundStore store_;
   UploadSum sum_;

@@ -37,6 +37,7 @@ void Begin(Transition& step, const secagg::Attempt& attempt, std::vector<uint64_
       .deadline = step.moment.now + step.rules().options().collecting_seconds,
       .noted = step.moment.now,
       .failure = {}};
+  step.state.next_check = 0;  // other objects are needed now
   step.Do(BeginAttempt{.record = record, .cohort = std::move(cohort)});
   step.Ask(MakeSum{attempt, {}});
   step.CountRevision(true);

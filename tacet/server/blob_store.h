@@ -16,12 +16,20 @@
 namespace tacet::server {
 
 // Key of an object: one for each member, kind and attempt. The server's own (a closed round and its
-// roster) have member 0.
+// roster) have member 0. Copies that a member gives back have its number + 1.
 struct BlobKey {
   protocol::BulkName name;
   uint64_t member = 0;
 
   friend bool operator==(const BlobKey&, const BlobKey&) = default;
+};
+
+// A complete object, by what it is.
+struct StoredObject {
+  BlobKey key;
+  crypto::Digest digest{};
+
+  friend bool operator==(const StoredObject&, const StoredObject&) = default;
 };
 
 // Next bytes of an object, on their way in. Not thread-safe.
@@ -66,10 +74,11 @@ class BlobStore {
   // is then forgotten. One that was complete stays until another is complete in its place.
   virtual absl::StatusOr<base::Bytes> Complete(const BlobKey& key,
                                                const crypto::Digest& digest) = 0;
-  // Of one that was completed: all of it, NotFound or DataLoss when it does not have this digest
-  // any more; or a reader, which checks nothing.
-  virtual absl::StatusOr<base::Bytes> Read(const BlobKey& key,
-                                           const crypto::Digest& digest) const = 0;
+  // Of one that was completed: whether it is there, as far as shows without reading it; all of it,
+  // NotFound when it is gone, DataLoss when it does not have this digest any more, in which case a
+  // damaged one is forgotten; or a reader, which checks nothing.
+  virtual absl::StatusOr<bool> Holds(const BlobKey& key, const crypto::Digest& digest) const = 0;
+  virtual absl::StatusOr<base::Bytes> Read(const BlobKey& key, const crypto::Digest& digest) = 0;
   virtual absl::StatusOr<std::unique_ptr<BlobReader>> Open(const BlobKey& key) const = 0;
   // Everything but `kept`: it is gone when this returns OK.
   virtual absl::Status KeepOnly(std::span<const BlobKey> kept) = 0;

@@ -64,7 +64,9 @@ class BlobStoreContract : public ::testing::Test {
     EXPECT_TRUE(blobs().Complete(key, crypto::Sha256(object)).ok());
   }
   bool Holds(const BlobKey& key, const base::Bytes& object) {
+    const bool is_there = blobs().Holds(key, crypto::Sha256(object)).value();
     const auto read = blobs().Read(key, crypto::Sha256(object));
+    EXPECT_EQ(is_there, read.ok()) << read.status();
     return read.ok() && *read == object;
   }
   static void ExpectError(const absl::Status& status, absl::StatusCode code,

@@ -141,6 +141,7 @@ absl::Status On(Transition& step, const SumClosed& closed) {
     if (collecting->accepted.Find(one.member) == nullptr) continue;
     items.push_back({.kind = ItemKind::kAbstained, .member = one.member, .bytes = one.bytes()});
   }
+  step.state.next_check = 0;  // other objects are needed now
   step.Do(UpdateAttempt{.record = std::move(record), .items = std::move(items)});
   BeginAsking(step);
   step.CountRevision(true);

@@ -13,6 +13,8 @@ inline constexpr std::string_view kNotDecrypted = "not-decrypted";
 inline constexpr std::string_view kWrongShares = "wrong-shares";
 // The same where a participant's shares and seats' rows contradict each other.
 inline constexpr std::string_view kDisputedShares = "disputed-shares";
+// The server lost an object of the attempt, and nobody gave it back.
+inline constexpr std::string_view kObjectLost = "object-lost";
 // So many members abstained that the others are too few. No attempt of the epoch follows.
 inline constexpr std::string_view kTooFewGivers = "too-few-givers";
 

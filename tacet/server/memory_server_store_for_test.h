@@ -213,8 +213,11 @@ class MemoryBlobStore final : public BlobStore {
     });
   }
 
-  absl::StatusOr<base::Bytes> Read(const BlobKey& key,
-                                   const crypto::Digest& digest) const override {
+  absl::StatusOr<bool> Holds(const BlobKey& key, const crypto::Digest& digest) const override {
+    return failure_.Call([&]() -> absl::StatusOr<bool> { return IsWhole(key, digest); });
+  }
+
+  absl::StatusOr<base::Bytes> Read(const BlobKey& key, const crypto::Digest& digest) override {
     return failure_.Call([&]() -> absl::StatusOr<base::Bytes> {
       TACET_ASSIGN_OR_RETURN(const std::shared_ptr<const Object> object, Find(key));
       if (crypto::Sha256(object->bytes) != digest) {

@@ -21,9 +21,11 @@
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/secagg/check_row.h"
+#include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/server/gathering.h"
+#include "tacet/server/lost_objects.h"
 #include "tacet/server/memory_server_store_for_test.h"
 #include "tacet/server/round_answers.h"
 #include "tacet/server/round_objects.h"
@@ -109,7 +111,8 @@ class RandomRounds {
   // What the sequence came to, so that a test sees that it covers the protocol.
   struct Coverage {
     uint64_t published = 0, failed = 0, wrong_shares = 0, opened = 0, stopped = 0, crashes = 0,
-             disputed_shares = 0, late = 0, lost = 0, trials = 0, resumed = 0;
+             disputed_shares = 0, late = 0, lost = 0, trials = 0, resumed = 0, objects_lost = 0,
+             given_back = 0;
     std::set<std::string> failures;
 
     void Add(const Coverage& other) {
@@ -124,6 +127,8 @@ class RandomRounds {
       lost += other.lost;
       trials += other.trials;
       resumed += other.resumed;
+      objects_lost += other.objects_lost;
+      given_back += other.given_back;
       failures.insert(other.failures.begin(), other.failures.end());
     }
   };
@@ -240,7 +245,7 @@ class RandomRounds {
     if (waits) CheckTime(open);
     if (!waits && !drains && Chance(4)) CheckRepetition(event);
     if (Chance(8)) CheckStore();
-    if (Chance(4)) CheckObjects();
+    if (Chance(4)) CheckFetched();
   }
 
   // Whether there were actions. accepted_ says whether the event was.
@@ -250,6 +255,9 @@ class RandomRounds {
     for (std::optional<Event> event = first; event.has_value() && !failed_;) {
       const bool is_draw = std::holds_alternative<CohortDrawn>(*event) && acted;
       const bool is_read = std::holds_alternative<StoreRead>(*event);
+      if (const auto* const arrived = std::get_if<ObjectArrived>(&*event)) giver_ = arrived->member;
+      const auto* const checked = std::get_if<SharesChecked>(&*event);
+      checks_lost_ = checked != nullptr && checked->objects_lost;
       absl::StatusOr<Step> step = Next(state_, At(), *event);
       if (!step.ok()) {
         Expect(!is_draw, "I4");  // a draw is never thrown away
@@ -343,7 +351,22 @@ class RandomRounds {
         if (Chance(6)) checked.accused.push_back(member);
       }
       checked.disputed = Chance(2);
+      if (Chance(4)) checked = SharesChecked{.accused = {}, .objects_lost = true};
       answer = std::move(checked);
+    } else if (const auto* const check = std::get_if<CheckObjects>(&action)) {
+      ObjectsChecked checked;
+      for (const StoredObject& object : check->objects) {
+        if (FindLost(state_, object.key) != nullptr ? !Chance(4) : Chance(60)) {
+          checked.lost.push_back(object);
+        }
+      }
+      coverage_.objects_lost += checked.lost.size();
+      answer = std::move(checked);
+    } else if (const auto* const restore = std::get_if<RestoreObject>(&action)) {
+      Expect(IsServersOwn(restore->name.kind) && rules_.HasSeat(giver_) &&
+                 FindLost(state_, BlobKeyOf(restore->name, 0)) != nullptr,
+             "I19");
+      ++coverage_.given_back;
     } else if (const auto* const read = std::get_if<ReadBeginning>(&action)) {
       const std::vector<Item> items = base::ValueOf(store_.ReadBeginning(read->at));
       answer =
@@ -607,6 +630,7 @@ class RandomRounds {
         seen_.refused.size() > f || rules_.committee().size() - unvoted < rules_.VoteQuorum();
     if (failure == kRefusedFailure) {
       Expect(refused, "I10");
+      Expect(!checks_lost_, "I19");
     } else if (failure == kWrongShares || failure == kDisputedShares) {
       Expect(!seen_.named.empty(), "I10");
       ++(failure == kWrongShares ? coverage_.wrong_shares : coverage_.disputed_shares);
@@ -620,9 +644,11 @@ class RandomRounds {
       for (const uint64_t member : seen_.abstained) may_give -= IsLeftOut(state_, member) ? 0 : 1;
       Expect(StageOf<Collecting>(state_) != nullptr && may_give < rules_.MinGivers(), "I17");
       without_givers_ = true;
+    } else if (failure == kObjectLost) {
+      Expect(StageOf<Unmasking>(state_) != nullptr && (HasLost(state_) || checks_lost_), "I19");
     } else {
-      Expect(failure == kNotDecrypted && StageOf<Unmasking>(state_) != nullptr &&
-                 now_ >= OpenAttempt(state_)->deadline,
+      Expect(failure == kNotDecrypted && !HasLost(state_) &&
+                 StageOf<Unmasking>(state_) != nullptr && now_ >= OpenAttempt(state_)->deadline,
              "I10");
     }
   }
@@ -641,6 +667,8 @@ class RandomRounds {
     const AttemptRecord* const open = OpenAttempt(state_);
     if (open == nullptr) return;
     Expect(open->deadline <= now_ + rules_.SecondsOf(open->phase), "I15");
+    // Lost objects are waited for, but not for long.
+    Expect(!HasLostForLong(state_, now_), "I19");
     const bool overdue = before.has_value() && before->attempt == open->attempt &&
                          before->phase == protocol::AttemptPhase::kUnmasking &&
                          now_ >= before->deadline &&
@@ -672,6 +700,7 @@ class RandomRounds {
     const bool answers =
         std::holds_alternative<CohortDrawn>(event) || std::holds_alternative<SumClosed>(event) ||
         std::holds_alternative<SharesChecked>(event) ||
+        std::holds_alternative<ObjectsChecked>(event) ||
         std::holds_alternative<BeginningRead>(event) || std::holds_alternative<UploadsLost>(event);
     if (answers) return;
     const absl::StatusOr<Step> again = Next(state_, At(), event);
@@ -721,7 +750,7 @@ class RandomRounds {
     Expect(CohortOf(state_) == CohortOf(read), "I1");
   }
 
-  void CheckObjects() {
+  void CheckFetched() {
     const secagg::Attempt attempt = AnyAttempt();
     const uint64_t member = AnyMember();
     using protocol::BulkKind;
@@ -739,6 +768,8 @@ class RandomRounds {
     const absl::StatusOr<Step> swept = [&] {
       RoundState due = state_;
       due.sweep_is_due = true;
+      due.unchecked = false;
+      due.next_check = now_ + 1;
       return Next(due, At(), Continue());
     }();
     if (!swept.ok() || swept->actions.size() != 1) return;
@@ -786,7 +817,19 @@ class RandomRounds {
         total = protocol::EncryptedCheckpointBytes(rules_.spec());
         break;
       case protocol::BulkKind::kClosedRound:
-      case protocol::BulkKind::kRoster:
+      case protocol::BulkKind::kRoster: {
+        const auto participants =
+            state_.attempts->empty() ? 1 : state_.attempts->back().participants;
+        const bool closed = kind == protocol::BulkKind::kClosedRound;
+        total = closed ? secagg::ClosedRoundBytes(rules_.aggregation(), participants)
+                       : secagg::RosterBytes(participants);
+        return {.member = member,
+                .name = {kind, attempt},
+                .total = total,
+                .digest = {static_cast<uint8_t>(Chance(9) ? 9
+                                                : closed  ? 1
+                                                          : 2)}};
+      }
       case protocol::BulkKind::kShares:
         total = 1;
         break;
@@ -844,6 +887,13 @@ class RandomRounds {
     return TimePassed();
   }
 
+  // What a member that has a lost object gives again.
+  Event GiveBack() {
+    const BlobKey& key = state_.lost[Below(state_.lost.size())].object.key;
+    const uint64_t giver = IsServersOwn(key.name.kind) ? AnySeat() : key.member;
+    return Object(key.name.kind, giver, key.name.attempt);
+  }
+
   Event UnmaskingEvent() {
     const secagg::Attempt attempt = OpenAttempt(state_)->attempt;
     const uint64_t seat = AnySeat();
@@ -862,6 +912,7 @@ class RandomRounds {
 
   Event UsefulEvent() {
     if (Opened(state_) == nullptr) return Say();
+    if (!state_.lost.empty() && Chance(2)) return GiveBack();
     if (OpenAttempt(state_) == nullptr) return Attest(AnyMember(), FinishedRounds(state_));
     if (const auto* const collecting = StageOf<Collecting>(state_)) {
       if (Chance(20)) return Abstain(OpenAttempt(state_)->attempt);
@@ -873,11 +924,14 @@ class RandomRounds {
   }
 
   Event AnyEvent() {
-    switch (Below(11)) {
+    switch (Below(12)) {
       case 9:
         return Complain();
       case 8:
         return Abstain(AnyAttempt());
+      case 10:
+        return ObjectsChecked{.lost = {{.key = {.name = {protocol::BulkKind::kRoster, AnyAttempt()},
+                                                .member = AnyMember()}}}};
       case 0:
         return VoteGiven{.member = AnyMember(), .attempt = AnyAttempt(), .vote = {0}};
       case 1:
@@ -937,7 +991,9 @@ class RandomRounds {
   Seen seen_;
   std::string log_;
   uint64_t events_ = 0;
+  uint64_t giver_ = 0;  // of the last object
   bool accepted_ = false, crashed_ = false, failed_ = false;
+  bool checks_lost_ = false;     // the event is a check of shares for which objects were missing
   bool without_givers_ = false;  // an attempt failed with kTooFewGivers
   Coverage coverage_;
 };

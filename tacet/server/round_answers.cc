@@ -45,7 +45,8 @@ protocol::Announcement AnnouncementOf(const RoundState& state, uint64_t member,
                                       .current = std::nullopt,
                                       .finished = AnnouncedRounds(state),
                                       .kept = {},
-                                      .stopped = StageOf<Stopped>(state) != nullptr};
+                                      .stopped = StageOf<Stopped>(state) != nullptr,
+                                      .recalls = !state.lost.empty()};
   const AttemptRecords& begun = *state.attempts;
   const auto first = std::ranges::find(
       begun, epoch, [](const AttemptRecord& record) { return record.attempt.number.epoch; });

@@ -5,8 +5,10 @@
 #include "tacet/base/status.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/secagg/check_row.h"
+#include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
+#include "tacet/server/lost_objects.h"
 #include "tacet/server/round_steps.h"
 
 namespace tacet::server {
@@ -79,6 +81,27 @@ absl::Status CheckCheckpoint(const RoundState& state, const ObjectArrived& offer
   return CheckLength(offer, protocol::EncryptedCheckpointBytes(state.rules->spec()));
 }
 
+// The bytes of an object of the server's, at most. Its digest says the rest.
+uint64_t MostBytesOf(const RoundState& state, BulkKind kind) {
+  const uint32_t participants = state.attempts->back().participants;
+  return kind == BulkKind::kRoster
+             ? secagg::RosterBytes(participants)
+             : secagg::ClosedRoundBytes(state.rules->aggregation(), participants);
+}
+
+// An object of the server's, of which a seat has a copy.
+absl::StatusOr<Offer> CheckGivenBack(const RoundState& state, const ObjectArrived& offer) {
+  const StoredObject own{.key = BlobKeyOf(offer.name, 0), .digest = offer.digest};
+  const std::vector<StoredObject> needed = NeededObjects(state);
+  if (!state.rules->HasSeat(offer.member) || std::ranges::find(needed, own) == needed.end()) {
+    return base::PermissionDenied("a {} is the server's to give",
+                                  protocol::BulkKindName(offer.name.kind));
+  }
+  if (FindLost(state, own.key) == nullptr) return Offer::kAccepted;
+  TACET_RETURN_IF_ERROR(CheckLength(offer, MostBytesOf(state, offer.name.kind)));
+  return Offer::kWanted;
+}
+
 // Whether an object of this kind may come from this member now, whatever it gave before.
 absl::Status CheckMayGive(const RoundState& state, const ObjectArrived& offer) {
   switch (offer.name.kind) {
@@ -93,10 +116,9 @@ absl::Status CheckMayGive(const RoundState& state, const ObjectArrived& offer) {
     case BulkKind::kClosedRound:
     case BulkKind::kRoster:
     case BulkKind::kShares:
-      break;
+      break;  // CheckGivenBack
   }
-  return base::PermissionDenied("a {} is the server's to give",
-                                protocol::BulkKindName(offer.name.kind));
+  return absl::OkStatus();
 }
 
 absl::Status AnotherWasAccepted(const ObjectArrived& offer) {
@@ -113,18 +135,21 @@ bool IsOneOf(const Submission* submission, const ObjectArrived& offer) {
 
 absl::StatusOr<Offer> CheckOffer(const RoundState& state, const ObjectArrived& offer) {
   const protocol::BulkName& name = offer.name;
+  if (IsServersOwn(name.kind)) return CheckGivenBack(state, offer);
+  const Offer known_one =
+      FindLost(state, BlobKeyOf(name, offer.member)) == nullptr ? Offer::kAccepted : Offer::kWanted;
   // Who did not hear that its upload was accepted may ask also after the attempt was closed.
   const AttemptRecord* const open = OpenAttempt(state);
   if (name.kind == BulkKind::kUpload && open != nullptr && open->attempt == name.attempt &&
       IsOneOf(Find(state, ItemKind::kAccepted, offer.member), offer)) {
-    return Offer::kAccepted;
+    return known_one;
   }
   TACET_RETURN_IF_ERROR(CheckMayGive(state, offer));
   const bool late = name.kind == BulkKind::kUnmaskShare && IsPublishedLast(state, name.attempt);
   const Submissions& given =
       late ? state.kept.back().unmask_shares : SubmissionsOf(state, ItemKindOf(name.kind));
   if (const Submission* const known = given.Find(offer.member)) {
-    if (IsOneOf(known, offer)) return Offer::kAccepted;
+    if (IsOneOf(known, offer)) return known_one;
     return AnotherWasAccepted(offer);
   }
   if (const auto* collecting = StageOf<Collecting>(state);
@@ -142,7 +167,7 @@ absl::StatusOr<Offer> CheckOffer(const RoundState& state, const ObjectArrived& o
 
 absl::Status On(Transition& step, const ObjectArrived& arrived) {
   TACET_ASSIGN_OR_RETURN(const Offer offer, CheckOffer(step.state, arrived));
-  if (offer == Offer::kAccepted) return absl::OkStatus();
+  if (offer == Offer::kAccepted || TakeBack(step, arrived)) return absl::OkStatus();
   const BulkKind kind = arrived.name.kind;
   if (kind == BulkKind::kUpload) {
     auto& opened = std::get<OpenedEpoch>(step.state.epoch);
@@ -170,6 +195,10 @@ size_t LargestPart(const RoundState& state, uint64_t member) {
     largest = std::max<uint64_t>(largest, secagg::UnmaskShareBytes(rules.aggregation().sharing()));
     if (open != nullptr) {
       largest = std::max<uint64_t>(largest, secagg::CheckRowBytes(open->participants));
+    }
+    for (const LostObject& lost : state.lost) {
+      const BulkKind kind = lost.object.key.name.kind;
+      if (IsServersOwn(kind)) largest = std::max(largest, MostBytesOf(state, kind));
     }
   }
   const Submissions& checkpoints = SubmissionsOf(state, ItemKind::kCheckpoint);
@@ -205,6 +234,17 @@ absl::StatusOr<std::vector<BlobKey>> FindRoster(const RoundState& state, uint64_
   return std::vector<BlobKey>{{.name = name}};
 }
 
+// Those that are not lost.
+std::vector<BlobKey> KeptOf(const RoundState& state, const protocol::BulkName& name,
+                            const Submissions& given) {
+  std::vector<BlobKey> keys;
+  for (const Submission& one : given) {
+    const BlobKey key = BlobKeyOf(name, one.member);
+    if (FindLost(state, key) == nullptr) keys.push_back(key);
+  }
+  return keys;
+}
+
 absl::StatusOr<std::vector<BlobKey>> FindCheckpoint(const RoundState& state,
                                                     const protocol::FetchPartRequest& request) {
   const secagg::Attempt& attempt = request.name.attempt;
@@ -212,12 +252,11 @@ absl::StatusOr<std::vector<BlobKey>> FindCheckpoint(const RoundState& state,
     return base::NotFound("round {}: its checkpoint is not kept, round {} comes next",
                           attempt.number.round, FinishedRounds(state));
   }
-  const Submissions& checkpoints = SubmissionsOf(state, ItemKind::kCheckpoint);
-  if (request.index < checkpoints.size()) {
-    return std::vector<BlobKey>{BlobKeyOf(request.name, checkpoints[request.index].member)};
-  }
-  return base::OutOfRange("round {}: there are {} of kind {}", attempt.number.round,
-                          checkpoints.size(), protocol::BulkKindName(request.name.kind));
+  const std::vector<BlobKey> there =
+      KeptOf(state, request.name, SubmissionsOf(state, ItemKind::kCheckpoint));
+  if (request.index < there.size()) return std::vector<BlobKey>{there[request.index]};
+  return base::OutOfRange("round {}: there are {} of kind {}", attempt.number.round, there.size(),
+                          protocol::BulkKindName(request.name.kind));
 }
 
 // They are small and all of them are wanted: together they are one object.
@@ -225,13 +264,12 @@ absl::StatusOr<std::vector<BlobKey>> FindUnmaskShares(const RoundState& state, u
                                                       const protocol::FetchPartRequest& request) {
   TACET_ASSIGN_OR_RETURN(const Submissions* const shares,
                          UnmaskSharesFor(state, member, request.name.attempt));
-  const size_t objects = shares->empty() ? 0 : 1;
+  std::vector<BlobKey> keys = KeptOf(state, request.name, *shares);
+  const size_t objects = keys.empty() ? 0 : 1;
   if (request.index >= objects) {
     return base::OutOfRange("round {}: there are {} of kind {}", request.name.attempt.number.round,
                             objects, protocol::BulkKindName(request.name.kind));
   }
-  std::vector<BlobKey> keys;
-  for (const Submission& share : *shares) keys.push_back(BlobKeyOf(request.name, share.member));
   return keys;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tacet/base/status.h"
+#include "tacet/server/lost_objects.h"
 #include "tacet/server/round_steps.h"
 #include "tacet/server/server_store_rules.h"
 
@@ -44,6 +45,10 @@ absl::Status On(Transition& step, const TimePassed&) {
     if (collects && ResumeCollecting(step)) return absl::OkStatus();
     if (BoundDeadline(step)) return absl::OkStatus();
     if (collects) return MayClose(step);
+    if (HasLostForLong(step.state, step.moment.now)) {
+      step.End(protocol::AttemptPhase::kFailed, kObjectLost);
+      return absl::OkStatus();
+    }
     return step.moment.now >= step.open().deadline ? ExtendOrFail(step) : absl::OkStatus();
   }
   if (step.state.draining) return absl::OkStatus();
@@ -56,6 +61,7 @@ absl::Status On(Transition& step, const Continue&) {
   if (Opened(step.state) == nullptr) return MayOpen(step);
   TACET_RETURN_IF_ERROR(MayEnd(step));
   MayEndWithoutGivers(step);
+  if (step.actions.empty()) MayCheckObjects(step);
   // Uploads that are on their way stay.
   if (step.actions.empty() && step.state.sweep_is_due &&
       StageOf<Collecting>(step.state) == nullptr) {
@@ -99,6 +105,7 @@ void Transition::End(protocol::AttemptPhase phase, std::string_view failure) {
   AttemptRecord record = open();
   record.phase = phase;
   record.failure = failure;
+  state.next_check = 0;  // other objects are needed now
   Do(EndAttempt{.record = std::move(record)});
   CountRevision(true);
 }

@@ -97,6 +97,10 @@ struct SharesChecked {
   std::vector<uint64_t> accused;  // participants whose shares are wrong, or are in dispute
   bool disputed = false;          // they or seats are wrong
   bool of_one_seat = false;       // disputed, and one lying seat can have anybody there
+  bool objects_lost = false;      // nothing was checked, since what it takes is not there any more
+};
+struct ObjectsChecked {
+  std::vector<StoredObject> lost;
 };
 struct BeginningRead {
   uint32_t round = 0;
@@ -105,10 +109,10 @@ struct BeginningRead {
 };
 // Nothing happened: what the state by itself leads to.
 struct Continue {};
-using Event =
-    std::variant<StoreRead, TimePassed, DrainAsked, VoteGiven, VerdictGiven, AttestationGiven,
-                 OpeningStatementGiven, ObjectArrived, CohortDrawn, UploadsLost, SumClosed,
-                 SharesChecked, BeginningRead, Continue, AbstentionGiven, ObjectionGiven>;
+using Event = std::variant<StoreRead, TimePassed, DrainAsked, VoteGiven, VerdictGiven,
+                           AttestationGiven, OpeningStatementGiven, ObjectArrived, CohortDrawn,
+                           UploadsLost, SumClosed, SharesChecked, BeginningRead, Continue,
+                           AbstentionGiven, ObjectionGiven, ObjectsChecked>;
 
 // Actions besides durable changes (round_state.h).
 
@@ -136,6 +140,18 @@ struct CheckShares {
   Submissions shares, closed_round, roster;  // one each
   Submissions rows;
 };
+// Looks whether these are still there: ObjectsChecked. If `read`, with their digests, and damaged
+// ones among `earlier` are forgotten, too.
+struct CheckObjects {
+  std::vector<StoredObject> objects;
+  bool read = false;
+  std::vector<StoredObject> earlier = {};  // of rounds that members may have missed
+};
+// Stores an object of the server itself that a member gave back. `whole` outlives it.
+struct RestoreObject {
+  protocol::BulkName name;
+  std::span<const uint8_t> whole;
+};
 // Reads what was given to the beginning of a round: BeginningRead.
 struct ReadBeginning {
   secagg::AttemptNumber at;
@@ -146,8 +162,9 @@ struct Sweep {
   uint32_t forgotten_before = 0;
   std::vector<BlobKey> kept;
 };
-using Action = std::variant<BeginAttempt, PutItem, UpdateAttempt, EndAttempt, DrawCohort, MakeSum,
-                            AddUpload, CloseSum, CheckShares, ReadBeginning, Sweep>;
+using Action =
+    std::variant<BeginAttempt, PutItem, UpdateAttempt, EndAttempt, DrawCohort, MakeSum, AddUpload,
+                 CloseSum, CheckShares, ReadBeginning, Sweep, CheckObjects, RestoreObject>;
 
 // What the server's clock and its connections say when an event happens.
 struct Moment {

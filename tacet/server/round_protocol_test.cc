@@ -1,4 +1,4 @@
-// The rounds' protocol under random sequences of events: the invariants I1 to I16 of
+// The rounds' protocol under random sequences of events: the invariants I1 to I19 of
 // docs/design/round-states.md.
 #include "tacet/server/round_protocol.h"
 
@@ -45,9 +45,11 @@ TEST(RoundProtocolTest, ManySequencesKeepTheInvariants) {
   EXPECT_GT(all.lost, 100u);
   EXPECT_GT(all.trials, 100u);
   EXPECT_GT(all.resumed, 100u);
-  EXPECT_THAT(all.failures,
-              ::testing::IsSupersetOf({"refused", "too-few-uploads", "too-few-givers",
-                                       "not-decrypted", "wrong-shares", "disputed-shares"}));
+  EXPECT_GT(all.objects_lost, 1000u);
+  EXPECT_GT(all.given_back, 100u);
+  EXPECT_THAT(all.failures, ::testing::IsSupersetOf({"refused", "too-few-uploads", "too-few-givers",
+                                                     "not-decrypted", "wrong-shares",
+                                                     "disputed-shares", "object-lost"}));
 }
 
 }  // namespace

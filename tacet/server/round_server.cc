@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tacet/base/status.h"
+#include "tacet/server/lost_objects.h"
 #include "tacet/server/round_answers.h"
 #include "tacet/server/round_objects.h"
 
@@ -202,7 +203,7 @@ absl::StatusOr<std::vector<base::Bytes>> RoundServer::Listed(const StatementList
 
 absl::StatusOr<std::unique_ptr<IncomingPart>> RoundServer::BeginPart(
     uint64_t member, const protocol::PutPartRequest& request, size_t part_bytes) {
-  const BlobKey key = BlobKeyOf(request.name, member);
+  const BlobKey key = GivenKeyOf(request.name, member);
   std::unique_ptr<IncomingPart> part(new IncomingPart(*this, member, request));
   {
     const base::MutexLock lock(mutex_);
@@ -232,7 +233,7 @@ absl::StatusOr<std::unique_ptr<IncomingPart>> RoundServer::BeginPart(
 
 absl::StatusOr<uint64_t> RoundServer::AcceptWhole(uint64_t member,
                                                   const protocol::PutPartRequest& request) {
-  const BlobKey key = BlobKeyOf(request.name, member);
+  const BlobKey key = GivenKeyOf(request.name, member);
   TACET_ASSIGN_OR_RETURN(const base::Bytes whole, blobs_.Complete(key, request.digest));
   ObjectArrived arrived = OfferOf(member, request);
   arrived.whole = whole;

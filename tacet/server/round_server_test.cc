@@ -931,14 +931,86 @@ TEST_F(RoundServerTest, NothingIsFetchedWhileUploadsAreCollected) {
               HasSubstr("is still collecting"));
 }
 
-// Nor does anybody else put them in the server's place.
+// Nor does anybody else put another one in the server's place.
 TEST_F(RoundServerTest, ClosedRoundsAndRostersAreTheServers) {
   Collect();
   for (const auto kind : {protocol::BulkKind::kClosedRound, protocol::BulkKind::kRoster}) {
-    const absl::Status given = Give(MemberOn(0), kind, Fetch(kind, Current()));
+    base::Bytes object = Fetch(kind, Current());
+    EXPECT_TRUE(Give(MemberOn(0), kind, object).ok());  // the server has it
+    object.back() ^= 1;
+    const absl::Status given = Give(MemberOn(0), kind, object);
     EXPECT_EQ(given.code(), absl::StatusCode::kPermissionDenied);
     EXPECT_THAT(base::Message(given), HasSubstr("is the server's to give"));
   }
+}
+
+// Whatever seats say that it was.
+TEST_F(RoundServerTest, ALostClosedRoundIsTakenBackAsItWas) {
+  const secagg::Attempt attempt = Collect();
+  const base::Bytes closed = Fetch(protocol::BulkKind::kClosedRound, attempt);
+  const base::Bytes roster = Fetch(protocol::BulkKind::kRoster, attempt);
+  EXPECT_FALSE(For(0).recalls);
+  ASSERT_TRUE(blobs_.KeepOnly({}).ok());
+  TickAfter(5);
+  EXPECT_TRUE(For(0).recalls);
+  EXPECT_THAT(server_->Status().lost,
+              ElementsAre(::testing::Pair(protocol::BulkKind::kClosedRound, 1u),
+                          ::testing::Pair(protocol::BulkKind::kRoster, 1u)));
+  for (const uint64_t liar : {uint64_t{0}, MemberOn(0)}) {
+    auto lie = Part(protocol::BulkKind::kClosedRound, attempt, closed);
+    lie.part.back() ^= 1;
+    EXPECT_EQ(testing::TakePart(*server_, liar, lie).status().code(), absl::StatusCode::kDataLoss);
+    lie = Part(protocol::BulkKind::kClosedRound, attempt, closed);
+    lie.total += 1;
+    EXPECT_THAT(base::Message(testing::TakePart(*server_, liar, lie).status()),
+                HasSubstr("the agreement says"));
+    // What it leaves half done is in nobody's way.
+    lie = Part(protocol::BulkKind::kRoster, attempt, roster, 0, 3);
+    lie.part[0] ^= 1;
+    EXPECT_EQ(ValueOf(testing::TakePart(*server_, liar, lie)), 3u);
+  }
+  EXPECT_TRUE(Give(MemberOn(1), protocol::BulkKind::kClosedRound, closed).ok());
+  EXPECT_TRUE(Give(MemberOn(2), protocol::BulkKind::kRoster, roster).ok());
+  EXPECT_FALSE(For(0).recalls);
+  EXPECT_TRUE(server_->Status().lost.empty());
+  EXPECT_EQ(Fetch(protocol::BulkKind::kClosedRound, attempt), closed);
+  Publish();
+  EXPECT_TRUE(Decrypt(0, attempt).ok());
+}
+
+TEST_F(RoundServerTest, AnAttemptOfWhichNobodyHasTheClosedRoundFails) {
+  const secagg::Attempt attempt = Collect();
+  ASSERT_TRUE(blobs_.KeepOnly({}).ok());
+  TickAfter(5);
+  TickAfter(20);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  TickAfter(40);
+  EXPECT_EQ(server_->Attempts()[0].failure, "object-lost");
+  Tick();
+  EXPECT_EQ(Current().number.attempt, attempt.number.attempt + 1);
+  EXPECT_EQ(Invited().size(), 3u);
+  EXPECT_TRUE(server_->Status().left_out.empty());
+  EXPECT_TRUE(server_->Status().lost.empty());
+}
+
+// A refused sum puts members on trial, unless the server has lost what it would have checked.
+TEST_F(RoundServerTest, NobodyPaysForARefusedSumWhoseCheckRowsAreLost) {
+  const secagg::Attempt attempt = Collect();
+  Unmask(Quorum());
+  const base::Bytes row(secagg::CheckRowBytes(3));
+  for (size_t seat = 0; seat < Quorum(); ++seat) {
+    ASSERT_TRUE(Give(MemberOn(seat), protocol::BulkKind::kCheckRow, row).ok());
+  }
+  std::vector<BlobKey> kept{{.name = {protocol::BulkKind::kClosedRound, attempt}},
+                            {.name = {protocol::BulkKind::kRoster, attempt}}};
+  for (size_t seat = 0; seat < Quorum(); ++seat) {
+    kept.push_back({.name = {protocol::BulkKind::kUnmaskShare, attempt}, .member = MemberOn(seat)});
+  }
+  ASSERT_TRUE(blobs_.KeepOnly(kept).ok());
+  for (size_t seat = 0; seat < Confirmations(); ++seat) {
+    ASSERT_TRUE(Refuse(seat, attempt).ok());
+  }
+  EXPECT_EQ(server_->Attempts()[0].failure, "object-lost");
 }
 
 TEST_F(RoundServerTest, ASeatVotesAndUnmasksOnce) {

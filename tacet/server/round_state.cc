@@ -136,6 +136,7 @@ void ApplyTo(RoundState& state, const EndAttempt& end) {
     return;
   }
   state.kept.push_back({.attempt = end.record.attempt,
+                        .closed_round = std::move(unmasking->closed_round),
                         .votes = std::move(unmasking->votes),
                         .unmask_shares = std::move(unmasking->unmask_shares),
                         .abstentions = std::move(unmasking->abstained)});
@@ -284,6 +285,7 @@ void Replace(RoundState& state, const StoredRounds& stored, const SignedStatemen
   state.kept = stored.kept;
   state.opening_votes = stored.opening_votes;
   state.sweep_is_due = false;
+  state.next_check = 0;
   state.exclusions = ExclusionsOf(*state.rules, stored);
   if (!stored.is_opened) {
     if (!std::holds_alternative<OpeningEpoch>(state.epoch)) {

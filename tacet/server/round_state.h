@@ -3,7 +3,7 @@
 // Most of it is what the store holds. A durable change is applied to the state by Apply and to the
 // store by RoundStore: afterwards a state that is made from the store is the same. The rest is lost
 // with the process: what seats said in an opening without voting, since when they are asked to
-// unmask, pauses, revisions, objections, extensions.
+// unmask, since when objects are lost, pauses, revisions, objections, extensions.
 #ifndef TACET_SERVER_ROUND_STATE_H_
 #define TACET_SERVER_ROUND_STATE_H_
 
@@ -34,6 +34,7 @@ namespace tacet::server {
 // A published attempt whose closed round, votes and unmask shares can still be fetched.
 struct KeptRound {
   secagg::Attempt attempt;
+  Submissions closed_round = {};  // its digest
   Submissions votes = {};
   Submissions unmask_shares = {};
   Submissions abstentions = {};  // of participants
@@ -118,6 +119,14 @@ struct OpeningEpoch {
   std::variant<Listening, Heard, AskingForVotes> step = Listening();
 };
 
+// An object that is needed and not there any more (lost_objects.h).
+struct LostObject {
+  StoredObject object;
+  uint64_t since = 0;  // Unix seconds
+
+  friend bool operator==(const LostObject&, const LostObject&) = default;
+};
+
 using AttemptRecords = std::vector<AttemptRecord>;
 
 struct RoundState {
@@ -138,6 +147,9 @@ struct RoundState {
   uint32_t extensions = 0;
   // Files remain that nothing refers to any more.
   bool sweep_is_due = false;
+  std::vector<LostObject> lost = {};
+  uint64_t next_check = 0;      // of the objects, Unix seconds
+  bool unchecked = true;        // they were not read since this process started
   uint64_t revision = 0;        // of everything that a seat waits for
   uint64_t phase_revision = 0;  // its last value that changed a phase
 };

@@ -137,7 +137,7 @@ class RoundStateTest : public ::testing::Test {
     Give(kind, member, {kDigest.begin(), kDigest.end()});
     return key;
   }
-  bool Holds(const BlobKey& key) const { return blobs_.Read(key, kDigest).ok(); }
+  bool Holds(const BlobKey& key) const { return base::ValueOf(blobs_.Holds(key, kDigest)); }
   void Sweep() {
     const absl::Status swept = state_->Sweep({});
     ASSERT_TRUE(swept.ok()) << swept;

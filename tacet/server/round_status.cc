@@ -101,6 +101,16 @@ uint64_t CountTaken(const Moment& moment, std::span<const RefusedCall> refused) 
   return moment.attendance.CountHere(moment.now) - static_cast<uint64_t>(also_here);
 }
 
+std::map<protocol::BulkKind, uint64_t> LostByKind(const RoundState& state) {
+  std::map<protocol::BulkKind, uint64_t> lost;
+  for (const LostObject& one : state.lost) ++lost[one.object.key.name.kind];
+  const auto* const collecting = StageOf<Collecting>(state);
+  if (collecting != nullptr && !collecting->lost.empty()) {
+    lost[protocol::BulkKind::kUpload] += collecting->lost.size();
+  }
+  return lost;
+}
+
 }  // namespace
 
 ServerStatus StatusOf(const RoundState& state, const Moment& moment) {
@@ -133,6 +143,7 @@ ServerStatus StatusOf(const RoundState& state, const Moment& moment) {
                       .objections = state.objections,
                       .refused = std::move(refused),
                       .abstainers = AbstainersOf(state),
+                      .lost = LostByKind(state),
                       .left_out = {}};
   status.failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));

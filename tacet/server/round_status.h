@@ -3,12 +3,14 @@
 #define TACET_SERVER_ROUND_STATUS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tacet/protocol/abstention.h"
+#include "tacet/protocol/member_request.h"
 #include "tacet/protocol/objection.h"
 #include "tacet/server/gathering.h"
 #include "tacet/server/server_store.h"
@@ -70,6 +72,8 @@ struct ServerStatus {
   // From the open attempt, or the last one.
   std::vector<Abstainer> abstainers;
   uint64_t pause_ends = 0;  // Unix seconds; 0 unless a pause follows a failed attempt
+  // Objects that are needed and lost, by kind.
+  std::map<protocol::BulkKind, uint64_t> lost;
   // Named participants without whom this round goes on (exclusions.h).
   std::vector<uint64_t> left_out;
 };

@@ -127,7 +127,9 @@ absl::StatusOr<std::vector<KeptRound>> RoundStore::ReadKept(const AttemptRecords
     KeptRound kept{.attempt = record.attempt};
     TACET_ASSIGN_OR_RETURN(std::vector<Item> items, store_.Items(record.attempt.number));
     for (Item& item : items) {
-      if (item.kind == ItemKind::kVote) {
+      if (item.kind == ItemKind::kClosedRound) {
+        kept.closed_round.Add({item.member, std::move(item.bytes)});
+      } else if (item.kind == ItemKind::kVote) {
         kept.votes.Add({item.member, std::move(item.bytes)});
       } else if (item.kind == ItemKind::kUnmaskShare) {
         kept.unmask_shares.Add({item.member, std::move(item.bytes)});

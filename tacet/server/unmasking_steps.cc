@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tacet/base/status.h"
+#include "tacet/server/lost_objects.h"
 #include "tacet/server/round_steps.h"
 #include "tacet/server/server_store_rules.h"
 #include "tacet/server/silent_seats.h"
@@ -143,7 +144,8 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
     return absl::OkStatus();
   }
   if (refused) {
-    step.End(protocol::AttemptPhase::kFailed, kRefusedFailure);
+    // Nobody is on trial where the server lost what names a culprit.
+    step.End(protocol::AttemptPhase::kFailed, checked.objects_lost ? kObjectLost : kRefusedFailure);
     return absl::OkStatus();
   }
   // A seat that is away or silent costs time, but no new attempt and no new charge, as long as the
@@ -155,7 +157,7 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
       CountAnswering(step.rules(), step.moment, *unmasking) >= step.rules().VoteQuorum();
   if (in_vain || IsSettled(step.rules(), step.moment, *unmasking) ||
       now - begun >= step.rules().options().abandon_seconds) {
-    step.End(protocol::AttemptPhase::kFailed, kNotDecrypted);
+    step.End(protocol::AttemptPhase::kFailed, HasLost(step.state) ? kObjectLost : kNotDecrypted);
   } else {
     step.Extend(step.rules().options().unmasking_seconds);
   }

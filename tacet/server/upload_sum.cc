@@ -24,7 +24,8 @@ absl::StatusOr<std::vector<uint64_t>> UploadSum::Make(const MakeSum& make) {
     TACET_ASSIGN_OR_RETURN(const crypto::Digest digest, DigestFrom(accepted.bytes()));
     const BlobKey key = BlobKeyOf({protocol::BulkKind::kUpload, make.attempt}, accepted.member);
     const absl::StatusOr<base::Bytes> upload = blobs_.Read(key, digest);
-    if (upload.status().code() == absl::StatusCode::kNotFound) {
+    const absl::StatusCode code = upload.status().code();
+    if (code == absl::StatusCode::kNotFound || code == absl::StatusCode::kDataLoss) {
       lost.push_back(accepted.member);
       continue;
     }

@@ -23,7 +23,7 @@ namespace tacet::server {
 class UploadSum {
  public:
   // Both must outlive it.
-  UploadSum(const agreement::Manifest& manifest, const BlobStore& blobs)
+  UploadSum(const agreement::Manifest& manifest, BlobStore& blobs)
       : manifest_(manifest), blobs_(blobs) {}
 
   // Of another attempt, or of the same again. Returns the members whose uploads are gone.
@@ -45,7 +45,7 @@ class UploadSum {
                                             std::span<const uint8_t> roster) const;
 
   const agreement::Manifest& manifest_;
-  const BlobStore& blobs_;
+  BlobStore& blobs_;
   std::unique_ptr<secagg::Aggregator> aggregator_;  // null unless an attempt collects
 };
 

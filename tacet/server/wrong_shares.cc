@@ -10,7 +10,7 @@
 namespace tacet::server {
 namespace {
 
-absl::StatusOr<SharesChecked> FindAll(const agreement::Manifest& manifest, const BlobStore& blobs,
+absl::StatusOr<SharesChecked> FindAll(const agreement::Manifest& manifest, BlobStore& blobs,
                                       const CheckShares& check) {
   const he::AggregationParams& params = manifest.terms().aggregation();
   const auto read = [&](protocol::BulkKind kind,
@@ -56,11 +56,11 @@ absl::StatusOr<SharesChecked> FindAll(const agreement::Manifest& manifest, const
 
 }  // namespace
 
-absl::StatusOr<SharesChecked> FindWrongShares(const agreement::Manifest& manifest,
-                                              const BlobStore& blobs, const CheckShares& check) {
+absl::StatusOr<SharesChecked> FindWrongShares(const agreement::Manifest& manifest, BlobStore& blobs,
+                                              const CheckShares& check) {
   absl::StatusOr<SharesChecked> found = FindAll(manifest, blobs, check);
   if (found.ok() || found.status().code() == absl::StatusCode::kUnavailable) return found;
-  return SharesChecked();
+  return SharesChecked{.accused = {}, .objects_lost = true};
 }
 
 }  // namespace tacet::server

@@ -14,8 +14,8 @@ namespace tacet::server {
 // Participants whose shares the rows show to be wrong, or where there are none, those in dispute.
 // Nobody where an object is damaged: the attempt ends as if there were no check. Unavailable when
 // the blob store failed.
-absl::StatusOr<SharesChecked> FindWrongShares(const agreement::Manifest& manifest,
-                                              const BlobStore& blobs, const CheckShares& check);
+absl::StatusOr<SharesChecked> FindWrongShares(const agreement::Manifest& manifest, BlobStore& blobs,
+                                              const CheckShares& check);
 
 }  // namespace tacet::server
 

@@ -244,7 +244,7 @@ class LiveFederation {
     handler.reset();
     server.reset();
     server = protocol::testing::ValueOf(server::RoundServer::Create(
-        members.manifest(), options, store, blobs, [this] { return now; },
+        members.manifest(), options, *facts, *objects, [this] { return now; },
         draws != nullptr ? *draws : cohorts));
     handler = std::make_unique<server::RequestHandler>(members.manifest(), *server, limits,
                                                        observer, [this] { return now; });
@@ -465,6 +465,9 @@ class LiveFederation {
                                      .retry_seconds = 0};
   server::MemoryServerStore store;
   server::MemoryBlobStore blobs;
+  // What the next server uses: these two, or stores of the test's.
+  server::ServerStore* facts = &store;
+  server::BlobStore* objects = &blobs;
   crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
   crypto::Entropy* draws = nullptr;  // of a server that is not honest, from its next start on
   TestObserver observer;

@@ -620,7 +620,7 @@ class LyingServerAndLatecomersTest : public ::testing::Test {
   base::Bytes Sealed(const protocol::Checkpoint& state) {
     return protocol::SealCheckpoint(state, live_.site(0).session->digest_key().OfModel(state.model),
                                     manifest().manifest(), manifest().epoch(), 0,
-                                    live_.members.epoch_key(), entropy_);
+                                    live_.members.epoch_key());
   }
   // The late member is given `sealed` in the place of each checkpoint for which `wanted`.
   void LieInCheckpoints(base::Bytes sealed,
@@ -642,7 +642,6 @@ class LyingServerAndLatecomersTest : public ::testing::Test {
 
   LiveFederation live_{WithMomentum(), 1};
   LiveFederation::Site& late_ = live_.site(4);
-  crypto::InsecureSeededEntropy entropy_{1, "latecomers"};
 };
 
 TEST_F(LyingServerAndLatecomersTest, AStaleCheckpointIsRefusedAndNamed) {

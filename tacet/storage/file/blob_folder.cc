@@ -126,6 +126,22 @@ class FileWriter final : public BlobWriter {
   bool committed_ = false;
 };
 
+std::filesystem::path LockPath(const std::filesystem::path& folder) { return folder / "lock"; }
+
+absl::StatusOr<File> MakeAndLock(const std::filesystem::path& folder) {
+  if (::mkdir(folder.c_str(), 0700) == 0) {
+    TACET_RETURN_IF_ERROR(SyncDirectory(folder.parent_path()));
+  } else if (errno != EEXIST) {
+    return Failure("make", folder);
+  }
+  const std::filesystem::path path = LockPath(folder);
+  File lock(path, O_RDWR | O_CREAT, kOwnerOnly);
+  if (!lock.ok()) return Failure("open", path);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  return base::FailedPrecondition(
+      "the folder {} is in use by another process: wait until that has ended", folder.string());
+}
+
 // Of an object that is complete.
 class NothingMore final : public BlobWriter {
  public:
@@ -161,19 +177,23 @@ class FileReader final : public BlobReader {
 
 absl::StatusOr<std::unique_ptr<BlobFolder>> BlobFolder::Open(const std::filesystem::path& folder,
                                                              DiskCalls& disk) {
-  if (::mkdir(folder.c_str(), 0700) == 0) {
-    TACET_RETURN_IF_ERROR(SyncDirectory(folder.parent_path()));
-  } else if (errno != EEXIST) {
-    return Failure("make", folder);
-  }
-  const std::filesystem::path lock_path = folder / "lock";
-  File lock(lock_path, O_RDWR | O_CREAT, kOwnerOnly);
-  if (!lock.ok()) return Failure("open", lock_path);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return base::FailedPrecondition(
-        "the folder {} is in use by another process: wait until that has ended", folder.string());
-  }
+  TACET_ASSIGN_OR_RETURN(File lock, MakeAndLock(folder));
   return std::unique_ptr<BlobFolder>(new BlobFolder(folder, std::move(lock), disk));
+}
+
+absl::Status BlobFolder::MakeAgain() {
+  const base::MutexLock guard(lock_mutex_);
+  struct stat held {};
+  struct stat there {};
+  if (::fstat(lock_.get(), &held) != 0) return Failure("read", LockPath(folder_));
+  const bool is_there = ::stat(LockPath(folder_).c_str(), &there) == 0;
+  if (is_there && there.st_dev == held.st_dev && there.st_ino == held.st_ino) {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<File> lock = MakeAndLock(folder_);
+  if (!lock.ok()) return base::Unavailable("{}", base::Message(lock.status()));
+  lock_ = *std::move(lock);
+  return absl::OkStatus();
 }
 
 std::filesystem::path BlobFolder::ArrivingPath(const BlobKey& key) const {
@@ -217,6 +237,10 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> BlobFolder::Begin(const BlobKey& key
   if (offset != arrived) return OutOfRange(offset, arrived);
   std::filesystem::path path = ArrivingPath(key);
   File file(path, O_WRONLY | O_CREAT | O_APPEND, kOwnerOnly);
+  if (!file.ok() && errno == ENOENT) {
+    TACET_RETURN_IF_ERROR(MakeAgain());
+    file = File(path, O_WRONLY | O_CREAT | O_APPEND, kOwnerOnly);
+  }
   if (!file.ok()) return ObjectFailure("open", path);
   TACET_ASSIGN_OR_RETURN(const uint64_t before, SizeOf(file, path));
   auto writer = std::make_unique<FileWriter>(std::move(file), std::move(path), before, disk_);
@@ -254,11 +278,21 @@ absl::Status BlobFolder::MakeComplete(const File& file, const std::filesystem::p
   return ObjectFailure("rename", arriving);
 }
 
-absl::StatusOr<base::Bytes> BlobFolder::Read(const BlobKey& key,
-                                             const crypto::Digest& digest) const {
+absl::StatusOr<bool> BlobFolder::Holds(const BlobKey& key, const crypto::Digest& digest) const {
+  TACET_ASSIGN_OR_RETURN(const std::optional<Announced> complete, ReadAnnounced(CompletePath(key)));
+  return complete.has_value() && complete->digest == digest;
+}
+
+absl::StatusOr<base::Bytes> BlobFolder::Read(const BlobKey& key, const crypto::Digest& digest) {
   const std::filesystem::path path = CompletePath(key);
   TACET_ASSIGN_OR_RETURN(const File file, OpenComplete(path));
-  return ReadObject(file, path, digest);
+  absl::StatusOr<base::Bytes> object = ReadObject(file, path, digest);
+  if (object.status().code() == absl::StatusCode::kDataLoss) {
+    // A damaged one would be in the way of the same bytes; another one is not.
+    TACET_ASSIGN_OR_RETURN(const bool is_damaged, Holds(key, digest));
+    if (is_damaged) TACET_RETURN_IF_ERROR(Remove(path));
+  }
+  return object;
 }
 
 absl::StatusOr<std::unique_ptr<BlobReader>> BlobFolder::Open(const BlobKey& key) const {
@@ -281,6 +315,7 @@ absl::Status BlobFolder::KeepOnly(std::span<const BlobKey> kept) {
     const bool ours = path.extension() == kArriving || path.extension() == kComplete;
     if (ours && !names.contains(path.stem().string())) unwanted.push_back(path);
   }
+  if (error == std::errc::no_such_file_or_directory) return absl::OkStatus();
   if (error) {
     return base::Unavailable("cannot read {}: {}", folder_.string(), error.message());
   }

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/base/mutex.h"
 #include "tacet/server/blob_store.h"
 #include "tacet/storage/file/posix_file.h"
 
@@ -19,7 +20,8 @@ namespace tacet::storage::file {
 
 // Holds no object in memory but the one that it returns. Calls for different objects share no lock:
 // the file system is the only state. A writer that is not committed cuts off again what it wrote,
-// so that the same bytes fit as soon as the disk has room.
+// so that the same bytes fit as soon as the disk has room. A folder that is removed under it is
+// made again with the next object; those that were in it are lost.
 class BlobFolder final : public server::BlobStore {
  public:
   // Makes the folder, mode 0700, when there is none. FailedPrecondition while another process uses
@@ -34,15 +36,20 @@ class BlobFolder final : public server::BlobStore {
                                                             uint64_t offset) override;
   absl::StatusOr<base::Bytes> Complete(const server::BlobKey& key,
                                        const crypto::Digest& digest) override;
+  absl::StatusOr<bool> Holds(const server::BlobKey& key,
+                             const crypto::Digest& digest) const override;
   absl::StatusOr<base::Bytes> Read(const server::BlobKey& key,
-                                   const crypto::Digest& digest) const override;
+                                   const crypto::Digest& digest) override;
   absl::StatusOr<std::unique_ptr<server::BlobReader>> Open(
       const server::BlobKey& key) const override;
   absl::Status KeepOnly(std::span<const server::BlobKey> kept) override;
 
  private:
   BlobFolder(std::filesystem::path folder, File lock, DiskCalls& disk)
-      : folder_(std::move(folder)), lock_(std::move(lock)), disk_(disk) {}
+      : folder_(std::move(folder)), disk_(disk), lock_(std::move(lock)) {}
+
+  // The folder, held by this process. Unavailable when another one has it.
+  absl::Status MakeAgain();
 
   std::filesystem::path ArrivingPath(const server::BlobKey& key) const;
   std::filesystem::path CompletePath(const server::BlobKey& key) const;
@@ -53,8 +60,9 @@ class BlobFolder final : public server::BlobStore {
   absl::Status Remove(const std::filesystem::path& path) const;
 
   std::filesystem::path folder_;
-  File lock_;
   DiskCalls& disk_;
+  base::Mutex lock_mutex_;
+  File lock_ ABSL_GUARDED_BY(lock_mutex_);
 };
 
 }  // namespace tacet::storage::file

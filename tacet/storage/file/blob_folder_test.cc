@@ -98,6 +98,36 @@ class BlobFolderTest : public ::testing::Test {
   const std::filesystem::path folder_ = temporary_.path() / "blobs";
 };
 
+TEST_F(BlobFolderTest, AFolderThatIsRemovedIsMadeAgain) {
+  auto blobs = OpenOrDie(folder_);
+  const base::Bytes object = ObjectOf(1, 100);
+  ASSERT_TRUE(Send(*blobs, 1, object, 100).ok());
+  std::filesystem::remove_all(folder_);
+  EXPECT_FALSE(blobs->Holds(KeyOf(1), crypto::Sha256(object)).value());
+  EXPECT_EQ(blobs->Read(KeyOf(1), crypto::Sha256(object)).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(blobs->KeepOnly({}).ok());  // there is nothing to remove
+  for (const uint64_t member : {1, 2}) {
+    ASSERT_TRUE(Send(*blobs, member, ObjectOf(member, 100), 40).ok());
+    EXPECT_TRUE(Holds(*blobs, member, ObjectOf(member, 100)));
+  }
+  EXPECT_EQ(BlobFolder::Open(folder_).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// It would be in the way of the same bytes.
+TEST_F(BlobFolderTest, ADamagedObjectIsForgotten) {
+  auto blobs = OpenOrDie(folder_);
+  const base::Bytes object = ObjectOf(1, 100);
+  ASSERT_TRUE(Send(*blobs, 1, object, 100).ok());
+  std::filesystem::resize_file(Files().at(0), 32 + 99);
+  EXPECT_TRUE(blobs->Holds(KeyOf(1), crypto::Sha256(object)).value());
+  EXPECT_EQ(blobs->Read(KeyOf(1), crypto::Sha256(object)).status().code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Files(), ::testing::IsEmpty());
+  ASSERT_TRUE(Send(*blobs, 1, object, 100).ok());
+  EXPECT_TRUE(Holds(*blobs, 1, object));
+}
+
 TEST_F(BlobFolderTest, OnlyItsOwnerCanReadTheFiles) {
   auto blobs = OpenOrDie(folder_);
   ASSERT_TRUE(Send(*blobs, 1, ObjectOf(1, 10), 10).ok());
