@@ -24,7 +24,7 @@ SOURCES = (".h", ".cc", ".py", ".sh", ".cmake", ".mjs")
 # `conv_first.h`, `he/security.h`, `docs/formats/keys.md`. A star stands for any letters.
 NAME = re.compile(rf"(?<![\w/.<>~$}}-])((?:[\w*.-]+/)*[\w*-]+(?:\.[\w*-]+)*\.(?:{ENDINGS}))(?![\w/-]|\.\w)")
 # Names of any file, of a user's file, of other projects, and of files that a build makes.
-ELSEWHERE = re.compile(r"(.*/)?(x_\w+|x|.*NAME|my_\w+|train_visits|app|main|model|server|site|"
+ELSEWHERE = re.compile(r"(.*/)?(x_\w+|x|.*NAME|my_\w+|train_visits|app|main|model|server|site|config|"
                        r"Python|mpi|tacetConfig|CTestTestfile)\.\w+|absl/.*")
 
 COMMENTS = {

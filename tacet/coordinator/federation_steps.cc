@@ -46,10 +46,25 @@ absl::Status CheckExchangeKeys(const KeptExchangeKeys& kept,
       manifest.epoch(), NamesText(kept.committee), LossByKeptKeys(manifest));
 }
 
+// The coordinator of a folder that an earlier call with this spec made; nothing for any other.
+std::optional<crypto::PublicKey> FoundBefore(const FoundingSpec& spec,
+                                             const crypto::Unlocker& unlocker) {
+  const absl::StatusOr<CoordinatorFolder> folder = CoordinatorFolder::Open(spec.folder);
+  if (!folder.ok() || folder->parts().federation != spec.name ||
+      folder->parts().terms.agreement != spec.terms.agreement || folder->SignedManifest(0).ok()) {
+    return std::nullopt;
+  }
+  const absl::StatusOr<std::vector<EnrolledSite>> enrolled = folder->Enrolled();
+  const auto keys = folder->UnlockKeys(unlocker);
+  if (!enrolled.ok() || !enrolled->empty() || !keys.ok()) return std::nullopt;
+  return keys->signing.public_key();
+}
+
 }  // namespace
 
 absl::StatusOr<crypto::PublicKey> FoundFederation(FoundingSpec spec,
                                                   const crypto::Unlocker& unlocker) {
+  if (const auto before = FoundBefore(spec, unlocker); before.has_value()) return *before;
   crypto::SystemEntropy entropy;
   crypto::Digest identity{};
   std::ranges::copy(entropy.Draw(32).Expose(), identity.begin());
@@ -111,7 +126,30 @@ absl::StatusOr<std::vector<EnrolledSite>> EnrolledWithout(const std::set<std::st
   return sites;
 }
 
-absl::StatusOr<NextEpoch> BeginNextEpoch(const NextEpochSpec& spec,
+absl::StatusOr<std::optional<NextEpoch>> BegunEpoch(std::string_view asked,
+                                                    const crypto::Unlocker& unlocker,
+                                                    const CoordinatorFolder& folder) {
+  TACET_ASSIGN_OR_RETURN(const std::optional<std::string> begun,
+                         storage::file::AskedOfHandingOut(folder));
+  if (!begun.has_value()) return std::nullopt;
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+  if (*begun != asked) {
+    return base::FailedPrecondition(
+        "epoch {} was begun by `{}`, and not all of its invitations are written. Run that command "
+        "again, or `tacet federation seal-key`, and then this one",
+        epoch, *begun);
+  }
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, folder.SignedManifest(epoch));
+  TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
+                         agreement::SignedManifest::Read(bytes));
+  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::SignedManifest> earlier,
+                         folder.ManifestsBefore(epoch));
+  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key, folder.EpochKey(epoch, unlocker));
+  KeptExchangeKeys kept = FindKeptExchangeKeys(earlier, manifest);
+  return NextEpoch{.manifest = std::move(manifest), .key = std::move(key), .kept = std::move(kept)};
+}
+
+absl::StatusOr<NextEpoch> BeginNextEpoch(const NextEpochSpec& spec, std::string_view asked,
                                          const crypto::SigningKey& coordinator,
                                          const crypto::Unlocker& unlocker,
                                          CoordinatorFolder& folder) {
@@ -131,7 +169,7 @@ absl::StatusOr<NextEpoch> BeginNextEpoch(const NextEpochSpec& spec,
   crypto::SecretBytes key = entropy.Draw(32);
   TACET_RETURN_IF_ERROR(folder.BeginNextEpoch(
       manifest, spec.terms, std::vector<std::string>(spec.removed.begin(), spec.removed.end()), key,
-      unlocker, entropy));
+      asked, unlocker, entropy));
   return NextEpoch{.manifest = std::move(manifest), .key = std::move(key), .kept = std::move(kept)};
 }
 

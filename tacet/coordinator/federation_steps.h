@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,8 +31,10 @@ struct FoundingSpec {
   uint64_t days = 0;  // for which the authority's certificate is valid
 };
 
-// Makes a federation's identity, keys and folder, and returns its coordinator's signing key. Errors
-// of CoordinatorFolder::Create.
+// Makes a federation's identity, keys and folder, and returns its coordinator's signing key. A
+// folder that was made with the same name and agreement, and with the unlocker, is as good as long
+// as nobody is enrolled in it: an earlier call may have ended before it said so. Errors of
+// CoordinatorFolder::Create.
 absl::StatusOr<crypto::PublicKey> FoundFederation(FoundingSpec spec,
                                                   const crypto::Unlocker& unlocker);
 
@@ -63,11 +67,17 @@ struct NextEpoch {
 };
 // Signs and begins the epoch behind the folder's last one. Errors leave the folder as it was:
 // those of EnrolledWithout, SignManifest and CheckKitServer; FailedPrecondition where the committee
-// keeps exchange keys unasked.
-absl::StatusOr<NextEpoch> BeginNextEpoch(const NextEpochSpec& spec,
+// keeps exchange keys unasked. `asked`: BegunEpoch.
+absl::StatusOr<NextEpoch> BeginNextEpoch(const NextEpochSpec& spec, std::string_view asked,
                                          const crypto::SigningKey& coordinator,
                                          const crypto::Unlocker& unlocker,
                                          storage::file::CoordinatorFolder& folder);
+// The folder's last epoch, if a call with the same `asked` began it and its invitations are not all
+// written: the process ended before. Nothing where they are. FailedPrecondition where another call
+// began it.
+absl::StatusOr<std::optional<NextEpoch>> BegunEpoch(std::string_view asked,
+                                                    const crypto::Unlocker& unlocker,
+                                                    const storage::file::CoordinatorFolder& folder);
 
 }  // namespace tacet::coordinator
 

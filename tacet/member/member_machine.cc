@@ -11,10 +11,13 @@ namespace tacet::member {
 
 MemberMachine::MemberMachine(const agreement::SignedManifest& manifest, uint64_t member,
                              const Holding& holding, std::optional<MemberMemory> memory,
-                             uint64_t now)
+                             uint64_t now, Past past)
     : manifest_(&manifest),
       member_(member),
-      here_{.holding = holding, .memory = std::move(memory), .reached = now} {}
+      here_{.holding = holding,
+            .memory = std::move(memory),
+            .past = std::move(past),
+            .reached = now} {}
 
 bool MemberMachine::has_entered() const { return here_.entered || HasBegun(*manifest_, here_); }
 
@@ -57,6 +60,14 @@ bool Distrusts(const MemberSituation& here, const secagg::AttemptNumber& number)
   return here.memory.has_value() &&
          std::ranges::find(here.memory->distrusted, number) != here.memory->distrusted.end();
 }
+
+namespace {
+
+bool Doubts(const MemberSituation& here, const secagg::AttemptNumber& number) {
+  return std::ranges::find(here.past.doubted, number) != here.past.doubted.end();
+}
+
+}  // namespace
 
 secagg::AttemptNumber Here(const Turn& turn) {
   return turn.here.memory.has_value()
@@ -221,6 +232,11 @@ Action RememberCurrent(Turn& turn, Step step) {
       return number.round < turn.here.holding.next_round;
     });
   }
+  if (const auto& number = next.attempt.number;
+      Doubts(turn.here, number) && !Distrusts(turn.here, number)) {
+    next.distrusted.push_back(number);
+  }
+  next.participations = std::max(next.participations, turn.here.past.participations);
   next.phase = current.phase;
   next.participants = std::max(next.participants, current.participants);
   return Save(turn, std::move(step), std::move(next), known ? Then::kCatchUp : Then::kForgetOthers);

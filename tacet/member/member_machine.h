@@ -12,6 +12,7 @@
 #include "tacet/member/member_memory.h"
 #include "tacet/member/member_situation.h"
 #include "tacet/member/node_event.h"
+#include "tacet/member/past.h"
 
 namespace tacet::member {
 
@@ -40,10 +41,10 @@ class MemberMachine {
   // when no attempt has begun so many seconds after they could have.
   static constexpr uint64_t kAttestorSeconds = 10;
 
-  // `manifest` must outlive it and its copies. `memory` is what an earlier process made durable;
-  // `now` are Unix seconds.
+  // `manifest` must outlive it and its copies. `memory` is what an earlier process made durable,
+  // `past` what it is known to have done besides; `now` are Unix seconds.
   MemberMachine(const agreement::SignedManifest& manifest, uint64_t member, const Holding& holding,
-                std::optional<MemberMemory> memory, uint64_t now);
+                std::optional<MemberMemory> memory, uint64_t now, Past past = {});
 
   // A step begins with event::Begin and ends with action::EndStep. Each event but event::Failed is
   // the result of the action before; any other one changes nothing and ends with an error.

@@ -11,19 +11,18 @@ namespace tacet::member {
 absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifest,
                                               secagg::DigestKey key,
                                               const agreement::InitialModel& initial,
-                                              MemberState& state, SharedCheckpoints* shared) {
+                                              MemberState& state, bool keeps_last,
+                                              SharedCheckpoints* shared) {
   const agreement::ManifestSpec& spec = manifest.spec();
   MemberModel model(manifest, std::move(key), state, shared);
-  const absl::StatusOr<base::Bytes> kept = state.LoadCheckpoint();
-  if (kept.ok()) {
-    TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> checkpoint, model.Read(*kept));
-    if (checkpoint.has_value()) {
-      model.Take(*std::move(checkpoint));
-      model.is_kept_ = true;
-      return model;
-    }
-  } else if (kept.status().code() != absl::StatusCode::kNotFound) {
-    return kept.status();
+  std::optional<protocol::Checkpoint> kept;
+  if (keeps_last) {
+    TACET_ASSIGN_OR_RETURN(kept, model.ReadLast());
+  }
+  if (kept.has_value()) {
+    model.Take(*std::move(kept));
+    model.is_kept_ = true;
+    return model;
   }
   if (initial.parameters.size() != spec.dimension || initial.Digest() != spec.initial_model) {
     return base::InvalidArgument("the initial model is not the agreed one");
@@ -36,11 +35,23 @@ absl::StatusOr<MemberModel> MemberModel::Load(const agreement::Manifest& manifes
   return model;
 }
 
-absl::StatusOr<std::optional<protocol::Checkpoint>> MemberModel::Read(
-    const base::Bytes& kept) const {
+// A damaged state is as good as none. The one before it is kept as long as this member gave no
+// unmask share for a sum that starts from the last one.
+absl::StatusOr<std::optional<protocol::Checkpoint>> MemberModel::ReadLast() {
+  absl::StatusOr<std::optional<protocol::Checkpoint>> last = ReadKept(state_->LoadCheckpoint());
+  if (last.status().code() != absl::StatusCode::kDataLoss) return last;
+  TACET_ASSIGN_OR_RETURN(std::optional<protocol::Checkpoint> earlier, Earlier());
+  if (earlier.has_value()) TACET_RETURN_IF_ERROR(state_->StepBack());
+  return earlier;
+}
+
+absl::StatusOr<std::optional<protocol::Checkpoint>> MemberModel::ReadKept(
+    const absl::StatusOr<base::Bytes>& kept) const {
+  if (kept.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(kept.status());
   const agreement::ManifestSpec& spec = manifest_->spec();
   TACET_ASSIGN_OR_RETURN(const uint32_t training,
-                         protocol::TrainingOfCheckpoint(kept, manifest_->federation()));
+                         protocol::TrainingOfCheckpoint(*kept, manifest_->federation()));
   if (training < spec.training) return std::nullopt;
   if (training > spec.training) {
     return base::FailedPrecondition(
@@ -49,7 +60,7 @@ absl::StatusOr<std::optional<protocol::Checkpoint>> MemberModel::Read(
         training, spec.training);
   }
   TACET_ASSIGN_OR_RETURN(protocol::Checkpoint checkpoint,
-                         protocol::ReadCheckpoint(kept, manifest_->federation(), spec.training,
+                         protocol::ReadCheckpoint(*kept, manifest_->federation(), spec.training,
                                                   protocol::StateSizeOf(spec)));
   return checkpoint;
 }
@@ -80,10 +91,10 @@ absl::Status MemberModel::Install(protocol::Checkpoint checkpoint) {
 }
 
 absl::StatusOr<std::optional<protocol::Checkpoint>> MemberModel::Earlier() const {
-  const absl::StatusOr<base::Bytes> kept = state_->LoadEarlierCheckpoint();
-  if (kept.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
-  TACET_RETURN_IF_ERROR(kept.status());
-  return Read(*kept);
+  absl::StatusOr<std::optional<protocol::Checkpoint>> earlier =
+      ReadKept(state_->LoadEarlierCheckpoint());
+  if (earlier.status().code() == absl::StatusCode::kDataLoss) return std::nullopt;
+  return earlier;
 }
 
 absl::Status MemberModel::StepBack() {

@@ -24,13 +24,15 @@ class MemberModel {
  public:
   // The state that was stored last, or the training's `initial` model: a state of an earlier
   // training of the federation counts as none. `key` is the epoch's, under which a state of the
-  // epoch before has other digests. `manifest`, `state` and `shared`, which may be null, must
-  // outlive it. InvalidArgument when `initial` is not the agreed one; DataLoss when what was kept
-  // is damaged; FailedPrecondition when it is another federation's, or of a later training.
+  // epoch before has other digests. A damaged state counts as lost, and so does every state unless
+  // `keeps_last`. `manifest`, `state` and `shared`, which may be null, must outlive it.
+  // InvalidArgument when `initial` is not the agreed one; FailedPrecondition when the state is
+  // another federation's, or of a later training.
   static absl::StatusOr<MemberModel> Load(const agreement::Manifest& manifest,
                                           secagg::DigestKey key,
                                           const agreement::InitialModel& initial,
-                                          MemberState& state, SharedCheckpoints* shared = nullptr);
+                                          MemberState& state, bool keeps_last = true,
+                                          SharedCheckpoints* shared = nullptr);
 
   uint32_t next_round() const { return checkpoint().next_round; }
   const protocol::Checkpoint& checkpoint() const { return current_->checkpoint; }
@@ -54,8 +56,10 @@ class MemberModel {
       : manifest_(&manifest), key_(std::move(key)), state_(&state), shared_(shared) {}
 
   void Take(protocol::Checkpoint checkpoint);
-  // A kept state of this training; nothing for one of an earlier training.
-  absl::StatusOr<std::optional<protocol::Checkpoint>> Read(const base::Bytes& kept) const;
+  absl::StatusOr<std::optional<protocol::Checkpoint>> ReadLast();
+  // A kept state of this training; nothing where there is none, or one of an earlier training.
+  absl::StatusOr<std::optional<protocol::Checkpoint>> ReadKept(
+      const absl::StatusOr<base::Bytes>& kept) const;
 
   const agreement::Manifest* manifest_;
   secagg::DigestKey key_;

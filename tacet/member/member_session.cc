@@ -9,14 +9,6 @@
 namespace tacet::member {
 namespace {
 
-absl::StatusOr<std::optional<MemberMemory>> LoadMemory(const MemberState& state) {
-  const absl::StatusOr<base::Bytes> kept = state.LoadMemory();
-  if (kept.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
-  TACET_RETURN_IF_ERROR(kept.status());
-  TACET_ASSIGN_OR_RETURN(MemberMemory memory, ReadMemberMemory(*kept));
-  return memory;
-}
-
 absl::Status CheckPermission(const MemberParts& parts) {
   if (parts.permission.manifest_hash() != parts.manifest.manifest().hash()) {
     return base::FailedPrecondition("the site's policy was asked about another manifest");
@@ -26,53 +18,6 @@ absl::Status CheckPermission(const MemberParts& parts) {
   }
   return base::FailedPrecondition(
       "the ledger of the population \"{}\" does not keep the budget of the site's policy",
-      parts.ledger.header().population);
-}
-
-// What a member remembers of an earlier training of the federation says nothing about this one.
-std::optional<MemberMemory> OfTraining(std::optional<MemberMemory> memory, uint32_t training) {
-  if (memory.has_value() && memory->attempt.number.epoch < training) memory.reset();
-  return memory;
-}
-
-// The state goes on under a later epoch or the same manifest. An older manifest would lead back to
-// members that were removed.
-absl::Status CheckEpoch(const agreement::SignedManifest& manifest,
-                        const std::optional<MemberMemory>& memory) {
-  if (!memory.has_value()) return absl::OkStatus();
-  const uint32_t epoch = memory->attempt.number.epoch;
-  const crypto::Digest& hash = memory->attempt.manifest_hash;
-  if (epoch > manifest.epoch()) {
-    return base::FailedPrecondition(
-        "this site has taken part in epoch {} of {}, and the manifest is of epoch {}: join the "
-        "latest epoch with its invitation",
-        epoch, manifest.federation(), manifest.epoch());
-  }
-  const bool is_other = (epoch == manifest.epoch() && hash != manifest.manifest().hash()) ||
-                        (epoch + 1 == manifest.epoch() && hash != manifest.predecessor());
-  if (!is_other) return absl::OkStatus();
-  return base::FailedPrecondition(
-      "this site has taken part in epoch {} of {} under another manifest than the one at hand, or "
-      "than its predecessor: two manifests were signed for that epoch. Ask the coordinating member",
-      epoch, manifest.federation());
-}
-
-// An update is sealed after its attempt was charged, or after the charge was refused. A ledger that
-// knows of neither is older than the state.
-absl::Status CheckLedgerKnows(const MemberParts& parts, const std::optional<MemberMemory>& memory) {
-  if (!memory.has_value() || memory->participation != Participation::kYes) return absl::OkStatus();
-  const secagg::Attempt& attempt = memory->attempt;
-  const absl::Status sealed = parts.state.LoadUpload(attempt).status();
-  if (sealed.code() == absl::StatusCode::kNotFound) return absl::OkStatus();
-  TACET_RETURN_IF_ERROR(sealed);
-  if (parts.ledger.Knows({.manifest_hash = attempt.manifest_hash, .number = attempt.number})) {
-    return absl::OkStatus();
-  }
-  return base::DataLoss(
-      "this site has sealed an update for round {} attempt {} of epoch {}, and the ledger of the "
-      "population \"{}\" does not know that attempt: it is an older one; put back the ledger that "
-      "was charged last",
-      attempt.number.round, attempt.number.attempt, attempt.number.epoch,
       parts.ledger.header().population);
 }
 
@@ -89,25 +34,28 @@ absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
   }
   TACET_RETURN_IF_ERROR(CheckPermission(parts));
   TACET_RETURN_IF_ERROR(ledger::CheckRuleFits(parts.manifest.manifest().spec(), parts.rule));
-  TACET_ASSIGN_OR_RETURN(MemberModel model,
-                         MemberModel::Load(parts.manifest.manifest(), parts.digest_key(),
-                                           initial_model, parts.state, parts.checkpoints));
-  TACET_ASSIGN_OR_RETURN(std::optional<MemberMemory> memory, LoadMemory(parts.state));
-  TACET_RETURN_IF_ERROR(CheckEpoch(parts.manifest, memory));
-  TACET_RETURN_IF_ERROR(CheckLedgerKnows(parts, memory));
+  absl::StatusOr<KeptState> kept = ReadKeptState(parts);
+  const bool keeps_model = !kept.ok() || !kept->forgets_model;
+  TACET_ASSIGN_OR_RETURN(
+      MemberModel model,
+      MemberModel::Load(parts.manifest.manifest(), parts.digest_key(), initial_model, parts.state,
+                        keeps_model, parts.checkpoints));
+  TACET_RETURN_IF_ERROR(kept.status());
   TACET_RETURN_IF_ERROR(parts.ledger.CheckMember(CostOf(parts)));
-  return std::unique_ptr<MemberSession>(new MemberSession(
-      parts, std::move(model), OfTraining(std::move(memory), parts.manifest.training())));
+  const std::vector<NodeEvent> notes = std::move(kept->notes);
+  auto session =
+      std::unique_ptr<MemberSession>(new MemberSession(parts, std::move(model), *std::move(kept)));
+  for (const NodeEvent& note : notes) TACET_RETURN_IF_ERROR(session->notes_.Write(note));
+  return session;
 }
 
-MemberSession::MemberSession(const MemberParts& parts, MemberModel model,
-                             std::optional<MemberMemory> memory)
+MemberSession::MemberSession(const MemberParts& parts, MemberModel model, KeptState kept)
     : parts_(parts),
       notes_(parts.log),
       model_(std::move(model)),
       machine_(parts_.manifest, parts_.member,
-               {.next_round = model_.next_round(), .digests = model_.digests()}, std::move(memory),
-               parts_.clock()),
+               {.next_round = model_.next_round(), .digests = model_.digests()},
+               std::move(kept.memory), parts_.clock(), std::move(kept.past)),
       opening_(parts_, notes_, model_),
       states_(parts_, notes_, model_),
       statements_(parts_, notes_, model_),

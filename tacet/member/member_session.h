@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/member/kept_state.h"
 #include "tacet/member/member_action.h"
 #include "tacet/member/member_event.h"
 #include "tacet/member/member_machine.h"
@@ -77,7 +78,7 @@ class MemberSession {
   const absl::Status& training_failure() const { return uploads_.training_failure(); }
 
  private:
-  MemberSession(const MemberParts& parts, MemberModel model, std::optional<MemberMemory> memory);
+  MemberSession(const MemberParts& parts, MemberModel model, KeptState kept);
 
   absl::StatusOr<Event> Perform(const Action& action);
   absl::StatusOr<Event> Await(const action::AwaitAnnouncement& action);

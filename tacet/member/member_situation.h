@@ -15,6 +15,7 @@
 #include "tacet/member/member_event.h"
 #include "tacet/member/member_memory.h"
 #include "tacet/member/node_event.h"
+#include "tacet/member/past.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/protocol/epoch_opening.h"
 #include "tacet/secagg/attempt.h"
@@ -305,7 +306,8 @@ struct GivenBack {
 struct MemberSituation {
   Holding holding;
   std::optional<MemberMemory> memory;  // the durable one
-  uint64_t reached = 0;                // when the next round could have begun, Unix seconds
+  Past past = {};
+  uint64_t reached = 0;  // when the next round could have begun, Unix seconds
 
   std::optional<uint64_t> known_revision = std::nullopt;  // acted on as a whole
   std::optional<uint32_t> finished = std::nullopt;        // rounds, as announced last

@@ -36,19 +36,14 @@ absl::Status OpeningActions::LoadVote() {
   const absl::StatusOr<base::Bytes> bytes = parts_.state.LoadOpeningVote();
   if (bytes.status().code() == absl::StatusCode::kNotFound) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(bytes.status());
-  TACET_ASSIGN_OR_RETURN(std::vector<base::Bytes> kept, protocol::ReadBlobs(*bytes));
-  const absl::Status read =
-      kept.empty() ? base::DataLoss("it is empty")
-                   : protocol::ReadOpeningStatement(kept.front(), parts_.manifest).status();
-  if (read.code() == absl::StatusCode::kFailedPrecondition) {  // that is another epoch's
-    return absl::OkStatus();
-  }
-  if (!read.ok()) {
-    return base::DataLoss("site state: the vote of the epoch's opening is damaged: {}",
-                          base::Message(read));
-  }
-  kept_ = std::move(kept);
-  return absl::OkStatus();
+  absl::StatusOr<std::vector<base::Bytes>> kept = protocol::ReadBlobs(*bytes);
+  // Another epoch's counts as none. So does a damaged one: the server has this seat's vote.
+  if (!kept.ok() || kept->empty()) return absl::OkStatus();
+  const absl::Status read = protocol::ReadOpeningStatement(kept->front(), parts_.manifest).status();
+  if (read.ok()) kept_ = *std::move(kept);
+  const bool is_none = read.code() == absl::StatusCode::kFailedPrecondition ||
+                       read.code() == absl::StatusCode::kDataLoss;
+  return is_none ? absl::OkStatus() : read;
 }
 
 absl::StatusOr<Event> OpeningActions::Do(const action::ReadEarlier&) {

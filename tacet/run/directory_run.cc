@@ -38,6 +38,16 @@ class Observer final : public simulation::SimulationObserver {
   const DirectoryRun& run_;
 };
 
+absl::Status CheckSame(const config::RunConfig& found, const config::RunConfig& config,
+                       const std::filesystem::path& path) {
+  const std::string keys = config::DifferingKeys(found, config);
+  if (keys.empty()) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "{} holds a run of other settings, which differ in {}: move it away, or choose another "
+      "directory with --out",
+      path.string(), keys);
+}
+
 }  // namespace
 
 absl::StatusOr<TrainingEnd> RunInDirectory(const DirectoryRun& run, RunDirectory& directory,
@@ -105,13 +115,20 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> NewOrBegunRunDirectory(
     return begun;
   }
   TACET_ASSIGN_OR_RETURN(const config::RunConfig found, ConfigOfRun(path));
-  if (const std::string keys = config::DifferingKeys(found, config); !keys.empty()) {
-    return base::FailedPrecondition(
-        "{} holds a run of other settings, which differ in {}: move it away, or choose another "
-        "directory with --out",
-        path.string(), keys);
-  }
+  TACET_RETURN_IF_ERROR(CheckSame(found, config, path));
   return RunDirectory::Open(path);
+}
+
+absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectoryOfSite(const std::filesystem::path& path,
+                                                                 const config::RunConfig& config) {
+  TACET_ASSIGN_OR_RETURN(std::unique_ptr<RunDirectory> directory, RunDirectory::OpenOrMake(path));
+  if (const absl::StatusOr<config::RunConfig> found = ConfigOfRun(path); found.ok()) {
+    TACET_RETURN_IF_ERROR(CheckSame(*found, config, path));
+    return directory;
+  }
+  TACET_RETURN_IF_ERROR(
+      directory->WriteFile(kConfigFile, base::AsBytes(config::RunConfigToml(config))));
+  return directory;
 }
 
 }  // namespace tacet::run

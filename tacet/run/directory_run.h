@@ -62,6 +62,11 @@ absl::StatusOr<config::RunConfig> ConfigOfRun(const std::filesystem::path& path)
 absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> NewOrBegunRunDirectory(
     const std::filesystem::path& path, const config::RunConfig& config);
 
+// The directory in which a site works on this configuration, whatever is left of it: a lost or
+// damaged configuration is written again. FailedPrecondition as above.
+absl::StatusOr<std::unique_ptr<storage::file::RunDirectory>> RunDirectoryOfSite(
+    const std::filesystem::path& path, const config::RunConfig& config);
+
 }  // namespace tacet::run
 
 #endif  // TACET_RUN_DIRECTORY_RUN_H_

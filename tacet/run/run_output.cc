@@ -226,17 +226,24 @@ absl::Status RunReporter::Start(const agreement::Manifest& manifest, uint32_t ne
 
 absl::Status RunReporter::BeginOrResume(uint32_t next_round,
                                         const std::optional<trainer::Evaluation>& evaluation) {
+  const bool is_member = part_.kind == tacet::audit::RunKind::kMember;
   if (next_round == 0) {
     before_ = evaluation;
     commit_ = audit::BuildCommit();
   } else {
-    TACET_RETURN_IF_ERROR(ReadStart());
+    const absl::Status read = ReadStart();
+    if (!read.ok()) {
+      if (!is_member) return read;
+      before_.reset();
+      commit_ = "unknown";
+    }
     if (!commit_.ends_with(audit::BuildCommit()))
       commit_ = fmt::format("{}, {}", commit_, audit::BuildCommit());
     out_.Print("resumed     after {} of {} rounds\n", next_round, rounds_);
   }
-  // A run keeps the key that it began with, and a lost one stays lost.
-  if (audit_key_.empty()) {
+  // A simulation keeps the key that it began with, and a lost one stays lost. A site can go on
+  // under another one: its server and its ledger know the run, too.
+  if (audit_key_.empty() || is_member) {
     TACET_ASSIGN_OR_RETURN(const crypto::PublicKey key, EnsureAuditKey(directory_.path()));
     audit_key_ = base::ToHex(key);
   }

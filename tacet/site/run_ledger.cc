@@ -18,6 +18,11 @@ absl::StatusOr<std::unique_ptr<RunLedger>> RunLedger::Open(
     std::span<const agreement::EpochLink> earlier, std::string_view population,
     storage::file::DiskCalls& disk) {
   absl::StatusOr<ledger::OpenedLedger> opened = storage::file::LedgerFile::Open(path, disk);
+  if (opened.status().code() == absl::StatusCode::kDataLoss) {
+    // It is a copy: the ledger has what was in it.
+    TACET_RETURN_IF_ERROR(storage::file::DeleteCopy(path));
+    opened = absl::NotFoundError(opened.status().message());
+  }
   if (opened.status().code() == absl::StatusCode::kNotFound) {
     ledger::LedgerHeader header = ledger::LedgerHeaderOf(manifest.spec());
     header.spending.composition = accounting::Composition::kAnyEvents;  // members may change
@@ -104,6 +109,7 @@ absl::Status CheckHasChargesOf(const std::filesystem::path& path,
                                const ledger::PrivacyLedger& ledger) {
   const absl::StatusOr<ledger::RecoveredLedger> copy = storage::file::LedgerFile::Read(path);
   if (copy.status().code() == absl::StatusCode::kNotFound) return absl::OkStatus();
+  if (copy.status().code() == absl::StatusCode::kDataLoss) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(copy.status());
   std::set<ledger::ChargeLabel> known;
   for (const LedgerEntry& entry : ledger.entries()) known.insert(entry.label);

@@ -29,7 +29,7 @@ namespace tacet::site {
 // not in it.
 class RunLedger {
  public:
-  // The copy in `path`, made for `population` when it is missing. All must outlive it.
+  // The copy in `path`, made for `population` when it is missing or damaged. All must outlive it.
   static absl::StatusOr<std::unique_ptr<RunLedger>> Open(
       const std::filesystem::path& path, const agreement::Manifest& manifest,
       std::span<const agreement::EpochLink> earlier, std::string_view population,
@@ -68,7 +68,7 @@ class RunLedger {
 };
 
 // Whether `ledger` has every attempt of another training's run, whose copy is in `path`. OK when
-// there is no copy. DataLoss when one is missing.
+// there is no copy, or a damaged one. DataLoss when an attempt is missing.
 absl::Status CheckHasChargesOf(const std::filesystem::path& path,
                                const ledger::PrivacyLedger& ledger);
 

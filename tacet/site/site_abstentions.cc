@@ -25,9 +25,12 @@ absl::Status SiteAbstentions::Forget(uint32_t round) {
                          directory_.ReadLines(run::kAbstentionsFile));
   size_t kept = lines.size();
   for (; kept > 0; --kept) {
-    TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, base::FromHex(lines[kept - 1]));
-    TACET_ASSIGN_OR_RETURN(const crypto::Digest hash, protocol::ManifestOfAbstention(bytes));
-    const auto abstention = protocol::ReadAbstention(bytes, hash, MembersUnder(membership_, hash));
+    const absl::StatusOr<base::Bytes> bytes = base::FromHex(lines[kept - 1]);
+    if (!bytes.ok()) continue;  // it is damaged
+    const absl::StatusOr<crypto::Digest> hash = protocol::ManifestOfAbstention(*bytes);
+    if (!hash.ok()) continue;
+    const auto abstention =
+        protocol::ReadAbstention(*bytes, *hash, MembersUnder(membership_, *hash));
     if (!abstention.ok() || abstention->attempt.number.round < round) break;
   }
   return directory_.KeepLines(run::kAbstentionsFile, kept);

@@ -1,16 +1,19 @@
 #include "tacet/site/site_ledger.h"
 
 #include <algorithm>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/ledger/ledger_anchor.h"
 #include "tacet/ledger/ledger_in_memory.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/ledger_place.h"
 #include "tacet/storage/file/member_state_folder.h"
+#include "tacet/storage/file/posix_file.h"
 
 namespace tacet::site {
 namespace {
@@ -97,20 +100,34 @@ std::vector<fs::path> AnchorsOf(const fs::path& home) {
   return {home / kAnchor, home / storage::file::kMemberState / kAnchor};
 }
 
+bool IsReadable(const fs::path& anchor) {
+  const absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(anchor);
+  return bytes.ok() && ledger::ReadLedgerAnchor(*bytes).ok();
+}
+
 // Both are written before the first attempt, so a home that has begun attempts has lost a missing
-// one.
-absl::Status CheckAnchorThere(const SiteLedgerSpec& spec, const fs::path& anchor) {
+// one. That in the state is enough: no backup holds it, so it is the newer one.
+absl::Status CheckAnchors(const SiteLedgerSpec& spec, std::span<const fs::path> anchors) {
   std::error_code error;
-  if (fs::exists(anchor, error)) return absl::OkStatus();
-  if (error) return base::Unavailable("cannot read {}: {}", anchor.string(), error.message());
+  const fs::path &own = anchors[0], &in_state = anchors[1];
+  if (IsReadable(in_state)) {
+    const absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(own);
+    const bool is_damaged = bytes.ok() && !ledger::ReadLedgerAnchor(*bytes).ok();
+    if (is_damaged) fs::remove(own, error);  // it is written again from the ledger
+    return absl::OkStatus();
+  }
+  const bool is_damaged = fs::exists(in_state, error);
+  if (is_damaged) TACET_RETURN_IF_ERROR(storage::file::ReadFile(in_state).status());
   for (const absl::Status& kept :
        {spec.state.LoadMemory().status(), spec.state.LoadCheckpoint().status()}) {
     if (kept.code() == absl::StatusCode::kNotFound) continue;
     TACET_RETURN_IF_ERROR(kept);
     return base::FailedPrecondition(
-        "the state of {} has begun attempts, but {} is missing: put it and the ledger back from "
-        "copies that are not older than the last attempt",
-        spec.home.string(), anchor.string());
+        "the state of {} has begun attempts, but {} is {}. If the ledger of this site is the one "
+        "that was charged last, run `rm -r {}`: the site takes its state from the others. Else put "
+        "that ledger back first",
+        spec.home.string(), in_state.string(), is_damaged ? "damaged" : "missing",
+        in_state.parent_path().string());
   }
   return absl::OkStatus();
 }
@@ -163,9 +180,7 @@ absl::StatusOr<SiteLedger> OpenSiteLedger(const SiteLedgerSpec& spec) {
   TACET_ASSIGN_OR_RETURN(site.folder, FolderOf(spec));
   TACET_ASSIGN_OR_RETURN(const std::optional<ChargingRule> named, NamedRule(spec));
   std::vector<fs::path> anchors = AnchorsOf(spec.home);
-  for (const fs::path& anchor : anchors) {
-    TACET_RETURN_IF_ERROR(CheckAnchorThere(spec, anchor));
-  }
+  TACET_RETURN_IF_ERROR(CheckAnchors(spec, anchors));
   if (!spec.config.anchor.empty()) anchors.emplace_back(spec.config.anchor);
   TACET_ASSIGN_OR_RETURN(const auto folder, storage::file::LedgerFolder::Open(site.folder));
   TACET_RETURN_IF_ERROR(CheckLatestPolicy(spec, folder));

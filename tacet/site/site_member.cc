@@ -6,11 +6,13 @@
 #include <thread>
 #include <utility>
 
+#include "tacet/base/failure_cause.h"
 #include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/config/configured_data.h"
 #include "tacet/config/policy_file.h"
 #include "tacet/crypto/random.h"
+#include "tacet/member/backoff.h"
 #include "tacet/member/member_loop.h"
 #include "tacet/member/remote_server.h"
 #include "tacet/policy/permission.h"
@@ -20,6 +22,7 @@
 #include "tacet/storage/file/member_state_folder.h"
 #include "tacet/storage/file/membership.h"
 #include "tacet/storage/file/node_log_file.h"
+#include "tacet/storage/file/posix_file.h"
 #include "tacet/transport/https/https_wire.h"
 
 namespace tacet::site {
@@ -161,6 +164,19 @@ absl::StatusOr<std::unique_ptr<protocol::Wire>> SiteMember::Connect() const {
 
 absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
                                               const SiteMemberHooks& hooks) const {
+  crypto::SystemEntropy entropy;
+  member::Backoff pause({}, entropy);
+  while (true) {
+    absl::StatusOr<SiteMemberEnd> end = RunOnce(run, hooks);
+    // Everything is read again once there is room.
+    if (base::CauseOf(end.status()) != base::FailureCause::kNoRoom) return end;
+    if (hooks.on_trouble) hooks.on_trouble(end.status());
+    if (!Wait(pause.NextSeconds(), hooks.stop)) return end;
+  }
+}
+
+absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
+                                                  const SiteMemberHooks& hooks) const {
   const SiteTraining& training = run.training;
   const agreement::SignedManifest& manifest = membership_.manifest;
   TACET_ASSIGN_OR_RETURN(const std::optional<SignedPolicy> policy,

@@ -102,8 +102,9 @@ class SiteMember {
   absl::StatusOr<std::unique_ptr<protocol::Wire>> Connect() const;
 
   // Takes part until the federation is done, `hooks.stop` says so, or the site itself fails.
-  // Failures that pass are retried. Errors: PermissionDenied names the limit of the policy that the
-  // agreement does not keep; those of OpenSiteLedger, SiteRun::Open and RunMember.
+  // Failures that pass, such as a full disk, are retried: `on_begin` may be called again. Errors:
+  // PermissionDenied names the limit of the policy that the agreement does not keep; those of
+  // OpenSiteLedger, SiteRun::Open and RunMember.
   absl::StatusOr<SiteMemberEnd> Run(const SiteMemberRun& run, const SiteMemberHooks& hooks) const;
 
  private:
@@ -116,6 +117,9 @@ class SiteMember {
         keys_(std::move(keys)),
         epoch_key_(std::move(epoch_key)),
         exchange_key_(std::move(exchange_key)) {}
+
+  absl::StatusOr<SiteMemberEnd> RunOnce(const SiteMemberRun& run,
+                                        const SiteMemberHooks& hooks) const;
 
   SiteMemberSpec spec_;
   storage::file::SiteFolder folder_;

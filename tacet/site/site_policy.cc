@@ -28,7 +28,8 @@ absl::StatusOr<SignedPolicy> LoadPolicy(const std::filesystem::path& path,
   TACET_ASSIGN_OR_RETURN(const base::Bytes signature, storage::file::ReadFile(SignaturePath(path)));
   if (const absl::Status is_signed = policy::CheckPolicySignature(text, signature, officer);
       !is_signed.ok()) {
-    return base::Annotate(is_signed, path.string());
+    return base::Annotate(
+        is_signed, fmt::format("{}, signed in {}", path.string(), SignaturePath(path).string()));
   }
   TACET_ASSIGN_OR_RETURN(policy::SitePolicy policy,
                          config::ParseSitePolicy(base::AsText(text), path.string()));

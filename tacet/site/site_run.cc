@@ -31,9 +31,9 @@ absl::StatusOr<std::unique_ptr<SiteRun>> SiteRun::Open(const std::filesystem::pa
                                                        const storage::file::Membership& membership,
                                                        const base::TextSink& out,
                                                        const base::TextSink& figures) {
-  TACET_ASSIGN_OR_RETURN(std::unique_ptr<storage::file::RunDirectory> directory,
-                         run::NewOrBegunRunDirectory(
-                             RunFolderOf(home, membership.manifest.training()), training.config));
+  TACET_ASSIGN_OR_RETURN(
+      std::unique_ptr<storage::file::RunDirectory> directory,
+      run::RunDirectoryOfSite(RunFolderOf(home, membership.manifest.training()), training.config));
   return std::unique_ptr<SiteRun>(
       new SiteRun(training, membership, std::move(directory), out, figures));
 }
@@ -43,13 +43,14 @@ absl::StatusOr<bool> SiteRun::TakeUpData() const {
   const std::filesystem::path digest = path() / storage::file::kDataDigestFile;
   TACET_ASSIGN_OR_RETURN(
       const crypto::SecretBytes key,
-      storage::file::EnsureDataKey(path().parent_path() / storage::file::kDataKeyFile, digest));
-  TACET_ASSIGN_OR_RETURN(const bool same,
-                         storage::file::AreDataOfRun(digest, key, training_.data.digest));
-  if (!same) {
+      storage::file::DataKeyOrNew(path().parent_path() / storage::file::kDataKeyFile));
+  const absl::StatusOr<bool> same = storage::file::AreDataOfRun(digest, key, training_.data.digest);
+  const bool is_damaged = same.status().code() == absl::StatusCode::kDataLoss;
+  if (!is_damaged) TACET_RETURN_IF_ERROR(same.status());
+  if (is_damaged || !*same) {
     TACET_RETURN_IF_ERROR(storage::file::WriteDataOfRun(digest, key, training_.data.digest));
   }
-  return same;
+  return !is_damaged && *same;
 }
 
 absl::Status SiteRun::OpenRunLedger(const ledger::PrivacyLedger& ledger) {
@@ -85,8 +86,7 @@ absl::Status SiteRun::Begin(const member::MemberSession& session,
   TACET_RETURN_IF_ERROR(reporter_.Start(manifest(), session.next_round(), last_));
   TACET_RETURN_IF_ERROR(KeepEarlierManifests());
   // A process may have ended between applying a round and writing it down.
-  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines,
-                         directory_->ReadLines(run::kMetricsFile));
+  TACET_ASSIGN_OR_RETURN(const std::vector<std::string> lines, KeepReadableRounds());
   written_ = static_cast<uint32_t>(lines.size());
   // Or between undoing a round and forgetting it.
   TACET_RETURN_IF_ERROR(ForgetAttestations(session.next_round()));
@@ -96,15 +96,28 @@ absl::Status SiteRun::Begin(const member::MemberSession& session,
   return is_same ? absl::OkStatus() : Undo(written_ - 1);
 }
 
+// What follows a damaged line is written again.
+absl::StatusOr<std::vector<std::string>> SiteRun::KeepReadableRounds() {
+  TACET_ASSIGN_OR_RETURN(std::vector<std::string> lines, directory_->ReadLines(run::kMetricsFile));
+  const auto damaged =
+      std::ranges::find_if(lines, [](const std::string& line) { return !run::RoundOf(line).ok(); });
+  lines.erase(damaged, lines.end());
+  TACET_RETURN_IF_ERROR(directory_->KeepLines(run::kMetricsFile, lines.size()));
+  return lines;
+}
+
 // The line's digest is under the key of the epoch in which it was written, which the run keeps.
+// Where the key is lost nobody can tell.
 absl::StatusOr<bool> SiteRun::IsModelOf(const std::string& line,
                                         std::span<const float> model) const {
   TACET_ASSIGN_OR_RETURN(const simulation::RoundRecord record, run::RoundOf(line));
   if (!record.model.has_value()) return false;
-  TACET_ASSIGN_OR_RETURN(
-      const secagg::DigestKey key,
-      storage::file::ReadDigestKey(path() / storage::file::DigestKeyFile(record.model_epoch)));
-  return record.model == key.OfModel(model);
+  const absl::StatusOr<secagg::DigestKey> key =
+      storage::file::ReadDigestKey(path() / storage::file::DigestKeyFile(record.model_epoch));
+  if (key.status().code() == absl::StatusCode::kNotFound) return false;
+  if (key.status().code() == absl::StatusCode::kDataLoss) return false;
+  TACET_RETURN_IF_ERROR(key.status());
+  return record.model == key->OfModel(model);
 }
 
 absl::Status SiteRun::Undo(uint32_t round) {
@@ -132,10 +145,12 @@ absl::Status SiteRun::ForgetAttestations(uint32_t rounds) {
                          directory_->ReadLines(run::kAttestationsFile));
   size_t kept = lines.size();
   for (; kept > 0; --kept) {
-    TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, base::FromHex(lines[kept - 1]));
-    TACET_ASSIGN_OR_RETURN(const crypto::Digest hash, protocol::ManifestOfAttestation(bytes));
+    const absl::StatusOr<base::Bytes> bytes = base::FromHex(lines[kept - 1]);
+    if (!bytes.ok()) continue;  // it is damaged
+    const absl::StatusOr<crypto::Digest> hash = protocol::ManifestOfAttestation(*bytes);
+    if (!hash.ok()) continue;
     const absl::StatusOr<protocol::Attestation> attestation =
-        protocol::ReadAttestation(bytes, hash, MembersUnder(membership_, hash));
+        protocol::ReadAttestation(*bytes, *hash, MembersUnder(membership_, *hash));
     if (!attestation.ok() || attestation->round <= rounds) break;
   }
   return directory_->KeepLines(run::kAttestationsFile, kept);

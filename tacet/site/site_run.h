@@ -87,6 +87,8 @@ class SiteRun {
   absl::Status OpenRunLedger(const ledger::PrivacyLedger& ledger);
   // Forgets what was written of rounds from `round` on, which were undone.
   absl::Status Undo(uint32_t round);
+  // Complete and readable lines of metrics.jsonl, from the first one on; the others are dropped.
+  absl::StatusOr<std::vector<std::string>> KeepReadableRounds();
   // Whether a line of metrics.jsonl is about this model.
   absl::StatusOr<bool> IsModelOf(const std::string& line, std::span<const float> model) const;
   absl::Status ForgetAttestations(uint32_t round);

@@ -108,8 +108,7 @@ class FederationProgramTest : public EnrolmentTest {
   void StartServer(const std::vector<std::string>& more = {}) {
     std::filesystem::remove(path_ / "server.log");
     server_ = StartAs("hub", Arguments(more), "server-");
-    AwaitEvent("listening");
-    ASSERT_FALSE(HasFailure()) << Read("server-stderr");
+    ASSERT_NO_FATAL_FAILURE(AwaitEvent("listening")) << Read("server-stderr");
     members_port_ = static_cast<uint16_t>(Number(*Event("listening"), "port"));
     const std::string admin = *Event("admin-listening")->Find("address")->AsString();
     admin_port_ = static_cast<uint16_t>(std::stoi(admin.substr(admin.rfind(':') + 1)));

@@ -119,8 +119,10 @@ TEST_F(SiteLedgerTest, AMissingOrOldLedgerIsRefused) {
   EXPECT_THAT(Refusal("north"), HasSubstr("north/ledger.anchor counts"));
   EXPECT_THAT(Refusal("north", {"--ledger", "elsewhere"}), HasSubstr("north/ledger.anchor counts"));
   std::filesystem::remove(path_ / "north/ledger.anchor");
+  EXPECT_THAT(Refusal("north"), HasSubstr("north/state/ledger.anchor counts"));
+  std::filesystem::remove(path_ / "north/state/ledger.anchor");
   EXPECT_THAT(Refusal("north"),
-              HasSubstr("has begun attempts, but north/ledger.anchor is missing"));
+              HasSubstr("has begun attempts, but north/state/ledger.anchor is missing"));
   put_back();
   std::filesystem::remove(path_ / "north/state/ledger.anchor");
   EXPECT_THAT(Refusal("north"),

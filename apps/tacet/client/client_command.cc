@@ -165,9 +165,7 @@ class ClientJoinCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const base::Bytes invitation, storage::file::ReadFile(invitation_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
     const absl::StatusOr<Membership> before = folder.Joined();
-    if (before.status().code() != absl::StatusCode::kNotFound) {
-      TACET_RETURN_IF_ERROR(before.status());
-    }
+    if (!storage::file::IsNotJoined(before.status())) TACET_RETURN_IF_ERROR(before.status());
     TACET_ASSIGN_OR_RETURN(const Membership next,
                            folder.CheckInvitation(invitation, coordinator, unlocker));
     if (before.ok()) TACET_RETURN_IF_ERROR(AcceptChanges(before->manifest, next.manifest));

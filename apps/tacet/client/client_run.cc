@@ -91,6 +91,7 @@ class ClientRunCommand : public program::Command {
             [](const std::string& text) { fmt::print(stderr, "tacet: warning: {}\n", text); },
         .on_begin =
             [&] {
+              told_violations_ = told_refusals_ = 0;  // of the session that begins
               Introduce(member->membership(), training);
               stop.emplace("\ntacet: ending; once more to end at once\n");
             },

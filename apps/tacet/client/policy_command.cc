@@ -56,12 +56,17 @@ class PolicyKeyCommand : public program::Command {
   }
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.New(kOfficerPurpose));
-    crypto::SystemEntropy entropy;
-    const crypto::SigningKey officer = crypto::SigningKey::Generate(entropy);
-    TACET_ASSIGN_OR_RETURN(const base::Bytes locked,
-                           crypto::LockSecret(officer.Seed(), kOfficerPurpose, unlocker, entropy));
-    TACET_RETURN_IF_ERROR(storage::file::WriteSecretFile(file_, locked));
-    fmt::print("officer     {}\n", agreement::FingerprintText(officer.public_key()));
+    // An earlier call may have ended before it told the fingerprint.
+    absl::StatusOr<crypto::SigningKey> officer = UnlockOfficer(file_, unlocker);
+    if (!officer.ok()) {
+      crypto::SystemEntropy entropy;
+      officer = crypto::SigningKey::Generate(entropy);
+      TACET_ASSIGN_OR_RETURN(
+          const base::Bytes locked,
+          crypto::LockSecret(officer->Seed(), kOfficerPurpose, unlocker, entropy));
+      TACET_RETURN_IF_ERROR(storage::file::WriteSecretFile(file_, locked));
+    }
+    fmt::print("officer     {}\n", agreement::FingerprintText(officer->public_key()));
     return absl::OkStatus();
   }
 

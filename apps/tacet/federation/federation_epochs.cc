@@ -1,5 +1,6 @@
 // The two subcommands that hand out the epoch's keys.
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -59,8 +60,10 @@ absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest&
     fmt::print("Send each site its kit, too: instructions, configuration and unit file, as {}\n",
                kits.front().string());
   }
-  // Last, and by `seal-key` too: that ends a `rotate` that was interrupted.
-  return folder.ForgetEpochsBefore(manifest.epoch());
+  // By `seal-key` too: both end a `rotate` that was interrupted.
+  TACET_RETURN_IF_ERROR(folder.ForgetEpochsBefore(manifest.epoch()));
+  std::fflush(stdout);
+  return storage::file::EndHandingOut(folder);
 }
 
 class FederationSealKeyCommand : public program::Command {
@@ -119,25 +122,50 @@ class FederationRotateCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
-    const std::set<std::string> removed(removed_.begin(), removed_.end());
-    TACET_ASSIGN_OR_RETURN(const std::optional<PlannedTraining> begun, Planned(removed, folder));
-    TACET_ASSIGN_OR_RETURN(const coordinator::NextEpoch next,
-                           coordinator::BeginNextEpoch({.terms = begun ? &begun->terms : nullptr,
-                                                        .removed = removed,
-                                                        .committee = committee_,
-                                                        .server = server_,
-                                                        .keep_exchange_keys = keep_exchange_keys_},
-                                                       keys.signing, unlocker, folder));
-    if (begun.has_value()) {
-      fmt::print("{}{}\n", agreement::AgreementText(next.manifest.manifest()),
-                 agreement::WarningLines(begun->warnings));
+    TACET_ASSIGN_OR_RETURN(std::optional<coordinator::NextEpoch> next,
+                           coordinator::BegunEpoch(AsGiven(), unlocker, folder));
+    if (next.has_value()) {
+      fmt::print(
+          "This command began epoch {} before, and now ends its work. To begin another epoch, run "
+          "it once more.\n",
+          next->manifest.epoch());
+    } else {
+      TACET_ASSIGN_OR_RETURN(next, Begin(keys.signing, unlocker, folder));
     }
-    TACET_RETURN_IF_ERROR(HandOut(folder, next.manifest, keys, next.key, server_));
-    TellKept(next.kept, next.manifest);
-    return absl::OkStatus();
+    TellKept(next->kept, next->manifest);
+    return HandOut(folder, next->manifest, keys, next->key, server_);
   }
 
  private:
+  // By this text a later call knows its work again.
+  std::string AsGiven() const {
+    std::string text = "tacet federation rotate" + terms_.AsGiven();
+    for (const std::string& name : removed_) text += " --remove " + name;
+    for (const std::string& name : committee_) text += " --committee " + name;
+    if (keep_exchange_keys_) text += " --keep-exchange-keys";
+    return text;
+  }
+
+  absl::StatusOr<coordinator::NextEpoch> Begin(const crypto::SigningKey& coordinator,
+                                               const crypto::Unlocker& unlocker,
+                                               CoordinatorFolder& folder) const {
+    const std::set<std::string> removed(removed_.begin(), removed_.end());
+    TACET_ASSIGN_OR_RETURN(const std::optional<PlannedTraining> training, Planned(removed, folder));
+    TACET_ASSIGN_OR_RETURN(
+        coordinator::NextEpoch next,
+        coordinator::BeginNextEpoch({.terms = training ? &training->terms : nullptr,
+                                     .removed = removed,
+                                     .committee = committee_,
+                                     .server = server_,
+                                     .keep_exchange_keys = keep_exchange_keys_},
+                                    AsGiven(), coordinator, unlocker, folder));
+    if (training.has_value()) {
+      fmt::print("{}{}\n", agreement::AgreementText(next.manifest.manifest()),
+                 agreement::WarningLines(training->warnings));
+    }
+    return next;
+  }
+
   // The training that begins; nothing when one goes on.
   absl::StatusOr<std::optional<PlannedTraining>> Planned(const std::set<std::string>& removed,
                                                          const CoordinatorFolder& folder) const {

@@ -50,6 +50,14 @@ void TrainingTermsFlags::Register(program::Options& options) {
                     &initial_model_);
 }
 
+std::string TrainingTermsFlags::AsGiven() const {
+  std::string text;
+  if (!config_.empty()) text += " --config " + config_;
+  if (!query_.empty()) text += " --query " + query_;
+  if (initial_model_.has_value()) text += " --initial-model " + *initial_model_;
+  return text;
+}
+
 absl::StatusOr<PlannedTraining> TrainingTermsFlags::Load(uint64_t members) const {
   if (config_.empty() == query_.empty()) {
     return base::InvalidArgument(

@@ -28,6 +28,9 @@ class TrainingTermsFlags {
 
   bool given() const { return !config_.empty() || !query_.empty() || initial_model_.has_value(); }
 
+  // As they are on the command line, each behind a blank; empty when not given.
+  std::string AsGiven() const;
+
   // For `members` sites, 0 for as many as the cohort. InvalidArgument for files that cannot be
   // read, settings that only a simulation can have, and terms that cannot be planned.
   absl::StatusOr<PlannedTraining> Load(uint64_t members) const;

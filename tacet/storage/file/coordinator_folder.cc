@@ -42,6 +42,8 @@ constexpr std::string_view kRemovalExtension = ".removed";
 constexpr std::string_view kAgreementExtension = ".toml";
 constexpr std::string_view kModelExtension = ".model";
 constexpr std::array kUnfinished = {kModelExtension, kAgreementExtension, kRemovalExtension};
+// Of an epoch whose invitations are not all written: what was asked.
+constexpr std::string_view kAskedExtension = ".asked";
 constexpr std::string_view kEnrolledExtension = ".enrolled";
 constexpr std::string_view kInvitationExtension = ".tacet";
 constexpr std::string_view kOfEpoch = "-epoch-";
@@ -452,12 +454,10 @@ absl::StatusOr<std::vector<agreement::SignedManifest>> CoordinatorFolder::Manife
   return manifests;
 }
 
-absl::Status CoordinatorFolder::BeginNextEpoch(const agreement::SignedManifest& manifest,
-                                               const TrainingTerms* terms,
-                                               std::span<const std::string> removed,
-                                               const crypto::SecretBytes& key,
-                                               const crypto::Unlocker& unlocker,
-                                               crypto::Entropy& entropy) {
+absl::Status CoordinatorFolder::BeginNextEpoch(
+    const agreement::SignedManifest& manifest, const TrainingTerms* terms,
+    std::span<const std::string> removed, const crypto::SecretBytes& key, std::string_view asked,
+    const crypto::Unlocker& unlocker, crypto::Entropy& entropy) {
   const uint32_t epoch = manifest.epoch();
   // What a call that failed left of the same epoch is not part of this one.
   TACET_RETURN_IF_ERROR(FinishEpochs());
@@ -466,6 +466,8 @@ absl::Status CoordinatorFolder::BeginNextEpoch(const agreement::SignedManifest& 
     return base::AlreadyExists("epoch {} has begun: its manifest stays", epoch);
   }
   TACET_RETURN_IF_ERROR(SaveSignedManifest(epoch, manifest.bytes()));
+  TACET_RETURN_IF_ERROR(
+      ReplaceFile(EpochFile(path_, epoch, kAskedExtension), base::AsBytes(asked), *disk_));
   std::string names;
   for (const std::string& name : removed) names += name + "\n";
   TACET_RETURN_IF_ERROR(
@@ -542,6 +544,24 @@ absl::StatusOr<base::Bytes> SavedInvitation(const CoordinatorFolder& folder, uin
                                             std::string_view name) {
   TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
   return ReadFile(InvitationPath(folder.path(), epoch, name));
+}
+
+absl::StatusOr<std::optional<std::string>> AskedOfHandingOut(const CoordinatorFolder& folder) {
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+  const absl::StatusOr<base::Bytes> asked =
+      ReadFile(EpochFile(folder.path(), epoch, kAskedExtension));
+  if (asked.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(asked.status());
+  return std::optional<std::string>(base::AsText(*asked));
+}
+
+absl::Status EndHandingOut(const CoordinatorFolder& folder) {
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+  const fs::path file = EpochFile(folder.path(), epoch, kAskedExtension);
+  std::error_code error;
+  fs::remove(file, error);
+  if (error) return base::Unavailable("cannot delete {}: {}", file.string(), error.message());
+  return absl::OkStatus();
 }
 
 }  // namespace tacet::storage::file

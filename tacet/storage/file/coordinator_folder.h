@@ -88,10 +88,11 @@ class CoordinatorFolder {
   // Begins the epoch of `manifest` with its key and removes the named sites. `terms` are of the
   // training that begins with it, null when one goes on. AlreadyExists when it has begun. Either
   // all of it happens, also when the process dies half way, or nothing: Open ends what was begun,
-  // and forgets what was not.
+  // and forgets what was not. `asked`, a text, is kept until EndHandingOut.
   absl::Status BeginNextEpoch(const agreement::SignedManifest& manifest, const TrainingTerms* terms,
                               std::span<const std::string> removed, const crypto::SecretBytes& key,
-                              const crypto::Unlocker& unlocker, crypto::Entropy& entropy);
+                              std::string_view asked, const crypto::Unlocker& unlocker,
+                              crypto::Entropy& entropy);
 
   // Of the epoch that was begun last.
   absl::StatusOr<uint32_t> Epoch() const;
@@ -132,6 +133,11 @@ class CoordinatorFolder {
 // What SaveInvitation saved; NotFound where there is nothing for `name`.
 absl::StatusOr<base::Bytes> SavedInvitation(const CoordinatorFolder& folder, uint32_t epoch,
                                             std::string_view name);
+// What the command that began the present epoch was asked; nothing after EndHandingOut.
+absl::StatusOr<std::optional<std::string>> AskedOfHandingOut(const CoordinatorFolder& folder);
+// Invitations and kits of the present epoch are written. It is the last step of a command, so it
+// need not be durable: after a loss of power they may be written once more.
+absl::Status EndHandingOut(const CoordinatorFolder& folder);
 
 }  // namespace tacet::storage::file
 

@@ -34,6 +34,16 @@ absl::StatusOr<crypto::SecretBytes> EnsureDataKey(const std::filesystem::path& p
   return key;
 }
 
+absl::StatusOr<crypto::SecretBytes> DataKeyOrNew(const std::filesystem::path& path) {
+  absl::StatusOr<crypto::SecretBytes> key = ReadDataKey(path);
+  const bool is_lost = key.status().code() == absl::StatusCode::kNotFound ||
+                       key.status().code() == absl::StatusCode::kDataLoss;
+  if (!is_lost) return key;
+  key = crypto::SystemEntropy().Draw(ledger::kDataKeyBytes);
+  TACET_RETURN_IF_ERROR(ReplaceFile(path, key->Expose(), DiskCalls::System(), kOwnerOnly));
+  return key;
+}
+
 absl::StatusOr<bool> AreDataOfRun(const std::filesystem::path& path, const crypto::SecretBytes& key,
                                   const crypto::Digest& data) {
   const absl::StatusOr<base::Bytes> known = ReadFile(path);

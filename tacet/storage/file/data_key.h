@@ -22,6 +22,9 @@ inline constexpr std::string_view kDataDigestFile = "data.digest";
 absl::StatusOr<crypto::SecretBytes> EnsureDataKey(const std::filesystem::path& path,
                                                   const std::filesystem::path& digest);
 
+// The same where a lost or damaged key costs a warning only: then another one is made.
+absl::StatusOr<crypto::SecretBytes> DataKeyOrNew(const std::filesystem::path& path);
+
 // Whether the digest in `path` is that of `data` (in memory, unkeyed) under the key; true, and
 // written down, when there is none. DataLoss when the file does not hold one.
 absl::StatusOr<bool> AreDataOfRun(const std::filesystem::path& path, const crypto::SecretBytes& key,

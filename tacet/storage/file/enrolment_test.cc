@@ -45,6 +45,8 @@ CoordinatorKeys NewCoordinatorKeys() {
           .authority = crypto::TlsKey::Generate()};
 }
 
+constexpr std::string_view kRotate = "tacet federation rotate";
+
 class EnrolmentTest : public ::testing::Test {
  protected:
   CoordinatorFolder NewFederation() {
@@ -594,8 +596,10 @@ TEST_F(EnrolmentTest, AnEpochBeginsWhollyOrNotAtAll) {
   fs::copy(home, copy, fs::copy_options::recursive);
   const std::vector<std::string> removed = {"west"};
   CoordinatorFolder whole = *CoordinatorFolder::Open(home);
-  ASSERT_TRUE(
-      whole.BeginNextEpoch(second, nullptr, removed, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+  ASSERT_TRUE(whole
+                  .BeginNextEpoch(second, nullptr, removed, entropy_.Draw(32), kRotate, KeyFile(1),
+                                  entropy_)
+                  .ok());
   EXPECT_EQ(whole.Enrolled()->size(), 2u);
   EXPECT_EQ(*whole.Epoch(), 1u);
 
@@ -617,9 +621,10 @@ TEST_F(EnrolmentTest, AnEpochBeginsWhollyOrNotAtAll) {
     EXPECT_EQ(*before.Epoch(), 0u);
     EXPECT_EQ(before.Enrolled()->size(), 3u);
     EXPECT_FALSE(fs::exists(before.path() / "epochs/0000000001.removed"));
-    EXPECT_TRUE(
-        before.BeginNextEpoch(second, nullptr, removed, entropy_.Draw(32), KeyFile(1), entropy_)
-            .ok());
+    EXPECT_TRUE(before
+                    .BeginNextEpoch(second, nullptr, removed, entropy_.Draw(32), kRotate,
+                                    KeyFile(1), entropy_)
+                    .ok());
     EXPECT_EQ(before.Enrolled()->size(), 2u);
   }
   const CoordinatorFolder after = reopened(true, true, true);
@@ -637,7 +642,7 @@ TEST_F(EnrolmentTest, OneCommandAtATimeWorksInAFolder) {
   std::optional<CoordinatorFolder> folder(NewFederation());
   ASSERT_TRUE(folder->SaveSignedManifest(0, first.bytes()).ok());
   const auto begin = [&](CoordinatorFolder& in) {
-    return in.BeginNextEpoch(second, nullptr, {}, entropy_.Draw(32), KeyFile(1), entropy_);
+    return in.BeginNextEpoch(second, nullptr, {}, entropy_.Draw(32), kRotate, KeyFile(1), entropy_);
   };
   std::thread other([&] {
     auto opened = CoordinatorFolder::Open(home);  // waits
@@ -670,7 +675,8 @@ TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
   {
     CoordinatorFolder whole = *CoordinatorFolder::Open(home);
     ASSERT_TRUE(
-        whole.BeginNextEpoch(second, &next, {}, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+        whole.BeginNextEpoch(second, &next, {}, entropy_.Draw(32), kRotate, KeyFile(1), entropy_)
+            .ok());
     EXPECT_EQ(terms_of(whole), expected(next));
   }
   EXPECT_EQ(terms_of(*CoordinatorFolder::Open(home)), expected(next));
@@ -705,7 +711,8 @@ TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
     EXPECT_EQ(terms_of(folder), expected(before));
     // The epoch begins after all, and goes on with the training of before.
     ASSERT_TRUE(
-        folder.BeginNextEpoch(second, nullptr, {}, entropy_.Draw(32), KeyFile(1), entropy_).ok());
+        folder.BeginNextEpoch(second, nullptr, {}, entropy_.Draw(32), kRotate, KeyFile(1), entropy_)
+            .ok());
     EXPECT_EQ(terms_of(folder), expected(before));
   }
   for (const Crash crash : {Crash{.model = true, .agreement = true, .key = true},
@@ -870,7 +877,15 @@ TEST_F(EnrolmentTest, ARequestIsNamedAfterItsSite) {
   std::filesystem::remove(home / "south.request");
   EXPECT_TRUE(SiteFolder::Open(home).ok());
   std::filesystem::remove(home / "north.request");
-  EXPECT_THAT(base::Message(SiteFolder::Open(home).status()), HasSubstr("holds no request"));
+  EXPECT_THAT(base::Message(SiteFolder::Open(home).status()),
+              HasSubstr("holds no request (NAME.request): `tacet client request --name NAME`"));
+  // The same request again.
+  ASSERT_TRUE(SiteFolder::Create(home, "north", {}, KeyFile(2), entropy_).ok());
+  EXPECT_EQ(SiteFolder::Open(home)->request(), north.request());
+  EXPECT_THAT(base::Message(SiteFolder::Create(home, "south", {}, KeyFile(2), entropy_).status()),
+              HasSubstr("which asked to be north"));
+  EXPECT_THAT(base::Message(SiteFolder::Create(home, "north", {}, KeyFile(3), entropy_).status()),
+              HasSubstr("identity.key: the site's identity does not open"));
   // What a call left that did not come to its end is replaced.
   const auto begun = folder_.path() / "begun";
   ASSERT_TRUE(MakeFolders(begun, kOwnersFolder).ok());

@@ -36,8 +36,14 @@ absl::StatusOr<std::optional<agreement::ExchangeKeys>> Read(const fs::path& path
 
 absl::StatusOr<ExchangeKeyFiles::Next> ExchangeKeyFiles::PrepareNext(
     const crypto::Unlocker& unlocker, crypto::Entropy& entropy) const {
-  TACET_ASSIGN_OR_RETURN(const std::optional<agreement::ExchangeKeys> known,
-                         Read(folder_ / kNext, unlocker));
+  const absl::StatusOr<std::optional<agreement::ExchangeKeys>> read =
+      Read(folder_ / kNext, unlocker);
+  if (!read.ok() && read.status().code() != absl::StatusCode::kUnavailable) {
+    return base::DataLoss("{}. `rm {}` makes way for another one", base::Message(read.status()),
+                          (folder_ / kNext).string());
+  }
+  TACET_RETURN_IF_ERROR(read.status());
+  const std::optional<agreement::ExchangeKeys>& known = *read;
   if (known.has_value()) return Next{.keys = known->public_keys(), .is_new = false};
   const agreement::ExchangeKeys keys = agreement::ExchangeKeys::Generate(entropy);
   TACET_ASSIGN_OR_RETURN(
@@ -50,17 +56,25 @@ absl::StatusOr<ExchangeKeyFiles::Next> ExchangeKeyFiles::PrepareNext(
 absl::StatusOr<ExchangeKeyFiles::Found> ExchangeKeyFiles::Look(
     const crypto::ExchangePublicKey& named, const crypto::Unlocker& unlocker) const {
   // The next keys first: after a crash in TakeUp the other file may be zeros already.
+  absl::Status damaged;
   for (const bool is_next : {true, false}) {
-    TACET_ASSIGN_OR_RETURN(std::optional<agreement::ExchangeKeys> keys,
-                           Read(folder_ / (is_next ? kNext : kInUse), unlocker));
-    if (keys.has_value() && keys->exchange.public_key() == named) {
-      return Found{.keys = *std::move(keys), .is_next = is_next};
+    absl::StatusOr<std::optional<agreement::ExchangeKeys>> keys =
+        Read(folder_ / (is_next ? kNext : kInUse), unlocker);
+    damaged.Update(keys.status());
+    if (keys.ok() && keys->has_value() && (*keys)->exchange.public_key() == named) {
+      return Found{.keys = **std::move(keys), .is_next = is_next};
     }
   }
-  return base::NotFound(
-      "{} does not hold the exchange key that the manifest names for this site. Run `tacet client "
-      "renew`, have the request enrolled, and join the next epoch",
-      folder_.string());
+  if (damaged.code() == absl::StatusCode::kUnavailable) return damaged;  // it cannot be read now
+  return absl::Status(
+      damaged.ok() ? absl::StatusCode::kNotFound : damaged.code(),
+      fmt::format(
+          "{} does not hold the exchange key that the manifest names for this site{}. Where {} is "
+          "an older one, `tacet client join FILE` accepts the present one. Else run `tacet client "
+          "renew`, have the request enrolled, and join the next epoch",
+          (folder_ / kInUse).string(),
+          damaged.ok() ? "" : fmt::format(" ({})", base::Message(damaged)),
+          (folder_ / "invitation").string()));
 }
 
 absl::StatusOr<agreement::ExchangeKeys> ExchangeKeyFiles::Find(

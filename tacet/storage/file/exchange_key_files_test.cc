@@ -106,7 +106,7 @@ TEST_F(ExchangeKeyFilesTest, AKeyThatIsLostIsNamedWithTheNextStep) {
   fs::remove(Path("exchange-next.key"));
   const absl::Status lost = files_.TakeUp(key, unlocker_).status();
   EXPECT_EQ(lost.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(base::Message(lost), HasSubstr("Run `tacet client renew`"));
+  EXPECT_THAT(base::Message(lost), HasSubstr("run `tacet client renew`"));
   EXPECT_NE(Prepare(), key);
 }
 

@@ -160,6 +160,16 @@ fs::path AnchorPath(const fs::path& path) {
   return anchor;
 }
 
+absl::Status DeleteCopy(const fs::path& path) {
+  std::error_code error;
+  // An anchor without a ledger is damage, and so is a ledger without an anchor: the next call
+  // deletes what is left.
+  fs::remove(path, error);
+  if (!error) fs::remove(AnchorPath(path), error);
+  if (error) return base::Unavailable("cannot delete {}: {}", path.string(), error.message());
+  return SyncDirectory(path.parent_path());
+}
+
 absl::StatusOr<OpenedLedger> LedgerFile::Open(const LedgerPlace& place, DiskCalls& disk) {
   const fs::path& path = place.path;
   absl::StatusOr<File> file = OpenLocked(path, O_RDWR | O_APPEND, place.max_wait_seconds);

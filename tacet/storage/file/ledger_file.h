@@ -83,6 +83,9 @@ class LedgerFile final : public ledger::LedgerStore {
   DiskCalls& disk_;
 };
 
+// Deletes a ledger that is a copy of charges in another one, with its anchor.
+absl::Status DeleteCopy(const std::filesystem::path& path);
+
 // PATH.anchor
 std::filesystem::path AnchorPath(const std::filesystem::path& path);
 

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -28,9 +29,15 @@ DiskCalls& DiskCalls::System() {
 
 absl::Status SystemError(std::string_view what, const std::filesystem::path& path) {
   const int code = errno;
+  std::string remedy;
+  if (code == EACCES || code == EPERM) {
+    remedy = fmt::format(". User {0} runs this program: `chown {0} {1}` lets it", ::geteuid(),
+                         path.string());
+  }
   return base::WithCauseOf(
-      absl::Status(code == ENOENT ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable,
-                   fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(code))),
+      absl::Status(
+          code == ENOENT ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable,
+          fmt::format("cannot {} {}: {}{}", what, path.string(), std::strerror(code), remedy)),
       code);
 }
 
@@ -86,7 +93,8 @@ absl::Status MakeFolders(const std::filesystem::path& path, mode_t mode, DiskCal
   if (::mkdir(path.c_str(), mode) != 0) {
     const int code = errno;
     if (std::filesystem::is_directory(path, error)) return absl::OkStatus();
-    return base::Unavailable("cannot make {}: {}", path.string(), std::strerror(code));
+    errno = code;
+    return WriteError("make", path);
   }
   return SyncDirectory(path.parent_path(), disk);
 }

@@ -1,5 +1,6 @@
 #include "tacet/storage/file/run_directory.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 #include <utility>
@@ -67,6 +68,12 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Open(
   return Lock(path);
 }
 
+absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::OpenOrMake(
+    const std::filesystem::path& path) {
+  TACET_RETURN_IF_ERROR(MakeFolders(path));
+  return Lock(path);
+}
+
 absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Lock(
     const std::filesystem::path& path) {
   File lock(path / kRunLock, O_RDWR | O_CREAT);
@@ -131,9 +138,12 @@ absl::StatusOr<secagg::DigestKey> RunDirectory::DigestKey(crypto::Entropy& entro
 
 absl::Status RunDirectory::KeepDigestKey(uint32_t epoch, const secagg::DigestKey& key) {
   const std::filesystem::path path = path_ / DigestKeyFile(epoch);
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) return absl::OkStatus();
-  return WriteSecretFile(path, key.secret().Expose());
+  const absl::StatusOr<crypto::SecretBytes> kept = ReadSecretFile(path);
+  if (kept.ok() && std::ranges::equal(kept->Expose(), key.secret().Expose())) {
+    return absl::OkStatus();
+  }
+  if (!kept.ok() && kept.status().code() != absl::StatusCode::kNotFound) return kept.status();
+  return ReplaceFile(path, key.secret().Expose(), DiskCalls::System(), kOwnerOnly);
 }
 
 absl::StatusOr<ledger::OpenedLedger> RunDirectory::OpenLedger(const ledger::LedgerHeader& header) {

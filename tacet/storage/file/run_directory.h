@@ -28,6 +28,9 @@ class RunDirectory final : public simulation::RunStore {
   static absl::StatusOr<std::unique_ptr<RunDirectory>> Create(const std::filesystem::path& path);
   // One that a run was begun in. NotFound when it is none.
   static absl::StatusOr<std::unique_ptr<RunDirectory>> Open(const std::filesystem::path& path);
+  // Whatever it holds.
+  static absl::StatusOr<std::unique_ptr<RunDirectory>> OpenOrMake(
+      const std::filesystem::path& path);
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
@@ -39,7 +42,7 @@ class RunDirectory final : public simulation::RunStore {
   absl::StatusOr<secagg::DigestKey> DigestKey(crypto::Entropy& entropy) override;
   absl::StatusOr<ledger::OpenedLedger> OpenLedger(const ledger::LedgerHeader& header) override;
 
-  // Keeps a live epoch's key; OK when it is there.
+  // Keeps a live epoch's key.
   absl::Status KeepDigestKey(uint32_t epoch, const secagg::DigestKey& key);
 
   absl::Status WriteFile(std::string_view name, std::span<const uint8_t> content);

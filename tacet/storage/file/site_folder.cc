@@ -119,7 +119,40 @@ absl::StatusOr<std::string> FindRequest(const fs::path& path) {
   return found;
 }
 
+// The request of a folder that has lost it, as the accepted invitation answers it.
+absl::StatusOr<agreement::EnrolmentRequest> OwnIn(std::span<const uint8_t> accepted) {
+  TACET_ASSIGN_OR_RETURN(const agreement::Invitation invitation,
+                         agreement::ReadInvitation(accepted));
+  TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
+                         agreement::SignedManifest::Read(invitation.manifest));
+  TACET_ASSIGN_OR_RETURN(const crypto::CertificateFacts facts,
+                         crypto::ReadCertificate(invitation.certificate));
+  agreement::EnrolmentRequest own;
+  own.name = facts.common_name;
+  own.tls_key = facts.public_key;
+  own.server = facts.role == crypto::CertificateRole::kServer;
+  if (own.server) {
+    own.hosts = manifest.server().hosts;
+    return own;
+  }
+  const auto member =
+      std::ranges::find(manifest.members(), own.name, &agreement::ManifestMember::name);
+  if (member == manifest.members().end()) {
+    return base::DataLoss("invitation: its certificate is for {}, who is not a member", own.name);
+  }
+  own.signing_key = member->signing_key;
+  own.sealing_key = member->sealing_key;
+  own.exchange_keys.exchange = member->exchange_key;
+  own.member_signature = member->signature;
+  return own;
+}
+
 }  // namespace
+
+bool IsNotJoined(const absl::Status& joined) {
+  return joined.code() == absl::StatusCode::kNotFound ||
+         joined.code() == absl::StatusCode::kDataLoss;
+}
 
 absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_view name,
                                               std::span<const std::string> server_hosts,
@@ -127,23 +160,25 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
                                               crypto::Entropy& entropy) {
   TACET_RETURN_IF_ERROR(agreement::CheckSiteName(name));
   TACET_RETURN_IF_ERROR(MakeFolders(path, kOwnersFolder));
-  std::error_code error;
-  if (fs::exists(path / kIdentityKeys, error)) {
-    return base::AlreadyExists("{} holds an identity already", path.string());
-  }
   TACET_RETURN_IF_ERROR(CheckKeyFolder(path));
+  SiteFolder folder(path);
+  std::error_code error;
+  std::optional<agreement::MemberKeys> keys;
+  if (fs::exists(path / kIdentityKeys, error)) {
+    TACET_ASSIGN_OR_RETURN(keys, folder.KeysToAskAgain(name, server_hosts, unlocker));
+  }
   // Another request would make it unclear whose folder this is.
   if (const absl::StatusOr<std::string> other = FindRequest(path); other.ok()) {
     fs::remove(path / *other, error);  // of a call that did not come to its end
   } else if (other.status().code() != absl::StatusCode::kNotFound) {
     return other.status();
   }
-  const agreement::MemberKeys keys = agreement::MemberKeys::Generate(entropy);
+  folder.own_.name = name;
+  const bool has_identity = keys.has_value();
+  if (!has_identity) keys = agreement::MemberKeys::Generate(entropy);
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes locked,
-      crypto::LockSecret(agreement::WriteSiteKeys(keys), kIdentityPurpose, unlocker, entropy));
-  SiteFolder folder(path, {});
-  folder.request_name_ = std::string(name) + std::string(kRequestEnding);
+      crypto::LockSecret(agreement::WriteSiteKeys(*keys), kIdentityPurpose, unlocker, entropy));
   agreement::ExchangePublicKeys exchange_keys;
   if (server_hosts.empty()) {
     TACET_ASSIGN_OR_RETURN(const ExchangeKeyFiles::Next next,
@@ -151,22 +186,39 @@ absl::StatusOr<SiteFolder> SiteFolder::Create(const fs::path& path, std::string_
     exchange_keys = next.keys;
   }
   TACET_RETURN_IF_ERROR(folder.SaveRequest(
-      agreement::WriteEnrolmentRequest(name, server_hosts, keys, exchange_keys)));
+      agreement::WriteEnrolmentRequest(name, server_hosts, *keys, exchange_keys)));
+  if (has_identity) return folder;
   // Last: a folder with an identity is whole.
   TACET_RETURN_IF_ERROR(WriteSecretFile(path / kIdentityKeys, locked));
   return folder;
 }
 
+absl::StatusOr<agreement::MemberKeys> SiteFolder::KeysToAskAgain(std::string_view name,
+                                                                 std::span<const std::string> hosts,
+                                                                 const crypto::Unlocker& unlocker) {
+  std::error_code error;
+  if (fs::exists(invitation_path(), error)) {
+    return base::AlreadyExists("{} holds an identity already, which has joined a federation",
+                               path_.string());
+  }
+  const bool is_other =
+      LoadOwn().ok() && (own_.name != name || !std::ranges::equal(own_.hosts, hosts));
+  absl::StatusOr<agreement::MemberKeys> keys = UnlockKeys(unlocker);
+  if (keys.ok() && !is_other) return keys;
+  return base::AlreadyExists("{} holds an identity already, {}", path_.string(),
+                             is_other ? "which asked to be " + own_.name + " under other terms"
+                                      : base::Message(keys.status()));
+}
+
 absl::Status SiteFolder::SaveRequest(base::Bytes request) {
+  TACET_ASSIGN_OR_RETURN(own_, agreement::ReadEnrolmentRequest(request));
   TACET_RETURN_IF_ERROR(ReplaceFile(request_path(), request));
   request_ = std::move(request);
   return absl::OkStatus();
 }
 
 absl::StatusOr<bool> SiteFolder::Renew(const crypto::Unlocker& unlocker, crypto::Entropy& entropy) {
-  TACET_ASSIGN_OR_RETURN(const agreement::EnrolmentRequest own,
-                         agreement::ReadEnrolmentRequest(request_));
-  if (own.server) {
+  if (own_.server) {
     return base::FailedPrecondition(
         "{} is the server's folder: only sites have exchange keys to renew", path_.string());
   }
@@ -174,32 +226,70 @@ absl::StatusOr<bool> SiteFolder::Renew(const crypto::Unlocker& unlocker, crypto:
   TACET_ASSIGN_OR_RETURN(const ExchangeKeyFiles::Next next,
                          exchange_keys_.PrepareNext(unlocker, entropy));
   TACET_RETURN_IF_ERROR(
-      SaveRequest(agreement::WriteEnrolmentRequest(own.name, own.hosts, keys, next.keys)));
+      SaveRequest(agreement::WriteEnrolmentRequest(own_.name, own_.hosts, keys, next.keys)));
   return next.is_new;
 }
 
 absl::StatusOr<SiteFolder> SiteFolder::Open(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path / kIdentityKeys, error)) {
-    return base::NotFound("{} holds no identity: `tacet client request` makes one", path.string());
+    return base::NotFound(
+        "{} holds no identity: put {} back from the backup. `tacet client request` makes the one "
+        "of "
+        "a new site",
+        path.string(), (path / kIdentityKeys).string());
   }
   TACET_RETURN_IF_ERROR(CheckKeyFolder(path));
-  SiteFolder folder(path, {});
-  TACET_ASSIGN_OR_RETURN(folder.request_name_, FindRequest(path));
-  TACET_ASSIGN_OR_RETURN(folder.request_, ReadFile(folder.request_path()));
+  SiteFolder folder(path);
+  TACET_RETURN_IF_ERROR(folder.LoadOwn());
   return folder;
 }
 
-fs::path SiteFolder::request_path() const { return path_ / request_name_; }
+absl::Status SiteFolder::LoadOwn() {
+  const absl::StatusOr<std::string> name = FindRequest(path_);
+  absl::Status missing = name.status();
+  if (name.ok()) {
+    TACET_ASSIGN_OR_RETURN(request_, ReadFile(path_ / *name));
+    absl::StatusOr<agreement::EnrolmentRequest> own = agreement::ReadEnrolmentRequest(request_);
+    if (own.ok()) {
+      own_ = *std::move(own);
+      return absl::OkStatus();
+    }
+    missing =
+        base::DataLoss("{} is damaged ({})", (path_ / *name).string(), base::Message(own.status()));
+  } else if (missing.code() != absl::StatusCode::kNotFound) {
+    return missing;
+  }
+  request_.clear();
+  const absl::StatusOr<base::Bytes> accepted = ReadFile(invitation_path());
+  if (accepted.status().code() == absl::StatusCode::kNotFound) {
+    return base::NotFound("{}: `tacet client request --name NAME` writes it again",
+                          base::Message(missing));
+  }
+  TACET_RETURN_IF_ERROR(accepted.status());
+  absl::StatusOr<agreement::EnrolmentRequest> own = OwnIn(*accepted);
+  if (!own.ok()) {
+    return base::DataLoss("{}, and {} is damaged ({}): put them back from the backup",
+                          base::Message(missing), invitation_path().string(),
+                          base::Message(own.status()));
+  }
+  own_ = *std::move(own);
+  return absl::OkStatus();
+}
+
+fs::path SiteFolder::request_path() const {
+  return path_ / (own_.name + std::string(kRequestEnding));
+}
 
 fs::path SiteFolder::invitation_path() const { return path_ / kInvitation; }
 
 absl::StatusOr<agreement::MemberKeys> SiteFolder::UnlockKeys(
     const crypto::Unlocker& unlocker) const {
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(path_ / kIdentityKeys));
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes bytes,
-                         crypto::UnlockSecret(locked.Expose(), kIdentityPurpose, unlocker));
-  return agreement::ReadSiteKeys(bytes);
+  const absl::StatusOr<crypto::SecretBytes> bytes =
+      crypto::UnlockSecret(locked.Expose(), kIdentityPurpose, unlocker);
+  if (!bytes.ok()) return base::Annotate(bytes.status(), (path_ / kIdentityKeys).string());
+  return agreement::ReadSiteKeys(*bytes);
 }
 
 absl::Status SiteFolder::PinOfficer(const crypto::PublicKey& officer,
@@ -214,16 +304,12 @@ absl::Status SiteFolder::PinOfficer(const crypto::PublicKey& officer,
 }
 
 absl::StatusOr<crypto::PublicKey> SiteFolder::Coordinator() const {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(invitation_path()));
-  TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(bytes));
-  TACET_ASSIGN_OR_RETURN(const agreement::EpochLink link, agreement::ReadEpochLink(parts.manifest));
-  return link.coordinator;
+  TACET_ASSIGN_OR_RETURN(const Membership joined, Joined());
+  return joined.manifest.coordinator();
 }
 
 absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invitation,
                                              const crypto::PublicKey& coordinator) const {
-  TACET_ASSIGN_OR_RETURN(const agreement::EnrolmentRequest own,
-                         agreement::ReadEnrolmentRequest(request_));
   TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
                          agreement::SignedManifest::Read(invitation.manifest));
   if (manifest.coordinator() != coordinator) {
@@ -232,20 +318,20 @@ absl::StatusOr<Membership> SiteFolder::Check(const agreement::Invitation& invita
                                   agreement::FingerprintText(coordinator));
   }
   TACET_RETURN_IF_ERROR(CheckProtects(manifest.manifest().spec().mechanism));
-  TACET_RETURN_IF_ERROR(CheckCertificate(invitation.certificate, own, manifest));
+  TACET_RETURN_IF_ERROR(CheckCertificate(invitation.certificate, own_, manifest));
   TACET_ASSIGN_OR_RETURN(std::vector<agreement::EpochLink> chain, ChainOf(invitation, manifest));
   Membership membership{.manifest = std::move(manifest),
                         .member = std::nullopt,
                         .certificate = invitation.certificate,
                         .sealed_epoch_key = invitation.epoch_key,
                         .chain = std::move(chain)};
-  if (own.server) {
-    TACET_RETURN_IF_ERROR(CheckIsServer(own, membership.manifest));
+  if (own_.server) {
+    TACET_RETURN_IF_ERROR(CheckIsServer(own_, membership.manifest));
     return membership;
   }
-  membership.member = membership.manifest.MemberWith(own.signing_key);
+  membership.member = membership.manifest.MemberWith(own_.signing_key);
   if (!membership.member.has_value()) {
-    return base::PermissionDenied("invitation: {} is not a member of {} in epoch {}", own.name,
+    return base::PermissionDenied("invitation: {} is not a member of {} in epoch {}", own_.name,
                                   membership.manifest.federation(), membership.manifest.epoch());
   }
   TACET_RETURN_IF_ERROR(CheckModel(invitation, membership.manifest.manifest().spec()));
@@ -258,7 +344,7 @@ absl::StatusOr<Membership> SiteFolder::CheckInvitation(std::span<const uint8_t> 
   TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(invitation));
   TACET_ASSIGN_OR_RETURN(Membership membership, Check(parts, coordinator));
   const absl::StatusOr<Membership> before = Joined();
-  if (before.status().code() != absl::StatusCode::kNotFound) {
+  if (!IsNotJoined(before.status())) {
     TACET_RETURN_IF_ERROR(before.status());
     if (before->manifest.federation() != membership.manifest.federation()) {
       return base::FailedPrecondition("this folder belongs to {}: join {} from a folder of its own",
@@ -308,9 +394,18 @@ absl::StatusOr<agreement::ExchangeKeys> SiteFolder::TakeUpExchangeKeys(
 
 absl::StatusOr<Membership> SiteFolder::Joined() const {
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(invitation_path()));
+  absl::StatusOr<Membership> joined = ReadJoined(bytes);
+  if (joined.ok()) return joined;
+  return base::DataLoss(
+      "{} cannot be used ({}): `tacet client join FILE --coordinator FINGERPRINT` replaces it by "
+      "the invitation of the present epoch",
+      invitation_path().string(), base::Message(joined.status()));
+}
+
+absl::StatusOr<Membership> SiteFolder::ReadJoined(std::span<const uint8_t> bytes) const {
   TACET_ASSIGN_OR_RETURN(const agreement::Invitation parts, agreement::ReadInvitation(bytes));
-  TACET_ASSIGN_OR_RETURN(const crypto::PublicKey coordinator, Coordinator());
-  return Check(parts, coordinator);
+  TACET_ASSIGN_OR_RETURN(const agreement::EpochLink link, agreement::ReadEpochLink(parts.manifest));
+  return Check(parts, link.coordinator);
 }
 
 absl::StatusOr<agreement::InitialModel> SiteFolder::InitialModel() const {

@@ -44,15 +44,17 @@ struct Membership {
 class SiteFolder {
  public:
   // Makes keys and the request to be enrolled with them, which is the only thing that leaves the
-  // folder. AlreadyExists when the folder holds an identity.
+  // folder. Again with the same name, hosts and unlocker it gives the same request, as long as the
+  // folder has not joined; AlreadyExists when the folder holds another identity.
   static absl::StatusOr<SiteFolder> Create(const std::filesystem::path& path, std::string_view name,
                                            std::span<const std::string> server_hosts,
                                            const crypto::Unlocker& unlocker,
                                            crypto::Entropy& entropy);
-  // NotFound when the folder holds no identity.
+  // NotFound when the folder holds no identity. What the request says is in the accepted
+  // invitation, too: one that is lost or damaged is missed before Join only.
   static absl::StatusOr<SiteFolder> Open(const std::filesystem::path& path);
 
-  const base::Bytes& request() const { return request_; }
+  const base::Bytes& request() const { return request_; }  // empty when it is lost
   std::filesystem::path request_path() const;
   // The invitation that was accepted last, if there is one.
   std::filesystem::path invitation_path() const;
@@ -84,7 +86,7 @@ class SiteFolder {
   absl::StatusOr<Membership> CheckInvitation(std::span<const uint8_t> invitation,
                                              const crypto::PublicKey& coordinator,
                                              const crypto::Unlocker& unlocker) const;
-  // NotFound before Join.
+  // NotFound before Join, DataLoss when the accepted invitation is damaged: Join replaces it then.
   absl::StatusOr<Membership> Joined() const;
   // The exchange keys of this site in the epoch joined. It ends a Join that a crash interrupted:
   // the keys before are deleted. FailedPrecondition for the server.
@@ -93,21 +95,31 @@ class SiteFolder {
   absl::StatusOr<agreement::InitialModel> InitialModel() const;
 
  private:
-  SiteFolder(std::filesystem::path path, base::Bytes request)
-      : path_(std::move(path)), exchange_keys_(path_), request_(std::move(request)) {}
+  explicit SiteFolder(std::filesystem::path path) : path_(std::move(path)), exchange_keys_(path_) {}
+
+  // From the request, or the accepted invitation.
+  absl::Status LoadOwn();
+  // Of an identity that asks for the same again.
+  absl::StatusOr<agreement::MemberKeys> KeysToAskAgain(std::string_view name,
+                                                       std::span<const std::string> hosts,
+                                                       const crypto::Unlocker& unlocker);
 
   // The present one is replaced, in memory and on disk.
   absl::Status SaveRequest(base::Bytes request);
   absl::StatusOr<Membership> Check(const agreement::Invitation& invitation,
                                    const crypto::PublicKey& coordinator) const;
+  absl::StatusOr<Membership> ReadJoined(std::span<const uint8_t> invitation) const;
   // Whether the site has the secrets that the epoch needs.
   absl::Status CheckKeys(const Membership& membership, const crypto::Unlocker& unlocker) const;
 
   std::filesystem::path path_;
   ExchangeKeyFiles exchange_keys_;
-  std::string request_name_ = {};  // NAME.request
-  base::Bytes request_;
+  agreement::EnrolmentRequest own_ = {};  // what this folder asked for last
+  base::Bytes request_ = {};
 };
+
+// Whether Joined() found no invitation that a site could go on with.
+bool IsNotJoined(const absl::Status& joined);
 
 }  // namespace tacet::storage::file
 
