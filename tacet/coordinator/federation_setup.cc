@@ -244,6 +244,7 @@ absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folde
   std::vector<base::Bytes> earlier;
   for (const SignedManifest& before : manifests) earlier.push_back(before.bytes());
   std::vector<HandedOut> handed_out;
+  absl::Status missing;
   for (const EnrolledSite& site : sites) {
     agreement::Invitation invitation{.manifest = manifest.bytes(),
                                      .earlier = earlier,
@@ -251,8 +252,13 @@ absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folde
                                      .epoch_key = {},
                                      .initial_model = {}};
     if (const auto member = manifest.MemberWith(site.request.signing_key)) {
-      TACET_ASSIGN_OR_RETURN(invitation.epoch_key, EpochKeyFor(site.request, manifest, *member,
-                                                               epoch_key, coordinator, folder));
+      absl::StatusOr<base::Bytes> key =
+          EpochKeyFor(site.request, manifest, *member, epoch_key, coordinator, folder);
+      if (!key.ok()) {  // the others have theirs first
+        missing.Update(key.status());
+        continue;
+      }
+      invitation.epoch_key = *std::move(key);
       invitation.initial_model = folder.parts().terms.initial_model;
     }
     TACET_ASSIGN_OR_RETURN(std::filesystem::path file,
@@ -260,6 +266,7 @@ absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folde
                                                  agreement::WriteInvitation(invitation)));
     handed_out.push_back({.name = site.request.name, .file = std::move(file)});
   }
+  TACET_RETURN_IF_ERROR(missing);
   return handed_out;
 }
 

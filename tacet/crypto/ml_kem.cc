@@ -452,9 +452,10 @@ SecretBytes KemKey::Decapsulate(const KemCiphertext& ciphertext) const {
   const SecretBytes derived = SecretAndCoins(message.Expose(), public_key_);
   SecretBytes rejected(kSharedBytes);
   Shake256({seed_.Expose().last(32), ciphertext}, rejected.Expose());
-  const KemCiphertext again =
-      Encrypt(open, message.Expose(), derived.Expose().subspan(kSharedBytes));
-  const uint8_t equal = EqualMask(ciphertext, again);
+  // Of a malformed ciphertext it depends on the secret message (section 3.3).
+  SecretVector<KemCiphertext> again(1);
+  again.Expose().front() = Encrypt(open, message.Expose(), derived.Expose().subspan(kSharedBytes));
+  const uint8_t equal = EqualMask(ciphertext, again.Expose().front());
   SecretBytes shared(kSharedBytes);
   for (size_t i = 0; i < kSharedBytes; ++i) {
     const uint8_t right = derived.Expose()[i], wrong = rejected.Expose()[i];

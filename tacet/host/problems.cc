@@ -43,6 +43,8 @@ class Finder {
   bool Has(ProblemCode code) const {
     return std::ranges::find(found_, code, &Problem::code) != found_.end();
   }
+  // A minority of members may lie: what it says explains nothing away.
+  bool IsBelieved(ProblemCode code) const { return Has(code) && !doubted_.contains(code); }
   // No member can call, whatever it does.
   bool IsCutOff() const {
     return Has(ProblemCode::kNotListening) || Has(ProblemCode::kNotStarted) ||
@@ -53,8 +55,8 @@ class Finder {
   bool KeepsMembersWaiting() const {
     return Has(ProblemCode::kDiskFull) || Has(ProblemCode::kDatabaseAway) ||
            Has(ProblemCode::kStoreFailed) || Has(ProblemCode::kObjectLost) ||
-           Has(ProblemCode::kRollback) || Has(ProblemCode::kServerFork) ||
-           Has(ProblemCode::kNoClosedRound);
+           IsBelieved(ProblemCode::kRollback) || Has(ProblemCode::kServerFork) ||
+           IsBelieved(ProblemCode::kNoClosedRound);
   }
   void Add(ProblemCode code, std::string detail = {}) {
     found_.push_back({.code = code, .members = {}, .detail = std::move(detail)});
@@ -76,7 +78,9 @@ class Finder {
     for (const auto& [kind, count] : status_.lost) {
       lost.push_back(fmt::format("{} {}", count, protocol::BulkKindName(kind)));
     }
-    if (!lost.empty()) Add(ProblemCode::kObjectLost, fmt::format("({})", fmt::join(lost, ", ")));
+    if (!lost.empty() && !IsDone()) {
+      Add(ProblemCode::kObjectLost, fmt::format("({})", fmt::join(lost, ", ")));
+    }
     if (inputs_.certificate_end != 0) {
       const uint64_t end = inputs_.certificate_end;
       if (inputs_.now >= end) {
@@ -89,10 +93,9 @@ class Finder {
 
   // Unless attempts failed for another fault that is shown.
   void FindStop() {
-    const bool is_done = status_.finished >= inputs_.manifest.manifest().spec().rounds;
     const bool for_givers =
         status_.last.has_value() && status_.last->failure == tacet::server::kTooFewGivers;
-    if (!status_.stopped.empty() && !is_done && !for_givers && !KeepsMembersWaiting()) {
+    if (!status_.stopped.empty() && !IsDone() && !for_givers && !KeepsMembersWaiting()) {
       Add(ProblemCode::kStopped, "(" + status_.stopped + ")");
     }
   }
@@ -112,12 +115,20 @@ class Finder {
       Add(ProblemCode::kRollback,
           fmt::format("(so say {} of {} members, up to round {} attempt {})", said, members,
                       known.round, known.attempt));
+      if (2 * said <= status_.here) doubted_.insert(ProblemCode::kRollback);
+    }
+    // An older state names objects that were deleted meanwhile.
+    if (IsBelieved(ProblemCode::kRollback)) {
+      std::erase_if(found_,
+                    [](const Problem& one) { return one.code == ProblemCode::kObjectLost; });
     }
     if (const uint64_t said = count(Reason::kNoClosedRound); said > 0 && !KeepsMembersWaiting()) {
       Add(ProblemCode::kNoClosedRound, fmt::format("(so say {} of them)", said));
+      const size_t seats = inputs_.manifest.manifest().committee().size();
+      if (2 * said <= seats) doubted_.insert(ProblemCode::kNoClosedRound);
     }
     const uint64_t forks = count(Reason::kFork);
-    if (forks == 0 || Has(ProblemCode::kRollback)) return;
+    if (forks == 0 || IsBelieved(ProblemCode::kRollback)) return;
     if (2 * forks > status_.here) {
       Add(ProblemCode::kServerFork, fmt::format("(so say {} of {} members)", forks, members));
       return;
@@ -165,7 +176,9 @@ class Finder {
       if (IsHere(absence)) {
         NameIfLate(absence);
       } else if (HadTimeToCome(absence)) {
-        Name(AwayAs(absence), absence.member, AbsenceNote(absence));
+        const ProblemCode code = AwayAs(absence);
+        if (code == ProblemCode::kUploadMissing && KeepsMembersWaiting()) continue;
+        Name(code, absence.member, AbsenceNote(absence));
       }
     }
   }
@@ -192,6 +205,7 @@ class Finder {
                            *absence.last_seen >= status_.last->begun;
     return has_heard ? ProblemCode::kUploadMissing : ProblemCode::kMemberAway;
   }
+  bool IsDone() const { return status_.finished >= inputs_.manifest.manifest().spec().rounds; }
   bool IsAt(AttemptPhase phase) const {
     return status_.last.has_value() && status_.last->phase == phase;
   }
@@ -207,6 +221,7 @@ class Finder {
   const ServerStatus& status_;
   std::vector<Problem> found_;
   std::set<uint64_t> claimed_;
+  std::set<ProblemCode> doubted_;
 };
 
 }  // namespace

@@ -181,8 +181,10 @@ TEST_F(ProblemsTest, ObjectionsAreCountedAndStopNothing) {
   EXPECT_THAT(Named(), ElementsAre(Pair("server-fork", IsEmpty())));
   EXPECT_THAT(Text(), HasSubstr("(so say 3 of 5 members)"));
   object(3, ObjectionReason::kRollback);
-  EXPECT_THAT(Named(), ElementsAre(Pair("rollback", IsEmpty())));
+  EXPECT_THAT(Named(), ElementsAre(Pair("rollback", IsEmpty()), Pair("server-fork", IsEmpty())));
   EXPECT_THAT(Text(), HasSubstr("(so say 1 of 5 members, up to round 3 attempt 1)"));
+  for (const uint64_t member : {0, 1, 2}) object(member, ObjectionReason::kRollback);
+  EXPECT_THAT(Named(), ElementsAre(Pair("rollback", IsEmpty())));
   status_.objections.clear();
   object(0, ObjectionReason::kNoClosedRound);
   EXPECT_THAT(Named(), ElementsAre(Pair("no-closed-round", IsEmpty())));
@@ -192,6 +194,27 @@ TEST_F(ProblemsTest, ObjectionsAreCountedAndStopNothing) {
   EXPECT_THAT(Named(), ElementsAre(Pair("object-lost", IsEmpty())));
   EXPECT_THAT(Text(), HasSubstr("(1 closed-round, 3 unmask-share)"));
   EXPECT_TRUE(AnyStops(Found()));
+  // After the last round nobody misses them.
+  status_.objections.clear();
+  status_.finished = members_.manifest().manifest().spec().rounds;
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
+// A lying seat would hide its silence, and the silence of others.
+TEST_F(ProblemsTest, OneMembersWordHidesNobody) {
+  Open(AttemptPhase::kUnmasking);
+  status_.here = 5;
+  status_.awaited = {{.member = 1, .last_seen = kNow - 5, .owes = "vote", .silent = true}};
+  status_.objections = {{.member = 1,
+                         .revision = 1,
+                         .attempt = {.epoch = 0, .round = 3, .attempt = 1},
+                         .reason = ObjectionReason::kRollback},
+                        {.member = 2,
+                         .revision = 1,
+                         .attempt = {.epoch = 0, .round = 3, .attempt = 1},
+                         .reason = ObjectionReason::kNoClosedRound}};
+  EXPECT_THAT(Named(), ElementsAre(Pair("no-closed-round", IsEmpty()), Pair("rollback", IsEmpty()),
+                                   Pair("seat-silent", ElementsAre(1))));
 }
 
 TEST_F(ProblemsTest, BudgetsAndPoliciesAreNamedAndExplainAStop) {
@@ -209,6 +232,7 @@ TEST_F(ProblemsTest, BudgetsAndPoliciesAreNamedAndExplainAStop) {
   own_ = {{.code = ProblemCode::kDiskFull}};
   EXPECT_THAT(Named(), ElementsAre(Pair("disk-full", IsEmpty())));
   own_.clear();
+  status_.objections.clear();
   status_.finished = members_.manifest().manifest().spec().rounds;
   EXPECT_THAT(Found(), IsEmpty());
 }

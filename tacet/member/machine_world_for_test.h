@@ -653,9 +653,10 @@ class MachineWorld {
     Expect(step_.told.recalls && has_seat, "M21", "gives back what nobody asks for");
     Expect(memory_.has_value() && memory_->attempt == action.attempt, "M7",
            "gives back another attempt than the one that it remembers");
-    Expect(++process_.given_back[action.attempt.number] <= MemberMachine::kMaxRefusals, "M21",
+    if (Chance(3)) return Failure();
+    Expect(++process_.given_back[action.attempt.number] <= MemberMachine::kMostGivenBack, "M21",
            "gives back again and again");
-    return Chance(3) ? Failure() : Event(event::Done{});
+    return event::Done{};
   }
   Event Answer(const action::FetchClosedRound& action) {
     using Found = event::ClosedRoundFetched::Kind;

@@ -37,6 +37,8 @@ class MemberMachine {
  public:
   // Times that one upload is sent to a server that refuses or loses it.
   static constexpr int kMaxRefusals = 3;
+  // Times an attempt that a seat gives back what the server says that it lost.
+  static constexpr int kMostGivenBack = 20;
   // Members that are neither attestors nor uploaded to the round before say which model they have
   // when no attempt has begun so many seconds after they could have.
   static constexpr uint64_t kAttestorSeconds = 10;

@@ -193,20 +193,23 @@ Action GiveBack(Turn& turn, Step step) {
   const protocol::Announcement& told = *step.told;
   const bool has_seat =
       secagg::SeatOf(turn.manifest.manifest().committee(), turn.member).has_value();
-  if (!told.recalls || !told.current.has_value() || !has_seat) {
+  if (!told.recalls || !told.current.has_value() || !has_seat ||
+      Distrusts(turn.here, told.current->attempt.number)) {
     return CatchUp(turn, std::move(step));
   }
   const secagg::Attempt& attempt = told.current->attempt;
   std::optional<GivenBack>& given = turn.here.given_back;
   if (!given.has_value() || given->attempt != attempt) given = GivenBack{attempt, 0};
-  if (++given->times > MemberMachine::kMaxRefusals) return CatchUp(turn, std::move(step));
+  if (given->times >= MemberMachine::kMostGivenBack) return CatchUp(turn, std::move(step));
   turn.here.stated = stated::Nothing{};
   action::GiveBack give{attempt};
   Become(turn, state::GivingBack{std::move(step)});
   return SeatAction(std::move(give));
 }
 
+// What failed on the way is tried again.
 Action On(Turn& turn, state::GivingBack at, const event::Done&) {
+  ++turn.here.given_back->times;
   return CatchUp(turn, std::move(at.step));
 }
 

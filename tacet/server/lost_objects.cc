@@ -11,9 +11,9 @@ namespace {
 using protocol::BulkKind;
 
 constexpr uint64_t kBetweenChecks = 5;  // seconds
-// In which all come that have an object: members that cannot reach the server try again at least
-// every 30 s.
-constexpr uint64_t kGiveBackSeconds = 60;
+// In which all come that have an object, and send it: members that cannot reach the server try
+// again at least every 30 s.
+constexpr uint64_t kGiveBackSeconds = 180;
 
 // Objects of members, or the server's own, of which `submissions` are the digests. A digest of
 // another length is that of no object.
@@ -44,10 +44,32 @@ std::vector<StoredObject> KeptObjects(const RoundState& state) {
   return kept;
 }
 
+bool IsUpload(const LostObject& lost) { return lost.object.key.name.kind == BulkKind::kUpload; }
+
+// Everybody hears of it, unless only uploads came back and others are missing still: there may be
+// as many as members.
 void SetLost(Transition& step, std::vector<LostObject> lost) {
-  if (step.state.lost == lost) return;
-  step.state.lost = std::move(lost);
-  step.CountRevision(true);
+  std::vector<LostObject>& known = step.state.lost;
+  if (known == lost) return;
+  const bool only_uploads = !lost.empty() && lost.size() < known.size() &&
+                            std::ranges::all_of(known, [&lost](const LostObject& one) {
+                              return IsUpload(one) || std::ranges::find(lost, one) != lost.end();
+                            });
+  known = std::move(lost);
+  if (!only_uploads) step.CountRevision(true);
+}
+
+// One checkpoint is enough.
+void ForgetSpareCheckpoints(const std::vector<StoredObject>& needed,
+                            std::vector<LostObject>& lost) {
+  const auto is_checkpoint = [](const StoredObject& object) {
+    return object.key.name.kind == BulkKind::kCheckpoint;
+  };
+  const auto is_lost_checkpoint = [&](const LostObject& one) { return is_checkpoint(one.object); };
+  if (std::ranges::count_if(lost, is_lost_checkpoint) <
+      std::ranges::count_if(needed, is_checkpoint)) {
+    std::erase_if(lost, is_lost_checkpoint);
+  }
 }
 
 }  // namespace
@@ -112,6 +134,7 @@ absl::Status On(Transition& step, const ObjectsChecked& checked) {
     lost.push_back(
         {.object = object, .since = known == nullptr ? now : std::min(known->since, now)});
   }
+  ForgetSpareCheckpoints(needed, lost);
   SetLost(step, std::move(lost));
   return absl::OkStatus();
 }
@@ -138,7 +161,8 @@ bool HasLost(const RoundState& state) {
 
 bool HasLostForLong(const RoundState& state, uint64_t now) {
   return std::ranges::any_of(state.lost, [&](const LostObject& lost) {
-    return IsOfUnmasking(state, lost) && now - std::min(now, lost.since) >= kGiveBackSeconds;
+    return IsOfUnmasking(state, lost) && IsServersOwn(lost.object.key.name.kind) &&
+           now - std::min(now, lost.since) >= kGiveBackSeconds;
   });
 }
 

@@ -34,8 +34,9 @@ absl::Status On(Transition& step, const ObjectsChecked& checked);
 // Takes back an object if it is a lost one.
 bool TakeBack(Transition& step, const ObjectArrived& arrived);
 
-// Whether an object of the attempt that is unmasking is lost; and for so long that nobody will give
-// it back.
+// Whether an object of the attempt that is unmasking is lost; and whether its closed round or
+// roster is for so long that nobody will give it back. A share that is lost is waited for like one
+// that never came.
 bool HasLost(const RoundState& state);
 bool HasLostForLong(const RoundState& state, uint64_t now);
 

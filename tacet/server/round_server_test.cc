@@ -984,7 +984,7 @@ TEST_F(RoundServerTest, AnAttemptOfWhichNobodyHasTheClosedRoundFails) {
   TickAfter(5);
   TickAfter(20);
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
-  TickAfter(40);
+  TickAfter(160);
   EXPECT_EQ(server_->Attempts()[0].failure, "object-lost");
   Tick();
   EXPECT_EQ(Current().number.attempt, attempt.number.attempt + 1);

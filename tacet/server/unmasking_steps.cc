@@ -145,7 +145,8 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
   }
   if (refused) {
     // Nobody is on trial where the server lost what names a culprit.
-    step.End(protocol::AttemptPhase::kFailed, checked.objects_lost ? kObjectLost : kRefusedFailure);
+    const bool lost = checked.objects_lost || HasLost(step.state);
+    step.End(protocol::AttemptPhase::kFailed, lost ? kObjectLost : kRefusedFailure);
     return absl::OkStatus();
   }
   // A seat that is away or silent costs time, but no new attempt and no new charge, as long as the

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Kills of all commands together; 0: before every step.
-int KillPoints() { return base::TestSize("TACET_KILL_POINTS", 12); }
+int KillPoints() { return base::TestSize("TACET_KILL_POINTS", 4); }
 
 constexpr char kTwoRounds[] = R"(
 [data]

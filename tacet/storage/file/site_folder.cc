@@ -234,9 +234,8 @@ absl::StatusOr<SiteFolder> SiteFolder::Open(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path / kIdentityKeys, error)) {
     return base::NotFound(
-        "{} holds no identity: put {} back from the backup. `tacet client request` makes the one "
-        "of "
-        "a new site",
+        "{} holds no identity: `tacet client request` makes one for a new site. A site that was "
+        "enrolled puts {} back from its backup",
         path.string(), (path / kIdentityKeys).string());
   }
   TACET_RETURN_IF_ERROR(CheckKeyFolder(path));

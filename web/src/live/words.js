@@ -14,6 +14,7 @@ const kFailureWords = {
   "wrong-shares": "a participant's shares were wrong; it is left out of this round",
   "disputed-shares": "a participant or a committee member is wrong; that participant is left out of this round",
   "not-decrypted": "the committee did not decrypt it",
+  "too-few-givers": "too few members gave data",
   "object-lost": "the server lost an object of it that nobody could give back",
   "epoch-ended": "its epoch ended",
 };
