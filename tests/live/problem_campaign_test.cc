@@ -21,6 +21,7 @@
 #include "tacet/host/log_for_test.h"
 #include "tacet/policy/permission.h"
 #include "tests/live/live_members_for_test.h"
+#include "tests/live/site_policy_for_test.h"
 
 namespace tacet::live::testing {
 namespace {
@@ -339,19 +340,9 @@ TEST(ProblemsOfBudgetsTest, APolicyThatIsSpentIsNamed) {
   Campaign campaign(spec);
   LiveFederation& live = campaign.live;
   const agreement::Manifest& manifest = live.members.manifest().manifest();
-  const policy::SitePolicy policy{
-      .sites = {"site-0"},
-      .serial = 1,
-      .epsilon_per_year = 1.1 * protocol::testing::ValueOf(
-                                    agreement::ChargedEpsilon(manifest, manifest.attempt_budget())),
-      .delta = 1e-5,
-      .units = {accounting::Unit::kClient},
-      .min_participants = 2,
-      .committee_seats = 5,
-      .committee_corrupt = 1,
-      .records = 1,
-      .columns = {"*"},
-      .kinds = {"training"}};
+  const policy::SitePolicy policy =
+      PolicyOfFirstSite(1.1 * protocol::testing::ValueOf(
+                                  agreement::ChargedEpsilon(manifest, manifest.attempt_budget())));
   live.site(0).memory_ledger = ledger;
   live.site(0).permission = protocol::testing::ValueOf(policy::Permission::ByPolicy(
       policy, "policy.toml", live.members.manifest(), {.site = "site-0", .records = 10}));

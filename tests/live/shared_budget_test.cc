@@ -12,6 +12,7 @@
 #include "tacet/base/status_for_test.h"
 #include "tacet/policy/permission.h"
 #include "tests/live/live_members_for_test.h"
+#include "tests/live/site_policy_for_test.h"
 
 namespace tacet::live::testing {
 namespace {
@@ -33,19 +34,7 @@ agreement::ManifestSpec AgreementOf(double epsilon) {
   return spec;
 }
 
-policy::SitePolicy Policy() {
-  return {.sites = {"site-0"},
-          .serial = 1,
-          .epsilon_per_year = kYearly,
-          .delta = 1e-5,
-          .units = {accounting::Unit::kClient},
-          .min_participants = 2,
-          .committee_seats = 5,
-          .committee_corrupt = 1,
-          .records = 1,
-          .columns = {"*"},
-          .kinds = {"training"}};
-}
+policy::SitePolicy Policy() { return PolicyOfFirstSite(kYearly); }
 
 policy::DataUse Use() { return {.site = "site-0", .records = 10}; }
 
