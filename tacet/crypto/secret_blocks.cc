@@ -86,6 +86,9 @@ class SecretBlocks {
   std::span<uint8_t> rest_ ABSL_GUARDED_BY(mutex_);  // of the region mapped last
 };
 
+// Made before there are threads: a fork while one makes it would leave the child waiting for ever.
+[[maybe_unused]] const SecretBlocks& kMadeAtStart = SecretBlocks::Get();
+
 }  // namespace
 
 void* TakeSecretBlock(size_t bytes) { return SecretBlocks::Get().Take(bytes); }
