@@ -22,13 +22,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto same = [&bytes](const base::Bytes& again) {
     if (!std::ranges::equal(again, bytes)) std::abort();
   };
+  const auto key_of = [](uint64_t member) -> const crypto::SigningKey& {
+    return member == 0 ? known.site.signing : known.coordinator;
+  };
   switch (data[0] % 9) {
     case 0: {
       const auto request =
           protocol::ReadMemberRequest(bytes, known.manifest, fuzz::FuzzFederation::kNow);
       if (!request.ok()) break;
-      const crypto::SigningKey& key = request->member == 0 ? known.site.signing : known.coordinator;
-      same(protocol::WriteMemberRequest(*request, known.manifest, key));
+      same(protocol::WriteMemberRequest(*request, known.manifest, key_of(request->member)));
       break;
     }
     case 1: {
@@ -39,9 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 2: {
       const auto attestation = protocol::ReadAttestation(bytes, known.manifest);
       if (!attestation.ok()) break;
-      const crypto::SigningKey& key =
-          attestation->member == 0 ? known.site.signing : known.coordinator;
-      same(protocol::WriteAttestation(*attestation, known.manifest, key));
+      same(protocol::WriteAttestation(*attestation, known.manifest, key_of(attestation->member)));
       break;
     }
     case 3: {
@@ -62,25 +62,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 6: {
       const auto statement = protocol::ReadOpeningStatement(bytes, known.manifest);
       if (!statement.ok()) break;
-      const crypto::SigningKey& key =
-          statement->member == 0 ? known.site.signing : known.coordinator;
-      same(protocol::WriteOpeningStatement(*statement, known.manifest, key));
+      same(protocol::WriteOpeningStatement(*statement, known.manifest, key_of(statement->member)));
       break;
     }
     case 7: {
       const auto abstention = protocol::ReadAbstention(bytes, known.manifest);
       if (!abstention.ok()) break;
-      const crypto::SigningKey& key =
-          abstention->member == 0 ? known.site.signing : known.coordinator;
-      same(protocol::WriteAbstention(*abstention, key));
+      same(protocol::WriteAbstention(*abstention, key_of(abstention->member)));
       break;
     }
     case 8: {
       const auto objection = protocol::ReadObjection(bytes, known.manifest);
       if (!objection.ok()) break;
-      const crypto::SigningKey& key =
-          objection->member == 0 ? known.site.signing : known.coordinator;
-      same(protocol::WriteObjection(*objection, known.manifest, key));
+      same(protocol::WriteObjection(*objection, known.manifest, key_of(objection->member)));
       break;
     }
     default:
