@@ -22,6 +22,7 @@
 #include "tacet/storage/file/data_key.h"
 #include "tacet/storage/file/ledger_file.h"
 #include "tacet/storage/file/posix_file.h"
+#include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
@@ -268,12 +269,14 @@ TEST_F(AuditTest, ARunThatWasStoppedByLookingStatesTheEpsilonOfAllItsAttempts) {
   config.replace(config.find(drawn), drawn.size(), "cohort = 10\nmin_participants = 20");
   config.replace(config.find("noise_multiplier = 3"), 20, "noise_multiplier = 4");
   config.replace(config.find("clip_norm = 0.5"), 15, "clip_norm = 1");
-  const pid_t child = Start(
-      TACET_PROGRAM, {"simulate", "--config", WriteConfig(config), "--out", "run"}, "stopped-");
-  for (int i = 0; i < 60'000 && std::ranges::count(Read("run/metrics.jsonl"), '\n') < 3; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  std::vector<std::string> arguments =
+      BrokenDiskOf(path_, {"BROKEN_STOP=make run/checkpoint.new", "BROKEN_SKIP=2", TACET_PROGRAM});
+  arguments.insert(arguments.end(), {"simulate", "--config", WriteConfig(config), "--out", "run"});
+  const pid_t child = Start("env", arguments, "stopped-");
+  int status = 0;
+  ASSERT_TRUE(AwaitStop(child, status)) << status;
   ASSERT_EQ(kill(child, SIGTERM), 0);
+  ASSERT_EQ(kill(child, SIGCONT), 0);
   const Outcome stopped = WaitFor(child, "stopped-");
   ASSERT_THAT(stopped.err, HasSubstr("the run can be resumed"));
   const JsonValue audited = Audit();

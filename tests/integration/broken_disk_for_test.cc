@@ -4,14 +4,17 @@
 //
 // BROKEN_STEPS names a file of 8 bytes in which steps are counted. With BROKEN_KILL the process is
 // killed before the step of that number, from 0. With BROKEN_STOP it is stopped before a step of an
-// entry, such as `delete state/*.share`, that matches the pattern. With BROKEN_FULL a write to a
-// file that matches finds no room, as long as the file BROKEN_SWITCH exists.
+// entry, such as `delete state/*.share`, that matches the pattern. With BROKEN_HOLD, such a step
+// waits as long as the file of that name holds a pattern that it matches. BROKEN_SKIP such steps
+// are let through first. With BROKEN_FULL a write to a file that matches finds no room, as long as
+// the file BROKEN_SWITCH exists.
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <system_error>
 
@@ -32,6 +35,8 @@ const char* broken_root = nullptr;
 const char* full = nullptr;
 const char* full_switch = nullptr;
 const char* stop_before = nullptr;
+uint64_t skip = 0;
+const char* hold = nullptr;
 std::atomic<uint64_t>* steps = nullptr;
 uint64_t kill_before = UINT64_MAX;
 
@@ -45,6 +50,9 @@ __attribute__((constructor)) void Begin() {
   full = std::getenv("BROKEN_FULL");
   full_switch = std::getenv("BROKEN_SWITCH");
   stop_before = std::getenv("BROKEN_STOP");
+  if (const char* const first = std::getenv("BROKEN_SKIP"))
+    skip = std::strtoull(first, nullptr, 10);
+  hold = std::getenv("BROKEN_HOLD");
   if (const char* const at = std::getenv("BROKEN_KILL"))
     kill_before = std::strtoull(at, nullptr, 10);
   const char* const counted = std::getenv("BROKEN_STEPS");
@@ -80,15 +88,27 @@ void StepOf(int descriptor) {
   if (path == broken_root || !Below(path).empty()) Step();
 }
 
+bool IsHeld(const std::string& step) {
+  if (hold == nullptr) return false;
+  std::ifstream file(hold);
+  std::string pattern;
+  return std::getline(file, pattern) && ::fnmatch(pattern.c_str(), step.c_str(), 0) == 0;
+}
+
 // Of an entry that is made or deleted.
 void StepAt(const char* what, const char* path) {
   if (broken_root == nullptr) return;
   const std::string below = Below(path);
   if (below.empty() && fs::path(path) != broken_root) return;
-  if (stop_before != nullptr &&
-      ::fnmatch(stop_before, (std::string(what).append(1, ' ').append(below)).c_str(), 0) == 0) {
+  const std::string step = std::string(what).append(1, ' ').append(below);
+  const bool stops = stop_before != nullptr && ::fnmatch(stop_before, step.c_str(), 0) == 0;
+  if ((stops || IsHeld(step)) && skip > 0) {
+    --skip;
+  } else if (stops) {
     stop_before = nullptr;
     ::raise(SIGSTOP);
+  } else {
+    while (IsHeld(step)) ::usleep(5000);
   }
   Step();
 }

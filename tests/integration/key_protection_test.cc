@@ -119,7 +119,7 @@ TEST_F(KeyFilesTest, AKeyThatOthersCanReadIsRefusedByEveryCommand) {
 // With a limit of core dumps that this process raised for all that it starts.
 class KeysInMemoryTest : public LiveFederationTest {
  protected:
-  KeysInMemoryTest() : LiveFederationTest(60) {}
+  KeysInMemoryTest() : LiveFederationTest(2) { HoldBefore(1); }
 
   void SetUp() override {
     rlimit limit{};

@@ -3,6 +3,7 @@
 #define TACET_TESTS_INTEGRATION_LIVE_FEDERATION_FOR_TEST_H_
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "tacet/base/json.h"
+#include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/federation_for_test.h"
 
 namespace tacet::app {
@@ -64,7 +66,27 @@ class LiveFederationTest : public FederationProgramTest {
                      {"--config", own == site_configs_.end() ? "site.toml" : own->second, "--draw",
                       "--json", "--client", std::to_string(number)});
     arguments.insert(arguments.end(), site_flags_[site].begin(), site_flags_[site].end());
+    if (holds_ && held_.insert(site).second) AddHold(site);
     running_[site] = StartAs(site, std::move(arguments), site + "-");
+  }
+
+  // No site uploads in this round, from 0, until another call: so the training comes to that round
+  // and no further, however fast it is. The first call is before the sites start.
+  void HoldBefore(long round) {
+    holds_ = true;
+    WriteConfig(fmt::format("make state/*-{}-*.upload.new", round), "hold.new");
+    std::filesystem::rename(path_ / "hold.new", path_ / "hold");
+  }
+  void LetGo() const { std::filesystem::remove(path_ / "hold"); }
+  // Rounds of the training that a site's run folder has.
+  long RoundsOf(const std::string& site, const std::string& run = "run") const {
+    return std::ranges::count(Read(site + "/" + run + "/metrics.jsonl"), '\n');
+  }
+  void AwaitRounds(const std::vector<std::string>& sites, long rounds) {
+    Await([&] {
+      return std::ranges::all_of(sites,
+                                 [&](const std::string& site) { return RoundsOf(site) >= rounds; });
+    });
   }
 
   void KillSite(const std::string& site) {
@@ -157,6 +179,17 @@ class LiveFederationTest : public FederationProgramTest {
     EXPECT_THAT(charged, ::testing::SizeIs(1)) << "ledgers of announced attempts are all alike";
   }
 
+  // To what the site's process has in its environment already.
+  void AddHold(const std::string& site) {
+    std::vector<std::string>& variables = environment_[site];
+    std::vector<std::string> more =
+        BrokenDiskOf(path_ / site, {"BROKEN_HOLD=" + (path_ / "hold").string()});
+    for (std::string& one : variables) {
+      if (one.starts_with("LD_PRELOAD=")) more[0] += ":" + one.substr(one.find('=') + 1);
+    }
+    variables.insert(variables.end(), more.begin(), more.end());  // of two the last one counts
+  }
+
   const int rounds_;
   // With {} for the number of rounds.
   std::string agreed_ = R"(
@@ -181,6 +214,8 @@ scale = 1e-3
   std::map<std::string, std::string> site_configs_;  // of sites with another than site.toml
   std::string reached_at_;                           // where sites look for the server
   std::map<std::string, pid_t> running_;
+  bool holds_ = false;                           // some round
+  std::set<std::string> held_;                   // sites that look for it
   std::map<std::string, base::JsonValue> told_;  // by the sites that are done
 };
 

@@ -30,10 +30,10 @@ using ::testing::SizeIs;
 
 int Kills() { return base::TestSize("TACET_KILLS", 5); }
 
-// With twice the rounds that a fast machine does between the kills.
+// The last round waits for the last kill.
 class KilledFederationTest : public LiveFederationTest {
  protected:
-  KilledFederationTest() : LiveFederationTest(2 * Kills()) {}
+  KilledFederationTest() : LiveFederationTest(2 * Kills()) { HoldBefore(rounds_ - 1); }
 
   // Every site's record says that it is a member's, holds, and is about the one model.
   void ExpectAuditsOfMembers() {
@@ -69,6 +69,7 @@ TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
     Kill(victim);
     StartAgain(victim);
   }
+  LetGo();
   AwaitAllDone();
   ExpectNoViolations();
   ExpectOneModelAndNothingSaidTwice();
@@ -87,7 +88,8 @@ class AbsentSitesTest : public LiveFederationTest {
 
 TEST_F(AbsentSitesTest, NothingIsChargedBeforeTheyAreThere) {
   StartSite("north");
-  std::this_thread::sleep_for(std::chrono::seconds(3));
+  Await([this] { return !NodeLog("north").empty(); });
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // for what should not happen
   ::kill(running_["north"], SIGTERM);
   const Outcome ended = WaitFor(running_["north"], "north-");
   running_.erase("north");
@@ -184,11 +186,11 @@ TEST_F(SecondEpochTest, RoundsDecryptWithTheNewKeysAndTheOldOnesAreGone) {
   }
 }
 
-// Between the epochs all programs are killed. The site that leaves goes first: while the server
-// waits for it in an open attempt, the others have the last round that is published.
+// Between the epochs all programs are killed, while the next round is open and all have the last.
 class ChangedMembersTest : public LiveFederationTest {
  protected:
   explicit ChangedMembersTest(int rounds = 9) : LiveFederationTest(rounds) {
+    HoldBefore(3);
     site_configs_["east"] = "east.toml";
     server_flags_.insert(server_flags_.end(), {"--grace-seconds", "3"});
   }
@@ -199,20 +201,11 @@ class ChangedMembersTest : public LiveFederationTest {
         "handwriting_max_samples = 20\nhandwriting_classes = 4\n",
         "east.toml");
   }
-  long RoundsOf(const std::string& site) const {
-    return std::ranges::count(Read(site + "/run/metrics.jsonl"), '\n');
-  }
-  void AwaitRounds(const std::string& site, long rounds) {
-    Await([&] { return RoundsOf(site) >= rounds; });
-  }
-  void StopAll(const std::string& leaving, const std::vector<std::string>& staying) {
+  // After so many rounds: the next is held.
+  void StopAll(long rounds, const std::string& leaving, const std::vector<std::string>& staying) {
+    AwaitRounds(staying, rounds);
+    AwaitRounds({leaving}, rounds);
     KillSite(leaving);
-    Await([&] {
-      const long rounds = RoundsOf(staying.front());
-      std::this_thread::sleep_for(std::chrono::seconds(1));
-      return std::ranges::all_of(staying,
-                                 [&](const std::string& site) { return RoundsOf(site) == rounds; });
-    });
     Kill(sites_.size());
     for (const std::string& site : staying) KillSite(site);
   }
@@ -226,28 +219,28 @@ class ChangedMembersTest : public LiveFederationTest {
 };
 
 TEST_F(ChangedMembersTest, RoundsGoOn) {
-  AwaitRounds("north", 3);
-  StopAll("west", {"north", "south"});
+  StopAll(3, "west", {"north", "south"});
   Request("east");
   Admit("east");
   for (const std::string site : {"north", "south"}) Renew(site);
   const Outcome rotated = Rotate({"--remove", "west"});
   ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
   EXPECT_THAT(Tacet({"federation", "show"}).out, ContainsRegex("follows +[0-9a-f]{4} "));
+  HoldBefore(6);
   BeginEpoch(1, {"north", "south", "east"});
   StartSite("west");
   const Outcome west = WaitFor(running_.at("west"), "west-");
   running_.erase("west");
   EXPECT_EQ(west.exit_code, 1);
   EXPECT_THAT(west.err, HasSubstr("it is not a member in the server's epoch"));
-  AwaitRounds("east", 6);
-  StopAll("east", {"north", "south"});
+  StopAll(6, "east", {"north", "south"});
   // West was replaced and no term changed: a record covers both epochs.
   const Outcome audited = Tacet({"audit", "write", "north/run", "--json"});
   EXPECT_EQ(audited.exit_code, 0) << audited.err;
 
   for (const std::string site : {"north", "south"}) Renew(site);
   ASSERT_EQ(Rotate({"--remove", "east"}).exit_code, 0);
+  LetGo();
   BeginEpoch(2, {"north", "south"});
   std::set<std::string> models;
   for (const std::string site : {"north", "south"}) {
@@ -362,12 +355,12 @@ TEST_F(SpentBudgetsTest, AreCountedWhereEnoughAreLeft) {
 // K follows the number of members, and so the terms change with it.
 class ChangedTermsTest : public ChangedMembersTest {
  protected:
-  explicit ChangedTermsTest(int rounds = 12) : ChangedMembersTest(rounds) {}
+  explicit ChangedTermsTest(int rounds = 12) : ChangedMembersTest(rounds) { HoldBefore(2); }
 
-  // The others continue without west, which had two rounds or more.
-  void GoOnWithoutWest(const std::vector<std::string>& others = {"north", "south"}) {
-    AwaitRounds("north", 2);
-    StopAll("west", others);
+  // The others continue without west, which had two rounds, up to round `held`.
+  void GoOnWithoutWest(const std::vector<std::string>& others, long held) {
+    StopAll(2, "west", others);
+    HoldBefore(held);
     for (const std::string& site : others) Renew(site);
     ASSERT_EQ(Rotate({"--remove", "west"}).exit_code, 0);
     BeginEpoch(1, others);
@@ -427,15 +420,14 @@ class ChangedTermsTest : public ChangedMembersTest {
 };
 
 TEST_F(ChangedTermsTest, ARecordCoversAllOfThem) {
-  GoOnWithoutWest();
-  AwaitRounds("north", RoundsOf("west") + 3);
-  StopAll("south", {"north"});
-  const long without_east = RoundsOf("north");
-  ASSERT_LT(without_east, rounds_);
+  constexpr long kWithoutEast = 5;
+  GoOnWithoutWest({"north", "south"}, kWithoutEast);
+  StopAll(kWithoutEast, "south", {"north"});
   Request("east");
   Admit("east");
   for (const std::string site : {"north", "south"}) Renew(site);
   ASSERT_EQ(Rotate().exit_code, 0);
+  LetGo();
   BeginEpoch(2, {"north", "south", "east"});
   AwaitEndOf({"north", "south", "east"});
 
@@ -450,7 +442,7 @@ TEST_F(ChangedTermsTest, ARecordCoversAllOfThem) {
   EXPECT_EQ(Number(*stayed.Find("run"), "first_round"), 0);
   // Its data were in the rounds from its epoch on.
   EXPECT_THAT(came.Find("earlier_terms")->items(), SizeIs(0));
-  EXPECT_EQ(Number(*came.Find("run"), "first_round"), without_east);
+  EXPECT_EQ(Number(*came.Find("run"), "first_round"), kWithoutEast);
   EXPECT_EQ(came.Find("run")->Find("released_model")->Dump(),
             stayed.Find("run")->Find("released_model")->Dump());
   // Both state the guarantee of all attempts that may still be made; one was charged for fewer.
@@ -474,7 +466,7 @@ class DearerEpochTest : public ChangedTermsTest {
 
 TEST_F(DearerEpochTest, EachAttemptCountsAtItsOwnPrice) {
   const std::vector<std::string> others = {"north", "south", "east"};
-  GoOnWithoutWest(others);
+  GoOnWithoutWest(others, rounds_);
   AwaitEndOf(others);
   const base::JsonValue record = AuditedRecordOf("north");
   const auto price = [](const base::JsonValue& mechanism) {
@@ -493,11 +485,8 @@ TEST_F(DearerEpochTest, EachAttemptCountsAtItsOwnPrice) {
 // folder is lost. Everybody is killed in between, and the new server once more.
 class ReplacedServerTest : public LiveFederationTest {
  protected:
-  ReplacedServerTest() : LiveFederationTest(14) {}
+  ReplacedServerTest() : LiveFederationTest(7) { HoldBefore(3); }
 
-  long RoundsOf(const std::string& site) const {
-    return std::ranges::count(Read(site + "/run/metrics.jsonl"), '\n');
-  }
   // After each round, as the site wrote it down; "null" where it skipped the round.
   std::vector<std::string> ModelsOf(const std::string& site) const {
     std::vector<std::string> models;
@@ -524,18 +513,10 @@ class ReplacedServerTest : public LiveFederationTest {
 
 TEST_F(ReplacedServerTest, RoundsGoOn) {
   // South and west are killed before they have applied the last round, which north has.
-  const auto kill_all = [this] {
-    for (size_t victim = 0; victim <= sites_.size(); ++victim) Kill(victim);
-  };
-  Await([this] { return RoundsOf("south") >= 3; });
-  kill_all();
-  while (!MayUndoLastRound()) {
-    for (size_t victim = 0; victim <= sites_.size(); ++victim) StartAgain(victim);
-    const long rounds = RoundsOf("north");
-    Await([&] { return RoundsOf("north") > rounds; });
-    kill_all();
-    ASSERT_LT(RoundsOf("north"), rounds_ - 4);
-  }
+  AwaitRounds(sites_, 3);
+  for (size_t victim = 0; victim <= sites_.size(); ++victim) Kill(victim);
+  ASSERT_TRUE(MayUndoLastRound());
+  LetGo();
   for (const std::string site : {"south", "west"}) {
     std::filesystem::rename(path_ / site / "state/earlier.ckpt", path_ / site / "state/state.ckpt");
   }
@@ -580,6 +561,7 @@ TEST_F(ReplacedServerTest, RoundsGoOn) {
 }
 
 TEST_F(KilledFederationTest, TheServerHoldsNoModelAndNoKey) {
+  LetGo();
   AwaitAllDone();
   ExpectNoViolations();
   Haystack server, north;

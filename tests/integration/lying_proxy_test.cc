@@ -97,7 +97,7 @@ enum Round : uint32_t {
 
 class EachLieTest : public LyingProxyTest {
  protected:
-  EachLieTest() : LyingProxyTest(kRounds) {}
+  EachLieTest() : LyingProxyTest(kRounds) { HoldBefore(kSecondClosedRound + 1); }
 
   void PrepareLies() override {
     proxy_->Watch([this](const auto& request, const auto& answer) { Watch(request, answer); });
@@ -346,6 +346,7 @@ TEST_F(EachLieTest, IsNamedAndNothingOfItIsApplied) {
   Await([this] { return has_voted_.load(); });
   KillSite("north");
   StartSite("north");
+  LetGo();
   AwaitAllDone();
   ASSERT_FALSE(HasFailure());
   proxy_->Watch(nullptr);

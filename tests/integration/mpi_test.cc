@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/json.h"
+#include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
@@ -45,9 +46,12 @@ class MpiTest : public ProgramTest {
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
   }
 
-  pid_t StartMpirun(int ranks, std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"-n", std::to_string(ranks), TACET_PROGRAM});
-    return Start("mpirun", std::move(arguments));
+  // With these variables and their values.
+  pid_t StartMpirun(int ranks, std::vector<std::string> arguments,
+                    std::vector<std::string> variables = {}) {
+    arguments.insert(arguments.begin(), {"mpirun", "-n", std::to_string(ranks), TACET_PROGRAM});
+    arguments.insert(arguments.begin(), variables.begin(), variables.end());
+    return Start("env", std::move(arguments));
   }
   Outcome Mpirun(int ranks, std::vector<std::string> arguments) {
     return WaitFor(StartMpirun(ranks, std::move(arguments)));
@@ -106,14 +110,17 @@ TEST_F(MpiTest, AKilledRankEndsTheRunAndItGoesOn) {
     return arguments;
   };
   ASSERT_EQ(Tacet(with("whole")).exit_code, 0);
-  const pid_t mpirun = StartMpirun(3, with("run"));
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (LinesOf("run/metrics.jsonl") < 5 && std::chrono::steady_clock::now() < deadline) {
+  // Before its sixth checkpoint the run waits for the victim's death.
+  const std::string hold = WriteConfig("make run/checkpoint.new", "hold");
+  const pid_t mpirun =
+      StartMpirun(3, with("run"), BrokenDiskOf(path_, {"BROKEN_HOLD=" + hold, "BROKEN_SKIP=5"}));
+  for (int i = 0; i < 12'000 && LinesOf("run/metrics.jsonl") < 6; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   const pid_t victim = ProcessOf(1, std::filesystem::canonical(path_));
   ASSERT_GT(victim, 0);
   ASSERT_EQ(kill(victim, SIGKILL), 0);
+  std::filesystem::remove(hold);
   const Outcome killed = WaitFor(mpirun);
   EXPECT_NE(killed.exit_code, 0);
   EXPECT_THAT(killed.err, HasSubstr("rank 1"));

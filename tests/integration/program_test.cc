@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/base/json.h"
+#include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/program_for_test.h"
 
 namespace tacet::app {
@@ -231,17 +232,25 @@ TEST_F(ProgramTest, KilledAtAnyMomentItResumesToTheSameModel) {
 TEST_F(ProgramTest, StopsAfterARoundWhenItIsAskedTo) {
   std::string config = kSmall;
   config.replace(config.find("noise_multiplier = 3"), 20, "noise_multiplier = 120");
-  const pid_t child = Start(TACET_PROGRAM, {"simulate", "--config", WriteConfig(config), "--out",
-                                            "stopped", "--rounds", "400"});
+  // Stopped before its third checkpoint, asked to end, and let on.
+  const auto end_within = [this](std::vector<std::string> arguments, int signal) {
+    const std::vector<std::string> stops = BrokenDiskOf(
+        path_,
+        {"BROKEN_STOP=make stopped/checkpoint.new", "BROKEN_SKIP=2", TACET_PROGRAM, "simulate"});
+    arguments.insert(arguments.begin(), stops.begin(), stops.end());
+    const pid_t child = Start("env", std::move(arguments));
+    int status = 0;
+    EXPECT_TRUE(AwaitStop(child, status)) << status;
+    EXPECT_EQ(kill(child, signal), 0);
+    EXPECT_EQ(kill(child, SIGCONT), 0);
+    return WaitFor(child);
+  };
   const auto lines = [&](const std::string& name) {
     const std::string text = Read("stopped/" + name);
     return std::ranges::count(text, '\n');
   };
-  for (int i = 0; i < 6000 && lines("metrics.jsonl") < 2; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ASSERT_EQ(kill(child, SIGTERM), 0);
-  const Outcome stopped = WaitFor(child);
+  const Outcome stopped =
+      end_within({"--config", WriteConfig(config), "--out", "stopped", "--rounds", "400"}, SIGTERM);
   EXPECT_EQ(stopped.exit_code, 1);
   EXPECT_THAT(stopped.err, HasSubstr("stopping after this round"));
   EXPECT_THAT(stopped.err, HasSubstr("of 400 rounds; the run can be resumed"));
@@ -252,12 +261,8 @@ TEST_F(ProgramTest, StopsAfterARoundWhenItIsAskedTo) {
   const Outcome ledger = Tacet({"ledger", "show", "stopped/ledger", "--json"});
   EXPECT_EQ(Number(*base::JsonValue::Parse(ledger.out), "charges"), static_cast<double>(rounds));
   // It goes on after the rounds that are done.
-  const pid_t again = Start(TACET_PROGRAM, {"simulate", "--resume", "--out", "stopped"});
-  for (int i = 0; i < 6000 && lines("metrics.jsonl") < rounds + 2; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ASSERT_EQ(kill(again, SIGINT), 0);
-  EXPECT_EQ(WaitFor(again).exit_code, 1);
+  EXPECT_EQ(end_within({"--resume", "--out", "stopped"}, SIGINT).exit_code, 1);
+  EXPECT_GE(lines("metrics.jsonl"), rounds + 2);
   EXPECT_EQ(lines("attempts"), lines("metrics.jsonl"));
 }
 

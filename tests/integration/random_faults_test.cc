@@ -86,8 +86,8 @@ class KeptDatabase {
 // A proxy between sites and server records all uploads, and lies about none.
 class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamInterface<Store> {
  protected:
-  // With more rounds than a fast machine does between the faults.
-  RandomFaultsTest() : LiveFederationTest(3 * Faults()) {}
+  // The last round waits for the last fault.
+  RandomFaultsTest() : LiveFederationTest(3 * Faults()) { HoldBefore(rounds_ - 1); }
 
   void SetUp() override {
     if (!EnterNamespaces(CLONE_NEWNET | CLONE_NEWNS) || !KeepMountsApart(path_)) {
@@ -320,6 +320,7 @@ TEST_P(RandomFaultsTest, LoseNothingAndRepeatNothing) {
     Wait(Draw(50, 800));
     CauseFault();
   }
+  LetGo();
   AwaitAllDone();
   ASSERT_FALSE(HasFailure());
   proxy_->Watch(nullptr);

@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "tacet/base/test_size_for_test.h"
+#include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
 #include "tests/integration/recovery_table_for_test.h"
 
@@ -147,8 +148,7 @@ class RecoveryTest : public LiveFederationTest {
   }
 
   std::vector<std::string> BrokenDisk(const std::string& who, const std::string& variable) const {
-    return {"LD_PRELOAD=" TACET_BROKEN_DISK, "BROKEN_ROOT=" + (path_ / who).string(), variable,
-            "BROKEN_SWITCH=" + (path_ / "full").string()};
+    return BrokenDiskOf(path_ / who, {variable, "BROKEN_SWITCH=" + (path_ / "full").string()});
   }
 
   // Copies of all folders.
@@ -295,8 +295,7 @@ folder = "{}"
     environment_["north"] = BrokenDisk("north", "BROKEN_STOP=" + step);
     StartThese({"north", "south"});
     int status = 0;
-    EXPECT_EQ(::waitpid(running_.at("north"), &status, WUNTRACED), running_.at("north"));
-    const bool stopped = WIFSTOPPED(status);
+    const bool stopped = AwaitStop(running_.at("north"), status);
     if (!stopped) running_.erase("north");
     KillAll();
     return stopped;

@@ -121,6 +121,7 @@ TEST_P(SecondTrainingStoresTest, GoesOnThroughKillsAndLedgersAddUp) {
   Kill(sites_.size());
 
   WriteSecondTerms();
+  HoldBefore(kSecondRounds - 1);
   for (const std::string& site : sites_) Renew(site);
   const Outcome rotated = Rotate({"--config", "second.toml"});
   ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
@@ -143,8 +144,9 @@ TEST_P(SecondTrainingStoresTest, GoesOnThroughKillsAndLedgersAddUp) {
     Kill(victim);
     StartAgain(victim);
   }
-  Await([this] { return std::ranges::count(Read("north/run-1/metrics.jsonl"), '\n') >= 2; });
+  Await([this] { return RoundsOf("north", "run-1") >= 2; });
   KillAll();
+  LetGo();
 
   // An epoch that goes on with it.
   for (const std::string& site : sites_) Renew(site);
