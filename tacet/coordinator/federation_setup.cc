@@ -8,6 +8,7 @@
 #include "tacet/base/status.h"
 #include "tacet/config/agreed_query.h"
 #include "tacet/config/run_config.h"
+#include "tacet/coordinator/enrolled_parties.h"
 
 namespace tacet::coordinator {
 namespace {
@@ -199,6 +200,7 @@ absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
   const absl::StatusOr<base::Bytes> known = folder.SignedManifest(epoch);
   if (known.ok()) {
     TACET_ASSIGN_OR_RETURN(SignedManifest manifest, SignedManifest::Read(*known));
+    TACET_RETURN_IF_ERROR(CheckAllEnrolled(sites, {}, folder));
     if (!seats.empty() && seats != manifest.manifest().spec().committee_members) {
       return base::FailedPrecondition(
           "epoch {} was agreed with another committee: `tacet federation rotate --committee` "

@@ -5,6 +5,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/coordinator/enrolled_parties.h"
 #include "tacet/coordinator/federation_setup.h"
 #include "tacet/coordinator/site_kit.h"
 #include "tacet/crypto/certificates.h"
@@ -114,18 +115,6 @@ absl::Status EnrolParty(std::span<const uint8_t> request, uint64_t days,
   return folder.Enrol(request, certificate);
 }
 
-absl::StatusOr<std::vector<EnrolledSite>> EnrolledWithout(const std::set<std::string>& removed,
-                                                          const CoordinatorFolder& folder) {
-  TACET_ASSIGN_OR_RETURN(std::vector<EnrolledSite> sites, folder.Enrolled());
-  for (const std::string& name : removed) {
-    const auto named = [&name](const EnrolledSite& site) { return site.request.name == name; };
-    if (std::erase_if(sites, named) == 0) {
-      return base::NotFound("--remove names {}, but no site called {} is enrolled", name, name);
-    }
-  }
-  return sites;
-}
-
 absl::StatusOr<std::optional<NextEpoch>> BegunEpoch(std::string_view asked,
                                                     const crypto::Unlocker& unlocker,
                                                     const CoordinatorFolder& folder) {
@@ -144,9 +133,13 @@ absl::StatusOr<std::optional<NextEpoch>> BegunEpoch(std::string_view asked,
                          agreement::SignedManifest::Read(bytes));
   TACET_ASSIGN_OR_RETURN(const std::vector<agreement::SignedManifest> earlier,
                          folder.ManifestsBefore(epoch));
-  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key, folder.EpochKey(epoch, unlocker));
+  absl::StatusOr<crypto::SecretBytes> key = folder.EpochKey(epoch, unlocker);
+  // Its invitations cannot be written any more: the next epoch is for all.
+  if (key.status().code() == absl::StatusCode::kDataLoss) return std::nullopt;
+  TACET_RETURN_IF_ERROR(key.status());
   KeptExchangeKeys kept = FindKeptExchangeKeys(earlier, manifest);
-  return NextEpoch{.manifest = std::move(manifest), .key = std::move(key), .kept = std::move(kept)};
+  return NextEpoch{
+      .manifest = std::move(manifest), .key = *std::move(key), .kept = std::move(kept)};
 }
 
 absl::StatusOr<NextEpoch> BeginNextEpoch(const NextEpochSpec& spec, std::string_view asked,

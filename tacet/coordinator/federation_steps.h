@@ -49,10 +49,6 @@ absl::Status CheckOneServer(const agreement::EnrolmentRequest& request,
 absl::Status EnrolParty(std::span<const uint8_t> request, uint64_t days,
                         const crypto::TlsKey& authority, storage::file::CoordinatorFolder& folder);
 
-// Those that are enrolled and not in `removed`; NotFound for a name there that nobody has.
-absl::StatusOr<std::vector<storage::file::EnrolledSite>> EnrolledWithout(
-    const std::set<std::string>& removed, const storage::file::CoordinatorFolder& folder);
-
 struct NextEpochSpec {
   const storage::file::TrainingTerms* terms = nullptr;  // null: the folder's training goes on
   std::set<std::string> removed = {};

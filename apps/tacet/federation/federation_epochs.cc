@@ -16,6 +16,7 @@
 #include "tacet/agreement/manifest_text.h"
 #include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
+#include "tacet/coordinator/enrolled_parties.h"
 #include "tacet/coordinator/federation_setup.h"
 #include "tacet/coordinator/federation_steps.h"
 #include "tacet/coordinator/kept_exchange_keys.h"

@@ -12,6 +12,9 @@
 #include "tacet/agreement/key_renewal.h"
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
+#include "tacet/storage/file/coordinator_files.h"
+#include "tacet/storage/file/coordinator_founding.h"
+#include "tacet/storage/file/coordinator_repair.h"
 #include "tacet/storage/file/locked_files.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
@@ -21,47 +24,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kName = "name";
-constexpr std::string_view kIdentity = "identity";
-constexpr std::string_view kAgreement = "federation.toml";
-constexpr std::string_view kAuthority = "authority.der";
-constexpr std::string_view kInitialModel = "initial-model";
-constexpr std::string_view kKeys = "coordinator.key";
-constexpr std::string_view kSites = "sites";
-constexpr std::string_view kRemoved = "removed";
-constexpr std::string_view kEpochs = "epochs";
-constexpr std::string_view kInvitations = "invitations";
+using namespace coordinator_file;
+
 constexpr std::string_view kKeysPurpose = "coordinator's keys";
 
 std::string EpochPurpose(uint32_t epoch) { return fmt::format("key of epoch {}", epoch); }
-std::string EpochName(uint32_t epoch) { return fmt::format("{:010}", epoch); }
 
-constexpr std::string_view kKeyExtension = ".key";
-// Of an epoch that is to begin: its sites that leave, and the terms of the training that begins.
-constexpr std::string_view kRemovalExtension = ".removed";
-constexpr std::string_view kAgreementExtension = ".toml";
-constexpr std::string_view kModelExtension = ".model";
-constexpr std::array kUnfinished = {kModelExtension, kAgreementExtension, kRemovalExtension};
-// Of an epoch whose invitations are not all written: what was asked.
-constexpr std::string_view kAskedExtension = ".asked";
-constexpr std::string_view kEnrolledExtension = ".enrolled";
-constexpr std::string_view kInvitationExtension = ".tacet";
-constexpr std::string_view kOfEpoch = "-epoch-";
-
-// The epoch of a file: the number between the last `prefix` in its name and `extension`. Nothing
-// for other files.
-std::optional<uint32_t> EpochOf(const fs::path& file, std::string_view prefix,
-                                std::string_view extension) {
-  const std::string stem = file.stem().string();
-  const size_t at = prefix.empty() ? 0 : stem.rfind(prefix);
-  if (at == std::string::npos || file.extension() != extension) return std::nullopt;
-  const char* const begin = stem.data() + at + prefix.size();
-  const char* const end = stem.data() + stem.size();
-  uint32_t epoch = 0;
-  const auto [stopped, failure] = std::from_chars(begin, end, epoch);
-  if (failure != std::errc() || stopped != end) return std::nullopt;
-  return epoch;
-}
+// The last to go is the removal: with it an epoch has not begun unless it has a key.
+constexpr std::array kUnfinished = {kModelEnding, kAgreementEnding, kRemovalEnding};
 
 // Deletes the files of `folder` that belong to an epoch before `epoch`.
 absl::Status DeleteBefore(uint32_t epoch, const fs::path& folder, std::string_view prefix,
@@ -75,7 +45,7 @@ absl::Status DeleteBefore(uint32_t epoch, const fs::path& folder, std::string_vi
   }
   if (error) return base::Unavailable("cannot read {}: {}", folder.string(), error.message());
   for (const fs::path& file : old) {
-    if (extension == kKeyExtension) {
+    if (extension == kKeyEnding) {
       TACET_RETURN_IF_ERROR(RemoveOldContent(file));
       TACET_RETURN_IF_ERROR(OverwriteSecretFile(file));
     }
@@ -106,76 +76,25 @@ absl::StatusOr<CoordinatorKeys> ReadKeys(const crypto::SecretBytes& bytes) {
   return CoordinatorKeys{.signing = std::move(signing), .authority = std::move(authority)};
 }
 
-// What is made together with a folder. Its name is the last: a folder with a name is whole. The
-// file beside which it is written is the first, so that unfinished folders are known.
-constexpr std::array kFolders = {kSites, kRemoved, kEpochs, kInvitations};
-constexpr std::array kFiles = {kKeys, kIdentity, kAgreement, kAuthority, kInitialModel};
-
 fs::path KeyOfEpoch(const fs::path& folder, uint32_t epoch) {
-  return folder / kEpochs / fmt::format("{}{}", EpochName(epoch), kKeyExtension);
+  return EpochFile(folder, epoch, kKeyEnding);
 }
 
-fs::path EpochFile(const fs::path& folder, uint32_t epoch, std::string_view extension) {
-  return folder / kEpochs / fmt::format("{}{}", EpochName(epoch), extension);
-}
-
-fs::path EnrolledPath(const fs::path& folder, std::string_view name) {
-  return folder / kSites / fmt::format("{}{}", name, kEnrolledExtension);
-}
-
-fs::path Beginning(const fs::path& folder) { return folder / fmt::format("{}.new", kName); }
-
-bool IsUnfinished(const fs::path& folder) {
-  std::error_code error;
-  const bool has_begun = fs::exists(Beginning(folder), error) ||
-                         fs::exists(Beginning(folder).string() + ".new", error);
-  return has_begun && !fs::exists(folder / kName, error);
-}
-
-absl::Status Fill(const fs::path& folder, const CoordinatorFolder::Parts& parts,
-                  std::span<const uint8_t> keys, std::span<const uint8_t> first_key,
-                  DiskCalls& disk) {
-  TACET_RETURN_IF_ERROR(ReplaceFile(Beginning(folder), base::AsBytes(parts.federation), disk));
-  for (const std::string_view name : kFolders) {
-    TACET_RETURN_IF_ERROR(MakeFolders(folder / name, 0777, disk));
+absl::StatusOr<CoordinatorFolder::Parts> ReadParts(const fs::path& folder) {
+  CoordinatorFolder::Parts parts;
+  TACET_ASSIGN_OR_RETURN(const base::Bytes name, ReadFile(folder / kName));
+  parts.federation = base::AsText(name);
+  TACET_ASSIGN_OR_RETURN(const base::Bytes identity, ReadFile(folder / kIdentity));
+  const absl::StatusOr<base::Bytes> digits = base::FromHex(base::AsText(identity));
+  if (!digits.ok() || digits->size() != parts.identity.size()) {
+    return base::DataLoss("{} does not hold 64 hexadecimal digits", (folder / kIdentity).string());
   }
-  TACET_RETURN_IF_ERROR(WriteSecretFile(folder / kKeys, keys, disk));
-  TACET_RETURN_IF_ERROR(WriteSecretFile(KeyOfEpoch(folder, 0), first_key, disk));
-  TACET_RETURN_IF_ERROR(
-      ReplaceFile(folder / kIdentity, base::AsBytes(base::ToHex(parts.identity)), disk));
-  TACET_RETURN_IF_ERROR(
-      ReplaceFile(folder / kAgreement, base::AsBytes(parts.terms.agreement), disk));
-  TACET_RETURN_IF_ERROR(ReplaceFile(folder / kAuthority, parts.authority, disk));
-  TACET_RETURN_IF_ERROR(ReplaceFile(folder / kInitialModel, parts.terms.initial_model, disk));
-  return ReplaceFile(folder / kName, base::AsBytes(parts.federation), disk);
-}
-
-// Removes what Fill made, and nothing else: a folder that holds more stays.
-absl::Status Clear(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(folder / kName, error)) fs::rename(folder / kName, Beginning(folder), error);
-  const auto remove = [&error](const fs::path& path) {
-    if (!error) fs::remove(path, error);
-  };
-  std::vector<fs::path> made = {KeyOfEpoch(folder, 0)};
-  for (const std::string_view file : kFiles) made.push_back(folder / file);
-  for (const fs::path& file : made) {
-    remove(file);
-    remove(file.string() + ".new");
-  }
-  for (const std::string_view name : kFolders) remove(folder / name);
-  remove(Beginning(folder).string() + ".new");
-  remove(Beginning(folder));
-  if (error) return base::Unavailable("cannot clear {}: {}", folder.string(), error.message());
-  return absl::OkStatus();
-}
-
-absl::StatusOr<TrainingTerms> ReadTerms(const fs::path& folder) {
-  TrainingTerms terms;
+  std::ranges::copy(*digits, parts.identity.begin());
+  TACET_ASSIGN_OR_RETURN(parts.authority, ReadFile(folder / kAuthority));
   TACET_ASSIGN_OR_RETURN(const base::Bytes agreement, ReadFile(folder / kAgreement));
-  terms.agreement = base::AsText(agreement);
-  TACET_ASSIGN_OR_RETURN(terms.initial_model, ReadFile(folder / kInitialModel));
-  return terms;
+  parts.terms.agreement = base::AsText(agreement);
+  TACET_ASSIGN_OR_RETURN(parts.terms.initial_model, ReadFile(folder / kInitialModel));
+  return parts;
 }
 
 // For as long as a person waits for another command of theirs.
@@ -201,43 +120,6 @@ std::vector<fs::path> MissingFolders(const fs::path& path) {
   return missing;
 }
 
-// An enrolled party's request and its certificate.
-base::Bytes WriteEnrolled(std::span<const uint8_t> request, std::span<const uint8_t> certificate) {
-  base::ByteWriter writer;
-  base::WritePreamble(base::format::kEnrolledSite, writer);
-  writer.Blob(request);
-  writer.Blob(certificate);
-  return writer.Take();
-}
-
-absl::StatusOr<EnrolledSite> ReadEnrolled(const fs::path& path) {
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, ReadFile(path));
-  const std::string what = path.string();
-  base::ByteReader reader(bytes, what);
-  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEnrolledSite, reader));
-  TACET_ASSIGN_OR_RETURN(const auto request, reader.ReadBlob(bytes.size(), "request"));
-  TACET_ASSIGN_OR_RETURN(const auto certificate, reader.ReadBlob(bytes.size(), "certificate"));
-  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
-  absl::StatusOr<agreement::EnrolmentRequest> read = agreement::ReadEnrolmentRequest(request);
-  if (!read.ok()) return base::Annotate(read.status(), what);
-  return EnrolledSite{.request = *std::move(read),
-                      .certificate = base::Bytes(certificate.begin(), certificate.end())};
-}
-
-// Nothing when none of that name is enrolled.
-absl::StatusOr<std::optional<agreement::EnrolmentRequest>> RequestOf(const fs::path& folder,
-                                                                     std::string_view name) {
-  absl::StatusOr<EnrolledSite> site = ReadEnrolled(EnrolledPath(folder, name));
-  if (site.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
-  TACET_RETURN_IF_ERROR(site.status());
-  return std::move(site->request);
-}
-
-fs::path InvitationPath(const fs::path& folder, uint32_t epoch, std::string_view name) {
-  return folder / kInvitations /
-         fmt::format("{}{}{}{}", name, kOfEpoch, epoch, kInvitationExtension);
-}
-
 // Lines of a file; none where there is no file.
 absl::StatusOr<std::vector<std::string>> LinesOf(const fs::path& file) {
   std::vector<std::string> lines;
@@ -250,6 +132,33 @@ absl::StatusOr<std::vector<std::string>> LinesOf(const fs::path& file) {
     lines.emplace_back(line);
   }
   return lines;
+}
+
+// Whether a party of the present epoch has the name in a request, and the keys beside it. For the
+// request of a party whose enrolled file is lost.
+enum class PartyOfEpoch { kNone, kOther, kRenewed, kSameKeys };
+absl::StatusOr<PartyOfEpoch> PartyNamedLike(const CoordinatorFolder& folder,
+                                            const agreement::EnrolmentRequest& request) {
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+  const absl::StatusOr<base::Bytes> bytes = folder.SignedManifest(epoch);
+  if (bytes.status().code() == absl::StatusCode::kNotFound) return PartyOfEpoch::kNone;
+  TACET_RETURN_IF_ERROR(bytes.status());
+  TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
+                         agreement::SignedManifest::Read(*bytes));
+  if (const agreement::ManifestServer& server = manifest.server(); server.name == request.name) {
+    const bool is_same =
+        request.server && server.hosts == request.hosts && server.tls_key == request.tls_key;
+    return is_same ? PartyOfEpoch::kSameKeys : PartyOfEpoch::kOther;
+  }
+  const auto member =
+      std::ranges::find(manifest.members(), request.name, &agreement::ManifestMember::name);
+  if (member == manifest.members().end()) return PartyOfEpoch::kNone;
+  if (request.server || member->signing_key != request.signing_key ||
+      member->sealing_key != request.sealing_key) {
+    return PartyOfEpoch::kOther;
+  }
+  return member->exchange_key == request.exchange_keys.exchange ? PartyOfEpoch::kSameKeys
+                                                                : PartyOfEpoch::kRenewed;
 }
 
 }  // namespace
@@ -265,15 +174,15 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(
   const std::vector<fs::path> above = MissingFolders(path);
   absl::Status made = MakeFolders(path, kOwnersFolder, disk);
   std::error_code error;
-  if (made.ok() && IsUnfinished(path)) made = Clear(path);
+  if (made.ok() && IsHalfFilled(path)) made = ClearFolder(path);
   if (made.ok() && (!fs::is_empty(path, error) || error)) {
     return base::AlreadyExists("{} is not empty: a federation begins in a folder of its own",
                                path.string());
   }
   if (made.ok()) made = CheckKeyFolder(path);
   if (made.ok()) {
-    made = Fill(path, parts, locked, locked_key, disk);
-    if (!made.ok()) Clear(path).IgnoreError();
+    made = FillFolder(path, parts, locked, locked_key, disk);
+    if (!made.ok()) ClearFolder(path).IgnoreError();
   }
   if (made.ok()) {
     TACET_ASSIGN_OR_RETURN(FileLock lock, LockWholeFolder(path));
@@ -284,35 +193,54 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(
 }
 
 absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path, DiskCalls& disk) {
+  TACET_RETURN_IF_ERROR(RepairNames(path, disk));
   std::error_code error;
   if (!fs::exists(path / kName, error)) {
+    if (fs::exists(path / kKeys, error)) {
+      return base::NotFound(
+          "{} holds a coordinator's key without a federation: copy a site's `invitation` of the "
+          "present epoch N to {}/NAME{}N{}",
+          path.string(), (path / kInvitations).string(), kOfEpoch, kInvitationEnding);
+    }
     return base::NotFound("{} holds no federation: `tacet federation init` makes one",
                           path.string());
   }
   TACET_RETURN_IF_ERROR(CheckKeyFolder(path));
   TACET_ASSIGN_OR_RETURN(FileLock lock, LockWholeFolder(path));
-  TACET_ASSIGN_OR_RETURN(const base::Bytes name, ReadFile(path / kName));
-  TACET_ASSIGN_OR_RETURN(const base::Bytes identity, ReadFile(path / kIdentity));
-  const absl::StatusOr<base::Bytes> digits = base::FromHex(base::AsText(identity));
-  Parts parts{
-      .federation = std::string(base::AsText(name)), .identity = {}, .terms = {}, .authority = {}};
-  if (!digits.ok() || digits->size() != parts.identity.size()) {
-    return base::DataLoss("{} does not hold 64 hexadecimal digits", (path / kIdentity).string());
-  }
-  std::ranges::copy(*digits, parts.identity.begin());
-  TACET_ASSIGN_OR_RETURN(parts.authority, ReadFile(path / kAuthority));
-  CoordinatorFolder folder(path, std::move(parts), std::move(lock), disk);
+  CoordinatorFolder folder(path, {}, std::move(lock), disk);
   TACET_RETURN_IF_ERROR(folder.FinishEpochs());
-  TACET_ASSIGN_OR_RETURN(folder.parts_.terms, ReadTerms(path));
+  TACET_RETURN_IF_ERROR(RepairCopies(path, disk));
+  TACET_ASSIGN_OR_RETURN(folder.parts_, ReadParts(path));
   return folder;
 }
 
 absl::StatusOr<CoordinatorKeys> CoordinatorFolder::UnlockKeys(
     const crypto::Unlocker& unlocker) const {
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(path_ / kKeys));
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes bytes,
-                         crypto::UnlockSecret(locked.Expose(), kKeysPurpose, unlocker));
-  return ReadKeys(bytes);
+  const auto locked = ReadSecretFile(path_ / kKeys);
+  if (locked.status().code() == absl::StatusCode::kNotFound) {
+    return base::NotFound("{}: put it back from the backup", base::Message(locked.status()));
+  }
+  TACET_RETURN_IF_ERROR(locked.status());
+  const auto bytes = crypto::UnlockSecret(locked->Expose(), kKeysPurpose, unlocker);
+  if (!bytes.ok()) {
+    return absl::Status(bytes.status().code(),
+                        fmt::format("{}: {}. A damaged file comes back from the backup",
+                                    (path_ / kKeys).string(), base::Message(bytes.status())));
+  }
+  TACET_ASSIGN_OR_RETURN(CoordinatorKeys keys, ReadKeys(*bytes));
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, Epoch());
+  const absl::StatusOr<base::Bytes> manifest = SignedManifest(epoch);
+  if (manifest.ok()) {  // it may have come with an invitation that somebody put here
+    TACET_ASSIGN_OR_RETURN(const agreement::EpochLink link, agreement::ReadEpochLink(*manifest));
+    if (link.coordinator != keys.signing.public_key()) {
+      return base::PermissionDenied(
+          "{} is signed by {}, not by the key in this folder: take the invitations of another "
+          "federation out of it",
+          EpochFile(path_, epoch, kManifestEnding).string(),
+          agreement::FingerprintText(link.coordinator));
+    }
+  }
+  return keys;
 }
 
 absl::StatusOr<std::vector<EnrolledSite>> CoordinatorFolder::Enrolled() const {
@@ -320,7 +248,7 @@ absl::StatusOr<std::vector<EnrolledSite>> CoordinatorFolder::Enrolled() const {
   std::vector<fs::path> files;
   for (fs::directory_iterator entry(path_ / kSites, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->path().extension() == kEnrolledExtension) files.push_back(entry->path());
+    if (entry->path().extension() == kEnrolledEnding) files.push_back(entry->path());
   }
   if (error) {
     return base::Unavailable("cannot read {}: {}", (path_ / kSites).string(), error.message());
@@ -340,15 +268,26 @@ absl::Status CoordinatorFolder::Enrol(std::span<const uint8_t> request,
                          agreement::ReadEnrolmentRequest(request));
   TACET_ASSIGN_OR_RETURN(const std::optional<agreement::EnrolmentRequest> known,
                          RequestOf(path_, asked.name));
-  if (known.has_value() && *known != asked) {
-    if (!agreement::RenewsExchangeKeys(*known, asked)) {
-      return base::AlreadyExists(
-          "{} is enrolled already, with other keys; `tacet federation rotate --remove {}` ends "
-          "that",
-          asked.name, asked.name);
+  auto party = PartyOfEpoch::kSameKeys;
+  if (!known.has_value()) {
+    TACET_ASSIGN_OR_RETURN(party, PartyNamedLike(*this, asked));
+  } else if (*known != asked && agreement::RenewsExchangeKeys(*known, asked)) {
+    // Behind a copy from an earlier epoch, the request of the present one is the newest there is.
+    TACET_ASSIGN_OR_RETURN(const PartyOfEpoch was, PartyNamedLike(*this, *known));
+    const bool is_copy = was == PartyOfEpoch::kRenewed && !CheckUnused(*known).ok();
+    party = PartyOfEpoch::kRenewed;
+    if (is_copy) {
+      TACET_ASSIGN_OR_RETURN(party, PartyNamedLike(*this, asked));
     }
-    TACET_RETURN_IF_ERROR(CheckUnused(asked));
+  } else if (*known != asked) {
+    party = PartyOfEpoch::kOther;
   }
+  if (party == PartyOfEpoch::kOther) {
+    return base::AlreadyExists(
+        "{} is enrolled already, with other keys; `tacet federation rotate --remove {}` ends that",
+        asked.name, asked.name);
+  }
+  if (party != PartyOfEpoch::kSameKeys) TACET_RETURN_IF_ERROR(CheckUnused(asked));
   return ReplaceFile(EnrolledPath(path_, asked.name), WriteEnrolled(request, certificate), *disk_);
 }
 
@@ -356,7 +295,11 @@ absl::StatusOr<bool> CoordinatorFolder::Recognises(
     const agreement::EnrolmentRequest& request) const {
   TACET_ASSIGN_OR_RETURN(const std::optional<agreement::EnrolmentRequest> known,
                          RequestOf(path_, request.name));
-  return known.has_value() && (*known == request || agreement::RenewsExchangeKeys(*known, request));
+  if (known.has_value()) {
+    return *known == request || agreement::RenewsExchangeKeys(*known, request);
+  }
+  TACET_ASSIGN_OR_RETURN(const PartyOfEpoch party, PartyNamedLike(*this, request));
+  return party == PartyOfEpoch::kSameKeys || party == PartyOfEpoch::kRenewed;
 }
 
 absl::Status CoordinatorFolder::CheckUnused(const agreement::EnrolmentRequest& request) const {
@@ -389,21 +332,12 @@ absl::Status CoordinatorFolder::Remove(std::string_view name) {
 }
 
 absl::StatusOr<uint32_t> CoordinatorFolder::Epoch() const {
-  std::error_code error;
-  uint32_t latest = 0;
-  bool found = false;
-  for (fs::directory_iterator entry(path_ / kEpochs, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::optional<uint32_t> epoch = EpochOf(entry->path(), "", kKeyExtension);
-    if (!epoch.has_value()) continue;
-    latest = std::max(latest, *epoch);
-    found = true;
-  }
-  if (error) {
-    return base::Unavailable("cannot read {}: {}", (path_ / kEpochs).string(), error.message());
-  }
-  if (!found) return base::DataLoss("{} holds no epoch key", (path_ / kEpochs).string());
-  return latest;
+  TACET_ASSIGN_OR_RETURN(const std::optional<uint32_t> last, LastEpochIn(path_));
+  if (last.has_value()) return *last;
+  return base::DataLoss(
+      "{} holds no epoch: put the folder back from the backup, or copy a site's `invitation` of "
+      "the present epoch N to {}/NAME{}N{}",
+      (path_ / kEpochs).string(), (path_ / kInvitations).string(), kOfEpoch, kInvitationEnding);
 }
 
 absl::Status CoordinatorFolder::BeginEpoch(uint32_t epoch, const crypto::SecretBytes& key,
@@ -416,23 +350,33 @@ absl::Status CoordinatorFolder::BeginEpoch(uint32_t epoch, const crypto::SecretB
 
 absl::StatusOr<crypto::SecretBytes> CoordinatorFolder::EpochKey(
     uint32_t epoch, const crypto::Unlocker& unlocker) const {
-  TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked,
-                         ReadSecretFile(KeyOfEpoch(path_, epoch)));
-  return crypto::UnlockSecret(locked.Expose(), EpochPurpose(epoch), unlocker);
+  const fs::path path = KeyOfEpoch(path_, epoch);
+  const auto locked = ReadSecretFile(path);
+  absl::Status failed = locked.status();
+  if (locked.ok()) {
+    auto key = crypto::UnlockSecret(locked->Expose(), EpochPurpose(epoch), unlocker);
+    if (key.ok()) return key;
+    failed = base::Annotate(key.status(), path.string());
+  } else if (failed.code() != absl::StatusCode::kNotFound) {
+    return failed;
+  }
+  return base::DataLoss(
+      "{}. No site can join epoch {} any more: `tacet federation rotate` begins the next one",
+      base::Message(failed), epoch);
 }
 
 absl::Status CoordinatorFolder::ForgetEpochsBefore(uint32_t epoch) {
-  TACET_RETURN_IF_ERROR(DeleteBefore(epoch, path_ / kEpochs, "", kKeyExtension));
-  return DeleteBefore(epoch, path_ / kInvitations, kOfEpoch, kInvitationExtension);
+  TACET_RETURN_IF_ERROR(DeleteBefore(epoch, path_ / kEpochs, "", kKeyEnding));
+  return DeleteBefore(epoch, path_ / kInvitations, kOfEpoch, kInvitationEnding);
 }
 
 absl::StatusOr<base::Bytes> CoordinatorFolder::SignedManifest(uint32_t epoch) const {
-  return ReadFile(EpochFile(path_, epoch, ".manifest"));
+  return ReadFile(EpochFile(path_, epoch, kManifestEnding));
 }
 
 absl::Status CoordinatorFolder::SaveSignedManifest(uint32_t epoch,
                                                    std::span<const uint8_t> manifest) {
-  return ReplaceFile(EpochFile(path_, epoch, ".manifest"), manifest);
+  return ReplaceFile(EpochFile(path_, epoch, kManifestEnding), manifest);
 }
 
 absl::StatusOr<std::vector<agreement::SignedManifest>> CoordinatorFolder::ManifestsBefore(
@@ -465,17 +409,18 @@ absl::Status CoordinatorFolder::BeginNextEpoch(
   if (fs::exists(KeyOfEpoch(path_, epoch), error)) {
     return base::AlreadyExists("epoch {} has begun: its manifest stays", epoch);
   }
-  TACET_RETURN_IF_ERROR(SaveSignedManifest(epoch, manifest.bytes()));
-  TACET_RETURN_IF_ERROR(
-      ReplaceFile(EpochFile(path_, epoch, kAskedExtension), base::AsBytes(asked), *disk_));
+  // First: a manifest beside this file is of an epoch that has not begun.
   std::string names;
   for (const std::string& name : removed) names += name + "\n";
   TACET_RETURN_IF_ERROR(
-      ReplaceFile(EpochFile(path_, epoch, kRemovalExtension), base::AsBytes(names), *disk_));
+      ReplaceFile(EpochFile(path_, epoch, kRemovalEnding), base::AsBytes(names), *disk_));
+  TACET_RETURN_IF_ERROR(SaveSignedManifest(epoch, manifest.bytes()));
+  TACET_RETURN_IF_ERROR(
+      ReplaceFile(EpochFile(path_, epoch, kAskedEnding), base::AsBytes(asked), *disk_));
   if (terms != nullptr) {
     TACET_RETURN_IF_ERROR(
-        ReplaceFile(EpochFile(path_, epoch, kModelExtension), terms->initial_model, *disk_));
-    TACET_RETURN_IF_ERROR(ReplaceFile(EpochFile(path_, epoch, kAgreementExtension),
+        ReplaceFile(EpochFile(path_, epoch, kModelEnding), terms->initial_model, *disk_));
+    TACET_RETURN_IF_ERROR(ReplaceFile(EpochFile(path_, epoch, kAgreementEnding),
                                       base::AsBytes(terms->agreement), *disk_));
   }
   // With its key the epoch has begun.
@@ -512,23 +457,29 @@ absl::Status CoordinatorFolder::FinishEpoch(uint32_t epoch) {
     if (error) return base::Unavailable("cannot move {}: {}", from.string(), error.message());
     return SyncDirectory(path_, *disk_);
   };
-  TACET_RETURN_IF_ERROR(move_up(kModelExtension, kInitialModel));
-  TACET_RETURN_IF_ERROR(move_up(kAgreementExtension, kAgreement));
+  TACET_RETURN_IF_ERROR(move_up(kModelEnding, kInitialModel));
+  TACET_RETURN_IF_ERROR(move_up(kAgreementEnding, kAgreement));
   if (has_begun) {
     TACET_ASSIGN_OR_RETURN(const std::vector<std::string> removed,
-                           LinesOf(EpochFile(path_, epoch, kRemovalExtension)));
+                           LinesOf(EpochFile(path_, epoch, kRemovalEnding)));
     for (const std::string& name : removed) {
       const absl::Status gone = Remove(name);
       if (gone.code() != absl::StatusCode::kNotFound) TACET_RETURN_IF_ERROR(gone);
     }
   }
-  for (const std::string_view extension : kUnfinished) {
-    fs::remove(EpochFile(path_, epoch, extension), error);
-    if (error) {
-      return base::Unavailable("cannot delete {}: {}", EpochFile(path_, epoch, extension).string(),
-                               error.message());
+  const auto drop = [&](std::string_view ending) -> absl::Status {
+    fs::remove(EpochFile(path_, epoch, ending), error);
+    if (!error) return absl::OkStatus();
+    return base::Unavailable("cannot delete {}: {}", EpochFile(path_, epoch, ending).string(),
+                             error.message());
+  };
+  if (!has_begun) {
+    for (const std::string_view ending : {kManifestEnding, kAskedEnding}) {
+      TACET_RETURN_IF_ERROR(drop(ending));
     }
+    TACET_RETURN_IF_ERROR(SyncDirectory(path_ / kEpochs, *disk_));
   }
+  for (const std::string_view ending : kUnfinished) TACET_RETURN_IF_ERROR(drop(ending));
   return SyncDirectory(path_ / kEpochs, *disk_);
 }
 
@@ -548,8 +499,7 @@ absl::StatusOr<base::Bytes> SavedInvitation(const CoordinatorFolder& folder, uin
 
 absl::StatusOr<std::optional<std::string>> AskedOfHandingOut(const CoordinatorFolder& folder) {
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
-  const absl::StatusOr<base::Bytes> asked =
-      ReadFile(EpochFile(folder.path(), epoch, kAskedExtension));
+  const absl::StatusOr<base::Bytes> asked = ReadFile(EpochFile(folder.path(), epoch, kAskedEnding));
   if (asked.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
   TACET_RETURN_IF_ERROR(asked.status());
   return std::optional<std::string>(base::AsText(*asked));
@@ -557,7 +507,7 @@ absl::StatusOr<std::optional<std::string>> AskedOfHandingOut(const CoordinatorFo
 
 absl::Status EndHandingOut(const CoordinatorFolder& folder) {
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
-  const fs::path file = EpochFile(folder.path(), epoch, kAskedExtension);
+  const fs::path file = EpochFile(folder.path(), epoch, kAskedEnding);
   std::error_code error;
   fs::remove(file, error);
   if (error) return base::Unavailable("cannot delete {}: {}", file.string(), error.message());

@@ -22,6 +22,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
+#include "tacet/storage/file/coordinator_files.h"
 #include "tacet/storage/file/file_lock.h"
 #include "tacet/storage/file/posix_file.h"
 
@@ -36,11 +37,6 @@ struct CoordinatorKeys {
 struct TrainingTerms {
   std::string agreement;      // TOML; without members
   base::Bytes initial_model;  // of agreement::WriteInitialModel
-};
-
-struct EnrolledSite {
-  agreement::EnrolmentRequest request;
-  base::Bytes certificate;  // DER
 };
 
 // One process at a time uses a folder: Create and Open lock it and wait some seconds for another
@@ -64,7 +60,9 @@ class CoordinatorFolder {
                                                   const crypto::Unlocker& unlocker,
                                                   crypto::Entropy& entropy,
                                                   DiskCalls& disk = DiskCalls::System());
-  // NotFound when the folder holds no federation, DataLoss when a part is damaged.
+  // Files of which others in the folder have the content are written again
+  // (coordinator_repair.h). NotFound when the folder holds no federation, DataLoss when a part is
+  // damaged that nothing repeats.
   static absl::StatusOr<CoordinatorFolder> Open(const std::filesystem::path& path,
                                                 DiskCalls& disk = DiskCalls::System());
 
@@ -76,7 +74,7 @@ class CoordinatorFolder {
   // By name.
   absl::StatusOr<std::vector<EnrolledSite>> Enrolled() const;
   // Whether the signature of `request` shows that an enrolled site asks: it is that site's request
-  // itself, or renews its exchange key.
+  // itself, or renews its exchange key. Of a site whose file is lost the manifest has the keys.
   absl::StatusOr<bool> Recognises(const agreement::EnrolmentRequest& request) const;
   // The request of a site that is enrolled already renews its certificate, and its exchange key if
   // that is another one. AlreadyExists for any other request in its name, FailedPrecondition for an
@@ -94,11 +92,12 @@ class CoordinatorFolder {
                               std::string_view asked, const crypto::Unlocker& unlocker,
                               crypto::Entropy& entropy);
 
-  // Of the epoch that was begun last.
+  // Of the epoch that was begun last, also when its key is lost.
   absl::StatusOr<uint32_t> Epoch() const;
   // Keeps the key of epoch `epoch`; AlreadyExists when it has one.
   absl::Status BeginEpoch(uint32_t epoch, const crypto::SecretBytes& key,
                           const crypto::Unlocker& unlocker, crypto::Entropy& entropy);
+  // DataLoss where it is lost or damaged: no invitation of this epoch can be written any more.
   absl::StatusOr<crypto::SecretBytes> EpochKey(uint32_t epoch,
                                                const crypto::Unlocker& unlocker) const;
   // Deletes the keys of the epochs before `epoch`, overwritten with zeros first, and their

@@ -213,7 +213,7 @@ TEST_F(EnrolmentTest, KeysAndInvitationsOfEndedEpochsAreDeleted) {
   EXPECT_EQ(folder.Epoch().value(), 2u);
   EXPECT_TRUE(folder.EpochKey(2, KeyFile(1)).ok());
   for (const uint32_t epoch : {0, 1}) {
-    EXPECT_EQ(folder.EpochKey(epoch, KeyFile(1)).status().code(), absl::StatusCode::kNotFound);
+    EXPECT_EQ(folder.EpochKey(epoch, KeyFile(1)).status().code(), absl::StatusCode::kDataLoss);
     EXPECT_TRUE(folder.SignedManifest(epoch).ok());  // names the exchange keys that were used
   }
   std::set<std::string> left;
@@ -603,31 +603,31 @@ TEST_F(EnrolmentTest, AnEpochBeginsWhollyOrNotAtAll) {
   EXPECT_EQ(whole.Enrolled()->size(), 2u);
   EXPECT_EQ(*whole.Epoch(), 1u);
 
-  const auto reopened = [&](bool manifest, bool removals, bool key) {
+  // The removals are written first.
+  const auto reopened = [&](bool manifest, bool key) {
     const fs::path at = folder_.path() / "crashed";
     fs::remove_all(at);
     fs::copy(copy, at, fs::copy_options::recursive);
     if (manifest) {
       fs::copy_file(home / "epochs/0000000001.manifest", at / "epochs/0000000001.manifest");
     }
-    if (removals) {
-      EXPECT_TRUE(ReplaceFile(at / "epochs/0000000001.removed", base::AsBytes("west\n")).ok());
-    }
+    EXPECT_TRUE(ReplaceFile(at / "epochs/0000000001.removed", base::AsBytes("west\n")).ok());
     if (key) fs::copy_file(home / "epochs/0000000001.key", at / "epochs/0000000001.key");
     return *CoordinatorFolder::Open(at);
   };
-  for (const bool removals : {false, true}) {
-    CoordinatorFolder before = reopened(true, removals, false);
+  for (const bool manifest : {false, true}) {
+    CoordinatorFolder before = reopened(manifest, false);
     EXPECT_EQ(*before.Epoch(), 0u);
     EXPECT_EQ(before.Enrolled()->size(), 3u);
     EXPECT_FALSE(fs::exists(before.path() / "epochs/0000000001.removed"));
+    EXPECT_FALSE(fs::exists(before.path() / "epochs/0000000001.manifest"));
     EXPECT_TRUE(before
                     .BeginNextEpoch(second, nullptr, removed, entropy_.Draw(32), kRotate,
                                     KeyFile(1), entropy_)
                     .ok());
     EXPECT_EQ(before.Enrolled()->size(), 2u);
   }
-  const CoordinatorFolder after = reopened(true, true, true);
+  const CoordinatorFolder after = reopened(true, true);
   EXPECT_EQ(*after.Epoch(), 1u);
   EXPECT_EQ(after.Enrolled()->size(), 2u);
   EXPECT_TRUE(fs::exists(after.path() / "removed/west.enrolled"));
@@ -660,12 +660,14 @@ TEST_F(EnrolmentTest, OneCommandAtATimeWorksInAFolder) {
 TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
   const SiteFolder north = NewSite("north"), south = NewSite("south");
   const SiteFolder* const all[] = {&north, &south};
-  const auto first = Sign(all, 0), second = Sign(all, 1);
+  const auto first = Sign(all, 0, "[model]\n");
   const fs::path home = folder_.path() / "federation", copy = folder_.path() / "copy";
   ASSERT_TRUE(NewFederation().SaveSignedManifest(0, first.bytes()).ok());
   fs::copy(home, copy, fs::copy_options::recursive);
-  const TrainingTerms before{"[model]\n", agreement::WriteInitialModel(model_)},
-      next{"[data]\n", {1, 2, 3, 4}};
+  const TrainingTerms before{"[model]\n", agreement::WriteInitialModel(model_)};
+  model_.parameters.push_back(0.5F);
+  const TrainingTerms next{"[data]\n", agreement::WriteInitialModel(model_)};
+  const auto second = Sign(all, 1, next.agreement);
   const auto terms_of = [](const CoordinatorFolder& folder) {
     return std::pair(folder.parts().terms.agreement, folder.parts().terms.initial_model);
   };
@@ -694,6 +696,7 @@ TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
     const auto write = [](const fs::path& path, std::span<const uint8_t> bytes) {
       EXPECT_TRUE(ReplaceFile(path, bytes).ok());
     };
+    write(epochs / "0000000001.removed", {});
     if (crash.model) write(epochs / "0000000001.model", next.initial_model);
     if (crash.agreement) write(epochs / "0000000001.toml", base::AsBytes(next.agreement));
     if (crash.model_is_up) write(at / "initial-model", next.initial_model);
