@@ -59,6 +59,7 @@ absl::Status HostedRounds::Open(std::string_view version) {
                                 ? fmt::format("sqlite:{}", (spec_.home / kStateFile).string())
                                 : spec_.state;
   TACET_ASSIGN_OR_RETURN(storage_.state, OpenServerState(where, entropy_));
+  TACET_RETURN_IF_ERROR(CheckEpoch());
   TACET_ASSIGN_OR_RETURN(storage_.blobs, storage::file::BlobFolder::Open(spec_.home / kBlobFolder));
   TACET_ASSIGN_OR_RETURN(rounds_, tacet::server::RoundServer::Create(
                                       manifest_, spec_.rounds, *storage_.state.store,
@@ -66,6 +67,19 @@ absl::Status HostedRounds::Open(std::string_view version) {
   handler_.emplace(manifest_, *rounds_, limits_, requests_);
   LogStart(version);
   Look();
+  return absl::OkStatus();
+}
+
+absl::Status HostedRounds::CheckEpoch() const {
+  TACET_ASSIGN_OR_RETURN(const auto attempts, storage_.state.store->Attempts());
+  for (const tacet::server::AttemptRecord& record : attempts) {
+    const uint32_t epoch = record.attempt.number.epoch;
+    if (epoch <= manifest_.epoch()) continue;
+    return base::FailedPrecondition(
+        "{} is of epoch {}, and this server has had attempts of epoch {}: `tacet client join FILE` "
+        "accepts the invitation of the present epoch",
+        (spec_.home / "invitation").string(), manifest_.epoch(), epoch);
+  }
   return absl::OkStatus();
 }
 

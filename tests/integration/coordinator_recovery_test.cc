@@ -293,42 +293,17 @@ class CoordinatorRecoveryTest : public EnrolmentTest {
     EXPECT_EQ(cell.outcome(), told ? kSameCommand : kNever);
   }
 
+  void PlayBackup();
+  void PlayInvitationOfAnother();
+
   const Arguments rotate_ = Coordinator("rotate", {"--remove", "west", "--config", "second.toml"});
   Arguments environment_;
   bool cuts_ = false, told_ = false;
 };
 
-TEST_F(CoordinatorRecoveryTest, ItsFilesHaveTheirRowsAndAFewCellsAreTrue) {
-  std::set<std::string> files = FilesIn(Kept("done", "federation"));
-  for (const RecoveryRow& row : Tables().at("coordinator")) {
-    EXPECT_FALSE(FilesOf(row, Kept("done", "federation")).empty())
-        << "a coordinator has no " << row.file;
-    if (!row.is_folder()) std::erase_if(files, [&](const auto& file) { return row.Matches(file); });
-  }
-  EXPECT_THAT(files, ::testing::IsEmpty()) << "docs/deploy.md has no row for them";
-  for (const PlayedCell& cell : DrawnCells("coordinator", 3)) Play(cell);
-}
-
-class WholeCoordinatorColumnTest : public CoordinatorRecoveryTest,
-                                   public ::testing::WithParamInterface<FileFault> {
- protected:
-  void SetUp() override {
-    if (Cells() == 0) GTEST_SKIP() << "the long tests play all cells";
-    CoordinatorRecoveryTest::SetUp();
-  }
-};
-
-TEST_P(WholeCoordinatorColumnTest, IsTrue) {
-  for (const PlayedCell& cell : CellsOf("coordinator", GetParam())) Play(cell);
-}
-
-INSTANTIATE_TEST_SUITE_P(Faults, WholeCoordinatorColumnTest,
-                         ::testing::Values(FileFault::kLost, FileFault::kDamaged, FileFault::kOlder,
-                                           FileFault::kFullDisk, FileFault::kWrongOwner),
-                         NameOfFault);
-
 // The backup is what the table says to restore, and nothing else is left.
-TEST_F(CoordinatorRecoveryTest, TheBackupIsEnough) {
+void CoordinatorRecoveryTest::PlayBackup() {
+  PutBack("done");
   const fs::path folder = path_ / "federation";
   fs::remove_all(folder);
   fs::create_directories(folder / "invitations");
@@ -359,19 +334,50 @@ TEST_F(CoordinatorRecoveryTest, TheBackupIsEnough) {
 }
 
 // A site's file may be another federation's.
-TEST_F(CoordinatorRecoveryTest, AnotherCoordinatorsInvitationIsRefused) {
-  fs::rename(path_ / "federation", path_ / "own");
-  for (const std::string name : {"north", "south", "west", "hub"}) fs::remove_all(path_ / name);
-  SetUp();
-  const fs::path own = path_ / "rest";
-  fs::create_directories(own / "invitations");
-  ASSERT_EQ(::chmod(own.c_str(), 0700), 0);
-  fs::copy_file(path_ / "own/coordinator.key", own / "coordinator.key");
-  fs::copy_file(path_ / "north/invitation", own / "invitations/north-epoch-1.tacet");
-  const Outcome refused = Tacet(Coordinator("rotate", {"--folder", "rest"}));
+void CoordinatorRecoveryTest::PlayInvitationOfAnother() {
+  PutBack("done");
+  const Outcome init = Tacet(Coordinator("init", {"--folder", "fresh", "--name", "hospitals",
+                                                  "--config", "second.toml", "--members", "3"}));
+  ASSERT_EQ(init.exit_code, 0) << init.err;
+  for (const std::string& file : FilesIn(path_ / "fresh")) {
+    if (file != "coordinator.key") fs::remove(path_ / "fresh" / file);
+  }
+  fs::copy_file(path_ / "north/invitation", path_ / "fresh/invitations/north-epoch-1.tacet");
+  const Outcome refused = Tacet(Coordinator("rotate", {"--folder", "fresh"}));
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, HasSubstr("not by the key in this folder"));
 }
+
+TEST_F(CoordinatorRecoveryTest, ItsFilesHaveTheirRowsAndAFewCellsAreTrue) {
+  std::set<std::string> files = FilesIn(Kept("done", "federation"));
+  for (const RecoveryRow& row : Tables().at("coordinator")) {
+    EXPECT_FALSE(FilesOf(row, Kept("done", "federation")).empty())
+        << "a coordinator has no " << row.file;
+    if (!row.is_folder()) std::erase_if(files, [&](const auto& file) { return row.Matches(file); });
+  }
+  EXPECT_THAT(files, ::testing::IsEmpty()) << "docs/deploy.md has no row for them";
+  for (const PlayedCell& cell : DrawnCells("coordinator", 1)) Play(cell);
+  PlayBackup();
+  PlayInvitationOfAnother();
+}
+
+class WholeCoordinatorColumnTest : public CoordinatorRecoveryTest,
+                                   public ::testing::WithParamInterface<FileFault> {
+ protected:
+  void SetUp() override {
+    if (Cells() == 0) GTEST_SKIP() << "the long tests play all cells";
+    CoordinatorRecoveryTest::SetUp();
+  }
+};
+
+TEST_P(WholeCoordinatorColumnTest, IsTrue) {
+  for (const PlayedCell& cell : CellsOf("coordinator", GetParam())) Play(cell);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, WholeCoordinatorColumnTest,
+                         ::testing::Values(FileFault::kLost, FileFault::kDamaged, FileFault::kOlder,
+                                           FileFault::kFullDisk, FileFault::kWrongOwner),
+                         NameOfFault);
 
 }  // namespace
 }  // namespace tacet::app

@@ -142,6 +142,21 @@ absl::StatusOr<File> MakeAndLock(const std::filesystem::path& folder) {
       "the folder {} is in use by another process: wait until that has ended", folder.string());
 }
 
+// Members would be blamed for objects that this process cannot read.
+absl::Status CheckAccess(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (::faccessat(AT_FDCWD, entry->path().c_str(), R_OK | W_OK, AT_EACCESS) == 0) continue;
+    if (errno != EACCES) continue;  // it is gone
+    return base::PermissionDenied(
+        "{0} holds files of another user. User {1} runs this program: `chown -R {1} {0}` lets it",
+        folder.string(), ::geteuid());
+  }
+  if (error) return base::Unavailable("cannot read {}: {}", folder.string(), error.message());
+  return absl::OkStatus();
+}
+
 // Of an object that is complete.
 class NothingMore final : public BlobWriter {
  public:
@@ -178,6 +193,7 @@ class FileReader final : public BlobReader {
 absl::StatusOr<std::unique_ptr<BlobFolder>> BlobFolder::Open(const std::filesystem::path& folder,
                                                              DiskCalls& disk) {
   TACET_ASSIGN_OR_RETURN(File lock, MakeAndLock(folder));
+  TACET_RETURN_IF_ERROR(CheckAccess(folder));
   return std::unique_ptr<BlobFolder>(new BlobFolder(folder, std::move(lock), disk));
 }
 

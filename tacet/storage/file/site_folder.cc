@@ -287,7 +287,12 @@ absl::StatusOr<agreement::MemberKeys> SiteFolder::UnlockKeys(
   TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes locked, ReadSecretFile(path_ / kIdentityKeys));
   const absl::StatusOr<crypto::SecretBytes> bytes =
       crypto::UnlockSecret(locked.Expose(), kIdentityPurpose, unlocker);
-  if (!bytes.ok()) return base::Annotate(bytes.status(), (path_ / kIdentityKeys).string());
+  if (!bytes.ok()) {
+    return absl::Status(
+        bytes.status().code(),
+        fmt::format("{}: {}. A damaged file comes back from the backup",
+                    (path_ / kIdentityKeys).string(), base::Message(bytes.status())));
+  }
   return agreement::ReadSiteKeys(*bytes);
 }
 

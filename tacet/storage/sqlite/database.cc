@@ -17,19 +17,41 @@ namespace {
 // How long opening waits for a process that is about to end.
 constexpr int kBusyMilliseconds = 1000;
 
-absl::Status ErrorOf(sqlite3* database, int code) {
-  const char* file = sqlite3_db_filename(database, "main");
-  const std::string text = fmt::format("{}: {} (SQLite error {})", file == nullptr ? "" : file,
-                                       sqlite3_errmsg(database), code);
-  const int kind = code & 0xff;  // without what SQLite calls the extension
-  if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB) return base::DataLoss("{}", text);
-  const absl::Status error = base::Unavailable("{}", text);
-  if (kind == SQLITE_FULL) return base::WithCause(error, base::FailureCause::kNoRoom);
-  return kind == SQLITE_IOERR ? base::WithCauseOf(error, sqlite3_system_errno(database)) : error;
+std::string OwnerRemedy(const std::string& files) {
+  return fmt::format(". User {0} runs this program: `chown {0} {1}` lets it", ::geteuid(), files);
 }
 
 absl::Status SystemError(std::string_view what, const std::filesystem::path& path) {
-  return base::Unavailable("cannot {} {}: {}", what, path.string(), std::strerror(errno));
+  const int code = errno;
+  const bool is_others = code == EACCES || code == EPERM;
+  return base::Unavailable("cannot {} {}: {}{}", what, path.string(), std::strerror(code),
+                           is_others ? OwnerRemedy(path.string() + "*") : "");
+}
+
+absl::Status ErrorOf(sqlite3* database, int code) {
+  const char* const name = sqlite3_db_filename(database, "main");
+  const std::string file = name == nullptr ? "" : name;
+  std::string text = fmt::format("{}: {} (SQLite error {})", file, sqlite3_errmsg(database), code);
+  const int kind = code & 0xff;  // without what SQLite calls the extension
+  const int cause = sqlite3_system_errno(database);
+  switch (kind) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return base::DataLoss(
+          "{}. Move it away, with its -wal, and begin an epoch (`tacet federation rotate`): it "
+          "continues from the members' states",
+          text);
+    case SQLITE_FULL:
+      return base::WithCause(base::Unavailable("{}", text), base::FailureCause::kNoRoom);
+    case SQLITE_IOERR:
+      return base::WithCauseOf(base::Unavailable("{}", text), cause);
+    case SQLITE_CANTOPEN:
+      if (cause == EACCES) text += OwnerRemedy(file + "*");
+      break;
+    default:
+      break;
+  }
+  return base::Unavailable("{}", text);
 }
 
 absl::Status SyncFolderOf(const std::filesystem::path& path) {
