@@ -27,6 +27,7 @@ decoders=(
   "policy tacet/policy/policy_signature.cc"
   "query tacet/statistics/query_text.cc"
   "row_sketch tacet/ledger/row_sketch.cc"
+  "seat_anchor tacet/member/seat_anchor.cc"
   "rank_messages tacet/simulation/rank_messages.cc"
 )
 

@@ -48,7 +48,7 @@ struct SiteLedgerOptions {
   std::optional<std::filesystem::path> folder = std::nullopt;
 
   // File in another place, such as a share, that remembers the ledger's end: an older copy of the
-  // ledger is then refused.
+  // ledger is then refused. A committee seat's last words are kept beside it.
   //
   // Default: none
   std::optional<std::filesystem::path> anchor = std::nullopt;

@@ -55,6 +55,7 @@ inline constexpr FormatId kPolicySignature{"TCT5"};
 inline constexpr FormatId kEnrolledSite{"TCT7"};
 inline constexpr FormatId kOpeningStatement{"TCT9", 2};
 inline constexpr FormatId kRowSketch{"TCT0"};
+inline constexpr FormatId kSeatAnchor{"TCTs"};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,
@@ -92,7 +93,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kRelayedRequests,
                                           format::kRelayedAnswers,
                                           format::kAbstention,
-                                          format::kObjection};
+                                          format::kObjection,
+                                          format::kSeatAnchor};
 
 inline constexpr size_t kPreambleBytes = 6;
 

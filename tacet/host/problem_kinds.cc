@@ -127,6 +127,13 @@ constexpr std::array kKinds = {
                 .says = "the open attempt waits for a committee member that does not call",
                 .remedy = "Start `tacet client run` at its site. If it runs, test the line there "
                           "with `tacet client check`."},
+    ProblemKind{.code = ProblemCode::kMayHaveVoted,
+                .name = "may-have-voted",
+                .names_members = true,
+                .says = "a committee member may have voted in the open attempt before its site was "
+                        "started again or put back, and says nothing in it",
+                .remedy = "It votes again in the next attempt. If nobody started that machine "
+                          "again, look for a second copy of the site's folder."},
     ProblemKind{.code = ProblemCode::kSeatSilent,
                 .name = "seat-silent",
                 .names_members = true,

@@ -33,6 +33,7 @@ enum class ProblemCode : uint8_t {
   kPolicy,
   kMemberAway,
   kSeatAway,
+  kMayHaveVoted,
   kSeatSilent,
   kUploadMissing,
 };

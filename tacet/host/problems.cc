@@ -35,6 +35,7 @@ class Finder {
     FindRefused();
     if (!IsCutOff() && !inputs_.unsettled) FindAwaited();
     FindAbstainers();
+    FindSilenced();
     std::ranges::stable_sort(found_, {}, &Problem::code);
     return std::move(found_);
   }
@@ -160,6 +161,14 @@ class Finder {
       } else if (call.settled) {
         Name(ProblemCode::kMemberCertificate, call.member,
              call.why == RefusedFor::kCertificateEnded ? "ended" : "not valid yet");
+      }
+    }
+  }
+
+  void FindSilenced() {
+    for (const protocol::Objection& one : status_.objections) {
+      if (one.reason == protocol::ObjectionReason::kMayHaveVoted) {
+        Name(ProblemCode::kMayHaveVoted, one.member, "");
       }
     }
   }

@@ -200,6 +200,21 @@ TEST_F(ProblemsTest, ObjectionsAreCountedAndStopNothing) {
   EXPECT_THAT(Found(), IsEmpty());
 }
 
+// Its word hides nothing else.
+TEST_F(ProblemsTest, ASeatThatMayHaveVotedIsNamed) {
+  Open(AttemptPhase::kUnmasking);
+  for (const uint64_t member : {2, 4}) {
+    status_.objections.push_back({.member = member,
+                                  .revision = 1,
+                                  .attempt = {.epoch = 0, .round = 3, .attempt = 1},
+                                  .reason = ObjectionReason::kMayHaveVoted});
+  }
+  status_.awaited = {{.member = 4, .last_seen = kNow - 7200, .owes = "vote"}};
+  EXPECT_THAT(Named(), UnorderedElementsAre(Pair("seat-away", ElementsAre(4)),
+                                            Pair("may-have-voted", ElementsAre(2))));
+  EXPECT_FALSE(AnyStops(Found()));
+}
+
 // A lying seat would hide its silence, and the silence of others.
 TEST_F(ProblemsTest, OneMembersWordHidesNobody) {
   Open(AttemptPhase::kUnmasking);

@@ -28,9 +28,9 @@ constexpr size_t kMaxNamedMembers = 100;
 constexpr std::array kPhases = {AttemptPhase::kCollecting, AttemptPhase::kUnmasking,
                                 AttemptPhase::kPublished, AttemptPhase::kFailed};
 
-constexpr std::array kObjectionReasons = {protocol::ObjectionReason::kRollback,
-                                          protocol::ObjectionReason::kFork,
-                                          protocol::ObjectionReason::kNoClosedRound};
+constexpr std::array kObjectionReasons = {
+    protocol::ObjectionReason::kRollback, protocol::ObjectionReason::kFork,
+    protocol::ObjectionReason::kNoClosedRound, protocol::ObjectionReason::kMayHaveVoted};
 constexpr std::array kHandshakeFaults = {HandshakeFault::kCertificateEnded,
                                          HandshakeFault::kCertificateNotYetValid,
                                          HandshakeFault::kNotAMember,

@@ -5,6 +5,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/ledger/ledger_format.h"
+#include "tacet/secagg/committee.h"
 #include "tacet/secagg/journal.h"
 
 namespace tacet::member {
@@ -106,6 +107,39 @@ void FindForgotten(const MemberParts& parts, KeptState& kept) {
   kept.forgets_model = !kept.memory.has_value() && !parts.manifest.begins_training();
 }
 
+bool IsSameWord(const absl::StatusOr<base::Bytes>& kept, const crypto::Digest& anchored) {
+  return kept.ok() && crypto::Sha256(*kept) == anchored;
+}
+
+// A state that lacks words of the anchor is an older one, or lost them.
+absl::Status CompareWithAnchor(const MemberParts& parts, KeptState& kept) {
+  if (parts.anchor == nullptr ||
+      !secagg::SeatOf(parts.manifest.manifest().committee(), parts.member).has_value()) {
+    return absl::OkStatus();
+  }
+  TACET_ASSIGN_OR_RETURN(const std::optional<SeatWords> words, parts.anchor->Load());
+  const auto find = [&](secagg::JournalStep step) {
+    return parts.state.Find(kept.memory->attempt, step);
+  };
+  if (!words.has_value()) {
+    kept.past.unanchored = true;
+    kept.past.has_vote = kept.memory.has_value() && find(secagg::JournalStep::kVote).ok();
+    return absl::OkStatus();
+  }
+  const secagg::AttemptNumber& number = words->attempt.number;
+  if (words->progress == SeatProgress::kNothing ||
+      (kept.memory.has_value() && kept.memory->attempt.number > number)) {
+    return absl::OkStatus();
+  }
+  const bool knows = words->progress != SeatProgress::kSilent && kept.memory.has_value() &&
+                     kept.memory->attempt == words->attempt &&
+                     IsSameWord(find(secagg::JournalStep::kVote), words->vote) &&
+                     (words->progress != SeatProgress::kUnmasked ||
+                      IsSameWord(find(secagg::JournalStep::kUnmaskShare), words->share));
+  if (!knows) kept.past.silent_through = number;
+  return absl::OkStatus();
+}
+
 uint32_t ParticipationsIn(const MemberParts& parts) {
   return static_cast<uint32_t>(
       std::ranges::count_if(parts.ledger.entries(), [&](const ledger::LedgerEntry& entry) {
@@ -125,6 +159,7 @@ absl::StatusOr<KeptState> ReadKeptState(const MemberParts& parts) {
     TACET_RETURN_IF_ERROR(CheckAnswers(parts, kept));
   }
   FindForgotten(parts, kept);
+  TACET_RETURN_IF_ERROR(CompareWithAnchor(parts, kept));
   for (const secagg::AttemptNumber& number : kept.past.doubted) {
     kept.notes.push_back(
         LostNote(number,

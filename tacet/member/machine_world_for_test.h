@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 
 #include "tacet/member/member_machine.h"
+#include "tacet/member/seat_anchor.h"
 #include "tacet/protocol/abstention.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
@@ -117,10 +118,38 @@ class MachineWorld {
     if (!holds) failures_.push_back(std::string(invariant) + ": " + std::string(what));
   }
 
-  // A new process: what is durable stays.
+  // A new process: what is durable stays. Sometimes the state is put back from a copy of the
+  // attempt, or the machine was started again, which takes the anchor.
   void Restart() {
-    machine_.emplace(manifest_, member_, holding_, memory_, now_);
+    if (Chance(10)) {
+      votes_.clear();
+      shares_.clear();
+    }
+    if (Chance(10)) anchor_.reset();
+    machine_.emplace(manifest_, member_, holding_, memory_, now_, KeptPast());
     process_ = {};
+    process_.unanchored = has_seat() && !anchor_.has_value();
+  }
+  // As a driver finds it.
+  Past KeptPast() const {
+    Past past;
+    if (!has_seat()) return past;
+    const auto number = memory_.has_value() ? memory_->attempt.number : secagg::AttemptNumber{};
+    const bool has_vote = memory_.has_value() && votes_.contains(number);
+    if (!anchor_.has_value()) {
+      past.unanchored = true;
+      past.has_vote = has_vote;
+      return past;
+    }
+    if (anchor_->progress == SeatProgress::kNothing || number > anchor_->number) return past;
+    const bool knows = anchor_->progress != SeatProgress::kSilent && has_vote &&
+                       number == anchor_->number &&
+                       (anchor_->progress != SeatProgress::kUnmasked || shares_.contains(number));
+    if (!knows) past.silent_through = anchor_->number;
+    return past;
+  }
+  bool has_seat() const {
+    return std::ranges::count(spec().committee_members, static_cast<uint64_t>(member_)) > 0;
   }
 
   void RunStep() {
@@ -303,7 +332,7 @@ class MachineWorld {
            "forgets before it remembers");
     if (Chance(2)) return Failure();
     std::erase_if(uploads_, [&](const auto& kept) { return kept.first != action.number; });
-    std::erase_if(votes_, [&](const auto& kept) { return kept != action.number; });
+    std::erase_if(votes_, [&](const auto& kept) { return kept.first != action.number; });
     std::erase_if(shares_, [&](const auto& kept) { return kept != action.number; });
     return event::Done{};
   }
@@ -585,6 +614,10 @@ class MachineWorld {
     if (said.reason == protocol::ObjectionReason::kNoClosedRound) {
       Expect(step_.no_closed_round, "M20", "objects to what it was given");
     }
+    if (said.reason == protocol::ObjectionReason::kMayHaveVoted) {
+      Expect(has_seat() && anchor_.has_value() && said.attempt <= anchor_->number, "M23",
+             "is silent where it knows what it said");
+    }
     if (said.reason == protocol::ObjectionReason::kFork) {
       Expect(!step_.uploaded, "M20", "uploads to what it objects to");
     }
@@ -647,10 +680,25 @@ class MachineWorld {
 
   // A seat.
 
+  Event Answer(const action::MakeAnchor& action) {
+    Expect(process_.unanchored, "M23", "makes an anchor again, or without a seat");
+    const auto& current = step_.told.current;
+    Expect(action.open.has_value() == current.has_value(), "M23", "does not see what is open");
+    if (Chance(5)) return Failure();
+    process_.unanchored = false;
+    anchor_ = Anchor{};
+    if (!current.has_value()) return event::Done{};
+    const secagg::AttemptNumber number = current->attempt.number;
+    Expect(*action.open == current->attempt, "M23", "makes the anchor of another attempt");
+    Expect(action.silent || votes_.contains(number), "M23", "speaks where it may have spoken");
+    anchor_ = {.number = number,
+               .progress = action.silent              ? SeatProgress::kSilent
+                           : shares_.contains(number) ? SeatProgress::kUnmasked
+                                                      : SeatProgress::kVoted};
+    return event::Done{};
+  }
   Event Answer(const action::GiveBack& action) {
-    const bool has_seat =
-        std::ranges::count(spec().committee_members, static_cast<uint64_t>(member_)) > 0;
-    Expect(step_.told.recalls && has_seat, "M21", "gives back what nobody asks for");
+    Expect(step_.told.recalls && has_seat(), "M21", "gives back what nobody asks for");
     Expect(memory_.has_value() && memory_->attempt == action.attempt, "M7",
            "gives back another attempt than the one that it remembers");
     if (Chance(3)) return Failure();
@@ -674,6 +722,7 @@ class MachineWorld {
                     .participants = Chance(95) ? announced : announced + 1,
                     .has_own = action.has_upload && Chance(90)};
     step_.is_closed = true;
+    step_.sum = Chance(90) ? 0 : 1;
     return step_.closed;
   }
   Event Answer(const action::RecordVote& action) {
@@ -687,12 +736,22 @@ class MachineWorld {
     Expect(action.acknowledged == acknowledged, "M5", "does not know what it uploaded");
     Expect(!acknowledged || step_.closed.has_own, "M5", "votes for a round without its upload");
     if (Chance(3)) return Failure();
-    if (Chance(5)) return event::VoteRecorded{"another round was voted for"};
-    votes_.insert(number);
+    const auto vote = votes_.find(number);
+    if (Chance(5) || (vote != votes_.end() && vote->second != step_.sum)) {
+      return event::VoteRecorded{"another round was voted for"};
+    }
+    votes_.emplace(number, step_.sum);
+    if (Chance(3)) return Failure();  // of the anchor
+    if (anchor_->number != number || anchor_->progress < SeatProgress::kVoted) {
+      anchor_ = {.number = number, .progress = SeatProgress::kVoted};
+    }
     return event::VoteRecorded{};
   }
   Event Answer(const action::SendRoundVote&) {
     Expect(votes_.contains(memory_->attempt.number), "M3", "a vote is sent before it is kept");
+    const uint32_t sum = votes_.at(memory_->attempt.number);
+    Expect(voted_for_.emplace(memory_->attempt.number, sum).first->second == sum, "M23",
+           "votes for two sums in one attempt");
     if (Chance(3)) return Failure();
     process_.votes.insert(memory_->attempt.number);
     return event::Done{};
@@ -725,6 +784,9 @@ class MachineWorld {
     Expect(!earlier_.has_value(), "M13", "a share while an earlier state is kept");
     if (Chance(3)) return Failure();
     shares_.insert(number);
+    if (Chance(3)) return Failure();  // of the anchor
+    Expect(anchor_->number == number, "M23", "a share without an anchored vote");
+    anchor_->progress = SeatProgress::kUnmasked;
     return event::Done{};
   }
   Event Answer(const action::SendShare&) {
@@ -789,10 +851,18 @@ class MachineWorld {
   std::optional<protocol::OpeningState> kept_vote_;
   bool lost_vote_ = false;
   std::map<secagg::AttemptNumber, secagg::Attempt> uploads_;
-  std::set<secagg::AttemptNumber> votes_, shares_, charged_, charged_for_sealing_;
+  std::map<secagg::AttemptNumber, uint32_t> votes_;  // for which of several sums
+  std::set<secagg::AttemptNumber> shares_, charged_, charged_for_sealing_;
+  struct Anchor {
+    secagg::AttemptNumber number;
+    SeatProgress progress = SeatProgress::kNothing;
+  };
+  std::optional<Anchor> anchor_;
   bool opened_ = false;  // a quorum of votes was heard in this epoch
+  std::map<secagg::AttemptNumber, uint32_t> voted_for_;  // as the server heard it
 
   struct Process {
+    bool unanchored = false;
     std::map<secagg::AttemptNumber, int> uploads;
     std::set<secagg::AttemptNumber> votes, silent, rows;
     std::map<secagg::AttemptNumber, int> given_back;
@@ -808,6 +878,7 @@ class MachineWorld {
     std::optional<protocol::OpeningState> found;
     bool upload = false, trained = false, training_failed = false, sealed = false;
     bool abstains = false, abstained = false;
+    uint32_t sum = 0;  // of the closed round that was fetched
     bool no_closed_round = false, uploaded = false, objected = false;
     int charge = 0;  // for sealing: 1 charged, 2 refused
     bool is_closed = false, is_judged = false;

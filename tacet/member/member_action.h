@@ -168,6 +168,12 @@ struct SendCheckRow {};  // event::Done, taken or not
 struct SendVerdict {     // event::Done, taken or not
   bool confirmed = false;
 };
+// Makes the anchor of a seat that has none: with what its state has of the attempt that is open, or
+// without words in it, ever. event::Done.
+struct MakeAnchor {
+  std::optional<secagg::Attempt> open = std::nullopt;
+  bool silent = false;
+};
 // Gives a server that has lost them what this seat has of the attempt: the closed round and its
 // roster, as they were fetched, and its own unmask share. event::Done, taken or not.
 struct GiveBack {
@@ -186,10 +192,10 @@ using StatementAction = std::variant<action::SendAttestation, action::SendCheckp
 using UploadAction =
     std::variant<action::Charge, action::FindUpload, action::AskForUpload, action::ChargeForSealing,
                  action::Train, action::Seal, action::SaveUpload, action::SendUpload>;
-using SeatAction =
-    std::variant<action::FetchClosedRound, action::RecordVote, action::SendRoundVote,
-                 action::FetchVotes, action::ForgetEarlier, action::RecordShare, action::SendShare,
-                 action::DecryptSum, action::SendCheckRow, action::SendVerdict, action::GiveBack>;
+using SeatAction = std::variant<action::FetchClosedRound, action::RecordVote, action::SendRoundVote,
+                                action::FetchVotes, action::ForgetEarlier, action::RecordShare,
+                                action::SendShare, action::DecryptSum, action::SendCheckRow,
+                                action::SendVerdict, action::MakeAnchor, action::GiveBack>;
 using Action = std::variant<action::EndStep, action::AwaitAnnouncement, action::SaveMemory,
                             action::KeepOnly, action::TossCoin, OpeningAction, StateAction,
                             StatementAction, UploadAction, SeatAction>;

@@ -61,6 +61,10 @@ bool Distrusts(const MemberSituation& here, const secagg::AttemptNumber& number)
          std::ranges::find(here.memory->distrusted, number) != here.memory->distrusted.end();
 }
 
+bool IsSilent(const MemberSituation& here, const secagg::AttemptNumber& number) {
+  return here.past.silent_through.has_value() && number <= *here.past.silent_through;
+}
+
 namespace {
 
 bool Doubts(const MemberSituation& here, const secagg::AttemptNumber& number) {
@@ -149,8 +153,7 @@ Action On(Turn& turn, state::Awaiting, const event::Announced& event) {
   }
   here.listed.insert(here.listed.end(), told.listed.begin(), told.listed.end());
   here.finished = told.finished;
-  return HasBegun(turn.manifest, here) ? RememberCurrent(turn, std::move(step))
-                                       : BeginOpening(turn, std::move(step));
+  return MakeAnchor(turn, std::move(step));
 }
 
 // What is remembered.

@@ -17,6 +17,7 @@
 #include "tacet/member/member_state.h"
 #include "tacet/member/node_log.h"
 #include "tacet/member/remote_server.h"
+#include "tacet/member/seat_anchor.h"
 #include "tacet/member/shared_checkpoints.h"
 #include "tacet/policy/permission.h"
 #include "tacet/secagg/digest_key.h"
@@ -41,6 +42,8 @@ struct MemberParts {
   ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;  // of this federation
   base::UnixClock clock = base::SystemUnixSeconds;
   std::span<const agreement::EpochLink> earlier = {};  // epochs before the manifest's
+  // Of a seat; null: nobody can put `state` back, or make a copy of it.
+  SeatAnchor* anchor = nullptr;
   SharedCheckpoints* checkpoints = nullptr;  // of this process's sessions; null: a copy of its own
 
   secagg::DigestKey digest_key() const {

@@ -66,6 +66,13 @@ struct ForgettingOthers {
   Step step;
 };
 
+// A seat without an anchor heard its first announcement.
+struct MakingAnchor {
+  using Awaits = event::Done;
+  Step step;
+  bool silent = false;
+};
+
 // The opening of an epoch.
 struct HearingOpening {
   using Awaits = event::OpeningHeard;
@@ -262,7 +269,7 @@ using State = std::variant<
     state::SendingUpload, state::FindingOwnUpload, state::FetchingClosedRound, state::RecordingVote,
     state::SendingVote, state::FetchingVotes, state::ForgettingEarlier, state::RecordingShare,
     state::SendingShare, state::Decrypting, state::SendingCheckRow, state::SendingVerdict,
-    state::GivingBack>;
+    state::GivingBack, state::MakingAnchor>;
 
 // How far this seat is with an attempt.
 namespace seat {

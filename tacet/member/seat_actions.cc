@@ -106,6 +106,7 @@ absl::StatusOr<Event> SeatActions::Do(const action::RecordVote& action) {
     return event::VoteRecorded{base::Message(vote.status())};
   }
   work_.vote = *std::move(vote);
+  TACET_RETURN_IF_ERROR(Anchor(secagg::JournalStep::kVote, work_.vote));
   return event::VoteRecorded{};
 }
 
@@ -137,6 +138,7 @@ absl::StatusOr<Event> SeatActions::Do(const action::ForgetEarlier&) {
 
 absl::StatusOr<Event> SeatActions::Do(const action::RecordShare&) {
   TACET_ASSIGN_OR_RETURN(work_.share, work_.member->Unmask(work_.votes));
+  TACET_RETURN_IF_ERROR(Anchor(secagg::JournalStep::kUnmaskShare, work_.share));
   return event::Done{};
 }
 
@@ -175,6 +177,44 @@ absl::StatusOr<Event> SeatActions::Do(const action::SendCheckRow&) {
       "check-row",
       parts_.server.Put({.kind = protocol::BulkKind::kCheckRow, .attempt = work_.attempt}, row),
       row);
+}
+
+absl::Status SeatActions::Anchor(secagg::JournalStep step, const base::Bytes& message) {
+  if (parts_.anchor == nullptr) return absl::OkStatus();
+  if (!words_.has_value()) {
+    TACET_ASSIGN_OR_RETURN(const std::optional<SeatWords> kept, parts_.anchor->Load());
+    words_ = kept.value_or(SeatWords{});
+  }
+  SeatWords next = words_->attempt == work_.attempt ? *words_ : SeatWords{.attempt = work_.attempt};
+  const bool is_vote = step == secagg::JournalStep::kVote;
+  next.progress = std::max(next.progress, is_vote ? SeatProgress::kVoted : SeatProgress::kUnmasked);
+  (is_vote ? next.vote : next.share) = crypto::Sha256(message);
+  if (next == *words_) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(parts_.anchor->Save(next));
+  words_ = next;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Event> SeatActions::Do(const action::MakeAnchor& action) {
+  SeatWords words;
+  if (action.open.has_value()) {
+    words = {.attempt = *action.open, .progress = SeatProgress::kSilent};
+    const absl::StatusOr<base::Bytes> vote =
+        parts_.state.Find(*action.open, secagg::JournalStep::kVote);
+    const absl::StatusOr<base::Bytes> share =
+        parts_.state.Find(*action.open, secagg::JournalStep::kUnmaskShare);
+    for (const absl::Status& status : {vote.status(), share.status()}) {
+      if (protocol::IsRetryable(status)) return status;
+    }
+    if (!action.silent && vote.ok()) {
+      words.progress = share.ok() ? SeatProgress::kUnmasked : SeatProgress::kVoted;
+      words.vote = crypto::Sha256(*vote);
+      if (share.ok()) words.share = crypto::Sha256(*share);
+    }
+  }
+  TACET_RETURN_IF_ERROR(parts_.anchor->Save(words));
+  words_ = words;
+  return event::Done{};
 }
 
 absl::StatusOr<Event> SeatActions::Do(const action::GiveBack& action) {

@@ -21,6 +21,7 @@
 #include "tacet/member/upload_actions.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/committee_member.h"
+#include "tacet/secagg/journal.h"
 
 namespace tacet::member {
 
@@ -46,7 +47,10 @@ class SeatActions {
   absl::StatusOr<Event> Do(const action::DecryptSum& action);
   absl::StatusOr<Event> Do(const action::SendCheckRow& action);
   absl::StatusOr<Event> Do(const action::SendVerdict& action);
+  absl::StatusOr<Event> Do(const action::MakeAnchor& action);
   absl::StatusOr<Event> Do(const action::GiveBack& action);
+  // Before it is sent, and also where it was recorded before.
+  absl::Status Anchor(secagg::JournalStep step, const base::Bytes& message);
   absl::StatusOr<Event> Settle(std::string_view what, const absl::Status& sent,
                                const base::Bytes& bytes);
   absl::StatusOr<crypto::SecretBytes> PairKeyOf(uint64_t client);
@@ -69,6 +73,7 @@ class SeatActions {
     std::vector<base::Bytes> votes;  // the last ones fetched, and this seat's
   };
   Work work_;
+  std::optional<SeatWords> words_;  // in the anchor, once it was asked
 };
 
 }  // namespace tacet::member

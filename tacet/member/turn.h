@@ -31,6 +31,9 @@ struct Turn {
 // begins with round 0.
 bool HasBegun(const agreement::SignedManifest& manifest, const MemberSituation& here);
 bool Distrusts(const MemberSituation& here, const secagg::AttemptNumber& number);
+// Whether this member's seat says nothing in the attempt: it may have voted for what it does not
+// know.
+bool IsSilent(const MemberSituation& here, const secagg::AttemptNumber& number);
 // Where the last announced attempt stands, for what is not about another one.
 secagg::AttemptNumber Here(const Turn& turn);
 protocol::OpeningState OwnState(const MemberSituation& here);
@@ -48,6 +51,8 @@ void Object(Turn& turn, protocol::ObjectionReason reason, const secagg::AttemptN
 
 // What a step consists of, in this order. Each goes on with the next one.
 
+// Of a seat without an anchor: makes it. Then the opening, or the memory.
+Action MakeAnchor(Turn& turn, Step step);
 Action BeginOpening(Turn& turn, Step step);
 Action RememberCurrent(Turn& turn, Step step);
 // Gives again what the server has lost, if it says so, and then catches up.
@@ -136,6 +141,7 @@ Action On(Turn& turn, state::Decrypting at, const event::SumJudged& event);
 Action On(Turn& turn, state::SendingCheckRow at, const event::Done& event);
 Action On(Turn& turn, state::SendingVerdict at, const event::Done& event);
 Action On(Turn& turn, state::GivingBack at, const event::Done& event);
+Action On(Turn& turn, state::MakingAnchor at, const event::Done& event);
 
 }  // namespace tacet::member
 

@@ -59,10 +59,49 @@ Action Judge(Turn& turn, Step step, const event::SumJudged& judged) {
   return GiveVerdict(turn, std::move(step), true, false);
 }
 
+// A silent seat is not waited for.
+Action BeginStep(Turn& turn, Step step) {
+  const auto& current = step.told->current;
+  const bool is_open =
+      current.has_value() && (current->phase == protocol::AttemptPhase::kCollecting ||
+                              current->phase == protocol::AttemptPhase::kUnmasking);
+  if (is_open && IsSilent(turn.here, current->attempt.number)) {
+    Note(turn, NodeEventKind::kNote, "may-have-voted", current->attempt.number,
+         "this site's seat may have voted in this attempt, and its folder does not know for what: "
+         "the machine was started again, the folder was put back from a copy, or a copy of it runs "
+         "elsewhere. The seat votes again from the next attempt on");
+    Object(turn, protocol::ObjectionReason::kMayHaveVoted, current->attempt.number);
+  }
+  return HasBegun(turn.manifest, turn.here) ? RememberCurrent(turn, std::move(step))
+                                            : BeginOpening(turn, std::move(step));
+}
+
 }  // namespace
 
+// The attempt that is announced first may have been open for an earlier process, too.
+Action MakeAnchor(Turn& turn, Step step) {
+  MemberSituation& here = turn.here;
+  if (!here.past.unanchored) return BeginStep(turn, std::move(step));
+  action::MakeAnchor make;
+  if (const auto& current = step.told->current; current.has_value()) {
+    make.open = current->attempt;
+    make.silent =
+        !here.past.has_vote || !here.memory.has_value() || here.memory->attempt != current->attempt;
+  }
+  Become(turn, state::MakingAnchor{std::move(step), make.silent});
+  return SeatAction(make);
+}
+
+Action On(Turn& turn, state::MakingAnchor at, const event::Done&) {
+  Past& past = turn.here.past;
+  past.unanchored = false;
+  if (at.silent) past.silent_through = at.step.told->current->attempt.number;
+  return BeginStep(turn, std::move(at.step));
+}
+
 Action Unmask(Turn& turn, Step step) {
-  if (!secagg::SeatOf(turn.manifest.manifest().committee(), turn.member).has_value()) {
+  if (!secagg::SeatOf(turn.manifest.manifest().committee(), turn.member).has_value() ||
+      IsSilent(turn.here, step.told->current->attempt.number)) {
     return Finish(turn, std::move(step));
   }
   const secagg::Attempt attempt = step.told->current->attempt;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kObjectionLabel = "tacet/1/objection";
 // By number, from 1.
-constexpr std::array<std::string_view, 3> kObjectionReasons = {"rollback", "fork",
-                                                               "no-closed-round"};
+constexpr std::array<std::string_view, 4> kObjectionReasons = {"rollback", "fork",
+                                                               "no-closed-round", "may-have-voted"};
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // Objection: a member's signed statement that it does not act on what the server announces, and
 // why.
 //
-// It follows from announcements and from objects that the server gives or withholds: from no data
-// and from no coin.
+// It follows from announcements, from objects that the server gives or withholds, and from
+// restarts: from no data and from no coin.
 #ifndef TACET_PROTOCOL_OBJECTION_H_
 #define TACET_PROTOCOL_OBJECTION_H_
 
@@ -25,8 +25,11 @@ enum class ObjectionReason : uint8_t {
   kRollback = 1,       // the server announced more before
   kFork = 2,           // a round starts from another model than this member's
   kNoClosedRound = 3,  // the server does not give this seat the sum that it announces
+  // This seat may have voted in the attempt, and does not know for what: it says nothing in it.
+  kMayHaveVoted = 4,
 };
-std::string_view ObjectionReasonName(ObjectionReason reason);  // rollback, fork, no-closed-round
+// rollback, fork, no-closed-round, may-have-voted
+std::string_view ObjectionReasonName(ObjectionReason reason);
 std::optional<ObjectionReason> ObjectionReasonNamed(std::string_view name);
 
 struct Objection {

@@ -69,7 +69,7 @@ TEST_F(ObjectionTest, OfOthersIsRefused) {
   Objection other = Of(4);
   other.attempt.epoch = 1;
   EXPECT_EQ(WhyNot(Written(other, 4)).code(), absl::StatusCode::kFailedPrecondition);
-  for (const int reason : {0, 4}) {
+  for (const int reason : {0, 5}) {
     other = Of(4);
     other.reason = static_cast<ObjectionReason>(reason);
     EXPECT_EQ(WhyNot(Written(other, 4)).code(), absl::StatusCode::kDataLoss);
@@ -78,7 +78,8 @@ TEST_F(ObjectionTest, OfOthersIsRefused) {
 
 TEST_F(ObjectionTest, ReasonsHaveNames) {
   for (const ObjectionReason reason :
-       {ObjectionReason::kRollback, ObjectionReason::kFork, ObjectionReason::kNoClosedRound}) {
+       {ObjectionReason::kRollback, ObjectionReason::kFork, ObjectionReason::kNoClosedRound,
+        ObjectionReason::kMayHaveVoted}) {
     EXPECT_EQ(ObjectionReasonNamed(ObjectionReasonName(reason)), reason);
   }
   EXPECT_EQ(ObjectionReasonNamed("budget"), std::nullopt);

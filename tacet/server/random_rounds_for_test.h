@@ -32,6 +32,7 @@
 #include "tacet/server/round_protocol.h"
 #include "tacet/server/round_store.h"
 #include "tacet/server/server_store_rules.h"
+#include "tacet/server/silent_seats.h"
 
 namespace tacet::server::testing {
 
@@ -647,9 +648,10 @@ class RandomRounds {
     } else if (failure == kObjectLost) {
       Expect(StageOf<Unmasking>(state_) != nullptr && (HasLost(state_) || checks_lost_), "I19");
     } else {
-      Expect(failure == kNotDecrypted && !HasLost(state_) &&
-                 StageOf<Unmasking>(state_) != nullptr && now_ >= OpenAttempt(state_)->deadline,
-             "I10");
+      const bool at_deadline = !HasLost(state_) && StageOf<Unmasking>(state_) != nullptr &&
+                               now_ >= OpenAttempt(state_)->deadline;
+      const bool without_votes = rules_.committee().size() - Silenced() < rules_.VoteQuorum();
+      Expect(failure == kNotDecrypted && (at_deadline || without_votes), "I10");
     }
   }
 
@@ -681,6 +683,18 @@ class RandomRounds {
            "I15");
   }
 
+  // Seats that have not voted, and say that they may have.
+  size_t Silenced() const {
+    size_t silenced = 0;
+    for (const protocol::Objection& one : state_.objections) {
+      const bool says = one.reason == protocol::ObjectionReason::kMayHaveVoted &&
+                        one.attempt == OpenAttempt(state_)->attempt.number;
+      const bool has_seat = rules_.CheckSeat(one.member).ok();
+      silenced += says && has_seat && !seen_.voted.contains(one.member) ? 1 : 0;
+    }
+    return silenced;
+  }
+
   // Seats that are here and have said what they can say.
   size_t Answering() const {
     size_t answering = 0;
@@ -688,7 +702,7 @@ class RandomRounds {
       if (!attendance_.IsHere(seat.member, now_)) continue;
       const bool quorum = seen_.voted.size() >= rules_.VoteQuorum();
       const bool has_answered =
-          seen_.refused.contains(seat.member) ||
+          seen_.refused.contains(seat.member) || IsSilenced(state_, seat.member) ||
           (seen_.voted.contains(seat.member) && (!quorum || seen_.unmasked.contains(seat.member)));
       answering += has_answered ? 1 : 0;
     }
@@ -863,7 +877,8 @@ class RandomRounds {
     return ObjectionGiven{{.member = AnyMember(),
                            .revision = state_.revision - Below(4),
                            .attempt = AnyAttempt().number,
-                           .reason = protocol::ObjectionReason::kFork}};
+                           .reason = Chance(2) ? protocol::ObjectionReason::kMayHaveVoted
+                                               : protocol::ObjectionReason::kFork}};
   }
 
   Event Say() {

@@ -61,6 +61,7 @@ absl::Status On(Transition& step, const Continue&) {
   if (Opened(step.state) == nullptr) return MayOpen(step);
   TACET_RETURN_IF_ERROR(MayEnd(step));
   MayEndWithoutGivers(step);
+  MayEndWithoutVotes(step);
   if (step.actions.empty()) MayCheckObjects(step);
   // Uploads that are on their way stay.
   if (step.actions.empty() && step.state.sweep_is_due &&

@@ -53,7 +53,7 @@ std::vector<uint64_t> AwaitedUploaders(const RoundState& state, const Moment& mo
 std::vector<uint64_t> AwaitedSeats(const RoundState& state, const Unmasking& unmasking) {
   std::vector<uint64_t> awaited;
   for (const secagg::CommitteeSeat& seat : state.rules->committee()) {
-    if (OwesAnswer(*state.rules, unmasking, seat.member)) awaited.push_back(seat.member);
+    if (OwesAnswer(state, unmasking, seat.member)) awaited.push_back(seat.member);
   }
   return awaited;
 }

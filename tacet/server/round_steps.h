@@ -61,6 +61,8 @@ absl::Status On(Transition& step, const SumClosed& closed);
 absl::Status On(Transition& step, const AbstentionGiven& given);
 // Ends an attempt to which too few members can give data.
 void MayEndWithoutGivers(Transition& step);
+// Fails an open attempt in which the seats that are not silenced are too few for a quorum.
+void MayEndWithoutVotes(Transition& step);
 
 // While an attempt is unmasking, and of the last one that was published.
 absl::Status On(Transition& step, const VoteGiven& given);

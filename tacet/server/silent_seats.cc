@@ -4,18 +4,27 @@
 
 namespace tacet::server {
 
-bool OwesAnswer(const RoundRules& rules, const Unmasking& unmasking, uint64_t member) {
-  if (unmasking.refusals.Find(member) != nullptr) return false;
+bool IsSilenced(const RoundState& state, uint64_t member) {
+  const AttemptRecord* const open = OpenAttempt(state);
+  return open != nullptr && Find(state, ItemKind::kVote, member) == nullptr &&
+         std::ranges::any_of(state.objections, [&](const protocol::Objection& one) {
+           return one.member == member && one.attempt == open->attempt.number &&
+                  one.reason == protocol::ObjectionReason::kMayHaveVoted;
+         });
+}
+
+bool OwesAnswer(const RoundState& state, const Unmasking& unmasking, uint64_t member) {
+  if (unmasking.refusals.Find(member) != nullptr || IsSilenced(state, member)) return false;
   if (unmasking.votes.Find(member) == nullptr) return true;
-  return unmasking.votes.size() >= rules.VoteQuorum() &&
+  return unmasking.votes.size() >= state.rules->VoteQuorum() &&
          unmasking.unmask_shares.Find(member) == nullptr;
 }
 
-size_t CountAnswering(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking) {
+size_t CountAnswering(const RoundState& state, const Moment& moment, const Unmasking& unmasking) {
   return static_cast<size_t>(
-      std::ranges::count_if(rules.committee(), [&](const secagg::CommitteeSeat& seat) {
+      std::ranges::count_if(state.rules->committee(), [&](const secagg::CommitteeSeat& seat) {
         return moment.attendance.IsHere(seat.member, moment.now) &&
-               !OwesAnswer(rules, unmasking, seat.member);
+               !OwesAnswer(state, unmasking, seat.member);
       }));
 }
 
@@ -32,7 +41,7 @@ std::vector<uint64_t> SilentSeats(const RoundState& state, const Moment& moment)
   if (unmasking == nullptr || !IsLongUnmasking(rules, moment, *unmasking)) return silent;
   for (const secagg::CommitteeSeat& seat : rules.committee()) {
     if (moment.attendance.IsHere(seat.member, moment.now) &&
-        OwesAnswer(rules, *unmasking, seat.member)) {
+        OwesAnswer(state, *unmasking, seat.member)) {
       silent.push_back(seat.member);
     }
   }

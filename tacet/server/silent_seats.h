@@ -14,12 +14,16 @@ namespace tacet::server {
 // collecting an attempt has three.
 inline constexpr uint64_t kUnmaskingDeadlines = 2;
 
+// Whether a seat says that it may have voted in the open attempt, and so says nothing in it. A vote
+// that came is its vote.
+bool IsSilenced(const RoundState& state, uint64_t member);
+
 // Whether a seat has yet to say what it can say: its vote, or its unmask share once a quorum has
-// voted. A refusal says all.
-bool OwesAnswer(const RoundRules& rules, const Unmasking& unmasking, uint64_t member);
+// voted. A refusal says all, and a silenced seat nothing.
+bool OwesAnswer(const RoundState& state, const Unmasking& unmasking, uint64_t member);
 
 // Seats that are here and owe nothing.
-size_t CountAnswering(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking);
+size_t CountAnswering(const RoundState& state, const Moment& moment, const Unmasking& unmasking);
 
 // Whether seats were asked kUnmaskingDeadlines ago, as far as this process knows.
 bool IsLongUnmasking(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking);

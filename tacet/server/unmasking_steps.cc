@@ -39,14 +39,17 @@ bool AllChecked(const RoundRules& rules, const Unmasking& unmasking) {
 // share of every vote. All shares of all seats decrypt, or are refused. Of fewer a seat may still
 // wait for the others, or it was lost before it could confirm: then it is not here, or this server
 // has not been here for long.
-bool IsSettled(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking) {
+bool IsSettled(const RoundState& state, const Moment& moment, const Unmasking& unmasking) {
+  const RoundRules& rules = *state.rules;
   size_t heard = 0;
   bool all_here = moment.now >= moment.attendance.since() + rules.options().unmasking_seconds;
   for (const secagg::CommitteeSeat& seat : rules.committee()) {
     const bool refused = unmasking.refusals.Find(seat.member) != nullptr;
     const bool voted = unmasking.votes.Find(seat.member) != nullptr;
-    if (refused || voted) ++heard;
-    if (!refused && !moment.attendance.IsHere(seat.member, moment.now)) all_here = false;
+    const bool silenced = IsSilenced(state, seat.member);
+    if (refused || voted || silenced) ++heard;
+    if (!refused && !silenced && !moment.attendance.IsHere(seat.member, moment.now))
+      all_here = false;
   }
   if (heard < rules.committee().size()) return false;
   const size_t votes = unmasking.votes.size();
@@ -112,6 +115,17 @@ absl::Status MayEnd(Transition& step) {
   return absl::OkStatus();
 }
 
+void MayEndWithoutVotes(Transition& step) {
+  if (OpenAttempt(step.state) == nullptr) return;
+  const RoundRules& rules = step.rules();
+  const auto silenced = std::ranges::count_if(
+      rules.committee(),
+      [&step](const secagg::CommitteeSeat& seat) { return IsSilenced(step.state, seat.member); });
+  if (rules.committee().size() - static_cast<size_t>(silenced) < rules.VoteQuorum()) {
+    step.End(protocol::AttemptPhase::kFailed, kNotDecrypted);
+  }
+}
+
 void BeginAsking(Transition& step) {
   auto* const opened = std::get_if<OpenedEpoch>(&step.state.epoch);
   auto* const unmasking = opened == nullptr ? nullptr : std::get_if<Unmasking>(&opened->stage);
@@ -155,8 +169,8 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
   const uint64_t begun = std::min(now, record.begun);
   const bool in_vain =
       IsLongUnmasking(step.rules(), step.moment, *unmasking) &&
-      CountAnswering(step.rules(), step.moment, *unmasking) >= step.rules().VoteQuorum();
-  if (in_vain || IsSettled(step.rules(), step.moment, *unmasking) ||
+      CountAnswering(step.state, step.moment, *unmasking) >= step.rules().VoteQuorum();
+  if (in_vain || IsSettled(step.state, step.moment, *unmasking) ||
       now - begun >= step.rules().options().abandon_seconds) {
     step.End(protocol::AttemptPhase::kFailed, HasLost(step.state) ? kObjectLost : kNotDecrypted);
   } else {

@@ -16,6 +16,7 @@
 #include "tacet/member/member_loop.h"
 #include "tacet/member/remote_server.h"
 #include "tacet/policy/permission.h"
+#include "tacet/secagg/committee.h"
 #include "tacet/site/site_ledger.h"
 #include "tacet/site/site_policy.h"
 #include "tacet/site/site_rows.h"
@@ -23,6 +24,7 @@
 #include "tacet/storage/file/membership.h"
 #include "tacet/storage/file/node_log_file.h"
 #include "tacet/storage/file/posix_file.h"
+#include "tacet/storage/file/seat_anchor_file.h"
 #include "tacet/transport/https/https_wire.h"
 
 namespace tacet::site {
@@ -31,6 +33,8 @@ namespace {
 using member::MemberSession;
 using storage::file::Membership;
 using storage::file::SiteFolder;
+
+constexpr size_t kAnchorNameBytes = 16;
 
 // Ends the calls in progress as soon as the run is to end.
 class WireStopper {
@@ -68,6 +72,18 @@ absl::StatusOr<Membership> Joined(const SiteFolder& folder, const std::filesyste
         membership.manifest.epoch());
   }
   return membership;
+}
+
+// Null for a member without a seat. Federations of one name have other anchors.
+absl::StatusOr<std::unique_ptr<member::SeatAnchor>> AnchorOfSeat(
+    const Membership& membership, const crypto::PublicKey& signing_key, const std::string& path) {
+  const agreement::Manifest& manifest = membership.manifest.manifest();
+  if (!secagg::SeatOf(manifest.committee(), *membership.member).has_value()) return nullptr;
+  crypto::Sha256Hasher hasher;
+  hasher.Update(membership.chain.empty() ? manifest.hash() : membership.chain.front().hash);
+  hasher.Update(signing_key);
+  const crypto::Digest key = hasher.Finish();
+  return storage::file::OpenSeatAnchor(base::ToHex(std::span(key).first<kAnchorNameBytes>()), path);
 }
 
 absl::StatusOr<policy::Permission> AskPolicy(const std::optional<SignedPolicy>& policy,
@@ -196,6 +212,9 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
                                          .state = *state,
                                          .policy = policy,
                                          .permission = permission}));
+  TACET_ASSIGN_OR_RETURN(
+      const std::unique_ptr<member::SeatAnchor> anchor,
+      AnchorOfSeat(membership_, keys_.signing.public_key(), training.ledger.anchor));
   ledger::PrivacyLedger& ledger = *site.ledger;
   TACET_ASSIGN_OR_RETURN(const auto log,
                          storage::file::NodeLogFile::Open(spec_.home / "node-log.jsonl"));
@@ -218,7 +237,8 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
                                                 .permission = std::move(permission),
                                                 .entropy = entropy,
                                                 .rule = site.rule,
-                                                .earlier = membership_.earlier()},
+                                                .earlier = membership_.earlier(),
+                                                .anchor = anchor.get()},
                                                initial));
   TACET_RETURN_IF_ERROR(Warn(site, *directory, training, hooks));
   if (hooks.on_begin) hooks.on_begin();

@@ -108,6 +108,23 @@ TEST_F(AbsentSitesTest, NothingIsChargedBeforeTheyAreThere) {
   }
 }
 
+// Its committee seat could speak twice.
+TEST_F(AbsentSitesTest, ACopyOfARunningSiteDoesNotStart) {
+  StartSite("north");
+  while (!std::filesystem::exists(path_ / "north/node-log.jsonl")) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  std::filesystem::copy(path_ / "north", path_ / "twin", std::filesystem::copy_options::recursive);
+  const pid_t twin =
+      StartAs("twin",
+              {"client", "run", "--home", "twin", "--key-file", "north.key", "--server",
+               reached_at_, "--config", "site.toml", "--draw", "--json", "--client", "0"},
+              "twin-");
+  const Outcome refused = WaitFor(twin, "twin-");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("stop the second copy of this site's folder"));
+}
+
 // Of a number as JSON writes it: 3 of "0.123", 2 of "0.00012" and of "1.2e-05".
 long SignificantDigits(std::string number) {
   number = number.substr(0, number.find('e'));

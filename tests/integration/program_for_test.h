@@ -92,6 +92,7 @@ class ProgramTest : public ::testing::Test {
       dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
       // Ledgers of sites, which runs of other tests must not see.
       setenv("XDG_DATA_HOME", path_.c_str(), 1);
+      setenv("XDG_RUNTIME_DIR", (path_ / "runtime").c_str(), 1);
       if (chdir(path_.c_str()) != 0) _exit(126);
       std::vector<char*> argv = {const_cast<char*>(program.c_str())};
       for (std::string& argument : arguments) argv.push_back(argument.data());

@@ -48,6 +48,7 @@ class RecoveryTest : public LiveFederationTest {
     }
   }
   void PutBack(const std::string& name) {
+    fs::remove_all(path_ / "runtime");  // no machine knows what was said since
     for (const std::string& who : everybody_) {
       CopyOver(Kept(name, who), path_ / who);
       OwnAll(path_ / who, ::geteuid());

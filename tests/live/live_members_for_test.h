@@ -26,6 +26,7 @@
 #include "tacet/member/member_session.h"
 #include "tacet/member/memory_member_state.h"
 #include "tacet/member/memory_node_log_for_test.h"
+#include "tacet/member/memory_seat_anchor_for_test.h"
 #include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/protocol/whole_requests_for_test.h"
 #include "tacet/server/memory_server_store_for_test.h"
@@ -208,6 +209,7 @@ class LiveFederation {
     TestWire wire;
     member::RemoteServer remote;
     FailingMemberState state;
+    member::testing::MemorySeatAnchor anchor;
     member::testing::MemoryNodeLog log;
     FixedUpdates updates;
     ledger::testing::MemoryLedger memory_ledger;
@@ -277,6 +279,7 @@ class LiveFederation {
          .entropy = site.entropy,
          .rule = site.rule,
          .clock = [this, &site] { return now + site.clock_ahead; },
+         .anchor = &site.anchor,
          .checkpoints = checkpoints},
         protocol::testing::ZerosOf(members.manifest().manifest().spec().dimension));
     if (!session.ok()) return session.status();
