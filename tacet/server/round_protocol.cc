@@ -92,7 +92,7 @@ void Transition::Put(ItemKind kind, uint64_t member, std::span<const uint8_t> by
 void Transition::SetDeadline(uint64_t deadline) {
   AttemptRecord record = open();
   record.deadline = deadline;
-  record.noted = moment.now;
+  if (record.phase == protocol::AttemptPhase::kCollecting) record.noted = moment.now;
   Do(UpdateAttempt{.record = std::move(record), .items = {}});
   CountRevision(true);
 }

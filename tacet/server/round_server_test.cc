@@ -771,6 +771,24 @@ TEST_F(RoundServerTest, AQuorumThatDecidesNothingHasTwoDeadlines) {
   EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
 }
 
+// The deadline that passed in an earlier process counts.
+TEST_F(RoundServerTest, AQuorumThatDecidesNothingHasTwoDeadlinesAcrossARestart) {
+  const secagg::Attempt attempt = Collect();
+  Unmask(4);
+  ASSERT_TRUE(Confirm(3, attempt).ok());
+  TickAfter(30);
+  Restart();
+  TickAfter(20);  // the first one
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  now_ += 200;  // no server runs
+  Restart();
+  TickAfter(49);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  TickAfter(50);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
+}
+
 // One seat is away, another one is connected and says nothing: the others are too few. Both are
 // named, nothing is charged again, and the round is published when the one is back.
 TEST_F(RoundServerTest, ASilentSeatIsNamedAndEndsNoAttempt) {

@@ -24,7 +24,9 @@ struct AttemptRecord {
   protocol::AttemptPhase phase = protocol::AttemptPhase::kCollecting;
   uint64_t begun = 0;     // Unix seconds
   uint64_t deadline = 0;  // of the phase
-  uint64_t noted = 0;     // when the server last noted that it runs; the same clock as `deadline`
+  // By the clock of `deadline`: when the server last noted that it runs while the attempt collects;
+  // then when it closed.
+  uint64_t noted = 0;
   uint32_t participants = 0;  // K', once closed
   std::string failure;        // a word; empty unless failed
 

@@ -129,7 +129,13 @@ void MayEndWithoutVotes(Transition& step) {
 void BeginAsking(Transition& step) {
   auto* const opened = std::get_if<OpenedEpoch>(&step.state.epoch);
   auto* const unmasking = opened == nullptr ? nullptr : std::get_if<Unmasking>(&opened->stage);
-  if (unmasking != nullptr) unmasking->since = step.moment.now;
+  if (unmasking == nullptr) return;
+  // A deadline that has passed in an earlier process counts, and no time in which no server ran.
+  const AttemptRecord& record = step.open();
+  const uint64_t deadline = step.rules().options().unmasking_seconds;
+  const bool extended = record.deadline > record.noted && record.deadline - record.noted > deadline;
+  const uint64_t now = step.moment.now;
+  unmasking->since = extended ? now - std::min(now, deadline) : now;
 }
 
 absl::Status ExtendOrFail(Transition& step) { return Check(step); }
