@@ -166,8 +166,16 @@ absl::Status On(Transition& step, const AbstentionGiven& given) {
 void MayEndWithoutGivers(Transition& step) {
   const auto* const collecting = StageOf<Collecting>(step.state);
   if (collecting == nullptr || collecting->abstentions.empty()) return;
-  if (MayGive(step.state) >= step.rules().MinGivers()) return;
-  step.End(protocol::AttemptPhase::kFailed, kTooFewGivers);
+  const uint64_t may_give = MayGive(step.state);
+  if (may_give >= step.rules().MinGivers()) return;
+  const auto on_trial = std::ranges::count_if(
+      SubmissionsOf(step.state, ItemKind::kLeftOut), [collecting](const Submission& one) {
+        return one.bytes() == base::Bytes{kOnTrial} &&
+               collecting->abstentions.Find(one.member) == nullptr;
+      });
+  // With those on trial there are enough. The next attempt has nobody on trial.
+  const bool for_trial = may_give + static_cast<uint64_t>(on_trial) >= step.rules().MinGivers();
+  step.End(protocol::AttemptPhase::kFailed, for_trial ? kTooFewUploads : kTooFewGivers);
 }
 
 }  // namespace tacet::server

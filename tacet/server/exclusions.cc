@@ -44,6 +44,8 @@ void Exclusions::AttemptEnded(const RoundRules& rules, const AttemptRecord& reco
   } else if (record.failure == kRefusedFailure && rules.EveryMemberUploads()) {
     BeginRound(rules, round);
     NextTrial(rules);
+  } else if (record.failure == kTooFewUploads) {
+    BeginRound(rules, round);  // without a trial
   }
 }
 

@@ -10,7 +10,7 @@
 // every member uploads, each attempt has the same participants, so the next attempt of the round
 // leaves out one part of the suspects, the one after it the next part. The suspects are all members
 // at first. Once an attempt succeeds without a part, this part is suspected. A part of one member
-// is named.
+// is named. A trial that leaves too few givers is given up: the next attempt has all members.
 #ifndef TACET_SERVER_EXCLUSIONS_H_
 #define TACET_SERVER_EXCLUSIONS_H_
 

@@ -104,6 +104,16 @@ TEST_F(ExclusionsTest, LastOneRoundWhereOneSeatCanNameAnybody) {
   EXPECT_THAT(LeftOut(), IsEmpty());  // the first time that counts
 }
 
+// The same member would be on trial again, and again too few would give data.
+TEST_F(ExclusionsTest, ATrialThatLeavesTooFewGiversIsGivenUp) {
+  Refuse();
+  EXPECT_THAT(LeftOut(), ElementsAre(0));
+  End(protocol::AttemptPhase::kFailed, kTooFewUploads);
+  EXPECT_THAT(LeftOut(), IsEmpty());
+  Refuse();
+  EXPECT_THAT(LeftOut(), ElementsAre(1));
+}
+
 // K_min is one fewer than the members: one of them is on trial at a time. The one without which
 // the sum was sound is on trial first the next time.
 TEST_F(ExclusionsTest, MembersAreOnTrialInTurn) {

@@ -637,13 +637,14 @@ class RandomRounds {
       ++(failure == kWrongShares ? coverage_.wrong_shares : coverage_.disputed_shares);
     } else if (failure == kTooFewUploads) {
       const auto* const collecting = StageOf<Collecting>(state_);
-      Expect(collecting != nullptr && !rules_.EveryMemberUploads() &&
-                 collecting->accepted.size() < rules_.min_participants(),
+      const bool too_few = collecting != nullptr && !rules_.EveryMemberUploads() &&
+                           collecting->accepted.size() < rules_.min_participants();
+      Expect(too_few || (collecting != nullptr && MayGive(state_) < rules_.MinGivers() &&
+                         MayGiveButForTrial() >= rules_.MinGivers()),
              "I10");
     } else if (failure == kTooFewGivers) {
-      uint64_t may_give = MayUpload(state_);
-      for (const uint64_t member : seen_.abstained) may_give -= IsLeftOut(state_, member) ? 0 : 1;
-      Expect(StageOf<Collecting>(state_) != nullptr && may_give < rules_.MinGivers(), "I17");
+      Expect(StageOf<Collecting>(state_) != nullptr && MayGiveButForTrial() < rules_.MinGivers(),
+             "I17");
       without_givers_ = true;
     } else if (failure == kObjectLost) {
       Expect(StageOf<Unmasking>(state_) != nullptr && (HasLost(state_) || checks_lost_), "I19");
@@ -681,6 +682,17 @@ class RandomRounds {
     Expect(now_ < unmasking->since + 2 * rules_.options().unmasking_seconds ||
                Answering() < rules_.VoteQuorum(),
            "I15");
+  }
+
+  // Members that could give data to the attempt that collects if nobody were on trial.
+  uint64_t MayGiveButForTrial() const {
+    uint64_t may_give = 0;
+    for (uint64_t member = 0; member < rules_.members(); ++member) {
+      const Submission* const left_out = SubmissionsOf(state_, ItemKind::kLeftOut).Find(member);
+      const bool named = left_out != nullptr && left_out->bytes() != base::Bytes{kOnTrial};
+      may_give += named || seen_.abstained.contains(member) ? 0 : 1;
+    }
+    return may_give;
   }
 
   // Seats that have not voted, and say that they may have.

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "tacet/policy/permission.h"
+#include "tacet/secagg/small_round_for_test.h"
 #include "tests/live/live_members_for_test.h"
 #include "tests/live/site_policy_for_test.h"
 
@@ -274,6 +277,25 @@ TEST(AbstentionTest, NobodyAbstainsForAnother) {
             absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(live.server->Take(2, protocol::PutAbstentionRequest{forged}).code(),
             absl::StatusCode::kFailedPrecondition);
+}
+
+// The committee refused one sum, so a member is on trial. Without it and without the site whose
+// budget has ended too few would give data. Another attempt has it back.
+TEST(AbstentionTest, ATrialDoesNotEndATrainingForGivers) {
+  const agreement::ManifestSpec spec = Everybody(4);
+  LiveFederation live(spec);
+  Spend(live, spec, 0, {4});
+  bool is_first = true;
+  live.site(2).state.spoil_upload = [&](base::Bytes& upload) {
+    if (!std::exchange(is_first, false)) return;
+    upload[secagg::testing::UploadTagByte(live.members.terms().aggregation())] ^= 0x20;
+    secagg::testing::FixChecksum(upload);
+  };
+  live.Run();
+  EXPECT_EQ(live.server->Status().finished, 3u);
+  std::vector<std::string> failures;
+  for (const server::AttemptRecord& one : live.server->Attempts()) failures.push_back(one.failure);
+  EXPECT_THAT(failures, ElementsAre("refused", "too-few-uploads", "", "", ""));
 }
 
 // A member that abstains and is lost before it uploads is in no sum, and is not subtracted from it.
