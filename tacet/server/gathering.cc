@@ -1,6 +1,9 @@
 #include "tacet/server/gathering.h"
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "fmt/core.h"
 #include "fmt/ranges.h"
@@ -34,13 +37,21 @@ bool HasEndedForGivers(const RoundState& state) {
          begun.back().attempt.number.epoch == state.rules->manifest().epoch();
 }
 
-// Names of the members that abstained from it.
-std::vector<std::string> AbstainersOf(const RoundState& state) {
+std::vector<std::string> NamesOf(const RoundState& state, std::span<const uint64_t> members) {
   std::vector<std::string> names;
-  for (const Submission& abstention : Opened(state)->abstentions) {
-    names.push_back(state.rules->manifest().members()[abstention.member].name);
+  for (const uint64_t member : members) {
+    names.push_back(state.rules->manifest().members()[member].name);
   }
   return names;
+}
+
+// Names of the members that abstained from it.
+std::vector<std::string> AbstainersOf(const RoundState& state) {
+  std::vector<uint64_t> members;
+  for (const Submission& abstention : Opened(state)->abstentions) {
+    members.push_back(abstention.member);
+  }
+  return NamesOf(state, members);
 }
 
 uint64_t LeastPresence(const RoundState& state) {
@@ -111,7 +122,13 @@ std::string WhyStop(const RoundState& state, const secagg::Attempt& next) {
   if (next.number.attempt > spec.spare_attempts) {
     std::string why = fmt::format("round {} failed in all its {} attempts", next.number.round,
                                   next.number.attempt);
-    if (state.attempts->back().failure == kRefusedFailure && state.rules->MostLeftOut() == 0) {
+    const bool was_refused = state.attempts->back().failure == kRefusedFailure;
+    if (was_refused && !state.suspects.empty()) {
+      why += fmt::format(
+          "; the committee refused the sum, and the check of shares suspects {}, whom no round can "
+          "leave out, since min_participants is {}: a smaller one lets the rounds continue without",
+          fmt::join(NamesOf(state, state.suspects), ", "), state.rules->min_participants());
+    } else if (was_refused && state.rules->MostLeftOut() == 0) {
       why += fmt::format(
           "; the committee refused the sum, and no participant can be left out, since "
           "min_participants is {}: a smaller one lets the server find the participant at fault",

@@ -135,6 +135,7 @@ void ApplyTo(RoundState& state, const EndAttempt& end) {
     opened.stage = BetweenAttempts();
     return;
   }
+  state.suspects.clear();
   state.kept.push_back({.attempt = end.record.attempt,
                         .closed_round = std::move(unmasking->closed_round),
                         .votes = std::move(unmasking->votes),

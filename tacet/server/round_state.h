@@ -141,6 +141,8 @@ struct RoundState {
   // When the store was read, in Unix seconds, if an attempt collects and no time has passed for it
   // since.
   std::optional<uint64_t> read_at = std::nullopt;
+  // Whom the last check of shares named of those that cannot be left out.
+  std::vector<uint64_t> suspects = {};
   // To what is announced now, at most one of a member.
   std::vector<protocol::Objection> objections = {};
   // Times that the open attempt's deadline was moved since its members did not answer in time.

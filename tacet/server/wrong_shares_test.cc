@@ -363,5 +363,20 @@ TEST_F(RefusedQueryTest, EndsWithWhatWouldHelp) {
               ::testing::HasSubstr("since min_participants is 9: a smaller one lets the server"));
 }
 
+// The check of shares tells who it was, although nobody can be left out.
+TEST_F(RefusedQueryTest, NamesWhomTheCheckOfSharesSuspects) {
+  for (int attempt = 0; attempt <= 40; ++attempt) {
+    CollectWithBad();
+    FailByRows();
+    ASSERT_EQ(Failure(), "refused");
+  }
+  Tick();
+  EXPECT_THAT(
+      server_->Status().stopped,
+      ::testing::AllOf(::testing::HasSubstr("the check of shares suspects " +
+                                            members_.manifest().members()[kBad].name + ", whom"),
+                       ::testing::HasSubstr("since min_participants is 9: a smaller one")));
+}
+
 }  // namespace
 }  // namespace tacet::server
