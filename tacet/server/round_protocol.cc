@@ -79,7 +79,21 @@ void Transition::Do(Change change) {
   std::visit([this](auto& one) { Ask(std::move(one)); }, change);
 }
 
+namespace {
+
+// A member that gives its part acts on what is announced. A seat that may have voted uploads, too.
+void TakeBackObjection(RoundState& state, ItemKind kind, uint64_t member) {
+  if (kind != ItemKind::kAccepted && kind != ItemKind::kVote) return;
+  std::erase_if(state.objections, [&](const protocol::Objection& one) {
+    return one.member == member &&
+           (kind == ItemKind::kVote || one.reason != protocol::ObjectionReason::kMayHaveVoted);
+  });
+}
+
+}  // namespace
+
 void Transition::Put(ItemKind kind, uint64_t member, std::span<const uint8_t> bytes) {
+  TakeBackObjection(state, kind, member);
   const bool of_beginning = kind == ItemKind::kAttestation || kind == ItemKind::kCheckpoint;
   const secagg::AttemptNumber at = of_beginning ? Beginning(state)
                                    : kind == ItemKind::kOpeningVote

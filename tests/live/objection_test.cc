@@ -104,6 +104,31 @@ TEST_F(ObjectionsTest, ASeatWithoutTheClosedRoundSaysSo) {
   EXPECT_THAT(Objecting(ObjectionReason::kNoClosedRound), ElementsAre(seat));
 }
 
+// The disk of the server works again: the seat votes, and nothing is wrong any more.
+TEST_F(ObjectionsTest, ASeatThatVotesTakesItsObjectionBack) {
+  const uint64_t seat = live_.MemberOn(1);
+  bool lost = true;
+  live_.site(seat).wire.lie = [&lost](const protocol::RequestBody& body,
+                                      absl::StatusOr<base::Bytes> answer) {
+    const auto* fetch = std::get_if<protocol::FetchPartRequest>(&body);
+    if (!lost || fetch == nullptr || fetch->name.kind != protocol::BulkKind::kClosedRound) {
+      return answer;
+    }
+    return absl::StatusOr<base::Bytes>(base::NotFound("there is no such complete object"));
+  };
+  for (const uint32_t silent : {2u, 3u}) {
+    live_.site(live_.MemberOn(silent)).wire.swallows = [](const protocol::RequestBody& body) {
+      return std::holds_alternative<protocol::PutVoteRequest>(body);
+    };
+  }
+  live_.RunUntil([&] { return Objections().size() == 1; }, 1);
+  lost = false;
+  live_.Restart(live_.site(seat));
+  live_.Turn();
+  EXPECT_TRUE(live_.IsAt(protocol::AttemptPhase::kUnmasking));
+  EXPECT_THAT(Objections(), IsEmpty());
+}
+
 // What fails on a record shows to nobody.
 TEST_F(ObjectionsTest, ABrokenProgramIsNotTold) {
   live_.site(0).updates.fail = "no such patient";
