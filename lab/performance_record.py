@@ -32,7 +32,7 @@ def benchmarks() -> dict[str, tuple[dict[str, str], list[str]]]:
     for threads in ("1", "2"):
         jobs[f"train {threads}"] = ({}, ["bench", "train", "--threads", threads])
     jobs["privacy"] = ({}, ["bench", "privacy"])
-    jobs["load"] = ({}, ["load", "--clients", "1000", "--rounds", "2"])
+    jobs["load"] = ({}, ["load", "--clients", "1000", "--rounds", "3"])
     return jobs
 
 

@@ -18,7 +18,9 @@ constexpr uint64_t kActing = 16;
 
 absl::StatusOr<LoadResult> RunLoadClients(const LoadFederation& federation,
                                           const LoadClientsSpec& spec) {
-  LoadMeter meter(federation.sites.size(), spec.on_round);
+  LoadMeter meter({.members = federation.sites.size(),
+                   .rounds = federation.manifest->manifest().spec().rounds,
+                   .on_round = spec.on_round});
   LoadCommons commons{.federation = federation,
                       .server = spec.server,
                       .folder = spec.folder,

@@ -189,11 +189,12 @@ class LoadCommand : public program::Command {
     const double rate = seconds > 0 ? static_cast<double>(result.rounds.size()) / seconds : 0;
     if (!json_) {
       fmt::print(
+          "all here after {:.2f} s\n"
           "{} rounds, {:.3f} a second; upload of {} bytes p50 {:.3f} s, p99 {:.3f} s; sums p50 "
           "{:.3f} s, p99 {:.3f} s\n",
-          result.rounds.size(), rate, result.upload_bytes, Quantile(result.upload_seconds, 0.5),
-          Quantile(result.upload_seconds, 0.99), Quantile(result.fetch_seconds, 0.5),
-          Quantile(result.fetch_seconds, 0.99));
+          result.connecting_seconds, result.rounds.size(), rate, result.upload_bytes,
+          Quantile(result.upload_seconds, 0.5), Quantile(result.upload_seconds, 0.99),
+          Quantile(result.fetch_seconds, 0.5), Quantile(result.fetch_seconds, 0.99));
       const base::ProcessCost own = base::OwnCost();
       fmt::print("members     {:.1f} s of processor time, {:.1f} MB at most\n", own.cpu_seconds,
                  static_cast<double>(own.memory_peak) / 1e6);
@@ -214,6 +215,7 @@ class LoadCommand : public program::Command {
     base::JsonValue json = base::JsonValue::MakeObject();
     json.Set("clients", spec_.clients)
         .Set("dimension", spec_.dimension)
+        .Set("connecting_seconds", result.connecting_seconds)
         .Set("rounds", std::move(rounds))
         .Set("rounds_per_s", rate)
         .Set("upload_bytes", result.upload_bytes)

@@ -4,6 +4,7 @@
 
 #include "tacet/base/process_cost.h"
 #include "tacet/base/status.h"
+#include "tacet/protocol/announcement.h"
 #include "tacet/protocol/member_request.h"
 
 namespace tacet::app::load {
@@ -58,6 +59,19 @@ void Turn::Give() {
   held_ = false;
 }
 
+void MemberTimes::Asks() {
+  if (!std::exchange(has_asked_, true)) meter_.Connects();
+}
+
+void MemberTimes::IsAnswered(const absl::StatusOr<base::Bytes>& answer) {
+  if (!answer.ok()) return;
+  if (!std::exchange(is_connected_, true)) meter_.IsConnected();
+  const absl::StatusOr<protocol::Announcement> told = protocol::ReadAnnouncement(*answer);
+  if (!told.ok()) return;
+  if (told->current.has_value()) meter_.Begun(told->current->attempt.number.round);
+  meter_.Published(told->finished);
+}
+
 void MemberTimes::BeginsSealing() { sealing_from_ = base::ThreadCpuSeconds(); }
 
 void MemberTimes::EndsSealing(uint32_t round) {
@@ -77,9 +91,8 @@ void MemberTimes::TakesState(uint32_t next_round) {
   while (next_round_ < next_round) meter_.Applied(next_round_++);
 }
 
-absl::Status SyntheticUpdates::Update(const trainer::AttemptContext& context,
-                                      std::span<const float>, std::span<float> update) {
-  times_.Trains(context.round);
+absl::Status SyntheticUpdates::Update(const trainer::AttemptContext&, std::span<const float>,
+                                      std::span<float> update) {
   std::ranges::fill(update, kUpdate);
   times_.BeginsSealing();
   return absl::OkStatus();
@@ -124,9 +137,11 @@ absl::StatusOr<base::Bytes> TurnWire::CallWithContent(std::span<const uint8_t> h
     return wire_->CallWithContent(head, content, most_seconds);
   }
   turn_.Give();
+  times_.Asks();
   absl::StatusOr<base::Bytes> answer = wire_->CallWithContent(head, content, most_seconds);
+  times_.IsAnswered(answer);
   turn_.Take();
-  times_.HearsAnnouncement();
+  times_.Acts();
   return answer;
 }
 

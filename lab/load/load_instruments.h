@@ -61,8 +61,10 @@ class MemberTimes {
  public:
   explicit MemberTimes(LoadMeter& meter) : meter_(meter) {}
 
-  void HearsAnnouncement() { since_announcement_.Restart(); }
-  void Trains(uint32_t round) { meter_.Begun(round); }
+  // It asks for an announcement, has the answer, and may act on it.
+  void Asks();
+  void IsAnswered(const absl::StatusOr<base::Bytes>& answer);
+  void Acts() { since_announcement_.Restart(); }
   void BeginsSealing();
   void EndsSealing(uint32_t round);
   void BeginsSending() { sending_.Restart(); }
@@ -73,6 +75,8 @@ class MemberTimes {
 
  private:
   LoadMeter& meter_;
+  bool has_asked_ = false;
+  bool is_connected_ = false;
   uint32_t next_round_ = 0;
   double sealing_from_ = 0;  // processor time of this thread
   base::Stopwatch sending_;
@@ -150,7 +154,8 @@ class MeasuredLog final : public member::NodeLog {
   MemberTimes& times_;
 };
 
-// Gives the turn back as long as the member waits for an announcement.
+// Gives the turn back as long as the member waits for an announcement, and notes what it says
+// before the member waits for its turn.
 class TurnWire final : public protocol::Wire {
  public:
   TurnWire(std::unique_ptr<protocol::Wire> wire, Turn& turn, MemberTimes& times)

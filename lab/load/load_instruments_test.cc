@@ -12,6 +12,7 @@
 #include "tacet/member/member_state_contract_for_test.h"
 #include "tacet/member/memory_member_state.h"
 #include "tacet/member/memory_node_log_for_test.h"
+#include "tacet/protocol/announcement.h"
 #include "tacet/protocol/member_request.h"
 #include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/protocol/whole_requests_for_test.h"
@@ -35,9 +36,14 @@ class InstrumentsTest : public ::testing::Test {
     event.text = "because";
     return event;
   }
+  base::Bytes Announced(uint32_t round) {
+    protocol::Announcement told{.listed = {{.round = round}}, .finished = round};
+    told.current = protocol::AnnouncedAttempt{.attempt = {.number = {.round = round}}};
+    return protocol::WriteAnnouncement(told);
+  }
   LoadResult Result() { return meter_.Result().value(); }
 
-  LoadMeter meter_{1, [](const LoadRound&) {}};
+  LoadMeter meter_{{.members = 1, .rounds = 3, .on_round = [](const LoadRound&) {}}};
   MemberTimes times_{meter_};
   MeasuredLog log_{nullptr, times_};
 };
@@ -69,12 +75,14 @@ TEST_F(InstrumentsTest, UploadsAreSealedAndSent) {
   const secagg::Attempt attempt{.number = {.round = 0}};
   const std::vector<float> model(5);
   std::vector<float> update(5);
+  times_.IsAnswered(Announced(0));
   ASSERT_TRUE(updates.Update({}, model, update).ok());
   for (const float value : update) EXPECT_NE(value, 0);
   ASSERT_TRUE(state.SaveUpload(attempt, base::Bytes(100, 1)).ok());
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   ASSERT_TRUE(log_.Write(Event(NodeEventKind::kSent, "upload", 0)).ok());
   ASSERT_TRUE(log_.Write(Event(NodeEventKind::kApplied, "sum", 0)).ok());
+  times_.IsAnswered(Announced(1));
   ASSERT_THAT(Result().upload_seconds, SizeIs(1));
   EXPECT_GE(Result().upload_seconds[0], 0.02);
   EXPECT_EQ(Result().upload_bytes, 100u);
@@ -83,6 +91,7 @@ TEST_F(InstrumentsTest, UploadsAreSealedAndSent) {
 }
 
 TEST_F(InstrumentsTest, AMemberThatTakesALaterStateHasAllRoundsBefore) {
+  for (uint32_t round = 0; round < 4; ++round) times_.IsAnswered(Announced(round));
   EXPECT_TRUE(log_.Write(Event(NodeEventKind::kApplied, "sum", 0)).ok());
   EXPECT_TRUE(log_.Write(Event(NodeEventKind::kApplied, "checkpoint", 3)).ok());
   EXPECT_THAT(Result().rounds, SizeIs(3));
@@ -143,7 +152,8 @@ namespace {
 struct MeasuredBackend {
   MemberState& state() { return measured; }
   void Reopen() {}
-  app::load::LoadMeter meter{1, [](const app::load::LoadRound&) {}};
+  app::load::LoadMeter meter{
+      {.members = 1, .rounds = 1, .on_round = [](const app::load::LoadRound&) {}}};
   app::load::MemberTimes times{meter};
   app::load::MeasuredState measured{std::make_unique<MemoryMemberState>(), times};
 };

@@ -2,13 +2,38 @@
 
 #include <algorithm>
 #include <thread>
-#include <utility>
 
 namespace tacet::app::load {
+namespace {
+
+double Seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+void LoadMeter::Connects() {
+  const base::MutexLock lock(mutex_);
+  if (!connecting_.begun.has_value()) connecting_.begun = spec_.clock();
+}
+
+void LoadMeter::IsConnected() {
+  const base::MutexLock lock(mutex_);
+  if (++connecting_.connected != spec_.members || !connecting_.begun.has_value()) return;
+  result_.connecting_seconds = Seconds(spec_.clock() - *connecting_.begun);
+}
 
 void LoadMeter::Begun(uint32_t round) {
   const base::MutexLock lock(mutex_);
-  progress_.try_emplace(round, Progress{.begun = Clock::now()});
+  std::optional<Time>& begun = progress_[round].begun;
+  if (begun.has_value()) return;
+  begun = spec_.clock();
+  TellRounds();
+}
+
+// The end of the last round is kept as the beginning of one behind it.
+void LoadMeter::Published(uint32_t finished) {
+  if (finished >= spec_.rounds) Begun(spec_.rounds);
 }
 
 void LoadMeter::Sealed(uint32_t round, double cpu_seconds) {
@@ -30,15 +55,25 @@ void LoadMeter::Fetched(double seconds) {
 
 void LoadMeter::Applied(uint32_t round) {
   const base::MutexLock lock(mutex_);
-  Progress& progress = progress_[round];
-  if (++progress.applied < members_) return;
-  const double cores = std::max(1U, std::thread::hardware_concurrency());
-  const Clock::time_point begun = std::max(progress.begun, std::exchange(ended_, Clock::now()));
-  result_.rounds.push_back({.round = round,
-                            .participants = progress.uploads,
-                            .seconds = std::chrono::duration<double>(ended_ - begun).count(),
-                            .sealing_seconds = progress.sealing_cpu_seconds / cores});
-  on_round_(result_.rounds.back());
+  ++progress_[round].applied;
+  TellRounds();
+}
+
+void LoadMeter::TellRounds() {
+  while (result_.rounds.size() < spec_.rounds) {
+    const auto round = static_cast<uint32_t>(result_.rounds.size());
+    const Progress& progress = progress_[round];
+    const std::optional<Time>& ended = progress_[round + 1].begun;
+    if (progress.applied < spec_.members || !progress.begun.has_value() || !ended.has_value()) {
+      return;
+    }
+    const double cores = std::max(1U, std::thread::hardware_concurrency());
+    result_.rounds.push_back({.round = round,
+                              .participants = progress.uploads,
+                              .seconds = Seconds(*ended - *progress.begun),
+                              .sealing_seconds = progress.sealing_cpu_seconds / cores});
+    spec_.on_round(result_.rounds.back());
+  }
 }
 
 void LoadMeter::Fail(const absl::Status& why) {
@@ -48,6 +83,7 @@ void LoadMeter::Fail(const absl::Status& why) {
 }
 
 bool LoadMeter::Wait(double seconds) {
+  using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(seconds));
   const base::MutexLock lock(mutex_);

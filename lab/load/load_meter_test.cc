@@ -1,6 +1,7 @@
 #include "lab/load/load_meter.h"
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -14,64 +15,120 @@ namespace tacet::app::load {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
+// Three members and two rounds, by a clock that the test sets.
 class LoadMeterTest : public ::testing::Test {
  protected:
+  void At(int seconds) {
+    now_ = std::chrono::steady_clock::time_point(std::chrono::seconds(seconds));
+  }
+  void AllApply(uint32_t round) {
+    for (int member = 0; member < 3; ++member) meter_.Applied(round);
+  }
+  LoadResult Result() { return meter_.Result().value(); }
+
+  std::chrono::steady_clock::time_point now_;
   std::vector<LoadRound> heard_;
-  LoadMeter meter_{3, [this](const LoadRound& round) { heard_.push_back(round); }};
+  LoadMeter meter_{{.members = 3,
+                    .rounds = 2,
+                    .on_round = [this](const LoadRound& round) { heard_.push_back(round); },
+                    .clock = [this] { return now_; }}};
 };
 
-TEST_F(LoadMeterTest, ARoundEndsWithTheLastMember) {
+TEST_F(LoadMeterTest, ConnectingEndsWithTheLastMembersAnswer) {
+  At(10);
+  meter_.Connects();
+  At(11);
+  meter_.Connects();
+  meter_.Connects();
+  meter_.IsConnected();
+  meter_.IsConnected();
+  EXPECT_EQ(Result().connecting_seconds, 0);
+  At(17);
+  meter_.IsConnected();
+  EXPECT_EQ(Result().connecting_seconds, 7);
+}
+
+TEST_F(LoadMeterTest, ARoundLastsUntilTheNextBegins) {
+  At(3);
   meter_.Begun(0);
+  At(4);
+  meter_.Begun(0);  // another member hears of it
   for (int member = 0; member < 2; ++member) {
     meter_.Sealed(0, 1.5);
     meter_.Uploaded(0, 0.25, 1000);
   }
-  meter_.Applied(0);
-  meter_.Applied(0);
-  EXPECT_TRUE(heard_.empty());
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  meter_.Applied(0);
-  ASSERT_EQ(heard_.size(), 1u);
+  At(7);
+  meter_.Published(1);
+  AllApply(0);
+  EXPECT_THAT(heard_, IsEmpty());
+  At(9);
+  meter_.Begun(1);
+  ASSERT_THAT(heard_, SizeIs(1));
   EXPECT_EQ(heard_[0].round, 0u);
   EXPECT_EQ(heard_[0].participants, 2u);
-  EXPECT_GE(heard_[0].seconds, 0.02);
+  EXPECT_EQ(heard_[0].seconds, 6);
   const double cores = std::max(1U, std::thread::hardware_concurrency());
   EXPECT_DOUBLE_EQ(heard_[0].sealing_seconds, 3 / cores);
 }
 
-// A member that begins the next round does not begin the last one again.
-TEST_F(LoadMeterTest, RoundsAreMeasuredApart) {
-  for (uint32_t round = 0; round < 2; ++round) {
-    meter_.Begun(round);
-    meter_.Uploaded(round, 1 + round, 10);
-    meter_.Begun(round);
-    meter_.Fetched(10 + round);
-  }
-  for (uint32_t round = 0; round < 2; ++round) {
-    for (int member = 0; member < 3; ++member) meter_.Applied(round);
-  }
-  const auto result = meter_.Result();
-  ASSERT_TRUE(result.ok()) << result.status();
-  ASSERT_EQ(result->rounds.size(), 2u);
-  EXPECT_EQ(result->rounds[1].round, 1u);
-  EXPECT_EQ(result->rounds[1].participants, 1u);
-  EXPECT_THAT(result->upload_seconds, ElementsAre(1, 2));
-  EXPECT_THAT(result->fetch_seconds, ElementsAre(10, 11));
-  EXPECT_EQ(result->upload_bytes, 10u);
+// The others have nothing to do until its upload has come, and the next round begins after that.
+TEST_F(LoadMeterTest, AStragglerOfARoundIsBookedOnThatRound) {
+  At(0);
+  meter_.Begun(0);
+  At(1);
+  meter_.Uploaded(0, 1, 10);
+  meter_.Uploaded(0, 1, 10);
+  At(20);
+  meter_.Uploaded(0, 1, 10);  // the straggler
+  At(21);
+  meter_.Begun(1);
+  meter_.Applied(0);
+  meter_.Applied(0);
+  At(22);
+  meter_.Uploaded(1, 1, 10);
+  meter_.Uploaded(1, 1, 10);
+  At(23);
+  meter_.Applied(0);  // it applies late, too: the others are in the next round
+  At(24);
+  meter_.Uploaded(1, 1, 10);
+  At(25);
+  meter_.Published(2);
+  At(40);
+  AllApply(1);
+  ASSERT_THAT(heard_, SizeIs(2));
+  EXPECT_EQ(heard_[0].seconds, 21);
+  EXPECT_EQ(heard_[0].participants, 3u);
+  EXPECT_EQ(heard_[1].seconds, 4);
+  EXPECT_EQ(heard_[1].participants, 3u);
 }
 
-// Members that were fast begin a round while others still apply the one before.
-TEST_F(LoadMeterTest, RoundsThatOverlapAreNotCountedTwice) {
-  const base::Stopwatch watch;
+TEST_F(LoadMeterTest, MembersApplyARoundAfterTheNextHasBegun) {
   meter_.Begun(0);
+  At(5);
   meter_.Begun(1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  At(8);
+  meter_.Published(1);  // of a member that hears of the past
+  meter_.Published(2);
+  EXPECT_THAT(heard_, IsEmpty());
+  AllApply(1);
+  EXPECT_THAT(heard_, IsEmpty());
+  AllApply(0);
+  ASSERT_THAT(heard_, SizeIs(2));
+  EXPECT_EQ(heard_[0].seconds, 5);
+  EXPECT_EQ(heard_[1].seconds, 3);
+}
+
+TEST_F(LoadMeterTest, UploadsAndSumsAreMeasuredOneByOne) {
   for (uint32_t round = 0; round < 2; ++round) {
-    for (int member = 0; member < 3; ++member) meter_.Applied(round);
+    meter_.Uploaded(round, 1 + round, 10);
+    meter_.Fetched(10 + round);
   }
-  EXPECT_GE(heard_[0].seconds, 0.02);
-  EXPECT_LE(heard_[0].seconds + heard_[1].seconds, watch.Seconds());
+  EXPECT_THAT(Result().upload_seconds, ElementsAre(1, 2));
+  EXPECT_THAT(Result().fetch_seconds, ElementsAre(10, 11));
+  EXPECT_EQ(Result().upload_bytes, 10u);
 }
 
 TEST_F(LoadMeterTest, AFailureEndsEveryWait) {
