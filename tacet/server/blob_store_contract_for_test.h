@@ -151,6 +151,28 @@ TYPED_TEST_P(BlobStoreContract, CompletesOnlyWhatHasTheDigest) {
   EXPECT_TRUE(this->Holds(key, object));
 }
 
+TYPED_TEST_P(BlobStoreContract, CompletesUnreadWhatOneWriterWrote) {
+  const BlobKey key = this->KeyOf(7);
+  const base::Bytes object = this->ObjectOf(100, 1);
+  const crypto::Digest digest = crypto::Sha256(object);
+  this->ExpectError(this->blobs().CompleteUnread(key, digest), absl::StatusCode::kDataLoss,
+                    "digest");  // nothing has arrived
+  ASSERT_TRUE(this->Append(key, object, 0, 100).ok());
+  this->ExpectError(this->blobs().CompleteUnread(key, crypto::Sha256(this->ObjectOf(100, 2))),
+                    absl::StatusCode::kDataLoss, "digest");  // another one has arrived
+  for (int again = 0; again < 2; ++again) {
+    ASSERT_TRUE(this->Append(key, object, 0, 100).ok() || again > 0);
+    ASSERT_TRUE(this->blobs().CompleteUnread(key, digest).ok());
+    this->Reopen();
+    EXPECT_TRUE(this->Holds(key, object));
+  }
+  const base::Bytes second = this->ObjectOf(90, 2);
+  ASSERT_TRUE(this->Append(key, second, 0, 90).ok());
+  ASSERT_TRUE(this->blobs().CompleteUnread(key, crypto::Sha256(second)).ok());
+  EXPECT_TRUE(this->Holds(key, second));
+  EXPECT_FALSE(this->Holds(key, object));
+}
+
 TYPED_TEST_P(BlobStoreContract, ACompleteObjectIsDurable) {
   const BlobKey key = this->KeyOf(7);
   const base::Bytes object = this->ObjectOf(100, 1);
@@ -346,7 +368,8 @@ TYPED_TEST_P(BlobStoreContract, TakesObjectsFromSeveralThreads) {
 
 REGISTER_TYPED_TEST_SUITE_P(BlobStoreContract, TakesAnObjectInParts, TakesThePartThatComesNextOnly,
                             AnotherDigestBeginsAgain, CompletesOnlyWhatHasTheDigest,
-                            ACompleteObjectIsDurable, WhatArrivedIsNotTakenForComplete,
+                            CompletesUnreadWhatOneWriterWrote, ACompleteObjectIsDurable,
+                            WhatArrivedIsNotTakenForComplete,
                             ACompleteObjectStaysUntilAnotherIsCompleteInItsPlace,
                             AnEmptyObjectIsOne, ReadsParts, AReaderReadsNothingBehindTheEnd,
                             AReaderKeepsWhatIsForgotten, WhatAWriterDoesNotCommitHasNotArrived,

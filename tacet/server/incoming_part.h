@@ -26,9 +26,10 @@ class IncomingPart {
 
   // The next bytes: no more than were announced. Unavailable when the blob store failed.
   absl::Status Write(std::span<const uint8_t> bytes);
-  // After all announced bytes; call it once. Returns how many bytes of the object have arrived.
-  // Errors as RoundServer::BeginPart, and DataLoss for an object without the announced digest.
-  absl::StatusOr<uint64_t> Finish();
+  // After all announced bytes, which have the SHA-256 `digest`; call it once. Returns how many
+  // bytes of the object have arrived. Errors as RoundServer::BeginPart, and DataLoss for an object
+  // without the announced digest.
+  absl::StatusOr<uint64_t> Finish(const crypto::Digest& digest);
 
  private:
   friend class RoundServer;

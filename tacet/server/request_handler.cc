@@ -88,7 +88,7 @@ absl::StatusOr<RequestAnswer> IncomingRequest::Finish() {
 
 absl::StatusOr<RequestAnswer> IncomingRequest::Accept() {
   TACET_RETURN_IF_ERROR(protocol::CheckContent(head_, hasher_.Finish()));
-  TACET_ASSIGN_OR_RETURN(const uint64_t arrived, part_->Finish());
+  TACET_ASSIGN_OR_RETURN(const uint64_t arrived, part_->Finish(head_.content_digest));
   return RequestAnswer{.head = protocol::WriteArrived(arrived)};
 }
 

@@ -46,6 +46,14 @@ absl::StatusOr<std::unique_ptr<BlobReader>> OpenAll(const BlobStore& blobs,
   return std::make_unique<JoinedObjects>(std::move(all));
 }
 
+// All of an object that was completed a moment ago.
+absl::StatusOr<base::Bytes> ReadUnchecked(const BlobStore& blobs, const BlobKey& key) {
+  TACET_ASSIGN_OR_RETURN(const std::unique_ptr<BlobReader> object, blobs.Open(key));
+  base::Bytes whole(object->size());
+  TACET_RETURN_IF_ERROR(object->Read(0, whole));
+  return whole;
+}
+
 absl::StatusOr<std::vector<base::Bytes>> ListOf(const RoundState& state,
                                                 const StatementList& list) {
   return std::visit([&state](const auto& one) { return List(state, one); }, list);
@@ -232,9 +240,13 @@ absl::StatusOr<std::unique_ptr<IncomingPart>> RoundServer::BeginPart(
 }
 
 absl::StatusOr<uint64_t> RoundServer::AcceptWhole(uint64_t member,
-                                                  const protocol::PutPartRequest& request) {
+                                                  const protocol::PutPartRequest& request,
+                                                  bool is_checked) {
   const BlobKey key = GivenKeyOf(request.name, member);
-  TACET_ASSIGN_OR_RETURN(const base::Bytes whole, blobs_.Complete(key, request.digest));
+  if (is_checked) TACET_RETURN_IF_ERROR(blobs_.CompleteUnread(key, request.digest));
+  TACET_ASSIGN_OR_RETURN(const base::Bytes whole, is_checked
+                                                      ? ReadUnchecked(blobs_, key)
+                                                      : blobs_.Complete(key, request.digest));
   ObjectArrived arrived = OfferOf(member, request);
   arrived.whole = whole;
   const Change change(*this);

@@ -116,7 +116,9 @@ class RoundServer {
   friend class IncomingPart;
   // Of the object whose last byte has arrived. Takes the lock itself, for the last step only: the
   // disk is slower than everything else.
-  absl::StatusOr<uint64_t> AcceptWhole(uint64_t member, const protocol::PutPartRequest& request);
+  // `is_checked`: the object came in one part and has the announced digest.
+  absl::StatusOr<uint64_t> AcceptWhole(uint64_t member, const protocol::PutPartRequest& request,
+                                       bool is_checked);
   // Holds the lock, and tells of a revision that changed meanwhile.
   class Change;
 

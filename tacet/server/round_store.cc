@@ -176,7 +176,8 @@ absl::StatusOr<crypto::Digest> RoundStore::PutObject(const protocol::BulkName& n
   TACET_RETURN_IF_ERROR(Run([&]() -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const uint64_t arrived, blobs_.Arrived(key, digest));
     TACET_RETURN_IF_ERROR(blobs_.Append(key, digest, arrived, object.subspan(arrived)));
-    return blobs_.Complete(key, digest).status();
+    return arrived == 0 ? blobs_.CompleteUnread(key, digest)
+                        : blobs_.Complete(key, digest).status();
   }));
   return digest;
 }

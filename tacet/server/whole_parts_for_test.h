@@ -9,6 +9,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/protocol/member_request.h"
 #include "tacet/server/round_server.h"
 
@@ -20,7 +21,7 @@ inline absl::StatusOr<uint64_t> TakePart(RoundServer& server, uint64_t member,
   TACET_ASSIGN_OR_RETURN(const std::unique_ptr<IncomingPart> part,
                          server.BeginPart(member, request, request.part.size()));
   TACET_RETURN_IF_ERROR(part->Write(request.part));
-  return part->Finish();
+  return part->Finish(crypto::Sha256(request.part));
 }
 
 // What a member is given that asks for it.

@@ -281,6 +281,19 @@ absl::StatusOr<base::Bytes> BlobFolder::Complete(const BlobKey& key, const crypt
   return object;
 }
 
+absl::Status BlobFolder::CompleteUnread(const BlobKey& key, const crypto::Digest& digest) {
+  const std::filesystem::path path = ArrivingPath(key);
+  TACET_ASSIGN_OR_RETURN(const std::optional<Announced> arriving, ReadAnnounced(path));
+  if (!arriving.has_value() || arriving->digest != digest) {
+    // It may be complete already.
+    return Complete(key, digest).status();
+  }
+  const File file(path, O_RDONLY);
+  if (!file.ok()) return ObjectFailure("open", path);
+  TACET_RETURN_IF_ERROR(MakeComplete(file, path, CompletePath(key)));
+  return SyncDirectory(folder_, disk_);
+}
+
 absl::Status BlobFolder::MakeComplete(const File& file, const std::filesystem::path& arriving,
                                       const std::filesystem::path& complete) const {
   if (disk_.Synchronise(file.get()) != 0) {

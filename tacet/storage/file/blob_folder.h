@@ -36,6 +36,7 @@ class BlobFolder final : public server::BlobStore {
                                                             uint64_t offset) override;
   absl::StatusOr<base::Bytes> Complete(const server::BlobKey& key,
                                        const crypto::Digest& digest) override;
+  absl::Status CompleteUnread(const server::BlobKey& key, const crypto::Digest& digest) override;
   absl::StatusOr<bool> Holds(const server::BlobKey& key,
                              const crypto::Digest& digest) const override;
   absl::StatusOr<base::Bytes> Read(const server::BlobKey& key,

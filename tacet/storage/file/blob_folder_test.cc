@@ -68,18 +68,20 @@ class BlobFolderTest : public ::testing::Test {
     for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>((i * 40503 + member) >> 3);
     return bytes;
   }
-  // Sends what has not arrived in parts of `part_bytes`, then completes.
+  // Sends what has not arrived in parts of `part_bytes`, then completes as the server does.
   static absl::Status Send(server::BlobStore& blobs, uint64_t member, const base::Bytes& object,
                            size_t part_bytes) {
     const crypto::Digest digest = crypto::Sha256(object);
     TACET_ASSIGN_OR_RETURN(uint64_t have, blobs.Arrived(KeyOf(member), digest));
+    const bool in_one_part = have == 0 && part_bytes >= object.size();
     while (have < object.size()) {
       const auto part =
           std::span(object).subspan(have, std::min<size_t>(part_bytes, object.size() - have));
       TACET_RETURN_IF_ERROR(blobs.Append(KeyOf(member), digest, have, part));
       have += part.size();
     }
-    return blobs.Complete(KeyOf(member), digest).status();
+    return in_one_part ? blobs.CompleteUnread(KeyOf(member), digest)
+                       : blobs.Complete(KeyOf(member), digest).status();
   }
   static bool Holds(server::BlobStore& blobs, uint64_t member, const base::Bytes& object) {
     const auto read = blobs.Read(KeyOf(member), crypto::Sha256(object));
@@ -245,26 +247,30 @@ TEST_F(BlobFolderTest, EveryDiskCallMayFail) {
 TEST_F(BlobFolderTest, DyingAtEveryCallLosesNothingThatWasComplete) {
   const base::Bytes object = ObjectOf(1, 500);
   int deaths = 0;
-  for (const auto when :
-       {DeadlyDisk::When::kBefore, DeadlyDisk::When::kHalfway, DeadlyDisk::When::kAfter}) {
+  const auto die = [&](DeadlyDisk::When when, size_t part_bytes) {
     for (int die_at = 0;; ++die_at) {
       std::filesystem::remove_all(folder_);
       const int code = base::ExitCodeInChild([&] {
         DeadlyDisk disk(die_at, when);
         auto blobs = BlobFolder::Open(folder_, disk);
-        return blobs.ok() && Send(**blobs, 1, object, 250).ok() ? 0 : 1;
+        return blobs.ok() && Send(**blobs, 1, object, part_bytes).ok() ? 0 : 1;
       });
       ASSERT_TRUE(code == 0 || code == DeadlyDisk::kDied) << code;
       auto blobs = OpenOrDie(folder_);
       EXPECT_TRUE(code != 0 || Holds(*blobs, 1, object));
-      ASSERT_TRUE(Send(*blobs, 1, object, 250).ok());
+      ASSERT_TRUE(Send(*blobs, 1, object, part_bytes).ok());
       EXPECT_TRUE(Holds(*blobs, 1, object));
       EXPECT_EQ(Files().size(), 1u);
       if (code == 0) break;
       ++deaths;
     }
+  };
+  for (const auto when :
+       {DeadlyDisk::When::kBefore, DeadlyDisk::When::kHalfway, DeadlyDisk::When::kAfter}) {
+    die(when, 250);
+    die(when, 500);
   }
-  EXPECT_GT(deaths, 15);
+  EXPECT_GT(deaths, 30);
 }
 
 TEST_F(BlobFolderTest, KilledAtRandomMomentsLosesNothingThatWasComplete) {
