@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tacet/base/mutex.h"
 #include "tacet/he/truncated_planes.h"
 #include "tacet/ring/crt.h"
 #include "tacet/ring/ntt.h"
@@ -47,7 +48,8 @@ void ExpandPayload(std::span<const uint8_t> public_seed, uint64_t j, std::span<u
   }
 }
 
-PayloadPolynomials::PayloadPolynomials(std::span<const uint8_t> public_seed, uint64_t polynomials) {
+PayloadPolynomials::PayloadPolynomials(std::span<const uint8_t> public_seed, uint64_t polynomials)
+    : polynomials_(polynomials) {
   std::ranges::copy(public_seed, seed_.begin());
   if (polynomials > kMaxKept) return;
   kept_.resize(2 * kN * polynomials);
@@ -56,11 +58,33 @@ PayloadPolynomials::PayloadPolynomials(std::span<const uint8_t> public_seed, uin
   }
 }
 
+bool PayloadPolynomials::AreOf(std::span<const uint8_t> public_seed, uint64_t polynomials) const {
+  return polynomials_ == polynomials && std::ranges::equal(seed_, public_seed);
+}
+
 std::span<const uint64_t> PayloadPolynomials::At(uint64_t j, ring::AlignedWords& buffer) const {
   if (!kept_.empty()) return std::span(kept_).subspan(2 * kN * j, 2 * kN);
   buffer.resize(2 * kN);
   ExpandPayload(seed_, j, buffer);
   return buffer;
+}
+
+std::shared_ptr<const PayloadPolynomials> SharedPayloadPolynomials(
+    std::span<const uint8_t> public_seed, uint64_t polynomials) {
+  if (polynomials > kMaxSharedPolynomials) {
+    return std::make_shared<const PayloadPolynomials>(public_seed, polynomials);
+  }
+  struct Last {
+    base::Mutex mutex;
+    std::shared_ptr<const PayloadPolynomials> polynomials ABSL_GUARDED_BY(mutex);
+  };
+  static Last& last = *new Last;
+  // Who asks for the same meanwhile waits as long as it would take to expand them.
+  const base::MutexLock lock(last.mutex);
+  if (last.polynomials == nullptr || !last.polynomials->AreOf(public_seed, polynomials)) {
+    last.polynomials = std::make_shared<const PayloadPolynomials>(public_seed, polynomials);
+  }
+  return last.polynomials;
 }
 
 }  // namespace tacet::he

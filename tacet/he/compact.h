@@ -54,13 +54,22 @@ class PayloadPolynomials {
 
   PayloadPolynomials(std::span<const uint8_t> public_seed, uint64_t polynomials);
 
+  bool AreOf(std::span<const uint8_t> public_seed, uint64_t polynomials) const;
   // What ExpandPayload makes. It may lie in `buffer`, the caller's own, until its next use.
   std::span<const uint64_t> At(uint64_t j, ring::AlignedWords& buffer) const;
 
  private:
   crypto::Digest seed_{};
+  uint64_t polynomials_ = 0;
   ring::AlignedWords kept_;  // one after the other; empty: none
 };
+
+// The same, expanded once for all that ask one after the other: a member that seals an upload and
+// decrypts the sum of the same attempt, or several members in one process. The last ones stay in
+// memory, 8 MiB of them at most; larger ones are the caller's alone. Thread-safe.
+inline constexpr uint64_t kMaxSharedPolynomials = 128;
+std::shared_ptr<const PayloadPolynomials> SharedPayloadPolynomials(
+    std::span<const uint8_t> public_seed, uint64_t polynomials);
 
 // Of arguments that were checked.
 std::unique_ptr<Encryptor> MakeCompactEncryptor(const AggregationParams& params,

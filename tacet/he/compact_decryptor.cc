@@ -35,7 +35,7 @@ class CompactDecryptor final : public Decryptor {
   CompactDecryptor(const AggregationParams& params, std::span<const uint8_t> public_seed,
                    crypto::SecretVector<int32_t> key_sum)
       : Decryptor(params),
-        a_(public_seed, params.polynomials()),
+        a_(SharedPayloadPolynomials(public_seed, params.polynomials())),
         key_factors_(std::span<const int32_t>(key_sum.Expose())),
         tag_products_(TagPolynomial(public_seed, params.polynomials())
                           .Times(std::span<const int32_t>(key_sum.Expose()))) {}
@@ -60,7 +60,7 @@ class CompactDecryptor final : public Decryptor {
     for (uint64_t j = 0; j < params().polynomials(); ++j) {
       TACET_ASSIGN_OR_RETURN(const ClosedPolynomial c,
                              ReadPolynomial(reader, j, UsedCoefficients(params(), j)));
-      const std::span<const uint64_t> a_ntt = a_.At(j, expanded);
+      const std::span<const uint64_t> a_ntt = a_->At(j, expanded);
       for (size_t r = 0; r < 2; ++r) {
         key_factors_.mod(r).Multiply(a_ntt.subspan(r * kN, kN), product[r].Expose());
       }
@@ -98,7 +98,7 @@ class CompactDecryptor final : public Decryptor {
       TACET_ASSIGN_OR_RETURN(
           const ClosedPolynomial c,
           ReadPolynomial(reader_, polynomial_, UsedCoefficients(params, polynomial_)));
-      const std::span<const uint64_t> a_ntt = decryptor_.a_.At(polynomial_, expanded_);
+      const std::span<const uint64_t> a_ntt = decryptor_.a_->At(polynomial_, expanded_);
       ring::ActiveKernels().decrypt(
           {.product = decryptor_.key_factors_.Times(a_ntt, scratch_.Expose()),
            .residues = c.residues,
@@ -165,7 +165,7 @@ class CompactDecryptor final : public Decryptor {
                                      KnownPart(participants, params().slots()));
   }
 
-  PayloadPolynomials a_;
+  std::shared_ptr<const PayloadPolynomials> a_;
   ModQMultiplier key_factors_;
   TagProducts tag_products_;
 };

@@ -70,7 +70,7 @@ class CompactEncryptor final : public Encryptor {
  public:
   CompactEncryptor(const AggregationParams& params, std::span<const uint8_t> public_seed)
       : Encryptor(params),
-        a_(public_seed, params.polynomials()),
+        a_(SharedPayloadPolynomials(public_seed, params.polynomials())),
         a_tag_(public_seed, params.polynomials()) {}
 
   absl::StatusOr<std::unique_ptr<Encryption>> Begin(const SealSecrets& secrets,
@@ -82,7 +82,7 @@ class CompactEncryptor final : public Encryptor {
     params().sharing().Share(key.Expose(), CheckSecrets(secrets.key).Expose(), secrets.masks,
                              ciphertext.last(params().share_bytes()));
     return std::make_unique<CompactEncryption>(
-        params(), a_, a_tag_, key, DeriveRandom(secrets.key, "payload error"), ciphertext.data());
+        params(), *a_, a_tag_, key, DeriveRandom(secrets.key, "payload error"), ciphertext.data());
   }
 
  private:
@@ -101,7 +101,7 @@ class CompactEncryptor final : public Encryptor {
     return secrets;
   }
 
-  PayloadPolynomials a_;
+  std::shared_ptr<const PayloadPolynomials> a_;
   TagPolynomial a_tag_;
 };
 

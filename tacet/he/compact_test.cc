@@ -2,6 +2,7 @@
 #include "tacet/he/compact.h"
 
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -147,6 +148,33 @@ TEST(PayloadPolynomialsTest, AreTheSameForModelsOfEverySize) {
   }
   EXPECT_TRUE(unused.empty());
   EXPECT_FALSE(buffer.empty());
+}
+
+TEST(PayloadPolynomialsTest, ThoseOfTheLastRoundAreExpandedOnce) {
+  const crypto::Digest seed = crypto::Sha256({}), other = crypto::Sha256(seed);
+  const auto expect_right = [](const PayloadPolynomials& shared, const crypto::Digest& of,
+                               uint64_t polynomials) {
+    ring::AlignedWords unused;
+    const PayloadPolynomials own(of, polynomials);
+    for (uint64_t j = 0; j < polynomials; ++j) {
+      EXPECT_TRUE(std::ranges::equal(shared.At(j, unused), own.At(j, unused))) << j;
+    }
+  };
+  const auto first = SharedPayloadPolynomials(seed, 3);
+  EXPECT_EQ(SharedPayloadPolynomials(seed, 3), first);
+  const auto of_other_size = SharedPayloadPolynomials(seed, 2);
+  const auto of_other_seed = SharedPayloadPolynomials(other, 2);
+  expect_right(*first, seed, 3);  // those who have the earlier ones keep them
+  expect_right(*of_other_size, seed, 2);
+  expect_right(*of_other_seed, other, 2);
+  EXPECT_NE(SharedPayloadPolynomials(seed, kMaxSharedPolynomials + 1),
+            SharedPayloadPolynomials(seed, kMaxSharedPolynomials + 1));
+  std::vector<std::jthread> threads;
+  for (const crypto::Digest& of : {seed, other, seed, other}) {
+    threads.emplace_back([&expect_right, of] {
+      for (int i = 0; i < 20; ++i) expect_right(*SharedPayloadPolynomials(of, 1), of, 1);
+    });
+  }
 }
 
 // The bytes of docs/formats/ciphertext.md, frozen, as a second implementation computed them from
