@@ -139,10 +139,14 @@ absl::StatusOr<std::optional<FetchedSum>> FetchSum(const MemberParts& parts, Mem
   if (!votes.ok()) return missing("votes", votes.status());
   TACET_ASSIGN_OR_RETURN(const std::vector<secagg::UnmaskShare> shares,
                          FetchUnmaskShares(parts, notes, attempt));
-  absl::StatusOr<secagg::DecryptedRound> decrypted = secagg::DecryptRound(
-      manifest.terms(), manifest.committee(), attempt,
-      secagg::DeriveAttemptKeys(parts.epoch_key, manifest.spec().scheme, attempt), *closed, *votes,
-      shares);
+  const auto decrypt = [&]() -> absl::StatusOr<secagg::DecryptedRound> {
+    TACET_RETURN_IF_ERROR(round.status());
+    return secagg::DecryptRound(
+        manifest.terms(), manifest.committee(), attempt,
+        secagg::DeriveAttemptKeys(parts.epoch_key, manifest.spec().scheme, attempt), *round, *votes,
+        shares);
+  };
+  absl::StatusOr<secagg::DecryptedRound> decrypted = decrypt();
   if (decrypted.status().code() == absl::StatusCode::kUnavailable) {
     TACET_RETURN_IF_ERROR(notes.Note("no-aggregate", number, base::Message(decrypted.status())));
     return std::nullopt;

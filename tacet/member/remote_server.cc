@@ -59,7 +59,7 @@ RemoteServer::RemoteServer(const agreement::SignedManifest& manifest, uint64_t m
       clock_(std::move(clock)),
       try_again_(std::move(try_again)) {}
 
-absl::Status RemoteServer::Call(protocol::RequestBody body, const Read& read,
+absl::Status RemoteServer::Call(protocol::RequestBody body, const TakeAnswer& take,
                                 std::span<const uint8_t> content) const {
   const bool waits = std::holds_alternative<protocol::AwaitRequest>(body);
   protocol::MemberRequest request{.member = member_, .time = 0, .body = std::move(body)};
@@ -67,10 +67,10 @@ absl::Status RemoteServer::Call(protocol::RequestBody body, const Read& read,
   while (true) {
     request.time = clock_();  // signed again each time: a request ages
     const base::Bytes head = protocol::WriteRequestHead(request, content, manifest_, key_);
-    const absl::StatusOr<base::Bytes> answer =
+    absl::StatusOr<base::Bytes> answer =
         wire_.CallWithContent(head, content, waits ? kAwaitSeconds : kCallSeconds);
     if (answer.ok()) {
-      const absl::Status was_read = read(*answer);
+      const absl::Status was_read = take(*answer);
       if (was_read.ok() || ++unreadable > kMostUnreadable) return was_read;
       if (try_again_ && !try_again_(was_read, ++failures)) return was_read;
       continue;
@@ -149,7 +149,7 @@ absl::StatusOr<base::Bytes> RemoteServer::FetchOnce(const protocol::BulkName& na
   base::Bytes whole;
   protocol::FetchPartRequest request{.name = name, .index = index};
   std::optional<uint64_t> total;
-  const auto take = [&](std::span<const uint8_t> answer) -> absl::Status {
+  const auto take = [&](base::Bytes& answer) -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const protocol::FetchedPart fetched, protocol::ReadFetchedPart(answer));
     // Parts have their full size and the object keeps its own: as many requests as parts.
     if (fetched.total > most_bytes || fetched.total != total.value_or(fetched.total) ||
@@ -161,6 +161,11 @@ absl::StatusOr<base::Bytes> RemoteServer::FetchOnce(const protocol::BulkName& na
                             fetched.total, most_bytes);
     }
     total = fetched.total;
+    if (fetched.part.size() == fetched.total) {  // in one part
+      answer.erase(answer.begin(), answer.end() - static_cast<ptrdiff_t>(fetched.total));
+      whole = std::move(answer);
+      return absl::OkStatus();
+    }
     whole.reserve(fetched.total);
     whole.insert(whole.end(), fetched.part.begin(), fetched.part.end());
     return absl::OkStatus();

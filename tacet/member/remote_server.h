@@ -80,8 +80,11 @@ class RemoteServer {
   absl::Status Say(protocol::RequestBody body) const;
 
  private:
-  // Until `read` has read the answer.
-  absl::Status Call(protocol::RequestBody body, const Read& read,
+  // The same; it may keep the bytes of an answer that it has read.
+  using TakeAnswer = std::function<absl::Status(base::Bytes& answer)>;
+
+  // Until `take` has read the answer.
+  absl::Status Call(protocol::RequestBody body, const TakeAnswer& take,
                     std::span<const uint8_t> content = {}) const;
   absl::StatusOr<std::vector<base::Bytes>> FetchList(protocol::RequestBody body) const;
   absl::StatusOr<base::Bytes> FetchOnce(const protocol::BulkName& name, uint32_t index,

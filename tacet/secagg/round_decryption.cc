@@ -161,9 +161,18 @@ absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee&
                                             std::span<const uint8_t> closed_round,
                                             std::span<const base::Bytes> votes,
                                             std::span<const UnmaskShare> unmask_shares) {
+  TACET_ASSIGN_OR_RETURN(
+      const ClosedRound round,
+      ReadClosedRound(closed_round, attempt, terms.aggregation(), terms.min_participants()));
+  return DecryptRound(terms, committee, attempt, keys, round, votes, unmask_shares);
+}
+
+absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
+                                            const Attempt& attempt, const AttemptKeys& keys,
+                                            const ClosedRound& round,
+                                            std::span<const base::Bytes> votes,
+                                            std::span<const UnmaskShare> unmask_shares) {
   const he::AggregationParams& params = terms.aggregation();
-  TACET_ASSIGN_OR_RETURN(const ClosedRound round,
-                         ReadClosedRound(closed_round, attempt, params, terms.min_participants()));
   ClosedSum closed(terms, attempt, keys, round);
   DecryptedRound result;
   result.aggregate.participants = closed.participants();

@@ -12,6 +12,7 @@
 #include "tacet/secagg/aggregate.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/committee.h"
 #include "tacet/secagg/terms.h"
 #include "tacet/secagg/unmask_share.h"
@@ -45,6 +46,12 @@ absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee&
 absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
                                             const Attempt& attempt, const AttemptKeys& keys,
                                             std::span<const uint8_t> closed_round,
+                                            std::span<const base::Bytes> votes,
+                                            std::span<const UnmaskShare> unmask_shares);
+// The same with a closed round that the caller has read, too: by ReadClosedRound with these terms.
+absl::StatusOr<DecryptedRound> DecryptRound(const Terms& terms, const Committee& committee,
+                                            const Attempt& attempt, const AttemptKeys& keys,
+                                            const ClosedRound& round,
                                             std::span<const base::Bytes> votes,
                                             std::span<const UnmaskShare> unmask_shares);
 
