@@ -108,10 +108,9 @@ SecretBytes HkdfSha256(std::span<const uint8_t> key, std::span<const uint8_t> in
 
 std::array<uint8_t, 16> OneTimeHash(const SecretBytes& key, std::span<const uint8_t> bytes) {
   Check(key.size() == 32, "GMAC needs a 32-byte key");
-  EVP_MAC* mac = EVP_MAC_fetch(nullptr, "GMAC", nullptr);
+  static EVP_MAC* const mac = EVP_MAC_fetch(nullptr, "GMAC", nullptr);
   Check(mac != nullptr, "GMAC fetch");
   EVP_MAC_CTX* context = EVP_MAC_CTX_new(mac);
-  EVP_MAC_free(mac);
   Check(context != nullptr, "GMAC context");
   char cipher[] = "AES-256-GCM";
   std::array<uint8_t, 12> nonce{};

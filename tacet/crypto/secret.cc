@@ -13,7 +13,8 @@ namespace {
 constexpr size_t kAlignment = 64;
 }
 
-void Wipe(void* memory, size_t bytes) { OPENSSL_cleanse(memory, bytes); }
+// A plain store that the compiler keeps, at the speed of memory.
+void Wipe(void* memory, size_t bytes) { ::explicit_bzero(memory, bytes); }
 
 bool ConstantTimeEqual(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
