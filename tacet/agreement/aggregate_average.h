@@ -1,12 +1,12 @@
-// Conversion of an aggregate to the average that the server optimiser applies.
+// Average of an aggregate, as the server optimiser applies it.
 #ifndef TACET_AGREEMENT_AGGREGATE_AVERAGE_H_
 #define TACET_AGREEMENT_AGGREGATE_AVERAGE_H_
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "tacet/agreement/manifest.h"
+#include "tacet/agreement/server_optimizer.h"
 #include "tacet/secagg/aggregate.h"
 
 namespace tacet::agreement {
@@ -17,8 +17,10 @@ namespace tacet::agreement {
 // uploads that is expected to hold an update. Otherwise the mean itself.
 void DivideByExpected(const ManifestSpec& spec, uint32_t participants, std::span<double> mean);
 
-// d values, ready to be applied.
-std::vector<double> AverageOf(const Manifest& manifest, const secagg::Aggregate& aggregate);
+// Applies the average of `aggregate`, of round `round`, to `model`: block by block, so that the
+// average is never in memory whole.
+void ApplyAverage(const Manifest& manifest, const secagg::Aggregate& aggregate, uint32_t round,
+                  ServerOptimizer& optimizer, std::span<float> model);
 
 }  // namespace tacet::agreement
 

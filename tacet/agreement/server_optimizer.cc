@@ -30,8 +30,8 @@ double ServerOptimizer::LearningRate(uint32_t round) const {
          (spec_.learning_rate_final - spec_.learning_rate) * std::min(progress, 1.0);
 }
 
-void ServerOptimizer::Apply(uint32_t round, std::span<const double> average,
-                            std::span<float> model) {
+void ServerOptimizer::ApplyPart(uint32_t round, size_t first, std::span<const double> average,
+                                std::span<float> model) {
   const double rate = LearningRate(round);
   if (velocity_.empty()) {
     for (size_t i = 0; i < model.size(); ++i) {
@@ -39,9 +39,10 @@ void ServerOptimizer::Apply(uint32_t round, std::span<const double> average,
     }
     return;
   }
+  const std::span<float> part = std::span(velocity_).subspan(first, model.size());
   for (size_t i = 0; i < model.size(); ++i) {
-    const double velocity = spec_.momentum * velocity_[i] + average[i];
-    velocity_[i] = static_cast<float>(velocity);
+    const double velocity = spec_.momentum * part[i] + average[i];
+    part[i] = static_cast<float>(velocity);
     model[i] = static_cast<float>(model[i] + rate * velocity);
   }
 }

@@ -33,7 +33,12 @@ class ServerOptimizer {
 
   // Applies the average of round `round` to `model`, element by element in double precision.
   // Lengths must be `dimension`.
-  void Apply(uint32_t round, std::span<const double> average, std::span<float> model);
+  void Apply(uint32_t round, std::span<const double> average, std::span<float> model) {
+    ApplyPart(round, 0, average, model);
+  }
+  // The same for the coordinates from `first` on, of which `average` and `model` are.
+  void ApplyPart(uint32_t round, size_t first, std::span<const double> average,
+                 std::span<float> model);
 
   double LearningRate(uint32_t round) const;
 

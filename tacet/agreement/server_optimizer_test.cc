@@ -1,5 +1,9 @@
 #include "tacet/agreement/server_optimizer.h"
 
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -50,6 +54,24 @@ TEST(ServerOptimizerTest, RestoredStateGoesOnTheSame) {
   EXPECT_THAT(base::Message(second.RestoreVelocity(std::vector<float>(3))),
               HasSubstr("has 3 values, it must have 2"));
   EXPECT_FALSE(Make({}).RestoreVelocity(std::vector<float>(2)).ok());
+}
+
+TEST(ServerOptimizerTest, PartsAreAppliedAsTheWhole) {
+  const ServerOptimizerSpec momentum{.learning_rate = 2, .momentum = 0.9, .rounds = 3};
+  const std::vector<double> average = {0.1, -0.7, 3, 0.25, -9};
+  for (const ServerOptimizerSpec& spec : {ServerOptimizerSpec{}, momentum}) {
+    ServerOptimizer whole = Make(spec, 5), parts = Make(spec, 5);
+    std::vector<float> a = {1, 2, 3, 4, 5}, b = a;
+    for (uint32_t round = 0; round < 3; ++round) {
+      whole.Apply(round, average, a);
+      for (const auto& [first, size] : {std::pair<size_t, size_t>{3, 2}, {0, 2}, {2, 1}}) {
+        parts.ApplyPart(round, first, std::span(average).subspan(first, size),
+                        std::span(b).subspan(first, size));
+      }
+    }
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(whole.velocity(), parts.velocity());
+  }
 }
 
 TEST(ServerOptimizerTest, RefusesBadSettings) {

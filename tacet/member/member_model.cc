@@ -75,7 +75,7 @@ absl::Status MemberModel::Apply(const secagg::Aggregate& aggregate) {
                             .next_round = next_round() + 1,
                             .model = checkpoint().model,
                             .velocity = {}};
-  optimizer.Apply(next_round(), agreement::AverageOf(*manifest_, aggregate), next.model);
+  agreement::ApplyAverage(*manifest_, aggregate, next_round(), optimizer, next.model);
   next.velocity = std::move(optimizer).velocity();
   return Install(std::move(next));
 }
