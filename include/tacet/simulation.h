@@ -48,10 +48,11 @@ struct SimulationOptions {
   // Default: 0
   double momentum = 0;
 
-  // Failed attempts that are permitted in all rounds together. Each attempt is charged.
+  // Failed attempts that are permitted in all rounds together. Each attempt is charged, and epsilon
+  // covers all that are permitted, needed or not.
   //
-  // Default: 10
-  uint32_t spare_attempts = 10;
+  // Default: 0
+  uint32_t spare_attempts = 0;
 
   // Epsilon above 0 at which the run ends early. It covers this run alone: other runs on the same
   // data add their own.

@@ -7,6 +7,7 @@
 namespace tacet::python {
 
 void BindGuarantees(nanobind::module_& module);
+void BindBudgets(nanobind::module_& module);
 void BindKeys(nanobind::module_& module);
 void BindAgreement(nanobind::module_& module);
 void BindClient(nanobind::module_& module);

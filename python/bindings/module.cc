@@ -13,6 +13,7 @@ NB_MODULE(_core, module) {
   tacet::python::BindExit(module);
   tacet::python::BindErrors(module);
   tacet::python::BindGuarantees(module);
+  tacet::python::BindBudgets(module);
   tacet::python::BindKeys(module);
   tacet::python::BindAgreement(module);
   tacet::python::BindClient(module);

@@ -1,6 +1,7 @@
 // Simulation of a federation whose clients train in Python.
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "nanobind/nanobind.h"
 #include "nanobind/stl/optional.h"
+#include "nanobind/stl/shared_ptr.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/vector.h"
 #include "python/bindings/arrays.h"
@@ -171,7 +173,7 @@ void BindSimulation(nb::module_& module) {
       [](const Keywords& settings, const nb::object& train, const nb::object& evaluate,
          const nb::object& on_round, nb::handle initial, uint64_t clients,
          std::vector<uint64_t> units, const std::string& data_name, const std::string& path,
-         bool resume) {
+         bool resume, std::shared_ptr<ledger::SharedBudget> budget) {
         if (InterpreterExits()) {
           throw StatusError(
               absl::FailedPreconditionError("the interpreter exits: no simulation begins"));
@@ -183,6 +185,7 @@ void BindSimulation(nb::module_& module) {
                                      .out = path,
                                      .resume = resume,
                                      .stop = nullptr,
+                                     .budget = {.budget = std::move(budget), .name = "simulate"},
                                      .on_round = nullptr};
         call.learner = LearnerOf(FloatsOf(initial, "initial"), clients, std::move(units),
                                  call.config.agreement.privacy.unit, train, evaluate, calls);
@@ -195,10 +198,11 @@ void BindSimulation(nb::module_& module) {
         return nb::make_tuple(ArrayOf(std::move(simulated.model)), simulated.summary);
       },
       "settings"_a, "train"_a, "evaluate"_a.none(), "on_round"_a.none(), "initial"_a, "clients"_a,
-      "units"_a, "data_name"_a, "path"_a, "resume"_a,
+      "units"_a, "data_name"_a, "path"_a, "resume"_a, "budget"_a.none(),
       nb::sig("def simulate(settings: dict[str, object], train: object, evaluate: object, "
               "on_round: object, initial: object, clients: int, units: list[int], data_name: str, "
-              "path: str, resume: bool) -> tuple[numpy.typing.NDArray[numpy.float32], str]"));
+              "path: str, resume: bool, budget: SharedBudget | None) -> "
+              "tuple[numpy.typing.NDArray[numpy.float32], str]"));
 }
 
 }  // namespace tacet::python

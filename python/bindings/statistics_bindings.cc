@@ -1,5 +1,6 @@
 // Queries over the tables of simulated sites.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "nanobind/nanobind.h"
 #include "nanobind/stl/optional.h"
+#include "nanobind/stl/shared_ptr.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/tuple.h"
 #include "nanobind/stl/variant.h"
@@ -143,17 +145,19 @@ void BindStatistics(nb::module_& module) {
       "ask",
       [](std::string text, std::optional<std::vector<Table>> tables, std::string data,
          std::optional<std::string> sites, std::string path, std::optional<uint64_t> insecure_seed,
-         uint64_t threads) {
+         uint64_t threads, std::shared_ptr<ledger::SharedBudget> budget) {
         QueryCall call{.text = std::move(text),
                        .tables = std::move(tables),
                        .data = std::move(data),
                        .sites = std::move(sites),
                        .path = std::move(path),
-                       .options = {.insecure_seed = insecure_seed, .threads = threads}};
+                       .options = {.insecure_seed = insecure_seed,
+                                   .threads = threads,
+                                   .budget = {.budget = std::move(budget), .name = "ask"}}};
         return ValueOrThrow(WithoutLock([&] { return Ask(std::move(call)); }));
       },
       "text"_a, "tables"_a.none(), "data"_a, "sites"_a.none(), "path"_a, "insecure_seed"_a.none(),
-      "threads"_a, "Answer a query; lines about fields that cannot be read.");
+      "threads"_a, "budget"_a.none(), "Answer a query; lines about fields that cannot be read.");
 }
 
 }  // namespace tacet::python

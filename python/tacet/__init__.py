@@ -32,6 +32,7 @@ from .privacy import (
     guarantee,
 )
 from .relay_server import RelayServer
+from .session import Session
 from .simulation import Evaluation, Run, open_run, simulate
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "Privacy",
     "RelayServer",
     "Run",
+    "Session",
     "TacetError",
     "Task",
     "UnavailableError",

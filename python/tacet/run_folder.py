@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import time
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +18,11 @@ __all__ = ["run_folder"]
 
 @contextlib.contextmanager
 def run_folder(out: Any, *, resume: bool | None = None) -> Iterator[Path]:
-    """Path for a run's directory; a context, at whose failing end no empty new one is left.
+    """Path for a run's directory; a context.
 
     Args:
-        out: the directory. None: a new one below ``runs/``, named by the time.
+        out: the directory. None: a temporary one of this user alone, which the context's end
+            removes.
         resume: whether a run in ``out`` goes on. None: this kind of run cannot.
 
     Raises:
@@ -33,28 +33,12 @@ def run_folder(out: Any, *, resume: bool | None = None) -> Iterator[Path]:
         if resume:
             text = "resume=True goes on with the run in out: name its directory"
             raise ValueError(text)
-        path = _new_folder()
-    else:
-        path = path_of("out", out)
-        if not resume and path.is_dir() and any(path.iterdir()):
-            going_on = "" if resume is None else ", or go on with resume=True"
-            text = f"out = {str(path)!r} is not empty: choose another directory{going_on}"
-            raise AlreadyExistsError(text)
-    try:
-        yield path
-    except BaseException:
-        if out is None:
-            with contextlib.suppress(OSError):  # something was written
-                path.rmdir()
-        raise
-
-
-def _new_folder() -> Path:
-    """Make a folder; runs that begin at the same time get others."""
-    name = time.strftime("%Y%m%d-%H%M%S")
-    for number in itertools.count(1):
-        path = Path("runs") / (name if number == 1 else f"{name}-{number}")
-        with contextlib.suppress(FileExistsError):
-            path.mkdir(parents=True)
-            return path
-    raise AssertionError  # the count has no end
+        with tempfile.TemporaryDirectory(prefix="tacet-") as folder:
+            yield Path(folder)
+        return
+    path = path_of("out", out)
+    if not resume and path.is_dir() and any(path.iterdir()):
+        going_on = "" if resume is None else ", or go on with resume=True"
+        text = f"out = {str(path)!r} is not empty: choose another directory{going_on}"
+        raise AlreadyExistsError(text)
+    yield path

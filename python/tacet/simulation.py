@@ -7,7 +7,7 @@ directory is that of ``tacet simulate``: ``tacet report`` and ``tacet audit`` re
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -18,6 +18,7 @@ from .callbacks import in_python_thread
 from .privacy import Privacy
 from .progress import RoundBar
 from .run_folder import run_folder
+from .session import Session, budget_of
 
 if TYPE_CHECKING:
     import os
@@ -76,13 +77,13 @@ class Run:
     """A finished run.
 
     Attributes:
-        path: its directory.
+        path: its directory; None: it was not kept.
         model: parameters after the last round, float32 of shape (d,).
         summary: content of ``summary.json`` (docs/formats/run-directory.md).
         rounds: a dictionary for each round: the lines of ``metrics.jsonl``.
     """
 
-    path: Path
+    path: Path | None
     model: NDArray[np.float32]
     summary: dict[str, Any]
     rounds: list[dict[str, Any]]
@@ -135,7 +136,8 @@ class Run:
         return axes
 
     def __repr__(self) -> str:
-        return f"<Run {self.path}, {len(self.rounds)} rounds, epsilon {self.epsilon}>"
+        kept = "not kept" if self.path is None else self.path
+        return f"<Run {kept}, {len(self.rounds)} rounds, epsilon {self.epsilon}>"
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:
@@ -174,7 +176,8 @@ def simulate(
     learning_rate_final: float | None = None,
     momentum: float = 0.0,
     budget_epsilon: float | None = None,
-    spare_attempts: int = 10,
+    session: Session | None = None,
+    spare_attempts: int = 0,
     architecture: str = "",
     model: str = "external",
     data_name: str = "python",
@@ -205,9 +208,12 @@ def simulate(
         learning_rate: of the server, factor on the average update in the first round.
         learning_rate_final: the same in the last round. None: ``learning_rate``.
         momentum: of the server, in [0, 1).
-        budget_epsilon: epsilon at which the run ends early. None: no budget. It covers this run:
-            the ledger is in its directory, and other runs on the same data add their own epsilon.
-        spare_attempts: failed attempts that are permitted in all rounds together.
+        budget_epsilon: epsilon at which the run ends early. None: no budget. It covers this run
+            alone.
+        session: budget that the run shares with other calls on the same data. It refuses the run
+            before anything is spent. Not with ``resume`` or ``insecure_seed``.
+        spare_attempts: failed attempts that are permitted in all rounds together. Epsilon covers
+            them, whether they are needed or not.
         architecture: a text that names the model's architecture, kept in the run's settings.
         model: name of the model in the agreement. With the name of one of the program's models,
             parameters in its order and an ``insecure_seed``, the bits are those of ``tacet
@@ -218,7 +224,7 @@ def simulate(
             they share.
         seed: stays in the settings of the run; fixes nothing that is secret.
         insecure_seed: fixes cohorts, noise and keys, for debugging: it protects nobody.
-        out: run directory. None: a new one below ``runs/``, named by the time.
+        out: run directory, which ``tacet report`` and ``tacet audit`` read. None: nothing is kept.
         resume: continue the run in ``out`` if it was begun with the same settings.
         on_round: called with the figures of each round.
         progress: show a bar, which needs tqdm. None: in a terminal or a notebook, if tqdm is there.
@@ -230,7 +236,7 @@ def simulate(
         InvalidArgumentError: a value is wrong; the text names its key and its range.
         AlreadyExistsError: ``out`` holds something.
         FailedPreconditionError: a round failed in all attempts, or ``out`` has other settings.
-        BudgetError: no further attempt is permitted.
+        BudgetError: no further attempt is permitted, or the session has too little left.
 
     What ``train``, ``evaluate`` or ``on_round`` raise ends the run and arrives here.
     """
@@ -285,6 +291,13 @@ def simulate(
         settings["insecure_seed"] = whole_number_of("insecure_seed", insecure_seed)
     unit_counts = [whole_number_of("units", number) for number in units]
     name = text_of("data_name", data_name)
+    budget = budget_of(session)
+    if budget is not None and resume:
+        text = (
+            "resume=True with a session: it does not know what the run spent before. Begin another "
+            "run, or go on without a session"
+        )
+        raise ValueError(text)
     with RoundBar(rounds, show=progress) as bar, run_folder(out, resume=resume) as path:
 
         def told(text: str) -> None:
@@ -304,5 +317,7 @@ def simulate(
             name,
             str(path),
             bool(resume),
+            budget,
         )
-    return open_run(path)
+        run = open_run(path)
+    return run if out is not None else replace(run, path=None)

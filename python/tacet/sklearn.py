@@ -1,279 +1,333 @@
-"""A classifier with ``fit`` and ``predict`` that trains in a simulated or a live federation.
+"""A classifier and a regressor with ``fit`` and ``predict`` that a federation trains.
 
 Import it by name: ``import tacet.sklearn``. It needs only NumPy. Where scikit-learn is installed,
-its pipelines and searches take the classifier::
+its pipelines and searches take both::
 
-    cross_val_score(classifier, X, y, params={"clients": client_of_row})
-    make_pipeline(scaler, classifier).fit(X, y, federatedclassifier__clients=client_of_row)
+    cross_val_score(model, X, y, params={"clients": client_of_row})
+    make_pipeline(step, model).fit(X, y, federatedclassifier__clients=client_of_row)
 
-A search fits several times, and a guarantee covers one fit: epsilons and deltas of all fits on the
-same rows add up.
+A search fits several times. A `tacet.Session` states one epsilon for all fits; without one, the
+epsilons and deltas of all fits on the same rows add up. Scores on rows of the sites are figures
+without noise: they are outside of epsilon, and so is what a search chooses by them.
 """
 
 from __future__ import annotations
 
 import importlib
-import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .arguments import number_of, whole_number_of
-from .owners import owner_numbers
-from .privacy import Privacy
-from .simulation import Run, simulate
+from .columns import Columns, plain_array
+from .linear_estimator import LinearEstimator, read_rows
+from .linear_training import probabilities
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
     from .member import Member
-    from .simulation import TrainClient
+    from .privacy import Neighbouring, Unit
+    from .session import Session
 
-__all__ = ["FederatedClassifier"]
-
-
-def _probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    found: NDArray[np.float32] = shifted / shifted.sum(axis=1, keepdims=True)
-    return found
+__all__ = ["FederatedClassifier", "FederatedRegressor"]
 
 
-def _array(name: str, values: Any, dtype: type | None = None) -> NDArray[Any]:
-    """Values as an array; TypeError for a masked array, whose hidden values would be used."""
-    if isinstance(values, np.ma.MaskedArray):
-        text = f"{name} is a masked array: leave its masked rows out, or fill them in"
-        raise TypeError(text)
-    return np.asarray(values, dtype=dtype)
+def _tags(kind: str) -> Any:
+    utils = importlib.import_module("sklearn.utils")
+    return utils.Tags(
+        estimator_type=kind,
+        target_tags=utils.TargetTags(required=True),
+        classifier_tags=utils.ClassifierTags() if kind == "classifier" else None,
+        regressor_tags=utils.RegressorTags() if kind == "regressor" else None,
+        non_deterministic=True,
+    )
 
 
-def _first_not_finite(rows: NDArray[np.float32]) -> str:
-    row, column = np.argwhere(~np.isfinite(rows))[0]
-    return f"row {row}, column {column}"
+class FederatedClassifier(LinearEstimator):
+    """Logistic regression, multinomial for three classes and more, trained by a federation.
 
-
-def _places(owners: list[int]) -> list[NDArray[np.intp]]:
-    """Places of each owner's rows, increasing."""
-    order = np.argsort(owners, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(owners))[:-1])
-
-
-def _split(
-    model: NDArray[np.float32], classes: int
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Weights of shape (classes, features) and biases of shape (classes,)."""
-    return model[:-classes].reshape(classes, -1), model[-classes:]
-
-
-class FederatedClassifier:
-    """Multinomial logistic regression, trained by the clients of a federation.
-
-    In a simulation, rows are grouped into clients by ``fit(X, y, clients=...)``. In a live
-    federation each site calls ``fit(X, y, member=...)`` with its own rows; its agreement's initial
-    model is (n_features + 1) n_classes zeros, and the terms are those that were agreed. The
-    guarantee hides all rows of one client. Scale the columns to about [-1, 1] by public bounds, not
-    by the data's own statistics: those would not be covered by epsilon.
+    In a simulation, rows are grouped into sites by ``fit(X, y, clients=...)``. In a live federation
+    each site calls ``fit(X, y, member=...)`` with its own rows. The initial model that it agrees on
+    is zeros; an error names their number. For the units record and person the agreed learning rate
+    of the server is ``learning_rate``. The other terms are those that were agreed.
 
     Args:
-        privacy: mechanism and guarantee of a simulation, unit client.
-        classes: all classes that may occur, known to everybody. Not taken from the data.
+        target_epsilon: epsilon of a simulation, for which the least noise is found.
+        noise_multiplier: the noise instead, standard deviation of the sum over the clip norm.
+        delta: of the guarantee, in (0, 1).
+        unit: data that the guarantee hides: "record" (a row), "person" (all rows of a person) or
+            "client" (all rows of a site).
+        neighbouring: "replace-one" or "zero-out".
+        colluders: sites that may pool their knowledge.
+        appearances: with unit person: sites at which one person may have rows. None: one.
+        bounds: public ranges of the columns, by which they are scaled to [-1, 1]; values beyond
+            are clamped. ``(low, high)``, each a number or one for each column. For a DataFrame, a
+            mapping from the column to ``(low, high)`` or to the list of its categories; columns of
+            a categorical type have those of the type. None: the columns are scaled already, to
+            about [-1, 1]. Never take bounds or categories from the sites' rows: they would be
+            outside of epsilon.
         rounds: T of a simulation.
-        cohort: K of a simulation, clients of a round. None: all.
-        local_steps: gradient steps of a client in a round.
-        learning_rate: of these steps.
-        out: run directory of a simulation, which takes one fit. None: each fit makes a new one
-            below ``runs/``.
-        insecure_seed: of a simulation: fixes cohorts, noise and keys, for debugging. It protects
+        cohort: K of a simulation with unit client, sites of a round. None: all.
+        record_rate: for the units record and person: probability, in (0, 1], with which a unit is
+            drawn in a round.
+        clip_norm: L2 norm to which a unit's gradient is clipped, or a client's update. None: a
+            tenth of the root of the number of encoded columns and one.
+        learning_rate: factor on the mean clipped gradient in the first round; it falls to 0.3 of
+            it in the last one. For unit client that of a client's own steps. None: 20, for unit
+            client 0.1.
+        local_steps: gradient steps of a client in a round, for unit client.
+        session: `tacet.Session` that the fits of a simulation share with other calls.
+        out: run directory of a simulation, which takes one fit. None: nothing is kept.
+        insecure_seed: of a simulation: fixes draws, noise and keys, for debugging. It protects
             nobody.
+        classes: all classes that may occur, two or more, known to everybody. Not taken from the
+            data.
 
     Attributes:
-        classes_: the classes, shape (n_classes,).
-        coef_: weights, float32 of shape (n_classes, n_features).
-        intercept_: biases, float32 of shape (n_classes,).
+        classes_: the classes, sorted, shape (n_classes,).
+        coef_: weights of the clamped columns, one row for two classes and else one for each class,
+            shape (rows, columns). A column with categories has one for each of them.
+        intercept_: biases, shape (rows,).
         n_features_in_: number of columns.
+        feature_names_in_: their names, for a DataFrame.
         run_: the `tacet.Run`; ``run_.epsilon`` is its guarantee.
     """
 
     _estimator_type = "classifier"  # read by scikit-learn before 1.6
+    _unit_rate = 20.0
 
     def __init__(
         self,
         *,
-        privacy: Privacy | None = None,
-        classes: ArrayLike | None = None,
-        rounds: int = 20,
+        target_epsilon: float | None = None,
+        noise_multiplier: float | None = None,
+        delta: float = 1e-5,
+        unit: Unit = "record",
+        neighbouring: Neighbouring = "replace-one",
+        colluders: int = 0,
+        appearances: int | None = None,
+        bounds: tuple[Any, Any] | Mapping[str, Any] | None = None,
+        rounds: int = 10,
         cohort: int | None = None,
+        record_rate: float = 1.0,
+        clip_norm: float | None = None,
+        learning_rate: float | None = None,
         local_steps: int = 10,
-        learning_rate: float = 0.1,
+        session: Session | None = None,
         out: str | os.PathLike[str] | None = None,
         insecure_seed: int | None = None,
+        classes: ArrayLike | None = None,
     ) -> None:
-        self.privacy = privacy
+        super().__init__(
+            target_epsilon=target_epsilon,
+            noise_multiplier=noise_multiplier,
+            delta=delta,
+            unit=unit,
+            neighbouring=neighbouring,
+            colluders=colluders,
+            appearances=appearances,
+            bounds=bounds,
+            rounds=rounds,
+            cohort=cohort,
+            record_rate=record_rate,
+            clip_norm=clip_norm,
+            learning_rate=learning_rate,
+            local_steps=local_steps,
+            session=session,
+            out=out,
+            insecure_seed=insecure_seed,
+        )
         self.classes = classes
-        self.rounds = rounds
-        self.cohort = cohort
-        self.local_steps = local_steps
-        self.learning_rate = learning_rate
-        self.out = out
-        self.insecure_seed = insecure_seed
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn 1.6 and later that this is a classifier."""
-        utils = importlib.import_module("sklearn.utils")
-        return utils.Tags(
-            estimator_type="classifier",
-            target_tags=utils.TargetTags(required=True),
-            classifier_tags=utils.ClassifierTags(),
-            non_deterministic=True,
-        )
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor's arguments; `deep` changes nothing: none is an estimator."""
-        names = inspect.signature(type(self).__init__).parameters
-        return {name: getattr(self, name) for name in names if name != "self"}
-
-    def set_params(self, **params: Any) -> FederatedClassifier:
-        """Set arguments of the constructor."""
-        for name, value in params.items():
-            if name not in self.get_params():
-                text = f"there is no parameter {name!r}; they are {', '.join(self.get_params())}"
-                raise ValueError(text)
-            setattr(self, name, value)
-        return self
+        return _tags("classifier")
 
     def fit(
         self,
-        X: ArrayLike,  # noqa: N803
+        X: Any,  # noqa: N803
         y: ArrayLike,
         *,
         clients: ArrayLike | None = None,
+        persons: ArrayLike | None = None,
         member: Member | None = None,
-    ) -> FederatedClassifier:
+    ) -> Self:
         """Train on rows ``X`` with labels ``y``.
 
         Args:
-            X: shape (rows, n_features), finite numbers.
+            X: shape (rows, n_features), finite numbers; or a pandas DataFrame.
             y: shape (rows,), values of ``classes``.
-            clients: shape (rows,), the client of each row, for a simulation: numbers or texts.
-            member: this site's member of a live federation, instead: the rows are the site's.
+            clients: shape (rows,), the site of each row, for a simulation: numbers or texts.
+            persons: shape (rows,), the person of each row, for unit person: numbers or texts.
+            member: this site's member of a live federation, instead of ``clients``: the rows are
+                the site's.
 
         Raises:
             ValueError: a value is wrong; the text names it. InvalidArgumentError, which is one: a
-                row has no client.
+                row has no client, a column no bounds.
             TypeError: an array is masked, or an argument has another type.
+            BudgetError: the session has too little left; nothing was spent.
         """
-        if (clients is None) == (member is None):
-            text = "give clients for a simulation, or member for a live federation"
-            raise ValueError(text)
-        if (self.privacy is None and member is None) or self.classes is None:
-            text = "give privacy and classes: neither can be taken from the data"
-            raise ValueError(text)
-        unit = self.privacy.unit if member is None and self.privacy else getattr(member, "unit", "")
-        if unit != "client":
-            text = f"unit {unit} is not supported here: use tacet.simulate or Member.run"
-            raise ValueError(text)
-        rows = _array("X", X, np.float32)
-        labels = _array("y", y)
-        if rows.ndim != 2 or labels.shape != (len(rows),):
-            text = (
-                f"X has shape {rows.shape}, y {labels.shape}: wanted (rows, n_features) and (rows,)"
-            )
-            raise ValueError(text)
-        if len(rows) == 0 or not np.isfinite(rows).all():
-            text = (
-                "X has no rows: give at least one"
-                if len(rows) == 0
-                else f"X holds a value that is not finite, at {_first_not_finite(rows)}: leave its "
-                "row out, or fill it in by a rule that needs no data"
-            )
+        self._check_call(clients, persons, member)
+        if self.classes is None:
+            text = "give classes: they cannot be taken from the data"
             raise ValueError(text)
         classes = np.unique(np.asarray(self.classes))
+        if len(classes) < 2:
+            text = f"classes = {self.classes!r}: wanted two or more"
+            raise ValueError(text)
+        columns, rows, labels = read_rows(X, y, self.bounds)
         unknown = np.setdiff1d(labels, classes)
         if len(unknown) > 0:
             text = f"y holds {unknown[:3].tolist()}, which are not among classes: name all labels"
             raise ValueError(text)
-        wanted = np.searchsorted(classes, labels)
-        places = (
-            [np.arange(len(rows))]
-            if member is not None
-            else _places(owner_numbers("clients", clients, len(rows)))
+        hot = np.eye(len(classes))[np.searchsorted(classes, labels)]
+        self._train(
+            columns,
+            rows,
+            hot[:, 1:] if len(classes) == 2 else hot,
+            clients=clients,
+            persons=persons,
+            member=member,
+            what="logistic regression",
         )
-        steps = whole_number_of("local_steps", self.local_steps)
-        rate = np.float32(number_of("learning_rate", self.learning_rate))
-
-        def train(model: NDArray[np.float32], client: int, round: int) -> NDArray[np.float32]:  # noqa: A002
-            place = places[0 if member is not None else client]  # a member has a number of its own
-            own, hot = rows[place], np.eye(len(classes), dtype=np.float32)
-            targets = hot[wanted[place]]
-            new = model.copy()
-            for _ in range(steps):
-                weights, biases = _split(new, len(classes))
-                error = (_probabilities(own @ weights.T + biases) - targets) / len(own)
-                step = np.concatenate([(error.T @ own).ravel(), error.sum(axis=0)])
-                new -= rate * step.astype(np.float32)
-            return new - model
-
-        features = rows.shape[1]
-        run = (
-            self._simulate(train, len(places), len(classes), features)
-            if member is None
-            else self._run_live(train, member, len(classes), features)
-        )
-        self.run_: Run = run
         self.classes_ = classes
-        self.n_features_in_ = features
-        self.coef_, self.intercept_ = _split(run.model, len(classes))
         return self
 
-    def _run_live(self, train: TrainClient, member: Member, classes: int, features: int) -> Run:
-        agreed, size = member.initial_model.size, classes * (features + 1)
-        if agreed != size:
-            text = (
-                f"the federation agreed on {agreed} parameters, {classes} classes of {features} "
-                f"features have {size}: use the agreed classes and columns"
-            )
-            raise ValueError(text)
-        return member.run(train)
-
-    def _simulate(self, train: TrainClient, clients: int, classes: int, features: int) -> Run:
-        return simulate(
-            train,
-            clients=clients,
-            initial=np.zeros(classes * (features + 1), dtype=np.float32),
-            privacy=self.privacy or Privacy(),
-            rounds=self.rounds,
-            cohort=self.cohort,
-            architecture=f"multinomial logistic regression, {classes} classes, {features} "
-            "features: weights by class, then biases",
-            out=self.out,
-            insecure_seed=self.insecure_seed,
-        )
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]:  # noqa: N803
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Return the probability of each class, shape (rows, n_classes), in [0, 1].
 
         Args:
-            X: finite numbers of shape (rows, n_features_in_).
+            X: rows with the columns of the fit.
 
         Raises:
-            ValueError: the classifier is not fitted, or X has another shape.
+            ValueError: the classifier is not fitted, or X does not fit.
         """
-        if not hasattr(self, "coef_"):
-            text = "the classifier is not fitted: call fit first"
-            raise ValueError(text)
-        rows = _array("X", X, np.float32)
-        if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
-            text = f"X has shape {rows.shape}, wanted (rows, {self.n_features_in_})"
-            raise ValueError(text)
-        return _probabilities(rows @ self.coef_.T + self.intercept_)
+        found = probabilities(self._scores(X))
+        return np.concatenate([1 - found, found], axis=1) if found.shape[1] == 1 else found
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Return the most probable class of each row of X, shape (rows,); see `predict_proba`."""
         best = self.predict_proba(X).argmax(axis=1)
         found: NDArray[Any] = self.classes_[best]
         return found
 
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:  # noqa: N803
+    def score(self, X: Any, y: ArrayLike) -> float:  # noqa: N803
         """Return the share of rows of X whose class is that in y, shape (rows,): in [0, 1]."""
-        return float(np.mean(self.predict(X) == _array("y", y)))
+        return float(np.mean(self.predict(X) == plain_array("y", y)))
+
+
+class FederatedRegressor(LinearEstimator):
+    """Linear regression, trained by a federation as `FederatedClassifier` is.
+
+    Args:
+        target_epsilon: as of `FederatedClassifier`, with all others but ``classes``.
+        learning_rate: None: 5, for unit client 0.1.
+        target_bounds: public range (low, high) of the target; values beyond are clamped.
+
+    Attributes:
+        coef_: weights of the clamped columns, shape (columns,).
+        intercept_: a number.
+        n_features_in_: number of columns.
+        feature_names_in_: their names, for a DataFrame.
+        run_: the `tacet.Run`; ``run_.epsilon`` is its guarantee.
+    """
+
+    _estimator_type = "regressor"  # read by scikit-learn before 1.6
+    _unit_rate = 5.0
+
+    def __init__(
+        self,
+        *,
+        target_epsilon: float | None = None,
+        noise_multiplier: float | None = None,
+        delta: float = 1e-5,
+        unit: Unit = "record",
+        neighbouring: Neighbouring = "replace-one",
+        colluders: int = 0,
+        appearances: int | None = None,
+        bounds: tuple[Any, Any] | Mapping[str, Any] | None = None,
+        rounds: int = 10,
+        cohort: int | None = None,
+        record_rate: float = 1.0,
+        clip_norm: float | None = None,
+        learning_rate: float | None = None,
+        local_steps: int = 10,
+        session: Session | None = None,
+        out: str | os.PathLike[str] | None = None,
+        insecure_seed: int | None = None,
+        target_bounds: tuple[float, float] | None = None,
+    ) -> None:
+        super().__init__(
+            target_epsilon=target_epsilon,
+            noise_multiplier=noise_multiplier,
+            delta=delta,
+            unit=unit,
+            neighbouring=neighbouring,
+            colluders=colluders,
+            appearances=appearances,
+            bounds=bounds,
+            rounds=rounds,
+            cohort=cohort,
+            record_rate=record_rate,
+            clip_norm=clip_norm,
+            learning_rate=learning_rate,
+            local_steps=local_steps,
+            session=session,
+            out=out,
+            insecure_seed=insecure_seed,
+        )
+        self.target_bounds = target_bounds
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn 1.6 and later that this is a regressor."""
+        return _tags("regressor")
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike,
+        *,
+        clients: ArrayLike | None = None,
+        persons: ArrayLike | None = None,
+        member: Member | None = None,
+    ) -> Self:
+        """Train on rows ``X`` with targets ``y``: finite numbers of shape (rows,).
+
+        ``clients``, ``persons``, ``member`` and the errors are those of `FederatedClassifier.fit`.
+        """
+        self._check_call(clients, persons, member)
+        if self.target_bounds is None:
+            text = "give target_bounds: they cannot be taken from the data"
+            raise ValueError(text)
+        target = Columns(np.zeros((1, 1)), self.target_bounds)
+        columns, rows, labels = read_rows(X, y, self.bounds)
+        self._train(
+            columns,
+            rows,
+            target.encode(labels[:, None]),
+            clients=clients,
+            persons=persons,
+            member=member,
+            what="linear regression",
+        )
+        self.coef_ = self.coef_[0] / target.scale[0]
+        self.intercept_ = float(self.intercept_[0] / target.scale[0] + target.middle[0])
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """Return the expected target of each row of X, shape (rows,), in its unit.
+
+        Raises:
+            ValueError: the regressor is not fitted, or X does not fit.
+        """
+        return self._scores(X)
+
+    def score(self, X: Any, y: ArrayLike) -> float:  # noqa: N803
+        """Return R² of X and y, the share of the variance that is explained: at most 1."""
+        wanted = plain_array("y", y, np.float64)
+        rest = float(np.sum((wanted - self.predict(X)) ** 2))
+        return 1 - rest / float(np.sum((wanted - wanted.mean()) ** 2))

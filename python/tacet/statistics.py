@@ -29,7 +29,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -39,6 +39,7 @@ from . import _core, table_files
 from .answer_plot import plot_answer
 from .arguments import number_of, whole_number_of
 from .run_folder import run_folder
+from .session import Session, budget_of
 from .tables import QueryReading, plain_value
 
 if TYPE_CHECKING:
@@ -278,7 +279,7 @@ class Release:
     """Answers to all questions of a query, with one guarantee.
 
     Attributes:
-        path: run directory, which ``tacet report`` and ``tacet audit`` read.
+        path: run directory, which ``tacet report`` and ``tacet audit`` read; None: it was not kept.
         answers: by the question's name, in the order of the questions.
         confidence: of all intervals.
         noise_law: "gaussian" or "discrete-laplace".
@@ -287,7 +288,7 @@ class Release:
             name. Empty in one process.
     """
 
-    path: Path
+    path: Path | None
     answers: dict[str, Answer]
     confidence: float
     noise_law: str
@@ -328,7 +329,8 @@ class Release:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Release {self.path}, {len(self)} answers, epsilon {self.epsilon}>"
+        kept = "not kept" if self.path is None else self.path
+        return f"<Release {kept}, {len(self)} answers, epsilon {self.epsilon}>"
 
 
 class Common(TypedDict, total=False):
@@ -805,13 +807,13 @@ def ask(
     insecure_seed: int | None = None,
     threads: int = 0,
     out: str | os.PathLike[str] | None = None,
+    session: Session | None = None,
     **options: Any,
 ) -> Release:
     """Ask questions about the tables of several sites, all played by this process.
 
-    The charge goes to a new ledger in the run directory. Several calls about the same data do not
-    add up there: keep the sum of their epsilons (and deltas) yourself, or ask all questions in one
-    call.
+    All questions share one charge. Several calls about the same data share a budget through
+    ``session``. Without one, keep the sum of their epsilons (and deltas) yourself.
 
     Args:
         tables: a mapping from the site's name to its table: a mapping from column to values, a
@@ -829,7 +831,9 @@ def ask(
             ``csv_decimal`` and ``csv_spellings`` (docs/formats/query.md).
         insecure_seed: fixes noise and keys, for debugging: it protects nobody.
         threads: worker threads. 0: all processors.
-        out: run directory. None: a new one below ``runs/``, named by the time.
+        out: run directory, which ``tacet report`` and ``tacet audit`` read. None: nothing is kept.
+        session: budget that the call shares with others on the same data. It refuses the call
+            before anything is spent. Not with ``insecure_seed``.
         **options: those of `query_text`. One of ``target_epsilon``, ``noise_multiplier`` and
             ``noise_stddev`` is needed.
 
@@ -841,7 +845,7 @@ def ask(
         InvalidArgumentError: a question, an option or a table does not fit; the text names it.
         TypeError: a column that is read holds something else; the text names site and column.
         AlreadyExistsError: ``out`` holds something.
-        BudgetError: the budget does not permit the query.
+        BudgetError: the budget does not permit the query, or the session has too little left.
     """
     return _ask(
         query_text(questions, **options),
@@ -850,6 +854,7 @@ def ask(
         insecure_seed=insecure_seed,
         threads=threads,
         out=out,
+        session=session,
     )
 
 
@@ -861,6 +866,7 @@ def ask_file(
     insecure_seed: int | None = None,
     threads: int = 0,
     out: str | os.PathLike[str] | None = None,
+    session: Session | None = None,
 ) -> Release:
     """Ask the questions of a query file (docs/formats/query.md).
 
@@ -873,10 +879,17 @@ def ask_file(
         insecure_seed: as in `ask`.
         threads: as in `ask`.
         out: as in `ask`.
+        session: as in `ask`.
     """
     text = Path(query).read_text(encoding="utf-8")
     return _ask(
-        text, tables, sites=sites, insecure_seed=insecure_seed, threads=threads, out=out
+        text,
+        tables,
+        sites=sites,
+        insecure_seed=insecure_seed,
+        threads=threads,
+        out=out,
+        session=session,
     )
 
 
@@ -888,7 +901,9 @@ def _ask(
     insecure_seed: int | None,
     threads: int,
     out: str | os.PathLike[str] | None,
+    session: Session | None,
 ) -> Release:
+    budget = budget_of(session)
     seed = None if insecure_seed is None else whole_number_of("insecure_seed", insecure_seed)
     workers = whole_number_of("threads", threads)
     given = None
@@ -914,10 +929,12 @@ def _ask(
             str(path),
             seed,
             workers,
+            budget,
         )
+        release = open_release(path)
     for problem in problems:
         warnings.warn(f"{problem}. Such fields count as missing", stacklevel=3)
-    return open_release(path)
+    return release if out is not None else replace(release, path=None)
 
 
 def _table_of(table: Any) -> Any:

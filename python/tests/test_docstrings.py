@@ -11,6 +11,7 @@ MODULES = (
     "privacy",
     "relay_server",
     "simulation",
+    "session",
     "sklearn",
     "statistics",
     "table_files",

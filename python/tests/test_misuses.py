@@ -47,7 +47,7 @@ def ask(path: Path, tables: Any = TABLES, questions: Any = None, **changed: Any)
 
 
 def fit(rows: Any, labels: Any, **options: Any) -> Any:
-    settings: dict[str, Any] = {"privacy": WEAK, "classes": [0, 1], "rounds": 1}
+    settings: dict[str, Any] = {"noise_multiplier": 9, "classes": [0, 1], "rounds": 1}
     clients = options.pop("clients", range(6))
     return FederatedClassifier(**{**settings, **options}).fit(rows, labels, clients=clients)
 
@@ -338,18 +338,19 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("no answers", lambda p, _: statistics.open_release(p), FileNotFoundError,
      "holds no answers: give the run directory (`out`) of a query that has ended"),
     # Classifier
-    ("not fitted", lambda *_: FederatedClassifier(privacy=WEAK, classes=[0, 1]).predict(
-        np.zeros((3, 2))), ValueError, "the classifier is not fitted: call fit first"),
+    ("not fitted", lambda *_: FederatedClassifier(target_epsilon=1).predict(
+        np.zeros((3, 2))), ValueError, "the FederatedClassifier is not fitted: call fit first"),
     ("unknown label", lambda *_: fit(np.zeros((6, 2)), [0, 1, 2, 0, 1, 2]), ValueError,
      "y holds [2], which are not among classes"),
     ("no clients", lambda *_: fit(np.zeros((6, 2)), [0, 1] * 3, clients=None), ValueError,
      "give clients for a simulation, or member for a live federation"),
     ("rows of one axis", lambda *_: fit(np.zeros(6), [0, 1] * 3), ValueError,
-     "X has shape (6,), y (6,): wanted (rows, n_features) and (rows,)"),
-    ("classifier without privacy", lambda *_: fit(np.zeros((6, 2)), [0, 1] * 3, privacy=None),
-     ValueError, "give privacy and classes: neither can be taken from the data"),
+     "X has shape (6,), wanted (rows, n_features)"),
+    ("classifier without noise", lambda *_: fit(np.zeros((6, 2)), [0, 1] * 3,
+                                                noise_multiplier=None),
+     ValueError, "the noise is missing: give one of noise_multiplier"),
     ("unknown parameter", lambda *_: FederatedClassifier().set_params(epsilon=1), ValueError,
-     "there is no parameter 'epsilon'; they are privacy, classes, "),
+     "there is no parameter 'epsilon'; they are target_epsilon, noise_multiplier, "),
 ]  # fmt: skip
 
 

@@ -147,19 +147,14 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     assert (run.summary["clients"], run.summary["cohort"], len(run.rounds)) == (6, 5, 1)
 
 
-def test_runs_without_a_name_do_not_meet(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(time, "strftime", lambda _: "20260101-000000")
-    runs = [simulate(None, rounds=1) for _ in range(3)]  # type: ignore[arg-type]
-    assert [run.path.name for run in runs] == [
-        "20260101-000000", "20260101-000000-2", "20260101-000000-3",
-    ]  # fmt: skip
-    # A run that does not begin leaves no directory.
-    with pytest.raises(tacet.InvalidArgumentError):
-        simulate(None, rounds=0)  # type: ignore[arg-type]
-    assert len(list((tmp_path / "runs").iterdir())) == 3
+def test_an_interrupted_round_needs_a_spare_attempt(tmp_path: Path) -> None:
+    def fails(model: Array, client: int, round_: int) -> Array:
+        raise FailedError
+
+    with pytest.raises(FailedError):
+        simulate(tmp_path / "run", fails)
+    with pytest.raises(tacet.BudgetError, match="all 2 attempts that the agreement allows"):
+        simulate(tmp_path / "run", resume=True)
 
 
 def program(*words: str | Path) -> str:
@@ -204,6 +199,7 @@ learning_rate_final = 1e-30
 [federation]
 rounds = 2
 cohort = 4
+spare_attempts = 0
 [privacy]
 noise_multiplier = 2
 delta = 1e-3
@@ -369,12 +365,12 @@ def test_a_run_that_was_ended_goes_on(tmp_path: Path) -> None:
 
     out = tmp_path / "run"
     with pytest.raises(FailedError):
-        simulate(out, stop_in_round_two, rounds=4)
+        simulate(out, stop_in_round_two, rounds=4, spare_attempts=1)
     with pytest.raises(tacet.AlreadyExistsError):
-        simulate(out, rounds=4)
+        simulate(out, rounds=4, spare_attempts=1)
     with pytest.raises(tacet.FailedPreconditionError, match=r"federation\.rounds"):
-        simulate(out, rounds=5, resume=True)
-    run = simulate(out, rounds=4, resume=True)
+        simulate(out, rounds=5, spare_attempts=1, resume=True)
+    run = simulate(out, rounds=4, spare_attempts=1, resume=True)
     assert len(run.rounds) == 4
     # The attempt that failed is charged.
     assert run.summary["charged_attempts"] == 5
@@ -488,8 +484,8 @@ def test_a_run_goes_on_while_a_process_that_its_training_forked_lives(tmp_path: 
 
     try:
         with pytest.raises(ZeroDivisionError):
-            simulate(tmp_path / "run", train)
-        assert simulate(tmp_path / "run", train, resume=True).rounds
+            simulate(tmp_path / "run", train, spare_attempts=1)
+        assert simulate(tmp_path / "run", train, spare_attempts=1, resume=True).rounds
     finally:
         os.kill(workers[0], signal.SIGKILL)
         os.waitpid(workers[0], 0)

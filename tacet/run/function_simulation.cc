@@ -16,6 +16,7 @@ absl::StatusOr<TrainingEnd> SimulateFunctions(FunctionSimulation call) {
   TACET_ASSIGN_OR_RETURN(simulation::SimulationSpec spec, SimulationSpecOf(call.config));
   spec.data = {.name = call.data_name,
                .digest = crypto::Sha256(base::AsBytes("tacet.simulate:" + call.data_name))};
+  spec.budget = std::move(call.budget);
   const bool published = static_cast<bool>(call.learner.evaluate);
   TACET_ASSIGN_OR_RETURN(const auto learner, trainer::NewFunctionLearner(std::move(call.learner)));
   std::vector<std::string> labels = simulation::SimulationLabels(spec);

@@ -11,6 +11,7 @@
 
 #include "tacet/base/json.h"
 #include "tacet/config/run_config.h"
+#include "tacet/ledger/shared_budget.h"
 #include "tacet/run/directory_run.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/trainer/function_learner.h"
@@ -24,6 +25,7 @@ struct FunctionSimulation {
   std::filesystem::path out;
   bool resume = false;         // whether a run in `out` is continued
   std::function<bool()> stop;  // asked between rounds
+  ledger::BudgetUse budget = {};
   // Told of each round after it was written, without figures that are not published. May be empty.
   std::function<absl::Status(const simulation::RoundRecord& record)> on_round;
 };

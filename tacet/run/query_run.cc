@@ -125,6 +125,7 @@ absl::StatusOr<QueryRunEnd> RunQuery(const LoadedQuery& loaded,
   const std::string agreed = config::AgreedToml(config);
   spec.manifest.annex = crypto::Sha256(base::AsBytes(agreed));
   spec.data = {.name = std::string(data_name), .digest = tacet::statistics::TablesDigest(tables)};
+  spec.budget = options.budget;
   const std::vector<std::string> labels = simulation::SimulationLabels(spec);
   const QueryLearner learner(loaded.query, std::move(sites));
   simulation::LocalChannel channel;

@@ -16,6 +16,7 @@
 #include "tacet/base/text_sink.h"
 #include "tacet/config/agreed_query.h"
 #include "tacet/config/run_config.h"
+#include "tacet/ledger/shared_budget.h"
 #include "tacet/simulation/simulation.h"
 #include "tacet/statistics/answers.h"
 #include "tacet/statistics/site_table.h"
@@ -35,6 +36,7 @@ absl::StatusOr<config::LoadedQuery> LoadQuery(const std::filesystem::path& path)
 struct QueryRunOptions {
   std::optional<uint64_t> insecure_seed;
   uint64_t threads = 0;  // 0: all processors
+  ledger::BudgetUse budget = {};
 };
 
 struct QueryRunEnd {

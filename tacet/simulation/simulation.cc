@@ -96,6 +96,13 @@ absl::Status CheckSimulation(const SimulationSpec& spec) {
     return base::InvalidArgument("weights = \"samples\" is for unit client, not {}",
                                  accounting::UnitName(spec.manifest.privacy.unit));
   }
+  if (const std::vector<std::string> labels = SimulationLabels(spec);
+      spec.budget.budget != nullptr && !labels.empty()) {
+    return base::InvalidArgument(
+        "the run is {}, which protects nobody: a session counts only runs that protect. Leave out "
+        "one of them",
+        labels.front());
+  }
   return absl::OkStatus();
 }
 
@@ -197,9 +204,15 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Create(SimulationSpec sp
   TACET_ASSIGN_OR_RETURN(agreement::Manifest manifest,
                          leads ? agreement::Manifest::Create(spec.manifest)
                                : agreement::Manifest::CreateWithoutMembers(spec.manifest));
-  return std::unique_ptr<Simulation>(new Simulation(std::move(spec), std::move(manifest),
-                                                    std::move(keys), std::move(initial),
-                                                    std::move(entropy), learner, channel, ranks));
+  const ledger::BudgetUse use = spec.budget;
+  std::unique_ptr<Simulation> simulation(
+      new Simulation(std::move(spec), std::move(manifest), std::move(keys), std::move(initial),
+                     std::move(entropy), learner, channel, ranks));
+  if (leads && use.budget != nullptr) {
+    TACET_ASSIGN_OR_RETURN(simulation->charge_,
+                           use.budget->Charge(use.name, simulation->manifest_.spec()));
+  }
+  return simulation;
 }
 
 absl::StatusOr<Simulation::State> Simulation::Restore(RunStore& store,
@@ -261,6 +274,13 @@ absl::Status Simulation::OpenLedger(State& state) {
     if (charged.insert(number).second) state.missing.push_back(number);
   }
   state.charged_attempts = state.ledger->ChargesOf(manifest_.federation()) + state.missing.size();
+  if (charge_ != nullptr && state.charged_attempts > charge_->made()) {
+    return base::FailedPrecondition(
+        "the run has begun before, and its {} attempts are not in the session: begin another run, "
+        "or "
+        "go on without a session",
+        state.charged_attempts);
+  }
   // With `insecure_seed` the interrupted attempt is repeated, draw for draw; otherwise keys are
   // new.
   if (!spec_.insecure_seed.has_value() && !charged.empty()) {
@@ -440,6 +460,7 @@ absl::StatusOr<Average> Simulation::RunAttempt(State& state, uint32_t attempt,
       .model_digest = secagg::DigestKey::OfEpoch(keys_.shared.epoch_key, manifest_.spec().scheme,
                                                  manifest_.hash(), number.epoch)
                           .OfModel(state.model)};
+  if (charge_ != nullptr) charge_->Made(state.charged_attempts + 1);
   // Every member charges its ledger; only then is anything drawn, trained or sealed.
   const absl::Status charged = state.ledger->ChargeForSealing(state.cost, number, state.missing);
   if (charged.code() == absl::StatusCode::kResourceExhausted) return charged;

@@ -17,6 +17,7 @@
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/ledger/privacy_ledger.h"
+#include "tacet/ledger/shared_budget.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/simulation/channel.h"
 #include "tacet/simulation/cohort_trainer.h"
@@ -48,6 +49,10 @@ struct SimulationSpec {
   base::UnixClock clock = base::SystemUnixSeconds;
   // Fixes cohorts, noise and keys too: for tests and debugging, never private.
   std::optional<uint64_t> insecure_seed;
+  // A budget that several runs share. Charged when the simulation is made; the simulation's end
+  // gives back attempts that were not made. Not for a run with labels, nor for one that is
+  // continued.
+  ledger::BudgetUse budget = {};
 };
 
 // Labels of a run that is less than private, in the order of the flags: "insecure-seed",
@@ -128,7 +133,7 @@ struct SimulationResult {
 class Simulation {
  public:
   // `learner`, `channel` and `ranks` must outlive the simulation. InvalidArgument for settings that
-  // are out of range or contradict each other.
+  // are out of range or contradict each other, those of SharedBudget::Charge.
   static absl::StatusOr<std::unique_ptr<Simulation>> Create(SimulationSpec spec,
                                                             const trainer::Learner& learner,
                                                             Channel& channel,
@@ -184,6 +189,7 @@ class Simulation {
   std::unique_ptr<PairKeys> pair_keys_;  // of the epoch; made for the first attempt
   std::vector<float> initial_model_;
   EntropyFactory entropy_;
+  std::unique_ptr<ledger::RunCharge> charge_;  // to a shared budget; may be null
   const trainer::Learner& learner_;
   Channel& channel_;
   RankGroup& ranks_;

@@ -33,6 +33,36 @@ TEST_F(SimulationTest, TheAttemptBudgetIsNeverPassed) {
   EXPECT_EQ(store->Attempts()->size(), 3u);
 }
 
+// Every attempt of the first round fails: the budget keeps these two of the three permitted ones.
+TEST_F(SimulationTest, ASharedBudgetKeepsWhatAFailedRunMade) {
+  LyingChannel channel([](MessageKind kind, uint64_t, base::Bytes&) {
+    return kind == MessageKind::kUpload ? absl::UnavailableError("lost") : absl::OkStatus();
+  });
+  const auto budget = *ledger::SharedBudget::Create({.epsilon = 100});
+  SimulationSpec spec = SmallSpec();
+  spec.insecure_seed.reset();
+  spec.manifest.spare_attempts = 1;
+  spec.manifest.rounds = 2;
+  spec.budget = {.budget = budget, .name = "run"};
+  const auto store = NewStore("run");
+  EXPECT_EQ(Run(spec, *store, recorder_, channel, *learner_).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  auto runs = *budget->Runs();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].attempts, 2u);
+  EXPECT_TRUE(runs[0].ended);
+  // Another run in the same place has attempts that this charge does not count.
+  EXPECT_THAT(base::Message(Run(spec, *store, recorder_, channel, *learner_).status()),
+              HasSubstr("its 2 attempts are not in the session"));
+  runs = *budget->Runs();
+  EXPECT_EQ(runs[1].attempts, 0u);
+  // A seed protects nobody.
+  spec.insecure_seed = 1;
+  EXPECT_THAT(base::Message(Run(spec, *store, recorder_, channel, *learner_).status()),
+              HasSubstr("insecure-seed"));
+  EXPECT_EQ(budget->Runs()->size(), 2u);
+}
+
 // Counts the updates that were sealed.
 LyingChannel CountingChannel(std::atomic<int>& uploads) {
   return LyingChannel([&uploads](MessageKind kind, uint64_t, base::Bytes&) {
