@@ -49,7 +49,7 @@ void DefCalibration(nb::module_& module, const char* name) {
 std::string RowText(const GuaranteeRow& row) {
   return fmt::format("<GuaranteeRow {}, {}, {}: epsilon {}>", Name(row.observer),
                      Name(row.accountant), Name(row.standing),
-                     row.epsilon ? fmt::format("{:.4g}", *row.epsilon) : "none");
+                     row.epsilon ? fmt::format("{:.3g}", *row.epsilon) : "none");
 }
 
 void BindRows(nb::module_& module) {
@@ -97,7 +97,7 @@ void BindGuaranteeClass(nb::module_& module) {
           "The row that gives epsilon; None when it is infinite.")
       .def_ro("rows", &Guarantee::rows)
       .def("__repr__", [](const Guarantee& guarantee) {
-        return fmt::format("<Guarantee epsilon {:.4g} at delta {:g}, {} rows>", guarantee.epsilon,
+        return fmt::format("<Guarantee epsilon {:.3g} at delta {:.3g}, {} rows>", guarantee.epsilon,
                            guarantee.delta, guarantee.rows.size());
       });
 }

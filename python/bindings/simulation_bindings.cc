@@ -155,10 +155,12 @@ absl::StatusOr<Simulated> Simulate(run::FunctionSimulation call, const PythonCal
   TACET_ASSIGN_OR_RETURN(const simulation::SimulationSpec spec, run::SimulationSpecOf(call.config));
   const std::vector<std::string> labels = simulation::SimulationLabels(spec);
   call.stop = [&calls] { return InterruptCame(calls); };
+  bool ends = false;
+  call.end = [&ends] { return ends; };
   if (on_round) {
     call.on_round = [&](const simulation::RoundRecord& record) {
       const std::string line = run::RoundJson(record, labels).Dump();
-      return calls.Run([&] { CallFunction(on_round->get(), line); });
+      return calls.Run([&] { ends = CallFunction(on_round->get(), line).is(nb::handle(Py_True)); });
     };
   }
   TACET_ASSIGN_OR_RETURN(run::TrainingEnd end, run::SimulateFunctions(std::move(call)));

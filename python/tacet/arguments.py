@@ -8,7 +8,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-__all__ = ["is_missing", "number_of", "path_of", "text_of", "whole_number_of"]
+__all__ = ["is_missing", "is_true", "number_of", "path_of", "text_of", "whole_number_of"]
 
 
 def is_missing(value: Any) -> bool:
@@ -21,6 +21,16 @@ def is_missing(value: Any) -> bool:
         return value is None or bool(value != value)  # noqa: PLR0124
     except TypeError:  # pandas.NA: whether it differs is not known
         return True
+
+
+def is_true(value: Any) -> bool:
+    """Return whether a value is Python's or NumPy's True, and not merely something that counts.
+
+    >>> [is_true(value) for value in (True, False, None, 1, [True])]
+    [True, False, False, False, False]
+    """
+    scalar = getattr(value, "shape", None) == () and value.dtype.kind == "b"
+    return value is True or (scalar and bool(value))
 
 
 def number_of(name: str, value: Any) -> float:

@@ -214,7 +214,7 @@ class Guarantee:
         return _core.explain(self._federation, rate)
 
     def __repr__(self) -> str:
-        return f"<Guarantee epsilon {self.epsilon:.4g} at delta {self.delta:g}>"
+        return f"<Guarantee epsilon {self.epsilon:.3g} at delta {self.delta:.3g}>"
 
 
 def guarantee(**federation: Unpack[FederationOptions]) -> Guarantee:

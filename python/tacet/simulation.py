@@ -6,6 +6,8 @@ directory is that of ``tacet simulate``: ``tacet report`` and ``tacet audit`` re
 
 from __future__ import annotations
 
+import html
+import importlib
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from . import _core
 from .answer_plot import axes_of
-from .arguments import number_of, text_of, whole_number_of
+from .arguments import is_true, number_of, text_of, whole_number_of
 from .callbacks import in_python_thread
 from .privacy import Privacy
 from .progress import RoundBar
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Evaluation", "Run", "TrainClient", "TrainUnits", "open_run", "simulate"]
+
+
+# Figures of a round in `Run.to_frame`, by their names in metrics.jsonl.
+_FIGURES = ("accuracy", "loss", "auc", "cohort_size", "attempts", "charged_epsilon")
 
 
 class Evaluation(TypedDict, total=False):
@@ -107,6 +113,68 @@ class Run:
         charged: float | None = self.summary["charged_epsilon"]
         return charged
 
+    def to_frame(self) -> Any:
+        """Return the figures of the rounds as a pandas DataFrame, indexed by the round from 1.
+
+        Columns are those of ``metrics.jsonl`` that are numbers for a person: "accuracy", "loss",
+        "auc" (where it was measured), "cohort_size", "attempts", "charged_epsilon" and "seconds".
+
+        Raises:
+            ModuleNotFoundError: there is no pandas.
+        """
+        try:
+            pandas = importlib.import_module("pandas")
+        except ModuleNotFoundError:
+            text = "a frame needs pandas: pip install pandas, or read run.rounds"
+            raise ModuleNotFoundError(text, name="pandas") from None
+        lines = [
+            {
+                **{key: line.get(key) for key in _FIGURES},
+                "seconds": (line["seconds"] or {}).get("total"),
+            }
+            for line in self.rounds
+        ]
+        numbers = [line["round"] + 1 for line in self.rounds]
+        index = pandas.Index(numbers, name="round")
+        frame = pandas.DataFrame(lines, index=index, columns=[*_FIGURES, "seconds"])
+        return frame.astype(float).astype({"cohort_size": int, "attempts": int})
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Names and texts of what a reader of the run wants to know first."""
+        summary = self.summary
+        worst = summary["privacy"].get("worst")
+        if worst is None:
+            guarantee = "none"
+        else:
+            guarantee = (
+                f"epsilon {worst['epsilon']:.3g} at delta {summary['delta']:.3g} for each "
+                f"{summary['unit']}, against {worst['observer']}"
+            )
+        facts = [("guarantee", guarantee)]
+        if summary["labels"]:
+            facts.append(("protects nobody", ", ".join(summary["labels"])))
+        facts += [
+            ("clients", f"{summary['clients']}, {summary['cohort']} in a round"),
+            ("rounds", str(len(self.rounds))),
+        ]
+        if summary["stopped"]:
+            facts.append(("stopped", summary["stopped"]))
+        facts += [
+            (key, f"{summary[key]:.3g}")
+            for key in ("accuracy", "loss", "auc")
+            if summary.get(key) is not None
+        ]
+        return [*facts, ("directory", "not kept" if self.path is None else str(self.path))]
+
+    def _repr_html_(self) -> str:
+        """Return the run as a table, which notebooks show."""
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in self._facts()
+        )
+        return f"<table>{rows}</table>"
+
     def plot(self, axes: Any = None) -> Any:
         """Draw accuracy, loss and charged epsilon over the rounds; needs matplotlib.
 
@@ -137,7 +205,8 @@ class Run:
 
     def __repr__(self) -> str:
         kept = "not kept" if self.path is None else self.path
-        return f"<Run {kept}, {len(self.rounds)} rounds, epsilon {self.epsilon}>"
+        epsilon = "none" if self.epsilon is None else f"{self.epsilon:.3g}"
+        return f"<Run {kept}, {len(self.rounds)} rounds, epsilon {epsilon}>"
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:
@@ -226,7 +295,8 @@ def simulate(
         insecure_seed: fixes cohorts, noise and keys, for debugging: it protects nobody.
         out: run directory, which ``tacet report`` and ``tacet audit`` read. None: nothing is kept.
         resume: continue the run in ``out`` if it was begun with the same settings.
-        on_round: called with the figures of each round.
+        on_round: called with the figures of each round. True ends the run after this round. Its
+            epsilon stays that of all rounds, since such an end may depend on the models.
         progress: show a bar, which needs tqdm. None: in a terminal or a notebook, if tqdm is there.
 
     Returns:
@@ -300,11 +370,11 @@ def simulate(
         raise ValueError(text)
     with RoundBar(rounds, show=progress) as bar, run_folder(out, resume=resume) as path:
 
-        def told(text: str) -> None:
+        def told(text: str) -> bool:
             line = json.loads(text)
             bar.tell(line)
-            if on_round is not None:
-                on_round(line)
+            answer = None if on_round is None else on_round(line)
+            return is_true(answer)
 
         _core.simulate(
             settings,

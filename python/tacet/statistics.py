@@ -330,7 +330,8 @@ class Release:
 
     def __repr__(self) -> str:
         kept = "not kept" if self.path is None else self.path
-        return f"<Release {kept}, {len(self)} answers, epsilon {self.epsilon}>"
+        epsilon = "none" if self.epsilon is None else f"{self.epsilon:.3g}"
+        return f"<Release {kept}, {len(self)} answers, epsilon {epsilon}>"
 
 
 class Common(TypedDict, total=False):

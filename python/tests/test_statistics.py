@@ -261,7 +261,7 @@ def test_answers_are_near_the_truth_with_errors(tmp_path: Path) -> None:
     assert release.noise_law == "gaussian"
     assert str(release).endswith(" at delta 1e-05, gaussian noise")
     assert "women (count)" in str(release)
-    assert repr(release).endswith("2 answers, epsilon " + str(release.epsilon) + ">")
+    assert repr(release).endswith(f"2 answers, epsilon {release.epsilon:.3g}>")
     assert release.missing == {}
     fewer = dataclasses.replace(release, missing={"north": "budget"})
     assert "no data of north (budget)" in str(fewer)

@@ -32,6 +32,7 @@ class Observer final : public simulation::SimulationObserver {
   }
   void OnNote(std::string_view text) override { reporter_.OnNote(text); }
   bool StopRequested() override { return run_.stop(); }
+  bool EndRequested() override { return run_.end && run_.end(); }
 
  private:
   RunReporter& reporter_;

@@ -40,6 +40,8 @@ struct DirectoryRun {
   std::string form;  // of the network: onednn, a registered form's name, or external
   // Asked after every checkpoint: true ends the run there.
   std::function<bool()> stop;
+  // Asked at the same places before it: true ends the run there as finished. May be empty.
+  std::function<bool()> end = {};
   // Told of each round after it was written; nothing: nobody is told.
   std::function<absl::Status(const simulation::RoundRecord&)> on_round = {};
 };

@@ -31,7 +31,8 @@ absl::StatusOr<TrainingEnd> SimulateFunctions(FunctionSimulation call) {
                    .labels = std::move(labels),
                    .publish_evaluation = published,
                    .form = std::string(trainer::kExternalModel),
-                   .stop = std::move(call.stop)};
+                   .stop = std::move(call.stop),
+                   .end = std::move(call.end)};
   if (call.on_round) {
     run.on_round = [&](const simulation::RoundRecord& record) {
       simulation::RoundRecord told = record;

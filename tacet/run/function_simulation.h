@@ -25,6 +25,8 @@ struct FunctionSimulation {
   std::filesystem::path out;
   bool resume = false;         // whether a run in `out` is continued
   std::function<bool()> stop;  // asked between rounds
+  // Asked between rounds: true ends the run as finished. May be empty.
+  std::function<bool()> end = {};
   ledger::BudgetUse budget = {};
   // Told of each round after it was written, without figures that are not published. May be empty.
   std::function<absl::Status(const simulation::RoundRecord& record)> on_round;

@@ -350,6 +350,14 @@ absl::StatusOr<SimulationResult> Simulation::Run(RunStore& store, SimulationObse
                                                         .next_round = state.round,
                                                         .model = state.model,
                                                         .velocity = state.optimizer.velocity()})));
+    if (state.round < manifest_.spec().rounds && observer.EndRequested()) {
+      state.stopped =
+          fmt::format("ended as asked after {} of {} rounds", state.round, manifest_.spec().rounds);
+      if (!record.evaluation.has_value()) {
+        TACET_ASSIGN_OR_RETURN(evaluation, learner_.Evaluate(state.model, spec_.threads));
+      }
+      break;
+    }
     if (state.round < manifest_.spec().rounds && observer.StopRequested()) {
       TACET_RETURN_IF_ERROR(leader_.End());
       return absl::CancelledError(

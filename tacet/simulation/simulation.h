@@ -115,6 +115,9 @@ class SimulationObserver {
   // Asked after every checkpoint but the last: true ends the run there, with nothing begun that
   // would be charged again.
   virtual bool StopRequested() { return false; }
+  // Asked at the same places before it: true ends the run there with its model. The guarantee stays
+  // that of all permitted attempts, since such an end may depend on the models.
+  virtual bool EndRequested() { return false; }
 };
 
 struct SimulationResult {
@@ -123,7 +126,8 @@ struct SimulationResult {
   uint32_t rounds = 0;
   uint64_t charged_attempts = 0;
   double charged_epsilon = 0;  // as in RoundRecord
-  // Why the run ended before its last round; empty when it did not: the budget would not have held.
+  // Why the run ended before its last round: the budget would not have held, or the observer asked
+  // for it. Empty when it did not.
   std::string stopped;
   // The members' ledger: charges of every federation over this data.
   accounting::EpsilonBounds ledger;
