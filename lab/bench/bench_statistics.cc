@@ -7,6 +7,7 @@
 
 #include "apps/tacet/simulate/memory_run.h"
 #include "lab/bench/bench_coverage.h"
+#include "lab/bench/bench_models.h"
 #include "lab/bench/query_trials.h"
 #include "tacet/base/status.h"
 #include "tacet/config/configured_data.h"
@@ -299,6 +300,10 @@ absl::StatusOr<base::JsonValue> BenchStatistics(const BenchStatisticsSpec& spec)
   if (asked("coverage")) {
     TACET_ASSIGN_OR_RETURN(base::JsonValue coverage, BenchIntervals(spec.data, spec.runs));
     json.Set("coverage", std::move(coverage));
+  }
+  if (asked("models")) {
+    TACET_ASSIGN_OR_RETURN(base::JsonValue models, BenchModels(spec.data, spec.runs));
+    json.Set("models", std::move(models));
   }
   if (asked("auc")) {
     TACET_ASSIGN_OR_RETURN(base::JsonValue auc, BenchAuc(spec));

@@ -21,6 +21,54 @@ using tacet::statistics::Query;
 using tacet::statistics::QueryLearner;
 using tacet::statistics::SiteUnits;
 
+namespace {
+
+class TrainerOfSums final : public trainer::Trainer {
+ public:
+  explicit TrainerOfSums(const std::vector<std::vector<float>>& sums) : sums_(sums) {}
+
+  absl::Status Train(std::span<const float> /*model*/, uint32_t /*round*/, uint64_t client,
+                     std::span<float> update) override {
+    std::ranges::copy(sums_[client], update.begin());
+    return absl::OkStatus();
+  }
+  absl::Status SumClippedGradients(std::span<const float> model, uint64_t client,
+                                   std::span<const uint32_t> /*units*/, double /*clip_norm*/,
+                                   std::span<float> sum) override {
+    return Train(model, 0, client, sum);
+  }
+
+ private:
+  const std::vector<std::vector<float>>& sums_;
+};
+
+// Sites whose units all take part, of whom only the sums are known.
+class LearnerOfSums final : public trainer::Learner {
+ public:
+  LearnerOfSums(uint64_t units, std::vector<std::vector<float>> sums)
+      : units_(units), sums_(std::move(sums)) {}
+
+  uint64_t dimension() const override { return sums_[0].size(); }
+  uint64_t clients() const override { return sums_.size(); }
+  uint64_t training_samples(uint64_t /*client*/) const override { return units_; }
+  accounting::Unit unit() const override { return accounting::Unit::kRecord; }
+  uint64_t units(uint64_t /*client*/) const override { return units_; }
+  std::vector<float> InitialModel() const override { return std::vector<float>(dimension(), 0.0F); }
+  absl::StatusOr<std::unique_ptr<trainer::Trainer>> NewTrainer() const override {
+    return std::make_unique<TrainerOfSums>(sums_);
+  }
+  absl::StatusOr<trainer::Evaluation> Evaluate(std::span<const float> /*model*/,
+                                               int /*threads*/) const override {
+    return trainer::Evaluation{};
+  }
+
+ private:
+  uint64_t units_;
+  std::vector<std::vector<float>> sums_;
+};
+
+}  // namespace
+
 tacet::statistics::SiteTable TextTable::AsSite() const {
   tacet::statistics::SiteTable site{
       .name = name, .columns = columns, .cells = {}, .rows = rows.size()};
@@ -107,11 +155,20 @@ absl::StatusOr<std::vector<Answer>> QueryTrials::Release(
 
 absl::StatusOr<std::vector<Answer>> QueryTrials::ReleaseInTheClear(
     const std::vector<TextTable>& tables, uint64_t seed) const {
+  return Simulate(tables, InTheClear(seed), {});
+}
+
+absl::StatusOr<std::vector<Answer>> QueryTrials::ReleaseSumsInTheClear(
+    std::vector<std::vector<float>> sums, uint64_t seed) const {
+  return Simulate(LearnerOfSums(query_->spec().max_units, std::move(sums)), InTheClear(seed), {});
+}
+
+simulation::SimulationSpec QueryTrials::InTheClear(uint64_t seed) const {
   simulation::SimulationSpec spec;
   spec.manifest = terms_;
   spec.manifest.without_encryption = true;
   spec.insecure_seed = seed;
-  return Simulate(tables, std::move(spec), {});
+  return spec;
 }
 
 absl::StatusOr<std::vector<Answer>> QueryTrials::Simulate(
@@ -122,7 +179,12 @@ absl::StatusOr<std::vector<Answer>> QueryTrials::Simulate(
     TACET_ASSIGN_OR_RETURN(SiteUnits site, SiteUnits::Create(query_, table.AsSite()));
     sites.push_back(std::move(site));
   }
-  const QueryLearner learner(query_, std::move(sites));
+  return Simulate(QueryLearner(query_, std::move(sites)), std::move(spec), on_round);
+}
+
+absl::StatusOr<std::vector<Answer>> QueryTrials::Simulate(
+    const trainer::Learner& learner, simulation::SimulationSpec spec,
+    const std::function<void(const simulation::RoundRecord&)>& on_round) const {
   simulation::LocalChannel channel;
   TACET_ASSIGN_OR_RETURN(const auto simulation,
                          simulation::Simulation::Create(std::move(spec), learner, channel));

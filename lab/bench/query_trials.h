@@ -19,6 +19,7 @@
 #include "tacet/simulation/simulation.h"
 #include "tacet/statistics/answers.h"
 #include "tacet/statistics/site_table.h"
+#include "tacet/trainer/learner.h"
 
 namespace tacet::app::bench {
 
@@ -60,13 +61,20 @@ class QueryTrials {
   // The same noise from a seed, without keys: the sums are added in the clear.
   absl::StatusOr<std::vector<tacet::statistics::Answer>> ReleaseInTheClear(
       const std::vector<TextTable>& sites, uint64_t seed) const;
+  // The same of sites whose vectors were summed before.
+  absl::StatusOr<std::vector<tacet::statistics::Answer>> ReleaseSumsInTheClear(
+      std::vector<std::vector<float>> sums, uint64_t seed) const;
   // The answers without noise and without floor.
   absl::StatusOr<std::vector<tacet::statistics::Answer>> Exact(const TextTable& table) const;
 
  private:
   QueryTrials() = default;
+  simulation::SimulationSpec InTheClear(uint64_t seed) const;
   absl::StatusOr<std::vector<tacet::statistics::Answer>> Simulate(
       const std::vector<TextTable>& sites, simulation::SimulationSpec spec,
+      const std::function<void(const simulation::RoundRecord&)>& on_round) const;
+  absl::StatusOr<std::vector<tacet::statistics::Answer>> Simulate(
+      const trainer::Learner& learner, simulation::SimulationSpec spec,
       const std::function<void(const simulation::RoundRecord&)>& on_round) const;
 
   std::shared_ptr<const tacet::statistics::Query> query_;

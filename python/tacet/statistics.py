@@ -57,6 +57,7 @@ __all__ = [
     "count",
     "crosstab",
     "evaluation",
+    "glm",
     "histogram",
     "mean",
     "median",
@@ -562,11 +563,7 @@ def table1(
         groups: its values. None: its agreed values.
         **common: keys of every question (`Common`).
     """
-    variables = [
-        column if bounds is None else _bounded({column: bounds})[0]
-        for column, bounds in columns.items()
-    ]
-    return _question("table1", {"columns": variables, **_groups(group, groups)}, common)
+    return _question("table1", {"columns": _variables(columns), **_groups(group, groups)}, common)
 
 
 def survival(
@@ -661,6 +658,34 @@ def regression(
     """
     keys = {"columns": _bounded(columns), "label": label, "positive": positive}
     return _question("regression", keys, common)
+
+
+def glm(
+    formula: str,
+    columns: Mapping[str, tuple[float, float] | None],
+    *,
+    family: str = "gaussian",
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for a linear model: intercept, coefficients and deviance, with intervals.
+
+    Args:
+        formula: as in R, ``"bmi ~ age * sex + log(crp)"``: columns, ``log(column)``, ``+``, ``:``
+            and ``*``; a column with other characters between backticks.
+        columns: each column of the formula with the bounds to which its values are cut, or None for
+            a column with agreed values (``values``), of which the first is the reference.
+        family: "gaussian", least squares.
+        **common: keys of every question (`Common`).
+    """
+    keys = {"formula": formula, "family": family, "columns": _variables(columns)}
+    return _question("glm", keys, common)
+
+
+def _variables(columns: Mapping[str, tuple[float, float] | None]) -> list[str]:
+    return [
+        column if bounds is None else _bounded({column: bounds})[0]
+        for column, bounds in columns.items()
+    ]
 
 
 def _bounded(columns: Mapping[str, tuple[float, float]]) -> list[str]:

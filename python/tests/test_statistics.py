@@ -43,6 +43,10 @@ QUESTIONS = [
     statistics.regression(
         {"age": (20, 100), "cholesterol": (100, 400)}, label="disease", positive=1, name="slopes"
     ),
+    statistics.glm(
+        "cholesterol ~ age + sex", {"age": (20, 100), "sex": None, "cholesterol": (100, 400)},
+        name="model", share=4.0,
+    ),
     statistics.proportion("disease", 1, group="sex", name="ill"),
     statistics.median("age", Cells(low=20, high=100, bins=16), group="sex", name="middle"),
     statistics.mean("age", low=20, high=100, group="sex", groups=["m", "f"], name="by sex"),

@@ -2,7 +2,7 @@
 
 KINDS <- c(
   "count", "sum", "mean", "variance", "normalise", "histogram", "crosstab", "quantiles", "median",
-  "survival", "proportion", "evaluation", "regression", "table1"
+  "survival", "proportion", "evaluation", "regression", "table1", "glm"
 )
 
 tacet_answers <- function(path) {

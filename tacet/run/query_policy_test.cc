@@ -112,6 +112,11 @@ kind = "table1"
 columns = ["weight 30..200", "sex"]
 group = "arm"
 groups = ["drug", "placebo"]
+[[question]]
+name = "weights"
+kind = "glm"
+formula = "weight ~ age + sex"
+columns = ["weight 30..200", "age 20..100", "sex"]
 )";
 
 const std::set<std::string>& AllowedColumns() {
@@ -120,9 +125,9 @@ const std::set<std::string>& AllowedColumns() {
   return columns;
 }
 const std::set<std::string>& AllowedKinds() {
-  static const std::set<std::string> kinds = {"count",      "mean",     "normalise",
-                                              "crosstab",   "survival", "evaluation",
-                                              "regression", "table1",   "proportion"};
+  static const std::set<std::string> kinds = {"count",      "mean",       "normalise",  "crosstab",
+                                              "survival",   "evaluation", "regression", "table1",
+                                              "proportion", "glm"};
   return kinds;
 }
 

@@ -30,6 +30,7 @@ Answer AnswerMedian(const Measurements& measured);
 Answer AnswerSurvival(const Measurements& measured);
 Answer AnswerEvaluation(const Measurements& measured);
 Answer AnswerRegression(const Measurements& measured);
+Answer AnswerGlm(const Measurements& measured);
 Answer AnswerProportion(const Measurements& measured);
 
 // The count of rows in `cells` cells that are each measured by themselves, or their sum; not shown:

@@ -176,6 +176,15 @@ absl::Status CheckQuestion(const QuestionPlan& plan, const QuerySpec& spec) {
                                     .has_edges_of_dates = (*cells)->has_dates()},
                                    spec));
   }
+  if (plan.design.has_value()) {
+    for (const DesignFactor& factor : plan.design->factors()) {
+      TACET_RETURN_IF_ERROR(CheckUse(plan,
+                                     {.column = factor.factor.column,
+                                      .what = factor.is_number() ? "bounds" : "categories",
+                                      .has_categories = !factor.is_number()},
+                                     spec));
+    }
+  }
   if (!plan.is_moments()) return absl::OkStatus();
   for (const BoundedColumn& bounded : plan.spec.columns) {
     TACET_RETURN_IF_ERROR(CheckUse(plan, {.column = bounded.column, .what = "bounds"}, spec));

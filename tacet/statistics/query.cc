@@ -127,6 +127,9 @@ std::vector<std::string> QuestionPlan::columns() const {
   for (const auto* of : {&cells, &across, &groups}) {
     if (of->has_value()) names.insert((*of)->column());
   }
+  if (design.has_value()) {
+    for (const DesignFactor& factor : design->factors()) names.insert(factor.factor.column);
+  }
   return {names.begin(), names.end()};
 }
 
@@ -213,6 +216,35 @@ absl::Status Query::PlanRegression(double budget, QuestionPlan& plan) {
   plan.zero_out = most * rows * row.norm + rounding;
   const double largest = std::max({plan.count, plan.label, plan.amplitude, plan.cross});
   coordinate_bound_ = std::max(coordinate_bound_, largest * rows + grid_);
+  return absl::OkStatus();
+}
+
+absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
+  TACET_ASSIGN_OR_RETURN(plan.design, Design::Create(plan.spec, spec_));
+  plan.moments.emplace(plan.design->columns() + 1);
+  plan.left_out_values = 1;
+  plan.size = plan.moments->size() + 1;
+  // Each term has a norm of at most 1, and so has the response.
+  const double norm_square = static_cast<double>(plan.design->terms()) + 1;
+  const MomentReach reach = ReachOfMoments(norm_square);
+  const RowReach row =
+      PlanLeftOut({.norm = reach.norm, .distance = reach.distance, .largest = reach.count},
+                  by_distance(), dp::NoiseLaw::kGaussian, plan);
+  const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
+  const auto rows = static_cast<double>(spec_.rows_per_unit);
+  const double most =
+      (budget * kRoom - rounding) / (rows * (by_distance() ? row.distance : row.norm));
+  plan.amplitude = most;
+  plan.grid = grid_;
+  plan.left_out = RoundedDown(most * plan.left_out, grid_);
+  plan.scales = plan.moments->Scales(norm_square);
+  for (double& scale : plan.scales) scale = RoundedDown(most * scale, grid_);
+  // Sums and products of two are needed. Higher moments of less than a step stay unknown.
+  if (!(most > 2 * grid_)) return TooSmall();
+  plan.replace_one = most * rows * row.distance + rounding;
+  plan.zero_out = most * rows * row.norm + rounding;
+  coordinate_bound_ =
+      std::max(coordinate_bound_, *std::ranges::max_element(plan.scales) * rows + grid_);
   return absl::OkStatus();
 }
 
@@ -345,6 +377,9 @@ absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
       break;
     case PartForm::kRegression:
       TACET_RETURN_IF_ERROR(PlanRegression(budget, plan));
+      break;
+    case PartForm::kGlm:
+      TACET_RETURN_IF_ERROR(PlanGlm(budget, plan));
       break;
   }
   dimension_ += plan.size;

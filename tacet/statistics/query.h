@@ -16,9 +16,11 @@
 #include "tacet/dp/noise_law.h"
 #include "tacet/statistics/column_cells.h"
 #include "tacet/statistics/derived_column.h"
+#include "tacet/statistics/design.h"
 #include "tacet/statistics/prefix_strategy.h"
 #include "tacet/statistics/question_kinds.h"
 #include "tacet/statistics/row_condition.h"
+#include "tacet/statistics/symmetric_moments.h"
 #include "tacet/table/agreed_values.h"
 
 namespace tacet::statistics {
@@ -40,7 +42,7 @@ struct FieldEquals {
   friend bool operator==(const FieldEquals&, const FieldEquals&) = default;
 };
 
-// A variable of a table 1: numbers with bounds, or agreed values.
+// A variable of a table 1 or a model: numbers with bounds, or agreed values.
 struct TableVariable {
   std::string column;
   std::optional<BoundedColumn> bounds = {};
@@ -68,7 +70,9 @@ struct QuestionSpec {
   FieldEquals yes = {};
   double threshold = 0.5;                             // evaluation: an edge of the scores
   std::vector<double> quantiles = {0.25, 0.5, 0.75};  // in (0, 1)
-  std::vector<TableVariable> variables = {};          // table1; of a table's question: its own one
+  // Table1, glm; of a table's question: its own one.
+  std::vector<TableVariable> variables = {};
+  std::string formula = {};  // glm (formula.h)
   // Name of the table that this is a question of (table1.h); empty: none.
   std::string table = {};
 
@@ -145,6 +149,9 @@ struct QuerySpec {
 // each rounded down to the grid. Two rows, or a row and none, are at most a R apart: proof in
 // docs/security/statistics.md.
 //
+// A linear model measures moments up to the fourth of its design and response
+// (symmetric_moments.h), each scale rounded down to the grid.
+//
 // The last values of a part count the rows that are left out, which are 0 elsewhere: `left_out` for
 // each such row. There is one such value, or one a column where each column is measured by itself.
 // A count without conditions has none, since it reads no field.
@@ -165,8 +172,13 @@ struct QuestionPlan {
   double count = 0;
   double label = 0;
   double cross = 0;
-  double left_out = 0;         // a multiple of the grid
-  size_t left_out_values = 0;  // of `size`
+  // Of a linear model; `amplitude` is that of the second moments.
+  std::optional<Design> design = {};
+  std::optional<SymmetricMoments> moments = {};
+  std::vector<double> scales = {};  // 0: not measured, since the grid is coarser
+  double left_out = 0;              // a multiple of the grid
+  double grid = 0;                  // of the query; of a linear model
+  size_t left_out_values = 0;       // of `size`
   // Their share of the part's squared charge; of its charge under discrete Laplace noise.
   double left_out_cost = 0;
   // How far one unit can move this part, rounding included: in L2, in L1 under discrete Laplace
@@ -245,6 +257,7 @@ class Query {
   absl::Status PlanQuestion(const QuestionSpec& spec, double budget);
   absl::Status PlanMoments(double budget, QuestionPlan& plan);
   absl::Status PlanRegression(double budget, QuestionPlan& plan);
+  absl::Status PlanGlm(double budget, QuestionPlan& plan);
   absl::Status PlanCells(double budget, QuestionPlan& plan);
   absl::Status PlanLaplaceCells(double amplitude, size_t length, QuestionPlan& plan);
   // Amplitudes of the questions under discrete Laplace noise, and the grid that they are multiples

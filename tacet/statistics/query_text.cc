@@ -212,6 +212,14 @@ void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
   }
   if (kind.takes_quantiles) table.Take("quantiles", spec.quantiles);
   if (kind.takes_threshold) table.Take("threshold", spec.threshold);
+  if (kind.takes_formula) {
+    table.Take("formula", spec.formula);
+    table.Read("family", [](const base::JsonValue& value) -> absl::Status {
+      TACET_ASSIGN_OR_RETURN(const std::string family, value.AsString());
+      if (family == "gaussian") return absl::OkStatus();
+      return base::InvalidArgument("\"{}\": expected gaussian", family);
+    });
+  }
   if (kind.takes_groups) {
     table.Take("group", spec.groups.column);
     table.TakeFields("groups", spec.groups.categories);

@@ -50,7 +50,9 @@ TEST(QueryTextTest, EveryKindIsRead) {
       {"name": "middle", "kind": "median", "column": "bp", "edges": [0, 100, 200], "group": "sex"},
       {"name": "stay", "kind": "mean", "column": "stay", "low": 0, "high": 90, "group": "sex"},
       {"name": "baseline", "kind": "table1", "columns": ["resting bp -5..250", "sex"],
-       "group": "sex"}]})");
+       "group": "sex"},
+      {"name": "lines", "kind": "glm", "family": "gaussian", "formula": "bp ~ age * sex",
+       "columns": ["age 20..90", "sex", "bp 60..240"]}]})");
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->site_column, "hospital");
   EXPECT_EQ(file->person_column, "patient");
@@ -61,7 +63,7 @@ TEST(QueryTextTest, EveryKindIsRead) {
   EXPECT_EQ(query.max_units, 500u);
   ASSERT_NE(query.ValuesOf("sex"), nullptr);
   EXPECT_EQ(query.ValuesOf("sex")->Listed(), "f|F, m");
-  ASSERT_EQ(query.questions.size(), 13u);
+  ASSERT_EQ(query.questions.size(), 14u);
   EXPECT_EQ(query.questions[0].name, "question-1");
   EXPECT_EQ(query.questions[0].where[1].Text(), "age >= 40");
   EXPECT_EQ(query.questions[0].sites, (std::vector<std::string>{"north"}));
@@ -77,6 +79,8 @@ TEST(QueryTextTest, EveryKindIsRead) {
   EXPECT_EQ(query.questions[11].groups.column, "sex");
   EXPECT_EQ(query.questions[12].variables[0].bounds, (BoundedColumn{"resting bp", -5, 250}));
   EXPECT_EQ(query.questions[12].variables[1], (TableVariable{"sex"}));
+  EXPECT_EQ(query.questions[13].formula, "bp ~ age * sex");
+  EXPECT_EQ(query.questions[13].variables[2].bounds, (BoundedColumn{"bp", 60, 240}));
   EXPECT_TRUE(Query::Create(query).ok()) << Query::Create(query).status();
 }
 
@@ -105,6 +109,8 @@ TEST(QueryTextTest, ErrorsNameTheKey) {
   }
   EXPECT_THAT(Refusal(with(R"({"kind": "table1", "columns": ["age 18.."]})")),
               HasSubstr("question[0].columns: \"age 18..\": expected COLUMN LOW..HIGH"));
+  EXPECT_THAT(Refusal(with(R"({"kind": "glm", "family": "binomial"})")),
+              HasSubstr("question[0].family: \"binomial\": expected gaussian"));
   for (const char* column : {"age", "age 120..0", "age 0..inf", "age -1e308..1e308", "0..1"}) {
     EXPECT_THAT(
         Refusal(with(fmt::format(

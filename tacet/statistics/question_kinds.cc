@@ -159,6 +159,12 @@ constexpr std::array kRows = {
             .answer = nullptr,
             .takes_variables = true,
             .takes_groups = true},
+    KindRow{.kind = QuestionKind::kGlm,
+            .name = "glm",
+            .answer = AnswerGlm,
+            .form = PartForm::kGlm,
+            .takes_variables = true,
+            .takes_formula = true},
 };
 
 constexpr bool IsInOrder() {

@@ -32,12 +32,14 @@ enum class QuestionKind {
   kProportion,  // of rows with a value, among those with any
   kMedian,      // of a column
   kTable1,      // of a query's text: a table of several questions (table1.h)
+  kGlm,         // generalised linear model of a formula
 };
 
 enum class PartForm {
   kCells,       // a histogram, a segment for each group and for yes and no
   kMoments,     // of each column on its own
   kRegression,  // moments of the label and all columns together
+  kGlm,         // moments up to the fourth of a design and its response
 };
 
 // A row of the table. A question's keys in a file follow from it: docs/formats/query.md. An empty
@@ -67,6 +69,7 @@ struct KindRow {
   bool takes_groups = false;        // `group` and `groups`
   bool takes_quantiles = false;
   bool takes_threshold = false;
+  bool takes_formula = false;  // `formula` and `family`
   // What this kind alone demands.
   absl::Status (*check)(const QuestionPlan& plan) = nullptr;
 

@@ -111,6 +111,25 @@ CellReading<uint32_t> ReadCells(const table::Column& column, const QuerySpec& qu
       [&cells](double number) { return cells.CellOf(number); });
 }
 
+// t of a number, or the place of a category.
+CellReading<double> ReadFactor(const table::Column& column, const QuerySpec& query,
+                               const DesignFactor& factor) {
+  if (factor.is_number()) {
+    return ReadNumbersAs<double>(column, query, factor.factor.column, [factor](double number) {
+      return std::optional(factor.Scaled(number));
+    });
+  }
+  const auto place = [](std::optional<size_t> found) {
+    return found.has_value() ? std::optional(static_cast<double>(*found)) : std::nullopt;
+  };
+  return CellReading<double>(
+      column, query,
+      [&](std::string_view text) {
+        return place(factor.values.Find(text, table::DecimalMark::kPoint));
+      },
+      [values = factor.values, place](double number) { return place(values.Find(number)); });
+}
+
 CellReading<bool> ReadCondition(const table::Column& column, const QuerySpec& query,
                                 const RowCondition& condition) {
   const table::CategoryList* values = query.ValuesOf(condition.column);
@@ -162,6 +181,11 @@ QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTab
   if (!plan.is_moments()) {
     strategy_cells_ = plan.strategy->cells();
     return;
+  }
+  if (plan.design.has_value()) {
+    for (const DesignFactor& factor : plan.design->factors()) {
+      values_.push_back(ReadFactor(ColumnOf(table, factor.factor.column), spec, factor));
+    }
   }
   for (const BoundedColumn& bounded : plan.spec.columns) {
     values_.push_back(ReadNumbersAs<double>(ColumnOf(table, bounded.column), spec, bounded.column,
@@ -219,6 +243,8 @@ RowUse QuestionReading::UseOf(uint32_t row) const {
     counts = PlaceOf(row).has_value();
   } else if (kind_->form == PartForm::kRegression) {
     counts = is_yes_[0](row).has_value() && std::ranges::all_of(values_, has_value);
+  } else if (kind_->form == PartForm::kGlm) {
+    counts = std::ranges::all_of(values_, has_value);
   } else {
     counts = GroupOf(row).has_value() && std::ranges::any_of(values_, has_value);
   }
@@ -237,6 +263,11 @@ void QuestionReading::AddRow(const QuestionPlan& plan, uint32_t row, double weig
   const std::span<double> left_out = part.subspan(plan.measured());
   if (kind_->form == PartForm::kRegression) {
     const bool counts = asked.has_value() && AddRegressionRow(plan, row, weight, part);
+    if (!counts) left_out[0] += weight * plan.left_out;
+    return;
+  }
+  if (kind_->form == PartForm::kGlm) {
+    const bool counts = asked.has_value() && AddDesignRow(plan, row, weight, part);
     if (!counts) left_out[0] += weight * plan.left_out;
     return;
   }
@@ -274,6 +305,23 @@ bool QuestionReading::AddRegressionRow(const QuestionPlan& plan, uint32_t row, d
     for (size_t j = i + 1; j < columns.size(); ++j) {
       part[place++] += weight * plan.cross * columns[i] * columns[j];
     }
+  }
+  return true;
+}
+
+bool QuestionReading::AddDesignRow(const QuestionPlan& plan, uint32_t row, double weight,
+                                   std::span<double> part) const {
+  std::vector<double> of_factors;
+  for (const CellReading<double>& value : values_) {
+    const std::optional<double> found = value(row);
+    if (!found.has_value()) return false;
+    of_factors.push_back(*found);
+  }
+  std::array<double, Design::kMaxColumns + 2> all{1};  // the constant, the design, the response
+  plan.design->Fill(of_factors, std::span(all).subspan(1));
+  for (size_t i = 0; i < plan.moments->size(); ++i) {
+    const auto [a, b, c, d] = plan.moments->products()[i];
+    part[i] += weight * plan.scales[i] * (all[a] * all[b] * all[c] * all[d]);
   }
   return true;
 }

@@ -89,6 +89,10 @@ class QuestionReading {
   bool AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
                         std::span<double> part) const;
 
+  // The same of a linear model.
+  bool AddDesignRow(const QuestionPlan& plan, uint32_t row, double weight,
+                    std::span<double> part) const;
+
   size_t place_ = 0;
   const KindRow* kind_;
   size_t strategy_cells_ = 0;  // of a histogram's segment; 0 for moments
@@ -99,7 +103,7 @@ class QuestionReading {
   double horizon_ = 0;                         // of survival, where its last interval ends
   std::vector<CellReading<bool>> is_yes_;      // event or label: at most one
   size_t last_cells_ = 0;                      // of the last of cells_
-  // t of moments, x / largest of a sum, of each column.
+  // t of moments, x / largest of a sum, of each column. Of a model: of each factor (Design::Fill).
   std::vector<CellReading<double>> values_;
 };
 

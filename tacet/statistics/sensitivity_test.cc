@@ -93,6 +93,15 @@ QuestionSpec Regression() {
           .columns = {{"age", 0, 100}, {"time", 0, 20}, {"score", 0, 1}},
           .yes = {"dead", "1"}};
 }
+// Of two numbers, one as its logarithm, and their product.
+QuestionSpec LinearModel() {
+  return {.name = "linear model",
+          .kind = QuestionKind::kGlm,
+          .variables = {{.column = "age", .bounds = BoundedColumn{"age", 0, 100}},
+                        {.column = "time", .bounds = BoundedColumn{"time", 1, 30}},
+                        {.column = "score", .bounds = BoundedColumn{"score", 0, 1}}},
+          .formula = "score ~ age * log(time)"};
+}
 QuestionSpec Proportion() {
   return {.name = "proportion", .kind = QuestionKind::kProportion, .yes = {"dead", "1"}};
 }
@@ -108,33 +117,40 @@ QuestionSpec BySex(QuestionSpec question) {
   return question;
 }
 std::vector<std::vector<QuestionSpec>> AllQueries() {
-  return {
-      {{.name = "count", .where = {{"age", Comparison::kAtLeast, "50"}}}},
-      {{.name = "one cell",
-        .kind = QuestionKind::kHistogram,
-        .cells = {.column = "age", .edges = {0, 100}}}},
-      {Sum(0, 100)},
-      {Sum(-1, 1)},
-      {Sum(40, 60)},
-      {Mean()},
-      {Variance()},
-      {Normalise()},
-      {Histogram()},
-      {Crosstab()},
-      {Quantiles()},
-      {Survival()},
-      {Evaluation()},
-      {Regression()},
-      {Proportion()},
-      {BySex(Sum(0, 100))},
-      {BySex(Sum(-1, 1))},
-      {BySex(Mean())},
-      {BySex(Variance())},
-      {BySex(Histogram())},
-      {BySex(Median())},
-      {BySex(Proportion())},
-      {{.name = "count"}, Mean(), Histogram(), Quantiles(), Survival(), Evaluation(), Regression()},
-      {{.name = "little", .share = 0.001}, Variance()}};
+  return {{{.name = "count", .where = {{"age", Comparison::kAtLeast, "50"}}}},
+          {{.name = "one cell",
+            .kind = QuestionKind::kHistogram,
+            .cells = {.column = "age", .edges = {0, 100}}}},
+          {Sum(0, 100)},
+          {Sum(-1, 1)},
+          {Sum(40, 60)},
+          {Mean()},
+          {Variance()},
+          {Normalise()},
+          {Histogram()},
+          {Crosstab()},
+          {Quantiles()},
+          {Survival()},
+          {Evaluation()},
+          {Regression()},
+          {LinearModel()},
+          {Proportion()},
+          {BySex(Sum(0, 100))},
+          {BySex(Sum(-1, 1))},
+          {BySex(Mean())},
+          {BySex(Variance())},
+          {BySex(Histogram())},
+          {BySex(Median())},
+          {BySex(Proportion())},
+          {{.name = "count"},
+           Mean(),
+           Histogram(),
+           Quantiles(),
+           Survival(),
+           Evaluation(),
+           Regression(),
+           LinearModel()},
+          {{.name = "little", .share = 0.001}, Variance()}};
 }
 
 std::shared_ptr<const Query> QueryOf(QuerySpec spec) {
@@ -263,6 +279,86 @@ TEST(SensitivityTest, NoRowMovesARegressionFartherHoweverManyColumnsItHas) {
       const double bound = replaced ? 2 : 1;
       EXPECT_LE(farthest, bound * query->clip_norm()) << columns;
       EXPECT_GE(farthest, 0.9 * bound * query->clip_norm()) << columns;
+    }
+  }
+}
+
+// Climbs from rows at corners and in the middle of the bounds: one value of one of the two rows
+// moves at a time, to any other within its bounds, while the distance grows. The bound of a linear
+// model is never passed, and nearly reached, however many columns, categories and products it has.
+TEST(SensitivityTest, NoClimbMovesALinearModelFartherThanIsCharged) {
+  struct Shape {
+    const char* formula;
+    std::vector<const char*> numbers;
+    std::vector<const char*> categories;
+    double reached;
+  };
+  const std::vector<Shape> shapes = {
+      {"y ~ a", {"a", "y"}, {}, 0.97},
+      {"y ~ s", {"y"}, {"s"}, 0.9},
+      {"y ~ a + b + c", {"a", "b", "c", "y"}, {}, 0.97},
+      {"y ~ a * s + log(b)", {"a", "b", "y"}, {"s"}, 0.85},
+      {"y ~ a + b + c + d + e + f", {"a", "b", "c", "d", "e", "f", "y"}, {}, 0.97},
+      {"y ~ a * b * c", {"a", "b", "c", "y"}, {}, 0.85},
+  };
+  for (const Shape& shape : shapes) {
+    QuestionSpec question{.name = "m", .kind = QuestionKind::kGlm, .formula = shape.formula};
+    std::vector<std::string> names;
+    for (const char* name : shape.numbers) {
+      question.variables.push_back({.column = name, .bounds = BoundedColumn{name, 1, 3}});
+      names.emplace_back(name);
+    }
+    std::vector<table::AgreedValues> values;
+    for (const char* name : shape.categories) {
+      question.variables.push_back({.column = name});
+      names.emplace_back(name);
+      values.push_back(*table::ParseAgreedValues(fmt::format("{} one-of=0,1,2,3", name)));
+    }
+    for (const Neighbouring neighbouring : {Neighbouring::kReplaceOne, Neighbouring::kZeroOut}) {
+      const bool replaced = neighbouring == Neighbouring::kReplaceOne;
+      const auto query = QueryOf({.questions = {question},
+                                  .neighbouring = neighbouring,
+                                  .max_units = 100,
+                                  .values = values});
+      crypto::Random random = crypto::SeededRandom(names.size(), "sensitivity-test");
+      const auto draw = [&](size_t place) {
+        if (place >= shape.numbers.size()) return std::to_string(random.Below(4));
+        const uint64_t kind = random.Below(4);
+        return kind == 0   ? std::string("1")
+               : kind == 1 ? std::string("3")
+               : kind == 2 ? std::string("2")
+                           : std::to_string(1 + 2 * crypto::Uniform(random));
+      };
+      const auto distance = [&](const TextRows& pair) {
+        const auto site = SiteUnits::Create(query, TableOfRows("site", names, pair));
+        EXPECT_TRUE(site.ok()) << site.status();
+        std::vector<float> one(query->dimension()), other(query->dimension());
+        site->SumUnits(std::vector<uint32_t>{0}, one);
+        if (replaced) site->SumUnits(std::vector<uint32_t>{1}, other);
+        return Distance(one, other);
+      };
+      double farthest = 0;
+      for (int climb = 0; climb < 6; ++climb) {
+        TextRows pair(2);
+        for (size_t i = 0; i < names.size(); ++i) {
+          pair[0].push_back(draw(i));
+          pair[1].push_back(draw(i));
+        }
+        double reached = distance(pair);
+        for (int step = 0; step < 120; ++step) {
+          TextRows moved = pair;
+          const size_t place = random.Below(names.size());
+          moved[random.Below(2)][place] = draw(place);
+          const double now = distance(moved);
+          if (now <= reached) continue;
+          reached = now;
+          pair = std::move(moved);
+        }
+        farthest = std::max(farthest, reached);
+      }
+      const double bound = (replaced ? 2 : 1) * query->clip_norm();
+      EXPECT_LE(farthest, bound) << shape.formula;
+      EXPECT_GE(farthest, shape.reached * bound) << shape.formula << " " << replaced;
     }
   }
 }
