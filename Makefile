@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
 SETS ?= demo server test mpi
+# What `make arm64-check` runs.
+ARM64_TESTS := base crypto ring dp he secagg secagg_bytes accounting
 VALGRIND_TESTS ?= base_tests crypto_tests ring_tests dp_tests secagg_tests
 # Environment of the Python package, with its tests' packages.
 PYTHON_ENVIRONMENT := $(CURDIR)/build/python
@@ -87,6 +89,14 @@ lint: ## check includes, sizes of classes, paths in comments, the prose and the 
 	@python3 tools/check_prose.py
 	@tools/quiet.sh "check formatting" bash -c 'tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror'
 
+.PHONY: arm64-check
+arm64-check: ## cross-compile for ARM (64 bits) and run the tests of cryptography and privacy emulated
+	@tools/setup.sh demo arm64
+	@tools/quiet.sh "libraries for arm64" tools/arm64_sysroot.sh build/arm64-sysroot
+	$(call configure,arm64)
+	$(call build,arm64,--target $(ARM64_TESTS:%=%_tests))
+	@tools/quiet.sh "test arm64" tools/arm64_check.sh build/arm64 build/arm64-sysroot
+
 .PHONY: package
 package: ## build the Debian packages tacet, tacet-server and tacet-dev in build/package/packages
 	@tools/announce_build.sh build/package/tacet $(JOBS)
@@ -145,7 +155,7 @@ web: ## bundle web/dist from web/src, after a change of the report's page
 	@tools/quiet.sh "bundle web" tools/web.sh build/web
 
 .PHONY: check
-check: test test-lab test-sanitized lint python r-check ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
+check: test test-lab test-sanitized arm64-check lint python r-check ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
 	@tools/setup.sh demo server test check
 	$(call run_tests,ci,--label-regex long)
 	$(call configure,asan,-DTACET_NETWORK=ON)

@@ -18,6 +18,11 @@ add_library(tacet::flags ALIAS tacet_flags)
 # No contraction into FMA: the same input and seed must give the same result on every processor.
 target_compile_options(tacet_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
                                              -ffp-contract=off)
+# On ARM every processor has NEON, so Highway compiles for that alone, without attributes: with them
+# g++ 12 fails on scalable vectors, and does not inline what lambdas and constructors call.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  target_compile_definitions(tacet_flags INTERFACE TOOLCHAIN_MISS_SYS_AUXV_H)
+endif()
 # By default g++ collects garbage from 128 MB on, and precompiled headers alone are that much: 12 % of
 # the time of a file. The largest file needs 0.7 GB in place of 0.6.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -25,8 +25,7 @@ constexpr FmaChains kScalar = {.target = base::Target::kScalar, .lanes = 1, .run
 const FmaChains& ScalarFmaChains() { return kScalar; }
 
 const FmaChains& ActiveFmaChains() {
-  static const base::KernelSets<FmaChains> sets = {&ScalarFmaChains(), &Avx2FmaChains(),
-                                                   &Avx512FmaChains()};
+  static const base::KernelSets<FmaChains> sets(ScalarFmaChains(), VectorFmaChains());
   return sets.active();
 }
 

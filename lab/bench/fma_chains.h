@@ -3,6 +3,7 @@
 #define TACET_LAB_BENCH_FMA_CHAINS_H_
 
 #include <cstddef>
+#include <span>
 
 #include "tacet/base/target.h"
 
@@ -20,10 +21,9 @@ struct FmaChains {
 // The widest version that may be used (base/kernel_sets.h).
 const FmaChains& ActiveFmaChains();
 
-// The versions themselves.
+// The versions themselves, those on vectors from the narrowest to the widest.
 const FmaChains& ScalarFmaChains();
-const FmaChains& Avx2FmaChains();
-const FmaChains& Avx512FmaChains();
+std::span<const FmaChains* const> VectorFmaChains();
 
 }  // namespace tacet::app::bench
 

@@ -1,4 +1,4 @@
-// The chains on vectors, compiled once for AVX2 and once for AVX-512 (Highway's AVX3).
+// The chains on vectors, compiled for AVX2 and AVX-512 (Highway's AVX3), or for NEON.
 #include "lab/bench/fma_chains.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -6,7 +6,9 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#include "tacet/base/vector_targets.h"
+
+#if TACET_IS_VECTOR_TARGET
 
 HWY_BEFORE_NAMESPACE();
 namespace tacet::app::bench::HWY_NAMESPACE {
@@ -28,19 +30,19 @@ double Run() {
 }
 
 constexpr FmaChains kChainsOfTarget = {
-    .target = HWY_TARGET == HWY_AVX2 ? base::Target::kAvx2 : base::Target::kAvx512,
-    .lanes = hn::MaxLanes(D()),
-    .run = Run};
+    .target = TACET_VECTOR_TARGET, .lanes = hn::MaxLanes(D()), .run = Run};
 
 }  // namespace tacet::app::bench::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#endif  // HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#endif  // TACET_IS_VECTOR_TARGET
 
 #if HWY_ONCE
 namespace tacet::app::bench {
 
-const FmaChains& Avx2FmaChains() { return N_AVX2::kChainsOfTarget; }
-const FmaChains& Avx512FmaChains() { return N_AVX3::kChainsOfTarget; }
+std::span<const FmaChains* const> VectorFmaChains() {
+  static constexpr const FmaChains* kVersions[] = {TACET_VECTOR_VERSIONS(kChainsOfTarget)};
+  return kVersions;
+}
 
 }  // namespace tacet::app::bench
 #endif  // HWY_ONCE

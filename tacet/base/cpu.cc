@@ -4,9 +4,13 @@
 #include <fstream>
 #include <optional>
 
+#if defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif !defined(__aarch64__)
+#error "tacet is for x86-64 and for ARM processors of 64 bits"
+#endif
 
 #include "tacet/base/status.h"
 
@@ -14,19 +18,32 @@ namespace tacet::base {
 namespace {
 
 std::optional<Simd> ParseSimd(std::string_view name) {
-  if (name == "scalar") return Simd::kScalar;
-  if (name == "avx2") return Simd::kAvx2;
-  if (name == "avx512") return Simd::kAvx512;
+  for (const Simd simd : {Simd::kScalar, Simd::kNeon, Simd::kAvx2, Simd::kAvx512}) {
+    if (name == SimdName(simd)) return simd;
+  }
   return std::nullopt;
 }
 
-Simd ChooseSimd() {
-  const Simd detected = DetectedSimd();
-  const char* wanted = std::getenv("TACET_SIMD");
-  if (wanted == nullptr) return detected;
-  const std::optional<Simd> parsed = ParseSimd(wanted);
-  return parsed.has_value() && *parsed <= detected ? *parsed : detected;
+// The level without which a target is not used.
+Simd LevelOf(Target target) {
+  switch (target) {
+    case Target::kScalar:
+      return Simd::kScalar;
+    case Target::kNeon:
+      return Simd::kNeon;
+    case Target::kAvx2:
+      return Simd::kAvx2;
+    case Target::kAvx512:
+    case Target::kAvx512Ifma:
+    case Target::kAvx512Vaes:
+    case Target::kAvx512Bf16:
+    case Target::kAmxBf16:
+      break;
+  }
+  return Simd::kAvx512;
 }
+
+#if defined(__x86_64__)
 
 // Extensions that GCC 12 or clang 14 do not know in __builtin_cpu_supports: CPUID's leaf 7.
 struct Leaf7 {
@@ -52,26 +69,7 @@ bool HasTiles() {
          syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
-// The level without which a target is not used.
-Simd LevelOf(Target target) {
-  switch (target) {
-    case Target::kScalar:
-      return Simd::kScalar;
-    case Target::kAvx2:
-      return Simd::kAvx2;
-    case Target::kAvx512:
-    case Target::kAvx512Ifma:
-    case Target::kAvx512Vaes:
-    case Target::kAvx512Bf16:
-    case Target::kAmxBf16:
-      break;
-  }
-  return Simd::kAvx512;
-}
-
-}  // namespace
-
-Simd DetectedSimd() {
+Simd DetectLevel() {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512cd")) {
@@ -84,18 +82,11 @@ Simd DetectedSimd() {
   return Simd::kScalar;
 }
 
-Simd ActiveSimd() {
-  static const Simd active = ChooseSimd();
-  return active;
-}
+bool HasLevel(Simd simd) { return simd <= DetectedSimd() && simd != Simd::kNeon; }
 
-bool HasTarget(Target target) {
-  if (DetectedSimd() < LevelOf(target)) return false;
+// Of a target whose level the processor has.
+bool HasExtension(Target target) {
   switch (target) {
-    case Target::kScalar:
-    case Target::kAvx2:
-    case Target::kAvx512:
-      return true;
     case Target::kAvx512Ifma:
       return __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vpopcntdq");
     case Target::kAvx512Vaes: {
@@ -109,9 +100,37 @@ bool HasTarget(Target target) {
       static const bool has = HasTiles();
       return has;
     }
+    default:
+      return true;
   }
-  return false;
 }
+
+#else
+
+Simd DetectLevel() { return Simd::kNeon; }
+bool HasLevel(Simd simd) { return simd <= Simd::kNeon; }
+bool HasExtension(Target) { return true; }
+
+#endif
+
+Simd ChooseSimd() {
+  const Simd detected = DetectedSimd();
+  const char* wanted = std::getenv("TACET_SIMD");
+  if (wanted == nullptr) return detected;
+  const std::optional<Simd> parsed = ParseSimd(wanted);
+  return parsed.has_value() && HasLevel(*parsed) ? *parsed : detected;
+}
+
+}  // namespace
+
+Simd DetectedSimd() { return DetectLevel(); }
+
+Simd ActiveSimd() {
+  static const Simd active = ChooseSimd();
+  return active;
+}
+
+bool HasTarget(Target target) { return HasLevel(LevelOf(target)) && HasExtension(target); }
 
 bool MayUse(Target target) {
   if (target == Target::kAmxBf16 && std::getenv("TACET_SIMD") != nullptr) return false;
@@ -121,6 +140,7 @@ bool MayUse(Target target) {
 std::string_view TargetName(Target target) {
   switch (target) {
     case Target::kScalar:
+    case Target::kNeon:
     case Target::kAvx2:
     case Target::kAvx512:
       return SimdName(LevelOf(target));
@@ -140,6 +160,8 @@ std::string_view SimdName(Simd simd) {
   switch (simd) {
     case Simd::kScalar:
       return "scalar";
+    case Simd::kNeon:
+      return "neon";
     case Simd::kAvx2:
       return "avx2";
     case Simd::kAvx512:
@@ -153,9 +175,9 @@ absl::Status CheckSimdEnvironment() {
   if (wanted == nullptr) return absl::OkStatus();
   const std::optional<Simd> parsed = ParseSimd(wanted);
   if (!parsed.has_value()) {
-    return InvalidArgument("TACET_SIMD is \"{}\"; it must be scalar, avx2 or avx512", wanted);
+    return InvalidArgument("TACET_SIMD is \"{}\"; it must be scalar, neon, avx2 or avx512", wanted);
   }
-  if (*parsed > DetectedSimd()) {
+  if (!HasLevel(*parsed)) {
     return InvalidArgument("TACET_SIMD asks for {}, this processor offers {}", wanted,
                            SimdName(DetectedSimd()));
   }

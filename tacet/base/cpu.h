@@ -11,10 +11,11 @@
 
 namespace tacet::base {
 
-// The levels that TACET_SIMD can name.
-enum class Simd { kScalar, kAvx2, kAvx512 };
+// The levels that TACET_SIMD can name: kNeon of ARM, kAvx2 and kAvx512 of x86-64.
+enum class Simd { kScalar, kNeon, kAvx2, kAvx512 };
 
-// The widest level of the processor, lowered by TACET_SIMD=scalar|avx2|avx512 in the environment.
+// The widest level of the processor, lowered by TACET_SIMD=scalar|neon|avx2|avx512 in the
+// environment.
 // Read once. CheckSimdEnvironment() reports an unknown value, or one the processor lacks; this
 // function ignores it.
 Simd ActiveSimd();
@@ -28,7 +29,7 @@ bool HasTarget(Target target);
 // Whether TACET_SIMD allows it too. A level allows its extensions, except that tiles are used only
 // where TACET_SIMD is not set.
 bool MayUse(Target target);
-// "scalar", "avx2", "avx512", "avx512-ifma", ...
+// "scalar", "neon", "avx2", "avx512", "avx512-ifma", ...
 std::string_view TargetName(Target target);
 
 // InvalidArgument when TACET_SIMD asks for something that cannot be had; programs call it first.

@@ -49,6 +49,11 @@ TEST_F(SimdEnvironmentTest, MoreThanTheProcessorHasIsReportedAndNotUsed) {
                has_it ? absl::StatusCode::kOk : absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(SimdEnvironmentTest, AnotherProcessorsLevelIsReportedAndNotUsed) {
+  ExpectChoice(DetectedSimd() == Simd::kNeon ? "avx2" : "neon", DetectedSimd(),
+               absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(SimdEnvironmentTest, UnknownNamesAreReportedAndIgnored) {
   ExpectChoice("sse9", DetectedSimd(), absl::StatusCode::kInvalidArgument);
   ExpectChoice("", DetectedSimd(), absl::StatusCode::kInvalidArgument);
@@ -59,7 +64,7 @@ TEST_F(SimdEnvironmentTest, TheMessageNamesTheChoices) {
   const std::string saved = before == nullptr ? "" : before;
   setenv("TACET_SIMD", "sse9", 1);
   EXPECT_EQ(Message(CheckSimdEnvironment()),
-            "TACET_SIMD is \"sse9\"; it must be scalar, avx2 or avx512");
+            "TACET_SIMD is \"sse9\"; it must be scalar, neon, avx2 or avx512");
   if (before == nullptr) {
     unsetenv("TACET_SIMD");
   } else {
@@ -69,12 +74,14 @@ TEST_F(SimdEnvironmentTest, TheMessageNamesTheChoices) {
 
 TEST(CpuTest, NamesAreTheOnesTheEnvironmentTakes) {
   EXPECT_EQ(SimdName(Simd::kScalar), "scalar");
+  EXPECT_EQ(SimdName(Simd::kNeon), "neon");
   EXPECT_EQ(SimdName(Simd::kAvx2), "avx2");
   EXPECT_EQ(SimdName(Simd::kAvx512), "avx512");
 }
 
 TEST(CpuTest, LevelsAreTargetsAndExtensionsNeedTheirLevel) {
   EXPECT_TRUE(HasTarget(Target::kScalar));
+  EXPECT_EQ(HasTarget(Target::kNeon), DetectedSimd() == Simd::kNeon);
   EXPECT_EQ(HasTarget(Target::kAvx2), DetectedSimd() >= Simd::kAvx2);
   EXPECT_EQ(HasTarget(Target::kAvx512), DetectedSimd() == Simd::kAvx512);
   for (const Target target :
@@ -89,8 +96,9 @@ TEST_F(SimdEnvironmentTest, ALowerLevelForbidsWiderTargets) {
       {
         setenv("TACET_SIMD", "scalar", 1);
         bool any = false;
-        for (const Target target : {Target::kAvx2, Target::kAvx512, Target::kAvx512Ifma,
-                                    Target::kAvx512Vaes, Target::kAvx512Bf16, Target::kAmxBf16}) {
+        for (const Target target :
+             {Target::kNeon, Target::kAvx2, Target::kAvx512, Target::kAvx512Ifma,
+              Target::kAvx512Vaes, Target::kAvx512Bf16, Target::kAmxBf16}) {
           any = any || MayUse(target);
         }
         std::_Exit(any || !MayUse(Target::kScalar) ? 1 : 0);

@@ -2,7 +2,6 @@
 #ifndef TACET_BASE_KERNEL_SETS_H_
 #define TACET_BASE_KERNEL_SETS_H_
 
-#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -15,10 +14,10 @@ namespace tacet::base {
 template <typename Kernels>
 class KernelSets {
  public:
-  // `versions`: static tables, the scalar oracle first, then from the narrowest target to the
-  // widest.
-  KernelSets(std::initializer_list<const Kernels*> versions) {
-    for (const Kernels* version : versions) {
+  // Static tables: the scalar oracle, and versions from the narrowest target to the widest.
+  explicit KernelSets(const Kernels& oracle, std::span<const Kernels* const> vectors = {})
+      : available_{&oracle}, active_(&oracle) {
+    for (const Kernels* version : vectors) {
       if (!HasTarget(version->target)) continue;
       available_.push_back(version);
       if (MayUse(version->target)) active_ = version;
@@ -32,7 +31,7 @@ class KernelSets {
 
  private:
   std::vector<const Kernels*> available_;
-  const Kernels* active_ = nullptr;
+  const Kernels* active_;
 };
 
 }  // namespace tacet::base

@@ -17,17 +17,21 @@ constexpr Table kScalar = {Target::kScalar};
 constexpr Table kAvx2 = {Target::kAvx2};
 constexpr Table kAvx512 = {Target::kAvx512};
 constexpr Table kTiles = {Target::kAmxBf16};
+constexpr Table kNeon = {Target::kNeon};
+constexpr const Table* kVectors[] = {&kNeon, &kAvx2, &kAvx512, &kTiles};
 
 TEST(KernelSetsTest, TheOracleAloneIsUsed) {
-  const KernelSets<Table> sets = {&kScalar};
+  const KernelSets<Table> sets(kScalar);
   EXPECT_EQ(&sets.active(), &kScalar);
   EXPECT_THAT(sets.available(), ElementsAre(&kScalar));
 }
 
 TEST(KernelSetsTest, OnlyWhatTheProcessorHasIsAvailable) {
-  const KernelSets<Table> sets = {&kScalar, &kAvx2, &kAvx512, &kTiles};
-  size_t expected = 0;
-  for (const Table* table : {&kScalar, &kAvx2, &kAvx512, &kTiles}) {
+  const KernelSets<Table> sets(kScalar, kVectors);
+  ASSERT_FALSE(sets.available().empty());
+  EXPECT_EQ(sets.available().front(), &kScalar);
+  size_t expected = 1;
+  for (const Table* table : kVectors) {
     if (!HasTarget(table->target)) continue;
     ASSERT_LT(expected, sets.available().size());
     EXPECT_EQ(sets.available()[expected++], table);
@@ -48,12 +52,17 @@ class ActiveVersionTest : public testing::Test {
  private:
   static void LeaveIfActive(const char* level, const Table& expected) {
     setenv("TACET_SIMD", level, 1);
-    const KernelSets<Table> sets = {&kScalar, &kAvx2, &kAvx512, &kTiles};
+    const KernelSets<Table> sets(kScalar, kVectors);
     std::_Exit(&sets.active() == &expected ? 0 : 1);
   }
 };
 
 TEST_F(ActiveVersionTest, ScalarMeansTheOracle) { ExpectActive("scalar", kScalar); }
+
+TEST_F(ActiveVersionTest, NeonIsUsed) {
+  if (!HasTarget(Target::kNeon)) GTEST_SKIP() << "this processor has no NEON";
+  ExpectActive("neon", kNeon);
+}
 
 TEST_F(ActiveVersionTest, Avx2LeavesWiderVersionsAlone) {
   if (!HasTarget(Target::kAvx2)) GTEST_SKIP() << "this processor has no AVX2";

@@ -4,9 +4,11 @@
 
 namespace tacet::base {
 
-// The instruction sets that code exists for: the levels, and extensions of AVX-512.
+// The instruction sets that code exists for: the levels of ARM and of x86-64, and extensions of
+// AVX-512.
 enum class Target {
   kScalar,
+  kNeon,  // with fused multiply-add: every ARM processor of 64 bits
   kAvx2,
   kAvx512,
   kAvx512Ifma,  // 52-bit integer multiply-add, and counting bits (VPOPCNTDQ)

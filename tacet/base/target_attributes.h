@@ -1,5 +1,6 @@
 // Marks around a namespace whose functions are compiled for one instruction set
-// (docs/design/vector-code.md). The project is compiled for any x86-64.
+// (docs/design/vector-code.md). The project is compiled for any x86-64,
+// or for any ARM processor of 64 bits.
 #ifndef TACET_BASE_TARGET_ATTRIBUTES_H_
 #define TACET_BASE_TARGET_ATTRIBUTES_H_
 

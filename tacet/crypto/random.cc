@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
+#include <memory>
 
 #include <openssl/evp.h>
 #include <sys/random.h>
@@ -56,45 +56,75 @@ InsecureSeededEntropy::~InsecureSeededEntropy() = default;
 
 void InsecureSeededEntropy::Fill(std::span<uint8_t> bytes) { stream_->Fill(bytes); }
 
-// libcrypto's stream, or the vector one.
-struct AesCtrStream::State {
-  EVP_CIPHER_CTX* context = nullptr;
-  std::optional<VaesCtr> vaes;
-  ~State() { EVP_CIPHER_CTX_free(context); }
+struct AesCtrSource {
+  virtual ~AesCtrSource() = default;
+  virtual void Fill(std::span<uint8_t> bytes) = 0;
 };
+
+namespace {
+
+class LibcryptoCtr final : public AesCtrSource {
+ public:
+  LibcryptoCtr(std::span<const uint8_t> key, std::span<const uint8_t> iv)
+      : context_(EVP_CIPHER_CTX_new()) {
+    if (context_ == nullptr ||
+        EVP_EncryptInit_ex(context_, EVP_aes_256_ctr(), nullptr, key.data(), iv.data()) != 1) {
+      Die("libcrypto failed: AES-256-CTR initialisation");
+    }
+  }
+  LibcryptoCtr(const LibcryptoCtr&) = delete;
+  LibcryptoCtr& operator=(const LibcryptoCtr&) = delete;
+  ~LibcryptoCtr() override { EVP_CIPHER_CTX_free(context_); }
+
+  void Fill(std::span<uint8_t> bytes) override {
+    // An encryption of zeros, which lie in the first-level cache.
+    static constexpr std::array<uint8_t, 4096> kZeros{};
+    while (!bytes.empty()) {
+      const int chunk = static_cast<int>(std::min(bytes.size(), kZeros.size()));
+      int written = 0;
+      if (EVP_EncryptUpdate(context_, bytes.data(), &written, kZeros.data(), chunk) != 1 ||
+          written != chunk) {
+        Die("libcrypto failed: AES-256-CTR");
+      }
+      bytes = bytes.subspan(static_cast<size_t>(chunk));
+    }
+  }
+
+ private:
+  EVP_CIPHER_CTX* context_;
+};
+
+#if defined(__x86_64__)
+class VectorCtr final : public AesCtrSource {
+ public:
+  VectorCtr(std::span<const uint8_t> key, std::span<const uint8_t> iv) : stream_(key, iv) {}
+  void Fill(std::span<uint8_t> bytes) override { stream_.Fill(bytes); }
+
+ private:
+  VaesCtr stream_;
+};
+#endif
+
+}  // namespace
 
 AesCtrStream::AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv)
     : AesCtrStream(key, iv, base::MayUse(base::Target::kAvx512Vaes)) {}
 
-AesCtrStream::AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv, bool vaes)
-    : state_(std::make_unique<State>()) {
+AesCtrStream::AesCtrStream(std::span<const uint8_t> key, std::span<const uint8_t> iv,
+                           [[maybe_unused]] bool vaes) {
   if (key.size() != 32 || iv.size() != 16) Die("AES-256-CTR needs a 32-byte key and a 16-byte IV");
+#if defined(__x86_64__)
   if (vaes) {
-    state_->vaes.emplace(key, iv);
+    source_ = std::make_unique<VectorCtr>(key, iv);
     return;
   }
-  state_->context = EVP_CIPHER_CTX_new();
-  if (state_->context == nullptr ||
-      EVP_EncryptInit_ex(state_->context, EVP_aes_256_ctr(), nullptr, key.data(), iv.data()) != 1) {
-    Die("libcrypto failed: AES-256-CTR initialisation");
-  }
+#endif
+  source_ = std::make_unique<LibcryptoCtr>(key, iv);
 }
 AesCtrStream::~AesCtrStream() = default;
 
 void AesCtrStream::Fill(std::span<uint8_t> bytes) {
-  if (bytes.empty()) return;
-  if (state_->vaes.has_value()) return state_->vaes->Fill(bytes);
-  // An encryption of zeros, which lie in the first-level cache.
-  static constexpr std::array<uint8_t, 4096> kZeros{};
-  while (!bytes.empty()) {
-    const int chunk = static_cast<int>(std::min(bytes.size(), kZeros.size()));
-    int written = 0;
-    if (EVP_EncryptUpdate(state_->context, bytes.data(), &written, kZeros.data(), chunk) != 1 ||
-        written != chunk) {
-      Die("libcrypto failed: AES-256-CTR");
-    }
-    bytes = bytes.subspan(static_cast<size_t>(chunk));
-  }
+  if (!bytes.empty()) source_->Fill(bytes);
 }
 
 Random::Random(const SecretBytes& key)

@@ -41,6 +41,9 @@ class InsecureSeededEntropy final : public Entropy {
   std::unique_ptr<class AesCtrStream> stream_;
 };
 
+// An implementation of the stream below.
+struct AesCtrSource;
+
 // The key stream of AES-256 in counter mode: a deterministic expansion of `key` (32 bytes) from
 // the initial counter block `iv` (16 bytes, big-endian counter, as in NIST SP 800-38A). Both sides
 // of a protocol expand the same bytes from it; generators run on it.
@@ -57,8 +60,7 @@ class AesCtrStream {
   void Fill(std::span<uint8_t> bytes);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<AesCtrSource> source_;
 };
 
 // A buffered cryptographic generator keyed by 32 secret bytes; it lives for one seal, one round or

@@ -6,8 +6,7 @@ namespace tacet::dp {
 namespace {
 
 const base::KernelSets<Kernels>& Sets() {
-  static const base::KernelSets<Kernels> sets = {&ScalarKernels(), &Avx2Kernels(),
-                                                 &Avx512Kernels()};
+  static const base::KernelSets<Kernels> sets(ScalarKernels(), VectorKernels());
   return sets;
 }
 

@@ -56,10 +56,9 @@ struct Kernels {
 // Every version of this processor.
 std::span<const Kernels* const> AvailableKernels();
 
-// The versions themselves.
+// The versions themselves, those on vectors from the narrowest to the widest.
 const Kernels& ScalarKernels();
-const Kernels& Avx2Kernels();
-const Kernels& Avx512Kernels();
+std::span<const Kernels* const> VectorKernels();
 
 }  // namespace tacet::dp
 

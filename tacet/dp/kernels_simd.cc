@@ -1,4 +1,4 @@
-// Vector kernels, compiled once for AVX2 and once for AVX-512 (Highway's AVX3). The functions are
+// Vector kernels, compiled for AVX2 and AVX-512 (Highway's AVX3), or for NEON. The functions are
 // documented in kernels.h, elementary.h and poisson_trial.h; the order of operations is that of
 // kernels_scalar.cc.
 #include <algorithm>
@@ -13,7 +13,9 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#include "tacet/base/vector_targets.h"
+
+#if TACET_IS_VECTOR_TARGET
 #include "tacet/dp/elementary-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -173,10 +175,19 @@ HWY_INLINE VF Fraction(hn::Vec<FU> words) {
   return hn::ConvertTo(F(), hn::BitCast(FI(), hn::ShiftRight<8>(words))) * SetF(0x1p-24f);
 }
 
-HWY_INLINE void StoreBits(hn::Mask<F> mask, uint8_t* to) {
+HWY_INLINE uint32_t BitsOf(hn::Mask<F> mask) {
   uint8_t bytes[8] = {};
   hn::StoreMaskBits(F(), mask, bytes);
-  std::copy_n(bytes, kPair / 8, to);
+  return bytes[0] | uint32_t{bytes[1]} << 8;
+}
+
+// Writes the bits of trials i ... i + kPair - 1, where those before them in the same byte were
+// written already.
+HWY_INLINE void StoreBits(uint32_t bits, size_t i, uint8_t* to) {
+  uint8_t* const byte = to + i / 8;
+  const size_t place = i % 8;
+  *byte = static_cast<uint8_t>((place == 0 ? 0u : *byte) | bits << place);
+  if constexpr (kPair == 16) byte[1] = static_cast<uint8_t>(bits >> 8);
 }
 
 // The last trials, filled up with some that every first test takes.
@@ -193,8 +204,8 @@ struct PaddedTrials {
   PoissonTrials View() const { return {rates, normals, chances, kPair}; }
 };
 
-// Writes kPair candidates and bits; narrows `drawn`.
-HWY_INLINE void FirstTests(const Trials& t, uint32_t* counts, uint8_t* open, M& drawn) {
+// Writes kPair candidates and the bits of trials i ...; narrows `drawn`.
+HWY_INLINE void FirstTests(const Trials& t, uint32_t* counts, size_t i, uint8_t* open, M& drawn) {
   drawn = hn::And(drawn, t.drawn);
   const Candidates k = CandidatesOf(t);
   hn::StoreU(CountOf(k.low), C(), counts);
@@ -202,19 +213,19 @@ HWY_INLINE void FirstTests(const Trials& t, uint32_t* counts, uint8_t* open, M& 
   const VF size = hn::Abs(t.normal);
   const float* b = kPoissonShortfall;
   const VF shortfall = SetF(b[0]) + size * (SetF(b[1]) + size * (SetF(b[2]) + size * SetF(b[3])));
-  StoreBits(hn::Not(hn::Gt(Fraction(hn::Not(t.chances)) * t.root, shortfall)), open);
+  StoreBits(BitsOf(hn::Not(hn::Gt(Fraction(hn::Not(t.chances)) * t.root, shortfall))), i, open);
 }
 
 bool FirstTest(const PoissonTrials& trials, uint32_t* counts, uint8_t* open) {
   M drawn = hn::Eq(Set(0), Set(0));
   size_t i = 0;
   for (; i + kPair <= trials.size; i += kPair) {
-    FirstTests(LoadTrials(trials, i), counts + i, open + i / 8, drawn);
+    FirstTests(LoadTrials(trials, i), counts + i, i, open, drawn);
   }
   if (i < trials.size) {
     const PaddedTrials rest(trials, i);
     uint32_t padded[kPair];
-    FirstTests(LoadTrials(rest.View(), 0), padded, open + i / 8, drawn);
+    FirstTests(LoadTrials(rest.View(), 0), padded, i, open, drawn);
     std::copy_n(padded, trials.size - i, counts + i);
   }
   return !hn::AllTrue(D(), drawn);
@@ -231,9 +242,9 @@ HWY_INLINE VF QuickExp(VF x) {
   return series * hn::BitCast(F(), hn::ShiftLeft<23>(n + hn::Set(FI(), 127)));
 }
 
-// Writes the bits of kPair trials that are rejected, after exact tests where they are needed.
-HWY_INLINE void SecondTests(const PoissonTrials& trials, size_t i, crypto::Random& random,
-                            uint8_t* rejected) {
+// The bits of the kPair trials from `i` on that are rejected, after exact tests where they are
+// needed.
+HWY_INLINE uint32_t SecondTests(const PoissonTrials& trials, size_t i, crypto::Random& random) {
   const Trials t = LoadTrials(trials, i);
   const Candidates k = CandidatesOf(t);
   const VF difference = Narrow(k.low - t.rates[0], k.high - t.rates[1]);
@@ -253,48 +264,51 @@ HWY_INLINE void SecondTests(const PoissonTrials& trials, size_t i, crypto::Rando
   const auto close = hn::Lt(z, SetF(kQuickRange));
   const auto taken = hn::And(close, hn::Lt(u + slack, p));
   const auto lost = hn::And(close, hn::Gt(u - slack, p));
-  StoreBits(lost, rejected);
+  uint32_t rejected = BitsOf(lost);
   const auto open = hn::Not(hn::Or(taken, lost));
-  if (HWY_LIKELY(hn::AllFalse(F(), open))) return;
-  uint8_t bits[kPair / 8];
-  StoreBits(open, bits);
+  if (HWY_LIKELY(hn::AllFalse(F(), open))) return rejected;
+  const uint32_t bits = BitsOf(open);
   for (size_t lane = 0; lane < kPair; ++lane) {
-    if ((bits[lane / 8] >> (lane % 8) & 1) == 0) continue;
+    if ((bits >> lane & 1) == 0) continue;
     const size_t at = i + lane;
     if (!DecidePoisson(TrialRate(trials.rates[at]), trials.normals[at], trials.chances[at],
                        random)) {
-      rejected[lane / 8] |= static_cast<uint8_t>(1u << (lane % 8));
+      rejected |= 1u << lane;
     }
   }
+  return rejected;
 }
 
 void SecondTest(const PoissonTrials& trials, crypto::Random& random, uint8_t* rejected) {
   size_t i = 0;
-  for (; i + kPair <= trials.size; i += kPair) SecondTests(trials, i, random, rejected + i / 8);
+  for (; i + kPair <= trials.size; i += kPair) {
+    StoreBits(SecondTests(trials, i, random), i, rejected);
+  }
   if (i < trials.size) {
-    SecondTests(PaddedTrials(trials, i).View(), 0, random, rejected + i / 8);
+    StoreBits(SecondTests(PaddedTrials(trials, i).View(), 0, random), i, rejected);
   }
 }
 
-constexpr Kernels kKernels = {
-    .target = HWY_TARGET == HWY_AVX2 ? base::Target::kAvx2 : base::Target::kAvx512,
-    .box_muller = BoxMullerBlock,
-    .add_noise = AddNoise,
-    .scale_and_shift = ScaleAndShift,
-    .sum_of_squares = SumOfSquares,
-    .scale_and_clamp = ScaleAndClamp,
-    .poisson_first = FirstTest,
-    .poisson_second = SecondTest};
+constexpr Kernels kKernels = {.target = TACET_VECTOR_TARGET,
+                              .box_muller = BoxMullerBlock,
+                              .add_noise = AddNoise,
+                              .scale_and_shift = ScaleAndShift,
+                              .sum_of_squares = SumOfSquares,
+                              .scale_and_clamp = ScaleAndClamp,
+                              .poisson_first = FirstTest,
+                              .poisson_second = SecondTest};
 
 }  // namespace tacet::dp::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#endif  // HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#endif  // TACET_IS_VECTOR_TARGET
 
 #if HWY_ONCE
 namespace tacet::dp {
 
-const Kernels& Avx2Kernels() { return N_AVX2::kKernels; }
-const Kernels& Avx512Kernels() { return N_AVX3::kKernels; }
+std::span<const Kernels* const> VectorKernels() {
+  static constexpr const Kernels* kVersions[] = {TACET_VECTOR_VERSIONS(kKernels)};
+  return kVersions;
+}
 
 }  // namespace tacet::dp
 #endif  // HWY_ONCE

@@ -28,7 +28,8 @@ bool SameBytes(const std::vector<T>& a, const std::vector<T>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-constexpr base::Target kTargets[] = {base::Target::kAvx2, base::Target::kAvx512};
+constexpr base::Target kTargets[] = {base::Target::kNeon, base::Target::kAvx2,
+                                     base::Target::kAvx512};
 
 class KernelsTest : public base::KernelVersionTest<Kernels, AvailableKernels> {};
 

@@ -6,8 +6,7 @@ namespace tacet::he {
 namespace {
 
 const base::KernelSets<SumKernels>& Sets() {
-  static const base::KernelSets<SumKernels> sets = {&ScalarSumKernels(), &Avx2SumKernels(),
-                                                    &Avx512SumKernels()};
+  static const base::KernelSets<SumKernels> sets(ScalarSumKernels(), VectorSumKernels());
   return sets;
 }
 

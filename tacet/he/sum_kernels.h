@@ -47,10 +47,9 @@ struct SumKernels {
 const SumKernels& ActiveSumKernels();
 std::span<const SumKernels* const> AvailableSumKernels();
 
-// The versions themselves.
+// The versions themselves, those on vectors from the narrowest to the widest.
 const SumKernels& ScalarSumKernels();
-const SumKernels& Avx2SumKernels();
-const SumKernels& Avx512SumKernels();
+std::span<const SumKernels* const> VectorSumKernels();
 
 }  // namespace tacet::he
 

@@ -1,4 +1,4 @@
-// The kernels on vectors, compiled once for AVX2 and once for AVX-512 (Highway's AVX3).
+// The kernels on vectors, compiled for AVX2 and AVX-512 (Highway's AVX3), or for NEON.
 #include <algorithm>
 
 #include "tacet/he/sum_kernels.h"
@@ -9,7 +9,9 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#include "tacet/base/vector_targets.h"
+
+#if TACET_IS_VECTOR_TARGET
 
 HWY_BEFORE_NAMESPACE();
 namespace tacet::he::HWY_NAMESPACE {
@@ -189,22 +191,23 @@ void MultiplyRows(const uint32_t* limbs, size_t stride, const uint32_t* const* r
   }
 }
 
-constexpr SumKernels kKernels = {
-    .target = HWY_TARGET == HWY_AVX2 ? base::Target::kAvx2 : base::Target::kAvx512,
-    .add_words = AddWords,
-    .sum_words = SumWords,
-    .largest_word = LargestWord,
-    .limb_products = MultiplyRows};
+constexpr SumKernels kKernels = {.target = TACET_VECTOR_TARGET,
+                                 .add_words = AddWords,
+                                 .sum_words = SumWords,
+                                 .largest_word = LargestWord,
+                                 .limb_products = MultiplyRows};
 
 }  // namespace tacet::he::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#endif  // HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#endif  // TACET_IS_VECTOR_TARGET
 
 #if HWY_ONCE
 namespace tacet::he {
 
-const SumKernels& Avx2SumKernels() { return N_AVX2::kKernels; }
-const SumKernels& Avx512SumKernels() { return N_AVX3::kKernels; }
+std::span<const SumKernels* const> VectorSumKernels() {
+  static constexpr const SumKernels* kVersions[] = {TACET_VECTOR_VERSIONS(kKernels)};
+  return kVersions;
+}
 
 }  // namespace tacet::he
 #endif  // HWY_ONCE

@@ -41,7 +41,8 @@ TEST(WordSumsTest, PartsMakeTheWhole) {
   }
 }
 
-constexpr base::Target kTargets[] = {base::Target::kAvx2, base::Target::kAvx512};
+constexpr base::Target kTargets[] = {base::Target::kNeon, base::Target::kAvx2,
+                                     base::Target::kAvx512};
 constexpr size_t kSizes[] = {0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 4095, 4096};
 
 class SumKernelsTest : public base::KernelVersionTest<SumKernels, AvailableSumKernels> {

@@ -1,4 +1,4 @@
-// The kernels on vectors, compiled once for AVX2 and once for AVX-512 (Highway's AVX3). Products
+// The kernels on vectors, compiled for AVX2 and AVX-512 (Highway's AVX3), or for NEON. Products
 // are not fused with sums: MulAdd would round once.
 #include "tacet/models/lane_kernels.h"
 
@@ -7,7 +7,9 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#include "tacet/base/vector_targets.h"
+
+#if TACET_IS_VECTOR_TARGET
 
 HWY_BEFORE_NAMESPACE();
 namespace tacet::models::lanes::HWY_NAMESPACE {
@@ -100,21 +102,22 @@ void AddRows(const float* y, size_t y_row, size_t rows, size_t columns, double* 
   }
 }
 
-constexpr Kernels kKernels = {
-    .target = HWY_TARGET == HWY_AVX2 ? base::Target::kAvx2 : base::Target::kAvx512,
-    .multiply = Multiply,
-    .add_squares = AddSquares,
-    .add_rows = AddRows};
+constexpr Kernels kKernels = {.target = TACET_VECTOR_TARGET,
+                              .multiply = Multiply,
+                              .add_squares = AddSquares,
+                              .add_rows = AddRows};
 
 }  // namespace tacet::models::lanes::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#endif  // HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#endif  // TACET_IS_VECTOR_TARGET
 
 #if HWY_ONCE
 namespace tacet::models::lanes {
 
-const Kernels& Avx2Kernels() { return N_AVX2::kKernels; }
-const Kernels& Avx512Kernels() { return N_AVX3::kKernels; }
+std::span<const Kernels* const> VectorKernels() {
+  static constexpr const Kernels* kVersions[] = {TACET_VECTOR_VERSIONS(kKernels)};
+  return kVersions;
+}
 
 }  // namespace tacet::models::lanes
 #endif  // HWY_ONCE

@@ -11,7 +11,8 @@
 namespace tacet::models::lanes {
 namespace {
 
-constexpr base::Target kTargets[] = {base::Target::kAvx2, base::Target::kAvx512};
+constexpr base::Target kTargets[] = {base::Target::kNeon, base::Target::kAvx2,
+                                     base::Target::kAvx512};
 
 std::vector<float> Values(std::mt19937& generator, size_t size) {
   std::uniform_real_distribution<float> law(-2, 2);

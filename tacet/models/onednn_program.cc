@@ -107,9 +107,13 @@ Desc PlainWeights(const Layer& layer) {
 void PrepareThread() {
   static std::once_flag once;
   std::call_once(once, [] {
+    // oneDNN has levels of x86-64 only.
+    if (base::DetectedSimd() == base::Simd::kNeon) return;
     switch (base::ActiveSimd()) {
       case base::Simd::kScalar:
         dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
+        break;
+      case base::Simd::kNeon:
         break;
       case base::Simd::kAvx2:
         dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);

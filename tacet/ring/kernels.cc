@@ -1,13 +1,23 @@
 #include "tacet/ring/kernels.h"
 
+#include <vector>
+
 #include "tacet/base/kernel_sets.h"
 
 namespace tacet::ring {
 namespace {
 
+std::vector<const Kernels*> AllVectorKernels() {
+  const std::span<const Kernels* const> vectors = VectorKernels();
+  std::vector<const Kernels*> all(vectors.begin(), vectors.end());
+#if defined(__x86_64__)
+  all.push_back(&Avx512IfmaKernels());
+#endif
+  return all;
+}
+
 const base::KernelSets<Kernels>& Sets() {
-  static const base::KernelSets<Kernels> sets = {&ScalarKernels(), &Avx2Kernels(), &Avx512Kernels(),
-                                                 &Avx512IfmaKernels()};
+  static const base::KernelSets<Kernels> sets(ScalarKernels(), AllVectorKernels());
   return sets;
 }
 

@@ -109,9 +109,8 @@ std::span<const Kernels* const> AvailableKernels();
 
 // The versions themselves.
 const Kernels& ScalarKernels();
-const Kernels& Avx2Kernels();
-const Kernels& Avx512Kernels();
-const Kernels& Avx512IfmaKernels();
+std::span<const Kernels* const> VectorKernels();
+const Kernels& Avx512IfmaKernels();  // x86-64 only
 
 // The order in which a set of `lanes` lanes keeps roots: as they are but for the stages whose
 // butterflies lie inside a vector. Those stages work on squares of lanes x lanes coefficients

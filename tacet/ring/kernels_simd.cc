@@ -1,4 +1,4 @@
-// The kernels on vectors of double, compiled once for AVX2 and once for AVX-512 (Highway's AVX3).
+// The kernels on vectors of double, compiled for AVX2 and AVX-512 (Highway's AVX3), or for NEON.
 #include "tacet/ring/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -6,16 +6,13 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#include "tacet/base/vector_targets.h"
+
+#if TACET_IS_VECTOR_TARGET
 #undef TACET_RING_NAMESPACE
 #undef TACET_RING_TARGET
-#if HWY_TARGET == HWY_AVX2
-#define TACET_RING_NAMESPACE avx2
-#define TACET_RING_TARGET base::Target::kAvx2
-#else
-#define TACET_RING_NAMESPACE avx512
-#define TACET_RING_TARGET base::Target::kAvx512
-#endif
+#define TACET_RING_NAMESPACE HWY_NAMESPACE
+#define TACET_RING_TARGET TACET_VECTOR_TARGET
 #define TACET_RING_BEFORE_NAMESPACE HWY_BEFORE_NAMESPACE
 #define TACET_RING_AFTER_NAMESPACE HWY_AFTER_NAMESPACE
 // Each stands on those before.
@@ -25,13 +22,15 @@
 #include "tacet/ring/transform-inl.h"
 #include "tacet/ring/coefficients-inl.h"
 // clang-format on
-#endif  // HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#endif  // TACET_IS_VECTOR_TARGET
 
 #if HWY_ONCE
 namespace tacet::ring {
 
-const Kernels& Avx2Kernels() { return avx2::kKernels; }
-const Kernels& Avx512Kernels() { return avx512::kKernels; }
+std::span<const Kernels* const> VectorKernels() {
+  static constexpr const Kernels* kVersions[] = {TACET_VECTOR_VERSIONS(kKernels)};
+  return kVersions;
+}
 
 }  // namespace tacet::ring
 #endif  // HWY_ONCE

@@ -17,8 +17,8 @@
 namespace tacet::ring {
 namespace {
 
-constexpr base::Target kTargets[] = {base::Target::kAvx2, base::Target::kAvx512,
-                                     base::Target::kAvx512Ifma};
+constexpr base::Target kTargets[] = {base::Target::kNeon, base::Target::kAvx2,
+                                     base::Target::kAvx512, base::Target::kAvx512Ifma};
 
 class KernelsTest : public base::KernelVersionTest<Kernels, AvailableKernels> {};
 

@@ -17,7 +17,14 @@ TACET_RING_BEFORE_NAMESPACE();
 namespace tacet::ring::TACET_RING_NAMESPACE {
 
 // x[i] lane j <-> x[j] lane i.
-#if HWY_TARGET == HWY_AVX2
+#if HWY_TARGET == HWY_NEON
+HWY_INLINE void Transpose(Residue* x) {
+  const hn::DFromV<Residue> d;
+  const Residue first = hn::InterleaveLower(d, x[0], x[1]);
+  x[1] = hn::InterleaveUpper(d, x[0], x[1]);
+  x[0] = first;
+}
+#elif HWY_TARGET == HWY_AVX2
 HWY_INLINE void Transpose(Residue* x) {
   const hn::DFromV<Residue> d;
   const Residue a = hn::InterleaveLower(d, x[0], x[1]);
@@ -145,7 +152,8 @@ HWY_INLINE void ForwardSquares(const Field& field, const Roots& roots, size_t de
       field.ForwardButterfly<kSettle>(x[4 * row + 1], x[4 * row + 3], w);
     }
     for (size_t row = 0; row < kLanes / 2; ++row) {
-      field.ForwardButterfly<false>(x[2 * row], x[2 * row + 1], roots.InSquare(1, square, row));
+      constexpr bool kSettle = kLanes == 2;
+      field.ForwardButterfly<kSettle>(x[2 * row], x[2 * row + 1], roots.InSquare(1, square, row));
     }
     Transpose(x);
     for (size_t i = 0; i < kLanes; ++i) {
@@ -186,7 +194,8 @@ void Forward(const NttTables& tables, uint64_t* polynomial) {
 
 // The stages with halves below kLanes on the vectors x of a square turned over: B = 1 in and out.
 // In field_fma, row 0 of each four sums up to 4 and row 1 to 5/4 after two stages; of eight lanes
-// row 0 must be settled before the third, which leaves 1, 5/2, 3/2, 5/4 in rows 0 to 3.
+// row 0 must be settled before the third, which leaves 1, 5/2, 3/2, 5/4 in rows 0 to 3. Of two
+// lanes there is one stage: 2 in row 0.
 HWY_INLINE void InverseSquare(const Field& field, const Roots& roots, size_t square, Residue* x) {
   for (size_t row = 0; row < kLanes / 2; ++row) {
     field.InverseButterfly(x[2 * row], x[2 * row + 1], roots.InSquare(1, square, row));
@@ -206,7 +215,8 @@ HWY_INLINE void InverseSquare(const Field& field, const Roots& roots, size_t squ
     x[2] = field.Settle(x[2]);
     x[3] = field.Settle(x[3]);
   }
-  x[1] = field.Settle(x[1]);
+  constexpr size_t kLoose = kLanes == 2 ? 0 : 1;
+  x[kLoose] = field.Settle(x[kLoose]);
   for (size_t i = kLanes / 2; i < kLanes; ++i) x[i] = field.Tight(x[i]);
 }
 
