@@ -120,7 +120,9 @@ class Parser {
         for (const FormulaFactor& factor : product) {
           TACET_RETURN_IF_ERROR(Multiply(term, factor));
         }
-        made.push_back(std::move(term));
+        // A factor that comes again makes nothing new: of three factors there are eight products.
+        const auto is_same = [&term](const FormulaTerm& other) { return IsSameTerm(term, other); };
+        if (std::ranges::none_of(made, is_same)) made.push_back(std::move(term));
       }
       is_crossed = Take('*');
     } while (is_crossed);

@@ -46,6 +46,11 @@ TEST(FormulaTest, IsReadAsRDoes) {
   EXPECT_EQ(TermsOf("y ~ a*b"), "y ~ a b a:b");
   EXPECT_EQ(TermsOf("y ~ a:b + b + a"), "y ~ b a a:b");
   EXPECT_EQ(TermsOf("y ~ a * b * c"), "y ~ a b c a:b a:c b:c a:b:c");
+  EXPECT_EQ(TermsOf("y ~ a * a * b * a"), "y ~ a b a:b");
+  // Two terms a star would be more than any memory.
+  std::string stars = "y ~ a";
+  for (int i = 0; i < 60; ++i) stars += "*a";
+  EXPECT_EQ(TermsOf(stars), "y ~ a");
   EXPECT_EQ(TermsOf("y ~ a + a + a:a + b:a + b"), "y ~ a b b:a");
   EXPECT_EQ(TermsOf("y ~ `ph karno~` + größe + log(`x`)"), "y ~ ph karno~ größe log(x)");
   EXPECT_EQ(TermsOf("log ~ a"), "log ~ a");
