@@ -40,8 +40,14 @@ bool IsOutOfTime(int error) {
   return error == X509_V_ERR_CERT_HAS_EXPIRED || error == X509_V_ERR_CERT_NOT_YET_VALID;
 }
 
-// OpenSSL has checked signature, time and purpose; at depth 0 it is the client's own. The name of a
-// refused one is left in the stream's data.
+// Names in a client's certificate, which is read once.
+struct ClientNames {
+  std::string admitted;
+  std::string refused;  // of the authority, too
+};
+
+// OpenSSL has checked signature, time and purpose; at depth 0 it is the client's own. Its name is
+// left in the stream's data.
 int CheckCertificate(int good, X509_STORE_CTX* store) {
   if (X509_STORE_CTX_get_error_depth(store) != 0) return good;
   if (good != 1 && !IsOutOfTime(X509_STORE_CTX_get_error(store))) return good;
@@ -55,9 +61,13 @@ int CheckCertificate(int good, X509_STORE_CTX* store) {
     X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REJECTED);
     return 0;
   }
-  if (good == 1 && rules->admits(*facts)) return 1;
+  auto& names = *static_cast<ClientNames*>(SSL_get_app_data(ssl));
+  if (good == 1 && rules->admits(*facts)) {
+    names.admitted = facts->common_name;
+    return 1;
+  }
   if (good == 1) X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REVOKED);
-  *static_cast<std::string*>(SSL_get_app_data(ssl)) = facts->common_name;
+  names.refused = facts->common_name;
   return 0;
 }
 
@@ -142,7 +152,7 @@ class TlsStream final : public ByteStream {
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl_.get(), bio, bio);
     SSL_set_accept_state(ssl_.get());
-    SSL_set_app_data(ssl_.get(), &refused_name_);
+    SSL_set_app_data(ssl_.get(), &names_);
     SSL_set_msg_callback(ssl_.get(), &TlsStream::CountKeyUpdates);
     SSL_set_msg_callback_arg(ssl_.get(), this);
   }
@@ -158,11 +168,8 @@ class TlsStream final : public ByteStream {
   }
 
   std::optional<std::string> certificate_name() const override {
-    X509* const certificate = SSL_get0_peer_certificate(ssl_.get());
-    if (certificate == nullptr) return std::nullopt;
-    const auto facts = crypto::ReadCertificate(DerOf(certificate));
-    // It was readable in the handshake. The empty name is nobody's.
-    return facts.ok() ? facts->common_name : std::string();
+    if (SSL_get0_peer_certificate(ssl_.get()) == nullptr) return std::nullopt;
+    return names_.admitted;
   }
 
   IoResult Read(std::span<uint8_t> out) override {
@@ -194,7 +201,8 @@ class TlsStream final : public ByteStream {
   void TellOfRefusal() {
     const auto* const rules =
         static_cast<const TlsIdentity::Rules*>(SSL_CTX_get_app_data(context_.get()));
-    if (rules->on_refused) rules->on_refused({.fault = FaultOf(ssl_.get()), .name = refused_name_});
+    if (rules->on_refused)
+      rules->on_refused({.fault = FaultOf(ssl_.get()), .name = names_.refused});
   }
 
   static void CountKeyUpdates(int sent, int, int type, const void* message, size_t size, SSL*,
@@ -229,8 +237,8 @@ class TlsStream final : public ByteStream {
   std::shared_ptr<ssl_ctx_st> context_;  // with the rules that its callbacks look at
   Socket socket_;
   SslPointer ssl_;
-  std::string refused_name_;  // in a certificate of the authority
-  int key_updates_ = 0;       // received
+  ClientNames names_;
+  int key_updates_ = 0;  // received
   bool failed_ = false;
 };
 
