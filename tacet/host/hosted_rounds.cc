@@ -16,7 +16,8 @@ using std::chrono::steady_clock;
 
 constexpr std::string_view kStateFile = "server.sqlite";
 constexpr std::string_view kBlobFolder = "blobs";
-constexpr std::chrono::seconds kBetweenProbes(5);  // of the store
+constexpr std::string_view kInvitation = "invitation";  // says which epoch this is
+constexpr std::chrono::seconds kBetweenProbes(5);       // of the store
 constexpr std::chrono::minutes kBetweenTroubles(1);
 
 double SteadySeconds() {
@@ -59,27 +60,18 @@ absl::Status HostedRounds::Open(std::string_view version) {
                                 ? fmt::format("sqlite:{}", (spec_.home / kStateFile).string())
                                 : spec_.state;
   TACET_ASSIGN_OR_RETURN(storage_.state, OpenServerState(where, entropy_));
-  TACET_RETURN_IF_ERROR(CheckEpoch());
   TACET_ASSIGN_OR_RETURN(storage_.blobs, storage::file::BlobFolder::Open(spec_.home / kBlobFolder));
-  TACET_ASSIGN_OR_RETURN(rounds_, tacet::server::RoundServer::Create(
-                                      manifest_, spec_.rounds, *storage_.state.store,
-                                      *storage_.blobs, base::SystemUnixSeconds, entropy_));
+  auto rounds =
+      tacet::server::RoundServer::Create(manifest_, spec_.rounds, *storage_.state.store,
+                                         *storage_.blobs, base::SystemUnixSeconds, entropy_);
+  if (rounds.status().code() == absl::StatusCode::kFailedPrecondition) {
+    return base::Annotate(rounds.status(), (spec_.home / kInvitation).string());
+  }
+  TACET_RETURN_IF_ERROR(rounds.status());
+  rounds_ = *std::move(rounds);
   handler_.emplace(manifest_, *rounds_, limits_, requests_);
   LogStart(version);
   Look();
-  return absl::OkStatus();
-}
-
-absl::Status HostedRounds::CheckEpoch() const {
-  TACET_ASSIGN_OR_RETURN(const auto attempts, storage_.state.store->Attempts());
-  for (const tacet::server::AttemptRecord& record : attempts) {
-    const uint32_t epoch = record.attempt.number.epoch;
-    if (epoch <= manifest_.epoch()) continue;
-    return base::FailedPrecondition(
-        "{} is of epoch {}, and this server has had attempts of epoch {}: `tacet client join FILE` "
-        "accepts the invitation of the present epoch",
-        (spec_.home / "invitation").string(), manifest_.epoch(), epoch);
-  }
   return absl::OkStatus();
 }
 

@@ -88,8 +88,6 @@ class HostedRounds {
     StoreHealth health = StoreHealth();
   };
 
-  // FailedPrecondition where the store has attempts of a later epoch than the accepted invitation.
-  absl::Status CheckEpoch() const;
   void LogStart(std::string_view version);
   absl::Status TickAndProbe();
   // kNoRoom where the folder of objects has too little for a part of one.

@@ -101,8 +101,9 @@ absl::Status RoundStore::CheckManifestOf(const AttemptRecord& last) const {
   const secagg::AttemptNumber& number = last.attempt.number;
   if (number.epoch > manifest_.epoch()) {
     return base::FailedPrecondition(
-        "the server's store has gone on to epoch {}, its manifest is of epoch {}", number.epoch,
-        manifest_.epoch());
+        "the server's store has gone on to epoch {}, its manifest is of epoch {}: `tacet client "
+        "join FILE` accepts the invitation of the present epoch",
+        number.epoch, manifest_.epoch());
   }
   const crypto::Digest& hash = last.attempt.manifest_hash;
   if ((number.epoch == manifest_.epoch() && hash != manifest_.manifest().hash()) ||
