@@ -318,6 +318,8 @@ void CoordinatorRecoveryTest::PlayBackup() {
   const Outcome without = Tacet(Coordinator("rotate"));
   EXPECT_EQ(without.exit_code, 1);
   EXPECT_THAT(without.err, HasSubstr("copy a site's `invitation`"));
+  fs::copy_file(path_ / "north/invitation", folder / "invitations/north-epoch-4294967295.tacet");
+  EXPECT_EQ(Tacet(Coordinator("rotate")).exit_code, 1);
   // Of the present epoch, from any site.
   fs::copy_file(path_ / "north/invitation", folder / "invitations/north-epoch-1.tacet");
   for (const std::string name : {"north", "south"}) RenewAt(name);

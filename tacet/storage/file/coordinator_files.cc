@@ -8,6 +8,7 @@
 
 #include "fmt/core.h"
 
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/storage/file/posix_file.h"
@@ -34,6 +35,16 @@ absl::StatusOr<EnrolledSite> ParseEnrolled(std::span<const uint8_t> bytes) {
   }
   return EnrolledSite{.request = std::move(read),
                       .certificate = base::Bytes(certificate.begin(), certificate.end())};
+}
+
+// A person may have put the file there, under a wrong name.
+bool IsInvitationTo(uint32_t epoch, const fs::path& file) {
+  const absl::StatusOr<base::Bytes> bytes = ReadFile(file);
+  if (!bytes.ok()) return false;
+  const absl::StatusOr<agreement::Invitation> invitation = agreement::ReadInvitation(*bytes);
+  if (!invitation.ok()) return false;
+  const absl::StatusOr<agreement::EpochLink> link = agreement::ReadEpochLink(invitation->manifest);
+  return link.ok() && link->epoch == epoch;
 }
 
 }  // namespace
@@ -81,12 +92,15 @@ absl::StatusOr<std::optional<uint32_t>> LastEpochIn(const fs::path& folder) {
   }
   for (const fs::path& file : files) {
     note(EpochOf(file, "", kKeyEnding));
-    note(EpochOf(file, kOfEpoch, kInvitationEnding));
     const std::optional<uint32_t> epoch = EpochOf(file, "", kManifestEnding);
     std::error_code ignored;
     if (epoch.has_value() && !fs::exists(EpochFile(folder, *epoch, kRemovalEnding), ignored)) {
       note(epoch);
     }
+  }
+  for (const fs::path& file : files) {
+    const std::optional<uint32_t> epoch = EpochOf(file, kOfEpoch, kInvitationEnding);
+    if (epoch.has_value() && epoch > last && IsInvitationTo(*epoch, file)) note(epoch);
   }
   return last;
 }

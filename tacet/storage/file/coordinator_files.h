@@ -55,8 +55,8 @@ std::filesystem::path EnrolledPath(const std::filesystem::path& folder, std::str
 std::filesystem::path InvitationPath(const std::filesystem::path& folder, uint32_t epoch,
                                      std::string_view name);
 
-// The last epoch that has begun: it has a key, or an invitation, or a manifest of which nothing
-// says that it is not whole yet. Nothing where no epoch has begun.
+// The last epoch that has begun: it has a key, or a manifest of which nothing says that it is not
+// whole yet, or an invitation that is named after it. Nothing where no epoch has begun.
 absl::StatusOr<std::optional<uint32_t>> LastEpochIn(const std::filesystem::path& folder);
 
 struct EnrolledSite {
