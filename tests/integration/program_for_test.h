@@ -85,11 +85,13 @@ class ProgramTest : public ::testing::Test {
   // A process with its output in the files `name`stdout and `name`stderr; one at a time of each.
   pid_t Start(const std::string& program, std::vector<std::string> arguments,
               const std::string& name = "") {
+    // Emptied here: nobody may take what another process said before for this one's words.
     const std::string out = path_ / (name + "stdout"), err = path_ / (name + "stderr");
+    for (const std::string& file : {out, err}) std::ofstream(file, std::ios::trunc);
     const pid_t child = fork();
     if (child == 0) {
-      dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
-      dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
+      dup2(open(out.c_str(), O_WRONLY | O_APPEND), STDOUT_FILENO);
+      dup2(open(err.c_str(), O_WRONLY | O_APPEND), STDERR_FILENO);
       // Ledgers of sites, which runs of other tests must not see.
       setenv("XDG_DATA_HOME", path_.c_str(), 1);
       setenv("XDG_RUNTIME_DIR", (path_ / "runtime").c_str(), 1);

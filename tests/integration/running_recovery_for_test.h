@@ -126,6 +126,7 @@ class RunningRecoveryTest : public RecoveryTest {
     const Outcome rotated = Rotate();
     ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
     for (const std::string who : {"north", "south", "west", "hub"}) Accept(who, 1);
+    Keep("joined");
     ASSERT_TRUE(RunUntil("make state/*.share.new"));
     Keep("voting");
     ASSERT_TRUE(RunUntil("delete state/*.share"));

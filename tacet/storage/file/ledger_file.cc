@@ -117,8 +117,9 @@ absl::StatusOr<RecoveredLedger> Recover(const fs::path& path, std::span<const ui
   if (anchor.status().code() == absl::StatusCode::kNotFound) return NoAnchor(path);
   TACET_RETURN_IF_ERROR(anchor.status());
   absl::StatusOr<RecoveredLedger> found = ledger::RecoverLedger(ledger, *anchor);
-  if (!found.ok()) return base::Annotate(found.status(), path.string());
-  return found;
+  if (found.ok()) return found;
+  const bool is_anchor = !ledger::ReadLedgerAnchor(*anchor).ok();
+  return base::Annotate(found.status(), (is_anchor ? AnchorPath(path) : path).string());
 }
 
 // Cuts off what a crash left after `whole_bytes`, and brings the anchor up to date.
