@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         statistics::TableOfRows("fuzz", columns, {std::vector<std::string>(columns.size(), field)});
     const auto site = statistics::SiteUnits::Create(query, table);
     if (!site.ok()) std::abort();
-    std::vector<float> sum(query->dimension());
+    std::vector<float> sum(query->round_dimension());
     site->SumUnits(std::vector<uint32_t>{0}, sum);
     if (!(norm_of(sum) <= (replaced ? 2 : 1) * most)) std::abort();
     for (std::vector<float> other : sums) {

@@ -48,7 +48,8 @@ class BenchCommand : public program::Command {
                       "$TACET_DATA",
                       &flags_.data);
     options.AddChoice("part", "statistics: one part of it; all when not given",
-                      {"bins", "survival", "log-rank", "coverage", "models", "auc"}, &flags_.part);
+                      {"bins", "survival", "log-rank", "coverage", "models", "logistic", "auc"},
+                      &flags_.part);
     options.AddChoice("parameters", "he: encryption scheme",
                       {"compact", "paper", "paper-secret-key"}, &flags_.parameters);
     options.AddUint("dimension", "d, values of an update", &flags_.dimension);

@@ -7,7 +7,9 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/seeded_random.h"
+#include "tacet/statistics/cholesky.h"
 #include "tacet/statistics/estimate.h"
+#include "tacet/statistics/logistic_steps.h"
 #include "tacet/statistics/site_units.h"
 
 namespace tacet::app::bench {
@@ -38,6 +40,12 @@ QuestionSpec ModelOf(std::string formula, std::vector<TableVariable> variables) 
           .formula = std::move(formula)};
 }
 
+QuestionSpec LogisticOf(std::string formula, std::vector<TableVariable> variables) {
+  QuestionSpec question = ModelOf(std::move(formula), std::move(variables));
+  question.family = tacet::statistics::GlmFamily::kBinomial;
+  return question;
+}
+
 bool IsCoefficient(const Estimate& estimate) {
   return estimate.quantity == "coefficient" || estimate.quantity == "intercept";
 }
@@ -51,6 +59,80 @@ std::vector<Estimate> CoefficientsIn(const Answer& answer) {
 double NormalNumberOf(crypto::Random& random) {
   const double u = 1 - crypto::Uniform(random);
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * crypto::Uniform(random));
+}
+
+// The coefficients of the largest likelihood of all rows: more steps than a query has.
+absl::StatusOr<std::vector<double>> LargestLikelihood(
+    const std::shared_ptr<const tacet::statistics::Query>& query, const TextTable& table) {
+  constexpr int kSteps = 30;
+  const tacet::statistics::QuestionPlan& plan = query->questions()[0];
+  TACET_ASSIGN_OR_RETURN(const SiteUnits units, SiteUnits::Create(query, table.AsSite()));
+  const size_t size = plan.design->columns() + 1;
+  std::vector<double> coefficients(size);
+  for (int step = 0; step < kSteps; ++step) {
+    std::vector<double> total(query->round_dimension());
+    for (uint32_t unit = 0; unit < units.units(); ++unit) {
+      std::vector<float> part(total.size());
+      units.SumUnits(std::vector<uint32_t>{unit}, part, {coefficients});
+      for (size_t i = 0; i < total.size(); ++i) total[i] += part[i];
+    }
+    const tacet::statistics::LogisticRelease release(plan, std::span(total).first(plan.measured()));
+    const auto factor = tacet::statistics::Cholesky::Of(release.Information(), size);
+    if (!factor.has_value()) return base::InvalidArgument("the table determines no model");
+    std::vector<double> gradient;
+    for (size_t i = 0; i < size; ++i) gradient.push_back(release.Gradient(i));
+    const std::vector<double> moved = factor->Solve(gradient);
+    for (size_t i = 0; i < size; ++i) coefficients[i] += std::clamp(moved[i], -2.0, 2.0);
+  }
+  const std::vector<double> to_columns = plan.design->ToColumns();
+  std::vector<double> of_columns(size);
+  for (size_t i = 0; i < size; ++i) {
+    for (size_t j = 0; j < size; ++j) of_columns[i] += to_columns[i * size + j] * coefficients[j];
+  }
+  return of_columns;
+}
+
+// As ModelCoverageOf, of a model with several releases.
+absl::StatusOr<ModelCoverage> LogisticCoverageOf(const ModelSetting& setting,
+                                                 const QueryTrials& trials, size_t rows,
+                                                 uint64_t releases, uint64_t seed) {
+  // The grid of a site of the whole table is finer than those of the trials need.
+  TACET_ASSIGN_OR_RETURN(const QueryTrials whole,
+                         QueryTrials::Create({setting.question}, 1, setting.table->rows.size(), 0,
+                                             dp::NoiseLaw::kGaussian, setting.values));
+  TACET_ASSIGN_OR_RETURN(
+      const std::vector<double> truth,
+      LargestLikelihood(std::make_shared<const tacet::statistics::Query>(whole.query()),
+                        *setting.table));
+  const auto& plan = trials.query().questions()[0];
+  ModelCoverage coverage{.releases = releases};
+  for (size_t i = 0; i < truth.size(); ++i) {
+    coverage.coefficients.push_back({.label = i == 0 ? "" : plan.design->labels()[i - 1]});
+  }
+  const double deviate = tacet::statistics::NormalDeviate(trials.query().spec().confidence);
+  crypto::Random random = crypto::SeededRandom(seed, "bench/logistic");
+  for (uint64_t release = 0; release < releases; ++release) {
+    TACET_ASSIGN_OR_RETURN(
+        const std::vector<Answer> answers,
+        trials.ReleaseInTheClear(SpreadOverSites(Resampled(*setting.table, rows, random), release),
+                                 random.Below(uint64_t{1} << 62)));
+    const std::vector<Estimate> estimates = CoefficientsIn(answers[0]);
+    if (!estimates[0].value.has_value()) continue;
+    ++coverage.shown;
+    for (size_t i = 0; i < truth.size(); ++i) {
+      CoveredCoefficient& of = coverage.coefficients[i];
+      const auto [low, high] = *estimates[i].interval;
+      of.covered += low <= truth[i] && truth[i] <= high ? 1 : 0;
+      of.width += (high - low) / 2 / deviate;
+      of.error += std::pow(*estimates[i].value - truth[i], 2);
+    }
+  }
+  for (CoveredCoefficient& of : coverage.coefficients) {
+    const auto shown = static_cast<double>(std::max<uint64_t>(coverage.shown, 1));
+    of.width /= shown;
+    of.error = std::sqrt(of.error / shown);
+  }
+  return coverage;
 }
 
 }  // namespace
@@ -68,9 +150,9 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
     settings.push_back(
         {.table = table, .question = std::move(question), .values = values, .columns = columns});
   };
-  TACET_ASSIGN_OR_RETURN(const auto rotterdam,
-                         load("survival/rotterdam.csv", {"age", "size", "grade", "nodes", "hormon",
-                                                         "chemo", "meno", "pgr", "dtime"}));
+  TACET_ASSIGN_OR_RETURN(const auto rotterdam, load("survival/rotterdam.csv",
+                                                    {"age", "size", "grade", "nodes", "hormon",
+                                                     "chemo", "meno", "pgr", "dtime", "death"}));
   const TableVariable age = Bounded("age", 20, 90), nodes = Bounded("nodes", 0, 35),
                       grade = Bounded("grade", 2, 3), days = Bounded("dtime", 0, 7300),
                       size = {.column = "size"};
@@ -85,6 +167,12 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
   add(rotterdam, 6,
       ModelOf("dtime ~ age + nodes + size + grade + hormon + chemo",
               {age, nodes, size, grade, Bounded("hormon", 0, 1), Bounded("chemo", 0, 1), days}),
+      {sizes});
+  const TableVariable death = Bounded("death", 0, 1);
+  add(rotterdam, 3, LogisticOf("death ~ age + nodes + grade", {age, nodes, grade, death}));
+  add(rotterdam, 6,
+      LogisticOf("death ~ age + nodes + size + grade + hormon + chemo",
+                 {age, nodes, size, grade, Bounded("hormon", 0, 1), Bounded("chemo", 0, 1), death}),
       {sizes});
   TACET_ASSIGN_OR_RETURN(const auto flchain,
                          load("survival/flchain.csv",
@@ -101,9 +189,11 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
       ModelOf("futime ~ age + sex + log(kappa) + log(creatinine) + death + age:sex",
               {old, sex, kappa, creatinine, Bounded("death", 0, 1), Bounded("futime", 0, 5300)}),
       {women_first});
+  add(flchain, 3, LogisticOf("death ~ age + sex + log(lambda)", {old, sex, lambda, death}),
+      {women_first});
   TACET_ASSIGN_OR_RETURN(
       const auto lung, load("survival/lung.csv", {"age", "sex", "wt.loss", "ph.karno", "pat.karno",
-                                                  "meal.cal", "time"}));
+                                                  "meal.cal", "time", "status"}));
   const TableVariable ages = Bounded("age", 30, 90), sexes = Bounded("sex", 1, 2),
                       loss = Bounded("wt.loss", -30, 70), karno = Bounded("ph.karno", 40, 100);
   add(lung, 3, ModelOf("ph.karno ~ age + sex + wt.loss", {ages, sexes, loss, karno}));
@@ -111,6 +201,11 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
       ModelOf("time ~ age + sex + wt.loss + ph.karno + pat.karno + meal.cal",
               {ages, sexes, loss, karno, Bounded("pat.karno", 30, 100),
                Bounded("meal.cal", 0, 2600), Bounded("time", 0, 1050)}));
+  TACET_ASSIGN_OR_RETURN(const table::AgreedValues dead,
+                         table::ParseAgreedValues("status one-of=1,2"));
+  add(lung, 3,
+      LogisticOf("status ~ age + sex + ph.karno", {ages, sexes, karno, {.column = "status"}}),
+      {dead});
   TACET_ASSIGN_OR_RETURN(
       const auto fair, load("statsmodels/fair.csv", {"rate_marriage", "age", "yrs_married",
                                                      "children", "religious", "educ", "affairs"}));
@@ -141,6 +236,9 @@ absl::StatusOr<ModelCoverage> ModelCoverageOf(const ModelSetting& setting, size_
   TACET_ASSIGN_OR_RETURN(const QueryTrials trials,
                          QueryTrials::Create({setting.question}, epsilon, rows / kSites + 1, 0,
                                              dp::NoiseLaw::kGaussian, setting.values));
+  if (trials.query().rounds() > 1) {
+    return LogisticCoverageOf(setting, trials, rows, releases, seed);
+  }
   // Vectors of the table's rows, each as a unit of its own.
   const auto query = std::make_shared<const tacet::statistics::Query>(trials.query());
   const size_t dimension = query->dimension();
@@ -214,10 +312,12 @@ absl::StatusOr<ModelCoverage> ModelCoverageOf(const ModelSetting& setting, size_
 }
 
 absl::StatusOr<base::JsonValue> BenchModels(const std::filesystem::path& folder,
+                                            tacet::statistics::GlmFamily family,
                                             uint64_t releases) {
   TACET_ASSIGN_OR_RETURN(const std::vector<ModelSetting> settings, ModelSettingsOfTables(folder));
   base::JsonValue list = base::JsonValue::MakeArray();
   for (const ModelSetting& setting : settings) {
+    if (setting.question.family != family) continue;
     for (const size_t rows : kRowsOfModels) {
       for (const double epsilon : kEpsilonsOfModels) {
         TACET_ASSIGN_OR_RETURN(const ModelCoverage coverage,
@@ -232,12 +332,15 @@ absl::StatusOr<base::JsonValue> BenchModels(const std::filesystem::path& folder,
         if (coverage.shown > 0) {
           base::JsonValue coefficients = base::JsonValue::MakeArray();
           for (const CoveredCoefficient& of : coverage.coefficients) {
-            coefficients.Append(base::JsonValue::MakeObject()
-                                    .Set("label", of.label.empty() ? "intercept" : of.label)
-                                    .Set("covered", static_cast<double>(of.covered) /
-                                                        static_cast<double>(coverage.shown))
-                                    .Set("stated_over_seen", of.width / of.error)
-                                    .Set("seen_over_central", of.error / of.central_error));
+            base::JsonValue told = base::JsonValue::MakeObject()
+                                       .Set("label", of.label.empty() ? "intercept" : of.label)
+                                       .Set("covered", static_cast<double>(of.covered) /
+                                                           static_cast<double>(coverage.shown))
+                                       .Set("stated_over_seen", of.width / of.error);
+            if (of.central_error > 0) {
+              told.Set("seen_over_central", of.error / of.central_error);
+            }
+            coefficients.Append(std::move(told));
           }
           json.Set("coefficients", std::move(coefficients));
         }

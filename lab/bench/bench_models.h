@@ -1,5 +1,5 @@
-// Linear models of queries over many releases: how often their intervals hold the fit of the whole
-// table, how wide they are, and how often the coefficients are suppressed.
+// Linear and logistic models of queries over many releases: how often their intervals hold the fit
+// of the whole table, how wide they are, and how often the coefficients are suppressed.
 #ifndef TACET_LAB_BENCH_BENCH_MODELS_H_
 #define TACET_LAB_BENCH_BENCH_MODELS_H_
 
@@ -36,9 +36,10 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
 struct CoveredCoefficient {
   std::string label;  // empty: the intercept
   uint64_t covered = 0;
-  double width = 0;          // mean half width over the normal deviate: the stated error
-  double error = 0;          // root mean square of what was seen
-  double central_error = 0;  // the same where one trusted party adds the noise
+  double width = 0;  // mean half width over the normal deviate: the stated error
+  double error = 0;  // root mean square of what was seen
+  // The same where one trusted party adds the noise; of linear models.
+  double central_error = 0;
 };
 
 struct ModelCoverage {
@@ -54,9 +55,10 @@ struct ModelCoverage {
 absl::StatusOr<ModelCoverage> ModelCoverageOf(const ModelSetting& setting, size_t rows,
                                               double epsilon, uint64_t releases, uint64_t seed);
 
-// All of ModelSettingsOfTables at 2,000 to 20,000 rows and epsilon 1, 2 and 4
+// Those of ModelSettingsOfTables of one family at 2,000 to 20,000 rows and epsilon 1, 2 and 4
 // (docs/formats/experiments.md).
-absl::StatusOr<base::JsonValue> BenchModels(const std::filesystem::path& folder, uint64_t releases);
+absl::StatusOr<base::JsonValue> BenchModels(const std::filesystem::path& folder,
+                                            tacet::statistics::GlmFamily family, uint64_t releases);
 
 }  // namespace tacet::app::bench
 

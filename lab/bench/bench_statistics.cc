@@ -301,9 +301,12 @@ absl::StatusOr<base::JsonValue> BenchStatistics(const BenchStatisticsSpec& spec)
     TACET_ASSIGN_OR_RETURN(base::JsonValue coverage, BenchIntervals(spec.data, spec.runs));
     json.Set("coverage", std::move(coverage));
   }
-  if (asked("models")) {
-    TACET_ASSIGN_OR_RETURN(base::JsonValue models, BenchModels(spec.data, spec.runs));
-    json.Set("models", std::move(models));
+  for (const auto& [part, family] :
+       {std::pair("models", tacet::statistics::GlmFamily::kGaussian),
+        std::pair("logistic", tacet::statistics::GlmFamily::kBinomial)}) {
+    if (!asked(part)) continue;
+    TACET_ASSIGN_OR_RETURN(base::JsonValue models, BenchModels(spec.data, family, spec.runs));
+    json.Set(part, std::move(models));
   }
   if (asked("auc")) {
     TACET_ASSIGN_OR_RETURN(base::JsonValue auc, BenchAuc(spec));

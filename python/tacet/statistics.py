@@ -667,14 +667,16 @@ def glm(
     family: str = "gaussian",
     **common: Unpack[Common],
 ) -> Question:
-    """Ask for a linear model: intercept, coefficients and deviance, with intervals.
+    """Ask for a linear or logistic model: intercept and coefficients with intervals.
 
     Args:
         formula: as in R, ``"bmi ~ age * sex + log(crp)"``: columns, ``log(column)``, ``+``, ``:``
             and ``*``; a column with other characters between backticks.
         columns: each column of the formula with the bounds to which its values are cut, or None for
             a column with agreed values (``values``), of which the first is the reference.
-        family: "gaussian", least squares.
+        family: "gaussian", least squares, from one release; or "binomial", a logistic curve with
+            odds ratios, from four. The response of the latter has two agreed values, of which the
+            second is the event, or bounds 0 and 1. Models of both need a query each.
         **common: keys of every question (`Common`).
     """
     keys = {"formula": formula, "family": family, "columns": _variables(columns)}

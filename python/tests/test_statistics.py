@@ -120,6 +120,45 @@ def drawn(seed: int, rows: int) -> dict[str, list[Any]]:
     }
 
 
+def test_a_logistic_model_takes_four_releases(tmp_path: Path) -> None:
+    random = np.random.default_rng(11)
+    age = random.integers(20, 91, 6000)
+    man = random.random(6000) < 0.4
+    ill = random.random(6000) < 1 / (1 + np.exp(4 - 0.06 * age - 0.8 * man))
+    tables = {
+        f"site{site}": {
+            "age": age[site::4],
+            "sex": np.where(man[site::4], "m", "f"),
+            "ill": np.where(ill[site::4], "yes", "no"),
+        }
+        for site in range(4)
+    }
+    question = statistics.glm(
+        "ill ~ age + sex", {"age": (20, 90), "sex": None, "ill": None}, family="binomial",
+        name="model",
+    )  # fmt: skip
+    options = {
+        "values": ["sex one-of=f,m", "ill one-of=no,yes"],
+        "target_epsilon": 4.0,
+        "max_units": 1500,
+    }
+    release = statistics.ask(
+        tables, [question], insecure_seed=3, out=tmp_path / "run", **options
+    )
+    assert release.epsilon == pytest.approx(4, abs=0.01)
+    model = release["model"]
+    # Within five stated errors: wrong for one seed in a million.
+    for label, truth in (("age", 0.06), ("sex = m", 0.8)):
+        told = next(each for each in model.find("coefficient") if each.group == label)
+        assert told.value is not None
+        assert told.standard_error is not None
+        assert abs(told.value - truth) < 5 * told.standard_error
+        ratio = next(each for each in model.find("odds ratio") if each.group == label)
+        assert ratio.value == pytest.approx(np.exp(told.value))
+    rounds = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert len(rounds) == 4
+
+
 def test_table1_and_groups_are_near_the_truth(tmp_path: Path) -> None:
     tables = {f"site{seed}": drawn(seed, 2000) for seed in range(4)}
     every = {

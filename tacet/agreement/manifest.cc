@@ -415,7 +415,8 @@ absl::StatusOr<Manifest> Manifest::CreateChecked(ManifestSpec spec) {
   TACET_RETURN_IF_ERROR(ChooseNoise(spec));
   if (spec.mechanism.without_noise) spec.mechanism.noise_stddev = 0;
   spec.optimizer.rounds = spec.rounds;
-  TACET_RETURN_IF_ERROR(ServerOptimizer::Create(spec.optimizer, 1).status());
+  spec.optimizer.blocks = spec.model == kQueryModel ? spec.rounds : 1;
+  TACET_RETURN_IF_ERROR(ServerOptimizer::Create(spec.optimizer, spec.dimension).status());
 
   TACET_RETURN_IF_ERROR(CheckBudget(spec));
 

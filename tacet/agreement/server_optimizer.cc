@@ -20,6 +20,13 @@ absl::StatusOr<ServerOptimizer> ServerOptimizer::Create(const ServerOptimizerSpe
     return base::InvalidArgument("server.momentum is {}, it must be at least 0 and below 1",
                                  spec.momentum);
   }
+  if (spec.blocks < 1 || dimension % spec.blocks != 0 || (spec.blocks > 1 && spec.momentum > 0) ||
+      (spec.blocks > 1 && spec.blocks < spec.rounds)) {
+    return base::InvalidArgument(
+        "a model of {} values in {} rounds with momentum {} has no {} equal parts, one for each "
+        "round",
+        dimension, spec.rounds, spec.momentum, spec.blocks);
+  }
   return ServerOptimizer(spec, dimension);
 }
 
@@ -34,8 +41,12 @@ void ServerOptimizer::ApplyPart(uint32_t round, size_t first, std::span<const do
                                 std::span<float> model) {
   const double rate = LearningRate(round);
   if (velocity_.empty()) {
-    for (size_t i = 0; i < model.size(); ++i) {
-      model[i] = static_cast<float>(model[i] + rate * average[i]);
+    const size_t block = dimension_ / spec_.blocks;
+    const size_t begin = spec_.blocks > 1 ? round * block : 0;
+    const size_t end = std::clamp(begin + block, first, first + model.size());
+    for (size_t i = std::clamp(begin, first, end); i < end; ++i) {
+      float& value = model[i - first];
+      value = static_cast<float>(value + rate * average[i - first]);
     }
     return;
   }

@@ -18,6 +18,8 @@ struct ServerOptimizerSpec {
   double learning_rate_final = 1;  // s_{T-1} > 0, reached linearly
   double momentum = 0;             // beta in [0, 1)
   uint32_t rounds = 1;             // T
+  // Equal parts of the model. With more than one, round t changes part t alone: a query's releases.
+  uint32_t blocks = 1;
 
   // Values of m that the next round needs: without momentum it needs none.
   uint64_t VelocityValues(uint64_t dimension) const { return momentum > 0 ? dimension : 0; }
@@ -25,7 +27,8 @@ struct ServerOptimizerSpec {
 
 // Federated averaging with momentum: m <- beta m + average, w <- w + s_t m, where s_t goes linearly
 // from `learning_rate` in round 0 to `learning_rate_final` in round T - 1. With the defaults, plain
-// federated averaging: w <- w + average.
+// federated averaging: w <- w + average. The model of a query is the list of its releases: what
+// a round adds to other parts than its own is noise.
 class ServerOptimizer {
  public:
   static absl::StatusOr<ServerOptimizer> Create(const ServerOptimizerSpec& spec,
@@ -49,9 +52,10 @@ class ServerOptimizer {
 
  private:
   ServerOptimizer(const ServerOptimizerSpec& spec, uint64_t dimension)
-      : spec_(spec), velocity_(spec.VelocityValues(dimension)) {}
+      : spec_(spec), dimension_(dimension), velocity_(spec.VelocityValues(dimension)) {}
 
   ServerOptimizerSpec spec_;
+  uint64_t dimension_;
   std::vector<float> velocity_;
 };
 

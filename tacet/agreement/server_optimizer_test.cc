@@ -74,6 +74,34 @@ TEST(ServerOptimizerTest, PartsAreAppliedAsTheWhole) {
   }
 }
 
+// The noise of other blocks is dropped: each release is as it was.
+TEST(ServerOptimizerTest, ARoundChangesItsBlockAlone) {
+  ServerOptimizer optimizer = Make({.rounds = 2, .blocks = 2});
+  std::vector<float> model = {0, 0};
+  optimizer.Apply(0, std::vector<double>{3, 0.25}, model);
+  EXPECT_THAT(model, ElementsAre(3, 0));
+  optimizer.Apply(1, std::vector<double>{0.5, 7}, model);
+  EXPECT_THAT(model, ElementsAre(3, 7));
+  // In parts that do not end where blocks do.
+  ServerOptimizer parts = Make({.rounds = 2, .blocks = 2}, 4);
+  std::vector<float> whole = {0, 0, 0, 0};
+  const std::vector<double> average = {1, 2, 3, 4};
+  for (uint32_t round = 0; round < 2; ++round) {
+    for (const auto& [first, size] : {std::pair<size_t, size_t>{0, 1}, {1, 2}, {3, 1}}) {
+      parts.ApplyPart(round, first, std::span(average).subspan(first, size),
+                      std::span(whole).subspan(first, size));
+    }
+    EXPECT_THAT(whole, ElementsAre(1, 2, round * 3, round * 4));
+  }
+  const auto refusal = [](const ServerOptimizerSpec& spec, uint64_t dimension) {
+    return base::Message(ServerOptimizer::Create(spec, dimension).status());
+  };
+  EXPECT_THAT(refusal({.rounds = 2, .blocks = 2}, 3), HasSubstr("no 2 equal parts"));
+  EXPECT_THAT(refusal({.rounds = 3, .blocks = 2}, 2), HasSubstr("no 2 equal parts"));
+  EXPECT_THAT(refusal({.momentum = 0.5, .rounds = 2, .blocks = 2}, 2),
+              HasSubstr("no 2 equal parts"));
+}
+
 TEST(ServerOptimizerTest, RefusesBadSettings) {
   EXPECT_THAT(base::Message(ServerOptimizer::Create({.learning_rate = 0}, 1).status()),
               HasSubstr("server.learning_rate is 0"));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "tacet/statistics/estimate.h"
 #include "tacet/statistics/query.h"
@@ -14,10 +15,11 @@ namespace tacet::statistics {
 // Values of one question and what is known about them.
 struct Measurements {
   const QuestionPlan& plan;
-  std::span<const double> values;
+  std::span<const double> values;  // of the last release
   const ReleasedNoise& noise;
   double floor = 0;
   double confidence = 0.95;
+  std::vector<std::span<const double>> releases = {};  // all of them
 
   // Whether a noised count is large enough to be shown, with what follows from it.
   bool IsEnough(double count) const { return std::max(count, 0.0) >= floor; }
@@ -31,6 +33,7 @@ Answer AnswerSurvival(const Measurements& measured);
 Answer AnswerEvaluation(const Measurements& measured);
 Answer AnswerRegression(const Measurements& measured);
 Answer AnswerGlm(const Measurements& measured);
+Answer AnswerLogistic(const Measurements& measured);  // of a glm of family binomial
 Answer AnswerProportion(const Measurements& measured);
 
 // The count of rows in `cells` cells that are each measured by themselves, or their sum; not shown:

@@ -74,12 +74,19 @@ absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<cons
   }
   std::vector<Answer> answers;
   for (const QuestionPlan& plan : query.questions()) {
-    const std::span<const double> part = released.subspan(plan.first, plan.size);
+    std::vector<std::span<const double>> releases;
+    for (uint32_t round = 0; round < query.rounds(); ++round) {
+      releases.push_back(
+          released.subspan(round * query.round_dimension() + plan.first, plan.measured()));
+    }
+    const size_t last = released.size() - query.round_dimension();
+    const std::span<const double> part = released.subspan(last + plan.first, plan.size);
     const Measurements measured{.plan = plan,
                                 .values = part.first(plan.measured()),
                                 .noise = noise,
                                 .floor = query.spec().floor,
-                                .confidence = query.spec().confidence};
+                                .confidence = query.spec().confidence,
+                                .releases = std::move(releases)};
     Answer answer = plan.kind().answer(measured);
     AddLeftOut(measured, part.subspan(plan.measured()), answer);
     answer.question = plan.spec.name;

@@ -18,9 +18,9 @@ namespace tacet::statistics {
 // Names and kinds of the answers, in order: one for each question, and one for those of a table.
 std::vector<Answer> QuestionsToAnswer(const Query& query);
 
-// `released` is the sum of all sites' vectors with `noise` in each value. Answers as
-// QuestionsToAnswer names them. InvalidArgument when the sizes differ, a value is not finite, or
-// the noise's deviation is negative.
+// `released` are the sums of all sites' vectors, one for each release, with `noise` in each value.
+// Answers as QuestionsToAnswer names them. InvalidArgument when the sizes differ, a value is not
+// finite, or the noise's deviation is negative.
 absl::StatusOr<std::vector<Answer>> AnswersOf(const Query& query, std::span<const double> released,
                                               const ReleasedNoise& noise);
 

@@ -2,6 +2,7 @@
 #ifndef TACET_STATISTICS_CHOLESKY_H_
 #define TACET_STATISTICS_CHOLESKY_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -53,6 +54,22 @@ class Cholesky {
   size_t size_;
   std::vector<double> factor_;
 };
+
+// Least eigenvalue of a symmetric matrix of size >= 1, to 2^-60 of its bracket.
+inline double LeastEigenvalue(const std::vector<double>& matrix, size_t size) {
+  double above = matrix[0], below = 0;
+  for (size_t i = 0; i < size; ++i) {
+    double row = 0;
+    for (size_t j = 0; j < size; ++j) row += std::abs(matrix[i * size + j]);
+    below = std::min(below, -row);
+    above = std::min(above, matrix[i * size + i]);
+  }
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (below + above) / 2;
+    (Cholesky::Of(matrix, size, middle).has_value() ? below : above) = middle;
+  }
+  return below;
+}
 
 }  // namespace tacet::statistics
 

@@ -81,7 +81,9 @@ absl::StatusOr<Design> Design::Create(const QuestionSpec& question, const QueryS
     design.terms_.push_back(std::move(term));
   }
   TACET_RETURN_IF_ERROR(design.AddFactor(formula.response, question, query));
-  if (!design.response().is_number()) {
+  if (question.family == GlmFamily::kBinomial) {
+    TACET_RETURN_IF_ERROR(design.CheckBinary(question));
+  } else if (!design.response().is_number()) {
     return base::InvalidArgument(
         "formula \"{}\": the response \"{}\" has agreed values, expected a column of numbers with "
         "bounds",
@@ -96,6 +98,16 @@ absl::StatusOr<Design> Design::Create(const QuestionSpec& question, const QueryS
                                  variable.column, question.formula);
   }
   return design;
+}
+
+absl::Status Design::CheckBinary(const QuestionSpec& question) const {
+  const DesignFactor& y = response();
+  const bool is_share = y.is_number() && y.low == 0 && y.high == 1 && !y.factor.is_log;
+  if (is_share || y.values.size() == 2) return absl::OkStatus();
+  return base::InvalidArgument(
+      "formula \"{}\": the response \"{}\" of family binomial is neither a column of two agreed "
+      "values, of which the second is the event, nor one of numbers with the bounds 0..1",
+      question.formula, y.factor.Text());
 }
 
 absl::Status Design::AddFactor(const FormulaFactor& factor, const QuestionSpec& question,
@@ -192,7 +204,7 @@ void Design::Fill(std::span<const double> of_factors, std::span<double> values) 
     }
     first += width;
   }
-  values[first] = of_factors.back();
+  values[first] = response().is_number() ? of_factors.back() : 2 * of_factors.back() - 1;
 }
 
 double Design::Shift(size_t factor, size_t column) const {

@@ -56,8 +56,8 @@ class Design {
   size_t columns() const { return labels_.size(); }
   // "age", "sex = F", "age:sex = F"; those of the coefficients behind the intercept.
   const std::vector<std::string>& labels() const { return labels_; }
-  // The design columns, then the response. `of_factors`: t of a number, the place of a category,
-  // of each factor.
+  // The design columns, then the response in [-1, 1], of two values -1 and 1. `of_factors`: t of a
+  // number, the place of a category, of each factor.
   void Fill(std::span<const double> of_factors, std::span<double> values) const;
   // Matrix U, row by row, of which column and row 0 are the intercept's: U gamma are the
   // coefficients of the columns themselves, of indicators of each category but the first, and of
@@ -70,6 +70,8 @@ class Design {
 
   absl::Status AddFactor(const FormulaFactor& factor, const QuestionSpec& question,
                          const QuerySpec& query);
+  // Whether the response is one of family binomial.
+  absl::Status CheckBinary(const QuestionSpec& question) const;
   void AddLabels(const Term& term);
   size_t WidthOf(const Term& term) const;
   // Value `column` of the design's part of a factor, as shift + sum of scale times the factor's own

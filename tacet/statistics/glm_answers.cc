@@ -77,20 +77,12 @@ class ReleasedMoments {
 double LeastVariance(const ReleasedMoments& moments) {
   const size_t columns = moments.coefficients() - 1;
   Vector covariance(columns * columns);
-  double above = kNoEnd;
   for (size_t i = 0; i < columns; ++i) {
     for (size_t j = 0; j < columns; ++j) {
       covariance[i * columns + j] = moments.Covariance(i + 1, j + 1);
     }
-    above = std::min(above, covariance[i * columns + i]);
   }
-  if (!Cholesky::Of(covariance, columns).has_value()) return 0;
-  double below = 0;
-  for (int step = 0; step < 60; ++step) {
-    const double middle = (below + above) / 2;
-    (Cholesky::Of(covariance, columns, middle).has_value() ? below : above) = middle;
-  }
-  return below;
+  return std::max(LeastEigenvalue(covariance, columns), 0.0);
 }
 
 // Least squares of the response on the design, from the moments.
@@ -243,6 +235,7 @@ std::string Remedy(const Design& design, const ReleasedMoments& moments, double 
 
 Answer AnswerGlm(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
+  if (plan.is_logistic()) return AnswerLogistic(measured);
   const Design& design = *plan.design;
   const ReleasedMoments moments(measured);
   const double n = moments.rows();

@@ -381,6 +381,15 @@ TEST(GlmTest, WhatTheNoiseHidesIsSuppressedWithTheRemedy) {
   EXPECT_EQ(none.methods.size(), 3u);
 }
 
+TEST(GlmTest, UnitClientHasNoModels) {
+  const auto query =
+      Query::Create({.questions = {Model("y ~ x", {Number("y", 0, 1), Number("x", 0, 1)})},
+                     .unit = accounting::Unit::kClient});
+  EXPECT_EQ(base::Message(query.status()),
+            "question \"model\": a model needs many units, and with unit client each site is one: "
+            "choose unit record or person");
+}
+
 TEST(GlmTest, DesignsThatCannotBeAreRefused) {
   const auto fault = [](std::string formula, const std::vector<TableVariable>& variables) {
     QuerySpec spec{.questions = {Model(std::move(formula), variables)}};

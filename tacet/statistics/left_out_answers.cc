@@ -24,7 +24,9 @@ std::optional<RowCount> CountOf(const Measurements& measured, size_t column) {
                     .error = measured.noise.stddev / scale};
   };
   if (plan.kind().form == PartForm::kRegression) return of_value(0, plan.count);
-  if (plan.kind().form == PartForm::kGlm) return of_value(0, plan.scales[0]);
+  if (plan.kind().form == PartForm::kGlm) {
+    return of_value(0, plan.is_logistic() ? plan.count : plan.scales[0]);
+  }
   if (!plan.kind().keeps_floor) return std::nullopt;
   RowCount count;
   if (plan.is_moments()) {

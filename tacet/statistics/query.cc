@@ -220,7 +220,13 @@ absl::Status Query::PlanRegression(double budget, QuestionPlan& plan) {
 }
 
 absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
+  if (spec_.unit == Unit::kClient) {
+    return base::InvalidArgument(
+        "a model needs many units, and with unit client each site is one: choose unit record or "
+        "person");
+  }
   TACET_ASSIGN_OR_RETURN(plan.design, Design::Create(plan.spec, spec_));
+  if (plan.is_logistic()) return PlanLogistic(budget, plan);
   plan.moments.emplace(plan.design->columns() + 1);
   plan.left_out_values = 1;
   plan.size = plan.moments->size() + 1;
@@ -246,6 +252,51 @@ absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
   coordinate_bound_ =
       std::max(coordinate_bound_, *std::ranges::max_element(plan.scales) * rows + grid_);
   return absl::OkStatus();
+}
+
+// With M = 1 + terms >= |x|^2, e = |y - mu| and mu (1 - mu) = e (1 - e), at amplitude 1:
+//   distance^2 <= M max_e (4 e^2 + 44 e^2 (1 - e)^2) = 4 M,
+//   norm^2     <= count^2 + M max_e (e^2 + 22 e^2 (1 - e)^2) <= (1 + 1.66) M.
+absl::Status Query::PlanLogistic(double budget, QuestionPlan& plan) {
+  const auto most_square = static_cast<double>(plan.design->terms()) + 1;
+  const size_t coefficients = plan.design->columns() + 1;
+  const double count = std::sqrt(most_square);
+  const double square = std::sqrt(22 / most_square);
+  plan.left_out_values = 1;
+  plan.size = 2 + coefficients + coefficients * (coefficients + 1) / 2;
+  const RowReach row = PlanLeftOut({.norm = std::sqrt(2.66 * most_square),
+                                    .distance = 2 * std::sqrt(most_square),
+                                    .largest = count},
+                                   by_distance(), dp::NoiseLaw::kGaussian, plan);
+  const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
+  const auto rows = static_cast<double>(spec_.rows_per_unit);
+  const double most =
+      (budget * kRoom - rounding) / (rows * (by_distance() ? row.distance : row.norm));
+  plan.left_out = RoundedDown(most * plan.left_out, grid_);
+  plan.amplitude = RoundedDown(most, grid_);
+  plan.count = RoundedDown(most * count, grid_);
+  plan.square = RoundedDown(most * square, grid_);
+  plan.cross = RoundedDown(most * square * std::sqrt(2.0), grid_);
+  if (!(std::min(plan.amplitude, plan.square) > 2 * grid_)) return TooSmall();
+  plan.replace_one = most * rows * row.distance + rounding;
+  plan.zero_out = most * rows * row.norm + rounding;
+  // mu (1 - mu) is at most 1/4.
+  const double largest = std::max({plan.count, plan.amplitude, plan.cross / 4});
+  coordinate_bound_ = std::max(coordinate_bound_, largest * rows + grid_);
+  return absl::OkStatus();
+}
+
+absl::Status Query::CheckRounds() const {
+  for (const QuestionPlan& plan : questions_) {
+    if (plan.rounds() == questions_[0].rounds()) continue;
+    return base::InvalidArgument(
+        "question \"{}\" needs {} and question \"{}\" {} releases: ask logistic models and other "
+        "questions in queries of their own",
+        questions_[0].spec.name, questions_[0].rounds(), plan.spec.name, plan.rounds());
+  }
+  if (dimension() <= kMaxDimension) return absl::OkStatus();
+  return base::InvalidArgument("the query has {} values in {} releases, expected at most {}",
+                               dimension(), rounds(), kMaxDimension);
 }
 
 absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
@@ -484,6 +535,7 @@ absl::StatusOr<Query> Query::Create(QuerySpec spec) {
     }
   }
   query.coordinate_bound_ *= static_cast<double>(query.spec_.max_units);
+  TACET_RETURN_IF_ERROR(query.CheckRounds());
   query.columns_ = ColumnsToRead(query);
   TACET_RETURN_IF_ERROR(CheckColumns(query));
   return query;

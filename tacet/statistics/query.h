@@ -50,6 +50,12 @@ struct TableVariable {
   friend bool operator==(const TableVariable&, const TableVariable&) = default;
 };
 
+// Of a generalised linear model.
+enum class GlmFamily {
+  kGaussian,  // least squares, from one release
+  kBinomial,  // logistic curve, by Newton steps on one release each
+};
+
 // One question, unchecked; fields that its kind does not use stay as they are here. A row is left
 // out where no condition excludes it, and a field that decides about it or its place cannot be
 // read: it is missing, no number, none of the agreed values, in no cell, or a time below 0.
@@ -73,6 +79,7 @@ struct QuestionSpec {
   // Table1, glm; of a table's question: its own one.
   std::vector<TableVariable> variables = {};
   std::string formula = {};  // glm (formula.h)
+  GlmFamily family = GlmFamily::kGaussian;
   // Name of the table that this is a question of (table1.h); empty: none.
   std::string table = {};
 
@@ -127,6 +134,9 @@ struct QuerySpec {
   friend bool operator==(const QuerySpec&, const QuerySpec&) = default;
 };
 
+// Releases of a logistic model: docs/security/statistics.md, "Logistic model".
+inline constexpr uint32_t kLogisticRounds = 4;
+
 // Place of a question in the vector, and its scale.
 //
 // Measured in cells: `segments` copies of the strategy, one after the other. There is one for each
@@ -151,6 +161,12 @@ struct QuerySpec {
 //
 // A linear model measures moments up to the fourth of its design and response
 // (symmetric_moments.h), each scale rounded down to the grid.
+//
+// A logistic model measures, at coefficients b of x = (1, design) and with mu = 1 / (1 + exp(-b
+// x)),
+//   (count, a (y - mu) x, square mu (1 - mu) x_i^2, cross mu (1 - mu) x_i x_j for i < j),
+// one release after the other, each at the coefficients that the earlier ones lead to
+// (logistic_steps.h).
 //
 // The last values of a part count the rows that are left out, which are 0 elsewhere: `left_out` for
 // each such row. There is one such value, or one a column where each column is measured by itself.
@@ -190,6 +206,11 @@ struct QuestionPlan {
   // Of a table's question: the table's.
   QuestionKind asked_kind() const { return spec.table.empty() ? spec.kind : QuestionKind::kTable1; }
   bool is_moments() const { return kind().form != PartForm::kCells; }
+  bool is_logistic() const {
+    return kind().form == PartForm::kGlm && spec.family == GlmFamily::kBinomial;
+  }
+  // Releases that it needs.
+  uint32_t rounds() const { return is_logistic() ? kLogisticRounds : 1; }
   // Values of rows that count.
   size_t measured() const { return size - left_out_values; }
   // The columns that it reads: its own, those of groups, labels, events and conditions. Sorted.
@@ -236,7 +257,12 @@ class Query {
   // A table 1 is in its questions there and here.
   const QuerySpec& spec() const { return spec_; }
   const std::vector<QuestionPlan>& questions() const { return questions_; }
-  uint64_t dimension() const { return dimension_; }
+  // Releases that the query needs: as many as each of its questions.
+  uint32_t rounds() const { return questions_[0].rounds(); }
+  // Values of one release.
+  uint64_t round_dimension() const { return dimension_; }
+  // Of all releases, one after the other.
+  uint64_t dimension() const { return dimension_ * rounds(); }
   double grid() const { return grid_; }
   dp::NoiseLaw noise_law() const { return spec_.noise_law; }
   // S. The norm (unit client, zero-out) or half the distance (replace-one) of contributions. 1 with
@@ -258,6 +284,7 @@ class Query {
   absl::Status PlanMoments(double budget, QuestionPlan& plan);
   absl::Status PlanRegression(double budget, QuestionPlan& plan);
   absl::Status PlanGlm(double budget, QuestionPlan& plan);
+  absl::Status PlanLogistic(double budget, QuestionPlan& plan);
   absl::Status PlanCells(double budget, QuestionPlan& plan);
   absl::Status PlanLaplaceCells(double amplitude, size_t length, QuestionPlan& plan);
   // Amplitudes of the questions under discrete Laplace noise, and the grid that they are multiples
@@ -266,6 +293,8 @@ class Query {
   bool is_laplace() const { return spec_.noise_law == dp::NoiseLaw::kDiscreteLaplace; }
   // Whether the distance of two units is what counts, not the norm of one.
   bool by_distance() const;
+  // Whether all questions need as many releases.
+  absl::Status CheckRounds() const;
   // Error: the share of the query leaves less than a step of the grid.
   absl::Status TooSmall() const;
 

@@ -20,26 +20,38 @@ constexpr double kMaxRate = 0x1.fp30;
 class QueryTrainer final : public trainer::Trainer {
  public:
   QueryTrainer(const Query& query, const std::vector<SiteUnits>& sites)
-      : norm_(query.clip_norm()), sites_(sites) {}
+      : query_(query), sites_(sites) {}
 
-  absl::Status Train(std::span<const float> /*model*/, uint32_t /*round*/, uint64_t client,
+  absl::Status Train(std::span<const float> model, uint32_t /*round*/, uint64_t client,
                      std::span<float> update) override {
-    sites_[client].SumUnits(std::vector<uint32_t>{0}, update);
-    return absl::OkStatus();
+    return Sum(model, client, std::vector<uint32_t>{0}, update);
   }
-  absl::Status SumClippedGradients(std::span<const float> /*model*/, uint64_t client,
+  absl::Status SumClippedGradients(std::span<const float> model, uint64_t client,
                                    std::span<const uint32_t> units, double clip_norm,
                                    std::span<float> sum) override {
-    if (clip_norm < norm_) {
+    if (clip_norm < query_.clip_norm()) {
       return base::InvalidArgument("clip norm {}: contributions to the query have the norm {}",
-                                   clip_norm, norm_);
+                                   clip_norm, query_.clip_norm());
     }
-    sites_[client].SumUnits(units, sum);
-    return absl::OkStatus();
+    return Sum(model, client, units, sum);
   }
 
  private:
-  double norm_;
+  // The release of a round is in its own part of the model.
+  absl::Status Sum(std::span<const float> model, uint64_t client, std::span<const uint32_t> units,
+                   std::span<float> sum) const {
+    const QueryState state = StateAfter(query_, model);
+    if (state.released == query_.rounds()) {
+      return base::FailedPrecondition("the query's {} releases are there", state.released);
+    }
+    std::ranges::fill(sum, 0.0F);
+    const size_t values = query_.round_dimension();
+    sites_[client].SumUnits(units, sum.subspan(state.released * values, values),
+                            state.coefficients);
+    return absl::OkStatus();
+  }
+
+  const Query& query_;
   const std::vector<SiteUnits>& sites_;
 };
 
@@ -68,12 +80,13 @@ absl::StatusOr<trainer::Evaluation> QueryLearner::Evaluate(std::span<const float
 absl::StatusOr<agreement::ManifestSpec> QueryTerms(const Query& query,
                                                    agreement::ManifestSpec terms) {
   const bool is_client = query.spec().unit == accounting::Unit::kClient;
-  if (terms.rounds > 1) {
-    return base::InvalidArgument("a query has one round, the terms have {}", terms.rounds);
+  if (terms.rounds > query.rounds()) {
+    return base::InvalidArgument("the query has {} rounds, the terms have {}", query.rounds(),
+                                 terms.rounds);
   }
   terms.model = agreement::kQueryModel;
   terms.dimension = query.dimension();
-  terms.rounds = 1;
+  terms.rounds = query.rounds();
   terms.privacy.unit = query.spec().unit;
   terms.privacy.neighbouring = query.spec().neighbouring;
   terms.optimizer = {.learning_rate = 1, .learning_rate_final = 1, .momentum = 0};
@@ -158,7 +171,9 @@ absl::Status CheckQueryTerms(const Query& query, const agreement::ManifestSpec& 
   if (agreed.mechanism.coordinate_bound < query.coordinate_bound()) {
     return differs("coordinate_bound", agreed.mechanism.coordinate_bound, query.coordinate_bound());
   }
-  if (agreed.rounds != 1) return differs("number of rounds", agreed.rounds, 1);
+  if (agreed.rounds != query.rounds()) {
+    return differs("number of rounds", agreed.rounds, query.rounds());
+  }
   if (agreed.sampling.min_participants != agreed.sampling.cohort) {
     return differs("min_participants", agreed.sampling.min_participants, agreed.sampling.cohort);
   }

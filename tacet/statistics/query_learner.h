@@ -16,8 +16,8 @@
 
 namespace tacet::statistics {
 
-// The initial model is zeros, and the model after the round is the released sum. Nothing is
-// evaluated: all that leaves a site is in the noised vector.
+// The initial model is zeros, and the model after the last round is the released sums, one after
+// the other. Nothing is evaluated: all that leaves a site is in the noised vector.
 class QueryLearner final : public trainer::Learner {
  public:
   // Each site was made for this query.
@@ -39,15 +39,15 @@ class QueryLearner final : public trainer::Learner {
 };
 
 // Terms of a federation that answers `query`, beside what `terms` say: privacy (the unit is the
-// query's), colluders, committee, cohort and noise or target epsilon. One round, every unit in it,
-// and a divisor that depends on nobody's data.
+// query's), colluders, committee, cohort and noise or target epsilon. As many rounds as the query
+// has releases, every unit in each of them, and a divisor that depends on nobody's data.
 //
 // At rate 1 the units' part is a Gaussian mechanism without amplification: `sampling.record_rate`
 // is 1, and every observer's event is that of docs/security/statistics.md. The quantisation's step
 // is the largest whose noise is at most 2.5 % of the whole, or else the smallest that the sampler
 // allows. Discrete Laplace noise has the steps of the query's grid.
 //
-// InvalidArgument when the terms ask for more than one round, or for fewer than all participants;
+// InvalidArgument when the terms ask for more rounds, or for fewer than all participants;
 // NotFound when no noise reaches the target epsilon.
 absl::StatusOr<agreement::ManifestSpec> QueryTerms(const Query& query,
                                                    agreement::ManifestSpec terms);
@@ -60,7 +60,7 @@ absl::Status CheckQueryTerms(const Query& query, const agreement::ManifestSpec& 
 // Noise of each value of the released sum; a Gaussian one has the quantisation's part in it.
 ReleasedNoise NoiseOf(const agreement::Manifest& manifest);
 
-// The released sum from the model after the round.
+// The released sums from the model after the last round.
 std::vector<double> ReleasedSum(const agreement::Manifest& manifest, std::span<const float> model);
 
 }  // namespace tacet::statistics

@@ -291,7 +291,7 @@ TEST(QueryTest, TermsThatAnswerLessThanTheQueryAreRefused) {
   terms.sampling.min_participants = 0;
   terms.rounds = 2;
   EXPECT_THAT(base::Message(QueryTerms(*query, terms).status()),
-              HasSubstr("a query has one round"));
+              HasSubstr("the query has 1 rounds, the terms have"));
 }
 
 }  // namespace

@@ -58,6 +58,12 @@ absl::Status GetField(const base::JsonValue& value, std::string& target) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<GlmFamily> ParseGlmFamily(std::string_view name) {
+  if (name == "gaussian") return GlmFamily::kGaussian;
+  if (name == "binomial") return GlmFamily::kBinomial;
+  return base::InvalidArgument("\"{}\": expected gaussian or binomial", name);
+}
+
 // Members of a table of the file. Finish() refuses those that nothing read.
 class Table {
  public:
@@ -214,11 +220,7 @@ void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
   if (kind.takes_threshold) table.Take("threshold", spec.threshold);
   if (kind.takes_formula) {
     table.Take("formula", spec.formula);
-    table.Read("family", [](const base::JsonValue& value) -> absl::Status {
-      TACET_ASSIGN_OR_RETURN(const std::string family, value.AsString());
-      if (family == "gaussian") return absl::OkStatus();
-      return base::InvalidArgument("\"{}\": expected gaussian", family);
-    });
+    table.TakeWord("family", ParseGlmFamily, spec.family);
   }
   if (kind.takes_groups) {
     table.Take("group", spec.groups.column);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tacet/base/status.h"
+#include "tacet/statistics/logistic_steps.h"
 
 namespace tacet::statistics {
 namespace {
@@ -251,8 +252,8 @@ RowUse QuestionReading::UseOf(uint32_t row) const {
   return counts ? RowUse::kCounts : RowUse::kLeftOut;
 }
 
-void QuestionReading::AddRow(const QuestionPlan& plan, uint32_t row, double weight,
-                             std::span<double> part) const {
+void QuestionReading::AddRow(const QuestionPlan& plan, std::span<const double> coefficients,
+                             uint32_t row, double weight, std::span<double> part) const {
   const std::optional<bool> asked = IsAsked(row);
   if (asked.has_value() && !*asked) return;
   if (strategy_cells_ > 0) {
@@ -267,7 +268,7 @@ void QuestionReading::AddRow(const QuestionPlan& plan, uint32_t row, double weig
     return;
   }
   if (kind_->form == PartForm::kGlm) {
-    const bool counts = asked.has_value() && AddDesignRow(plan, row, weight, part);
+    const bool counts = asked.has_value() && AddDesignRow(plan, coefficients, row, weight, part);
     if (!counts) left_out[0] += weight * plan.left_out;
     return;
   }
@@ -309,8 +310,8 @@ bool QuestionReading::AddRegressionRow(const QuestionPlan& plan, uint32_t row, d
   return true;
 }
 
-bool QuestionReading::AddDesignRow(const QuestionPlan& plan, uint32_t row, double weight,
-                                   std::span<double> part) const {
+bool QuestionReading::AddDesignRow(const QuestionPlan& plan, std::span<const double> coefficients,
+                                   uint32_t row, double weight, std::span<double> part) const {
   std::vector<double> of_factors;
   for (const CellReading<double>& value : values_) {
     const std::optional<double> found = value(row);
@@ -319,6 +320,11 @@ bool QuestionReading::AddDesignRow(const QuestionPlan& plan, uint32_t row, doubl
   }
   std::array<double, Design::kMaxColumns + 2> all{1};  // the constant, the design, the response
   plan.design->Fill(of_factors, std::span(all).subspan(1));
+  if (plan.is_logistic()) {
+    const std::span<const double> x = std::span(all).first(plan.design->columns() + 1);
+    AddLogisticRow(plan, x, (all[x.size()] + 1) / 2, coefficients, weight, part);
+    return true;
+  }
   for (size_t i = 0; i < plan.moments->size(); ++i) {
     const auto [a, b, c, d] = plan.moments->products()[i];
     part[i] += weight * plan.scales[i] * (all[a] * all[b] * all[c] * all[d]);

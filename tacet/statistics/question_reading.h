@@ -74,9 +74,10 @@ class QuestionReading {
   size_t place() const { return place_; }
   RowUse UseOf(uint32_t row) const;
   // Adds the row's part, scaled by `weight`, to the histogram of a question that has one, or to the
-  // moments. `plan` is the question's; `part` has plan.size values, of a histogram the last for
-  // rows that are left out.
-  void AddRow(const QuestionPlan& plan, uint32_t row, double weight, std::span<double> part) const;
+  // moments; of a logistic model at the coefficients of its design columns. `plan` is the
+  // question's; `part` has plan.size values, of a histogram the last for rows that are left out.
+  void AddRow(const QuestionPlan& plan, std::span<const double> coefficients, uint32_t row,
+              double weight, std::span<double> part) const;
 
  private:
   // Whether the conditions hold. One that fails decides; else none where a field cannot be read.
@@ -89,9 +90,9 @@ class QuestionReading {
   bool AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
                         std::span<double> part) const;
 
-  // The same of a linear model.
-  bool AddDesignRow(const QuestionPlan& plan, uint32_t row, double weight,
-                    std::span<double> part) const;
+  // The same of a linear and of a logistic model.
+  bool AddDesignRow(const QuestionPlan& plan, std::span<const double> coefficients, uint32_t row,
+                    double weight, std::span<double> part) const;
 
   size_t place_ = 0;
   const KindRow* kind_;

@@ -156,7 +156,8 @@ void SiteUnits::AddMeasurements(std::span<const double> histograms, std::span<do
   }
 }
 
-void SiteUnits::SumUnits(std::span<const uint32_t> units, std::span<float> sum) const {
+void SiteUnits::SumUnits(std::span<const uint32_t> units, std::span<float> sum,
+                         const ModelCoefficients& at) const {
   const bool weighted = query_->spec().unit != accounting::Unit::kRecord;
   const auto most = static_cast<double>(query_->spec().rows_per_unit);
   const double grid = query_->grid();
@@ -173,7 +174,10 @@ void SiteUnits::SumUnits(std::span<const uint32_t> units, std::span<float> sum) 
       for (const QuestionReading& question : questions_) {
         const QuestionPlan& plan = query_->questions()[question.place()];
         const std::span<double> all = plan.is_moments() ? of_unit : histograms;
-        question.AddRow(plan, RowOf(unit, place), weight, all.subspan(plan.first, plan.size));
+        const std::span<const double> coefficients =
+            at.empty() ? std::span<const double>() : at[question.place()];
+        question.AddRow(plan, coefficients, RowOf(unit, place), weight,
+                        all.subspan(plan.first, plan.size));
       }
     }
     // Single rows are measured together at the end: their measurements are multiples of the grid.

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "tacet/statistics/logistic_steps.h"
 #include "tacet/statistics/query.h"
 #include "tacet/statistics/question_reading.h"
 #include "tacet/statistics/site_table.h"
@@ -40,9 +41,11 @@ class SiteUnits {
   // Units with more rows than that.
   uint64_t UnitsBeyond(uint64_t rows) const;
 
-  // Sum of the vectors of `units`: increasing numbers below units(). `sum` has dimension() values.
+  // Sum of the vectors of `units`: increasing numbers below units(). `sum` has round_dimension()
+  // values. Models with several releases are summed `at` these coefficients.
   // Each is a multiple of the query's grid, at most its coordinate bound, and exact.
-  void SumUnits(std::span<const uint32_t> units, std::span<float> sum) const;
+  void SumUnits(std::span<const uint32_t> units, std::span<float> sum,
+                const ModelCoefficients& at = {}) const;
 
  private:
   SiteUnits(std::shared_ptr<const Query> query, uint32_t rows)

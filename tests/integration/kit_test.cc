@@ -71,10 +71,11 @@ class KitTest : public FederationProgramTest {
     }
     return commands;
   }
-  // Everything up to the invitations. The server will be at `address`.
-  void SetUpFive(const std::string& address) {
-    WriteConfig(std::string(kMeanQuery), "query.toml");
-    WriteConfig("age\n30\n40\n50\n60\n70\n", "age.csv");
+  // Everything up to the invitations. The server will be at `address`. All sites have the table.
+  void SetUpFive(const std::string& address, std::string_view query = kMeanQuery,
+                 const std::string& table = "age\n30\n40\n50\n60\n70\n") {
+    WriteConfig(std::string(query), "query.toml");
+    WriteConfig(table, "age.csv");
     const Outcome init =
         By("coordinator", {"federation", "init", "--name", "hospitals", "--query", "query.toml",
                            "--members", "5", "--key-file", "c.key", "--json"});
@@ -199,6 +200,70 @@ TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
   for (const auto& [who, count] : commands_) {
     EXPECT_LE(count, who == "coordinator" ? 10 : 3) << who;
   }
+}
+
+// A logistic model: four releases under one agreement and one charge, the same answers everywhere,
+// and an audit that computes them again from all releases.
+TEST_F(KitTest, ALogisticModelTakesFourReleases) {
+  std::string table = "age,ill\n";
+  for (int i = 0; i < 400; ++i) {
+    const int age = 20 + i % 70;
+    table += fmt::format("{},{}\n", age, (i * 37) % 100 < age ? "yes" : "no");
+  }
+  const std::string address = fmt::format("127.0.0.1:{}", FreePort());
+  SetUpFive(address, R"(
+[data]
+values = ["ill one-of=no,yes"]
+[privacy]
+target_epsilon = 8.0
+max_units = 400
+[[question]]
+name = "illness"
+kind = "glm"
+family = "binomial"
+formula = "ill ~ age"
+columns = ["ill", "age 20..90"]
+)",
+            table);
+  StartServer({"--listen", address});
+  std::map<std::string, pid_t> running;
+  for (const std::string& name : five_) {
+    const std::vector<std::vector<std::string>> commands = CommandsOfKit(name);
+    By(name, commands[0]);
+    running[name] = StartAs(name, commands[1], name + "-");
+  }
+  for (const auto& [name, process] : running) {
+    const Outcome ended = WaitFor(process, name + "-");
+    EXPECT_EQ(ended.exit_code, 0) << name << ": " << ended.err;
+    EXPECT_EQ(Read(name + "/run/answers.json"), Read("north/run/answers.json")) << name;
+  }
+  EXPECT_EQ(*ReadJson("north/run/summary.json").Find("charged_attempts")->AsUint(), 4u);
+  // log(p / (1 - p)) rises by some 0.05 a year from p = 0.2 at 20 to 0.9 at 89.
+  const base::JsonValue answers = ReadJson("north/run/answers.json");
+  const auto& estimates = answers.Find("questions")->items()[0].Find("estimates")->items();
+  const auto slope = std::ranges::find_if(estimates, [](const base::JsonValue& estimate) {
+    return *estimate.Find("quantity")->AsString() == "coefficient";
+  });
+  ASSERT_NE(slope, estimates.end());
+  EXPECT_GT(*slope->Find("low")->AsDouble(), 0.02);
+  EXPECT_LT(*slope->Find("high")->AsDouble(), 0.1);
+  ASSERT_EQ(Tacet({"audit", "write", "north/run"}).exit_code, 0);
+  const std::vector<std::string> verify = {"audit",
+                                           "verify",
+                                           "north/run/audit.json",
+                                           "--model",
+                                           "north/run/model.f32",
+                                           "--digest-key",
+                                           "north/run/digest-0.key"};
+  const Outcome verified = Tacet(verify);
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  // An estimate that does not follow from the releases.
+  std::string changed = Read("north/run/answers.json");
+  const size_t place = changed.find("\"value\": 0.0");
+  ASSERT_NE(place, std::string::npos);
+  changed[place + 11] = '9';
+  std::ofstream(path_ / "north/run/answers.json") << changed;
+  EXPECT_EQ(Tacet({"audit", "write", "north/run"}).exit_code, 1);
 }
 
 // A site whose budget is spent sends zeros, which change the answers: they name it everywhere.
