@@ -97,14 +97,19 @@ absl::StatusOr<CoordinatorFolder::Parts> ReadParts(const fs::path& folder) {
   return parts;
 }
 
+absl::Status NoKeys(const fs::path& folder) {
+  return base::NotFound("there is no {}: put it back from the backup", (folder / kKeys).string());
+}
+
 // For as long as a person waits for another command of theirs.
 constexpr double kMaxLockSeconds = 10;
 
-// The name is written once, so it is the same file for every process.
+// The keys are never written again, so they are the same file for every process.
 absl::StatusOr<FileLock> LockWholeFolder(const fs::path& folder) {
-  File name(folder / kName, O_RDWR);
-  if (!name.ok()) return SystemError("open", folder / kName);
-  if (LockFile(name, kMaxLockSeconds)) return FileLock(std::move(name));
+  File keys(folder / kKeys, O_RDWR);
+  if (!keys.ok() && errno == ENOENT) return NoKeys(folder);
+  if (!keys.ok()) return SystemError("open", folder / kKeys);
+  if (LockFile(keys, kMaxLockSeconds)) return FileLock(std::move(keys));
   return base::Unavailable("another command works in {}: try again when it has ended",
                            folder.string());
 }
@@ -193,20 +198,20 @@ absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Create(
 }
 
 absl::StatusOr<CoordinatorFolder> CoordinatorFolder::Open(const fs::path& path, DiskCalls& disk) {
-  TACET_RETURN_IF_ERROR(RepairNames(path, disk));
   std::error_code error;
-  if (!fs::exists(path / kName, error)) {
-    if (fs::exists(path / kKeys, error)) {
-      return base::NotFound(
-          "{} holds a coordinator's key without a federation: copy a site's `invitation` of the "
-          "present epoch N to {}/NAME{}N{}",
-          path.string(), (path / kInvitations).string(), kOfEpoch, kInvitationEnding);
-    }
+  if (!fs::exists(path / kKeys, error) && !fs::exists(path / kName, error)) {
     return base::NotFound("{} holds no federation: `tacet federation init` makes one",
                           path.string());
   }
   TACET_RETURN_IF_ERROR(CheckKeyFolder(path));
   TACET_ASSIGN_OR_RETURN(FileLock lock, LockWholeFolder(path));
+  TACET_RETURN_IF_ERROR(RepairNames(path, disk));
+  if (!fs::exists(path / kName, error)) {
+    return base::NotFound(
+        "{} holds a coordinator's key without a federation: copy a site's `invitation` of the "
+        "present epoch N to {}/NAME{}N{}",
+        path.string(), (path / kInvitations).string(), kOfEpoch, kInvitationEnding);
+  }
   CoordinatorFolder folder(path, {}, std::move(lock), disk);
   TACET_RETURN_IF_ERROR(folder.FinishEpochs());
   TACET_RETURN_IF_ERROR(RepairCopies(path, disk));
