@@ -11,6 +11,13 @@ CertificatePointer CertificateFrom(std::span<const uint8_t> der) {
   return CertificatePointer(d2i_X509(nullptr, &at, static_cast<long>(der.size())));
 }
 
+// OpenSSL has the hybrid group from version 3.5 on, and refuses a list with a name that it does not
+// know. Both ends have the last two.
+bool SetGroups(SSL_CTX* context) {
+  return SSL_CTX_set1_groups_list(context, "X25519MLKEM768:X25519:P-256") == 1 ||
+         SSL_CTX_set1_groups_list(context, "X25519:P-256") == 1;
+}
+
 }  // namespace
 
 base::Bytes DerOf(X509* certificate) {
@@ -32,8 +39,7 @@ bool SetUpContext(SSL_CTX* context, std::span<const uint8_t> authority,
                     X509_check_purpose(trusted.get(), kNoPurpose, 0) == 1 &&
                     SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) == 1 &&
                     SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) == 1 &&
-                    SSL_CTX_set1_groups_list(context, "X25519:P-256") == 1 &&
-                    SSL_CTX_set1_sigalgs_list(context, "ECDSA+SHA256") == 1 &&
+                    SetGroups(context) && SSL_CTX_set1_sigalgs_list(context, "ECDSA+SHA256") == 1 &&
                     X509_STORE_add_cert(SSL_CTX_get_cert_store(context), trusted.get()) == 1 &&
                     SSL_CTX_use_certificate(context, own.get()) == 1 &&
                     SSL_CTX_use_PrivateKey(context, own_key.get()) == 1 &&

@@ -29,8 +29,9 @@ using KeyPointer = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
 
 base::Bytes DerOf(X509* certificate);  // empty when OpenSSL cannot write it
 
-// Sets the rules of a federation's connections: TLS 1.3 only, keys on P-256 only, `authority` alone
-// is trusted, this end shows `certificate` with its key. False when OpenSSL refuses any of it.
+// Sets the rules of a federation's connections: TLS 1.3 only, the hybrid group X25519MLKEM768
+// before others where OpenSSL has it, keys on P-256 only, `authority` alone is trusted, this end
+// shows `certificate` with its key. False when OpenSSL refuses any of it.
 bool SetUpContext(SSL_CTX* context, std::span<const uint8_t> authority,
                   std::span<const uint8_t> certificate, const crypto::TlsKey& key);
 
