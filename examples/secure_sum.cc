@@ -39,6 +39,8 @@ int main() {
       tacet::Client::Create(agreement, 1, keys[1], epoch_key).value()};
   const std::vector<float> updates[] = {std::vector<float>(kDimension, 0.02F),
                                         std::vector<float>(kDimension, -0.01F)};
+  // Once an epoch each client sends its packet to the committee.
+  const std::vector<tacet::Bytes> packets = {clients[0].key_packet(), clients[1].key_packet()};
   std::vector<tacet::SealedUpdate> sealed;
   std::vector<tacet::CommitteeSeat> seats;
   std::vector<tacet::Bytes> votes;
@@ -53,7 +55,7 @@ int main() {
   const tacet::ClosedAttempt closed = server.Close().value();
   for (uint64_t i = 0; i < 2; ++i) {  // the committee: one vote for one sum
     const tacet::OwnUpload own{.nonce = sealed[i].nonce, .acknowledged = true};
-    seats.push_back(clients[i].Seat(attempt, own, tacet::MemoryJournal()).value());
+    seats.push_back(clients[i].Seat(attempt, packets, own, tacet::MemoryJournal()).value());
     votes.push_back(seats[i].Vote(closed.closed_round, closed.roster).value());
   }
   for (tacet::CommitteeSeat& seat : seats) shares.push_back(seat.Unmask(votes).value());

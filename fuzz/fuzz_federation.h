@@ -20,6 +20,7 @@ struct FuzzFederation {
   crypto::InsecureSeededEntropy entropy{1, "fuzz federation"};
   agreement::MemberKeys site = agreement::MemberKeys::Generate(entropy);
   crypto::ExchangeKey site_exchange = crypto::ExchangeKey::Generate(entropy);
+  crypto::KemKey site_kem = crypto::KemKey::Generate(entropy);
   crypto::SigningKey coordinator = crypto::SigningKey::Generate(entropy);
   crypto::ExchangeKey exchange = crypto::ExchangeKey::Generate(entropy);  // the coordinator's
   crypto::TlsKey authority_key = crypto::TlsKey::Generate();
@@ -33,8 +34,6 @@ struct FuzzFederation {
   crypto::Unlocker passphrase = ValueOrDie(crypto::Unlocker::FromPassphrase(
       crypto::SecretBytes(4), {.passes = 1, .memory_bytes = 8192}));
   crypto::Unlocker key_file = ValueOrDie(crypto::Unlocker::FromKeyFile(crypto::SecretBytes(32)));
-  crypto::KemKey site_kem = crypto::KemKey::Generate(entropy);
-
   agreement::ExchangePublicKeys SiteExchangeKeys() const {
     return {.exchange = site_exchange.public_key(), .kem = site_kem.public_key()};
   }
@@ -69,10 +68,10 @@ struct FuzzFederation {
     spec.agreement.federation = {7};
     spec.server = {.name = "hub", .hosts = hosts, .tls_key = site.tls.public_key()};
     spec.annex = "[model]\n";
-    spec.members = {agreement::SignMember("north", site.signing, site.sealing.public_key(),
-                                          site_exchange.public_key()),
-                    agreement::SignMember("south", coordinator, site.sealing.public_key(),
-                                          exchange.public_key())};
+    spec.members = {
+        agreement::SignMember("north", site.signing, site.sealing.public_key(), SiteExchangeKeys()),
+        agreement::SignMember("south", coordinator, site.sealing.public_key(),
+                              {.exchange = exchange.public_key(), .kem = {}})};
     spec.authority = authority;
     return spec;
   }

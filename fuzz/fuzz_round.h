@@ -11,11 +11,13 @@
 
 #include "tacet/base/status.h"
 #include "tacet/crypto/key_exchange.h"
+#include "tacet/crypto/ml_kem.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/signing.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/committee_member.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/memory_journal.h"
 #include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/sealer.h"
@@ -44,6 +46,8 @@ struct FuzzRound {
   std::vector<crypto::ExchangeKey> exchange_keys;
   secagg::Committee committee;
   std::vector<secagg::PairKeyOf> pair_key_of;  // by seat
+  std::vector<crypto::KemKey> kem_keys;        // by seat
+  std::vector<secagg::MadePacket> packets;     // by client
 
   FuzzRound() {
     for (uint32_t seat = 0; seat < kSeats; ++seat) {
@@ -57,6 +61,17 @@ struct FuzzRound {
         return PairKey(client, seat);
       });
     }
+    crypto::InsecureSeededEntropy kem_entropy(1, "fuzz round's KEM keys");
+    std::vector<crypto::KemPublicKey> seat_keys;
+    for (uint32_t seat = 0; seat < kSeats; ++seat) {
+      kem_keys.push_back(crypto::KemKey::Generate(kem_entropy));
+      seat_keys.push_back(kem_keys.back().public_key());
+    }
+    for (uint64_t client = 0; client < kSeats; ++client) {
+      packets.push_back(
+          ValueOrDie(secagg::MakeKeyPacket({.client = client}, seat_keys, kem_entropy.Draw(32))));
+      secagg::SignKeyPacket(signing_keys[client], packets.back().packet);
+    }
   }
   FuzzRound(const FuzzRound&) = delete;
   FuzzRound& operator=(const FuzzRound&) = delete;
@@ -64,9 +79,12 @@ struct FuzzRound {
   const he::AggregationParams& params() const { return terms.aggregation(); }
 
   crypto::SecretBytes PairKey(uint64_t client, uint32_t seat) const {
+    const crypto::SecretBytes agreed =
+        ValueOrDie(exchange_keys[client].Agree(committee[seat].exchange_key));
+    const secagg::MadePacket& made = packets[client];
     return secagg::DerivePairKey(
-        ValueOrDie(exchange_keys[client].Agree(committee[seat].exchange_key)), epoch_key,
-        {.client = client, .seat = seat});
+        {.agreed = agreed, .shared = made.shared[seat], .epoch_key = epoch_key},
+        {.client = client, .seat = seat, .list = secagg::ListDigest(made.packet)});
   }
   crypto::SecretBytes PairKeys(uint64_t client) const {
     crypto::SecretBytes all(secagg::kPairKeyBytes * kSeats);

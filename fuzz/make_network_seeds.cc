@@ -37,7 +37,8 @@ void WriteRequests(const fuzz::SeedFolder& seeds, const fuzz::FuzzFederation& kn
       protocol::PutOpeningRequest{.statement = base::Bytes(9)},
       protocol::FetchOpeningRequest{},
       protocol::PutAbstentionRequest{.abstention = base::Bytes(9)},
-      protocol::PutObjectionRequest{.objection = base::Bytes(9)}};
+      protocol::PutObjectionRequest{.objection = base::Bytes(9)},
+      protocol::FetchPacketsRequest{.attempt = attempt, .from = 3}};
   for (const protocol::RequestBody& body : bodies) {
     const auto written = [&](uint64_t member, uint64_t time, const crypto::SigningKey& key) {
       return protocol::WriteMemberRequest({.member = member, .time = time, .body = body},

@@ -15,6 +15,7 @@
 #include "tacet/ledger/row_sketch.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/vote.h"
 #include "tacet/simulation/rank_messages.h"
@@ -196,6 +197,16 @@ void WriteMessageSeeds(const std::filesystem::path& folder) {
   Write(folder / "words_cut", Tagged(4, {words.begin(), words.end() - 2}));
   Write(folder / "words_wrong", Tagged(4, WithByte(words, -1, 0)));
   Write(folder / "words_not_canonical", Tagged(4, WithByte(WithByte(words, -1, 0xff), -2, 0xff)));
+
+  const base::Bytes packet = secagg::WriteKeyPacket(round.packets[2].packet);
+  Write(folder / "key_packet", Tagged(8, packet));
+  Write(folder / "key_packet_cut", Tagged(8, {packet.begin(), packet.end() - 1}));
+  Write(folder / "key_packet_hash", Tagged(8, WithByte(packet, 50, 0)));
+  Write(folder / "key_packet_ciphertext",
+        Tagged(8, WithByte(packet, -1, static_cast<uint8_t>(packet.back() ^ 1))));
+  const base::Bytes copy = secagg::CopyForSeat(packet, fuzz::FuzzRound::kSeats, 1);
+  Write(folder / "key_packet_copy", Tagged(9, copy));
+  Write(folder / "key_packet_copy_of_another_seat", Tagged(9, secagg::CopyForSeat(packet, 4, 2)));
 
   const base::Bytes& row = answered.rows[0];
   Write(folder / "check_row", Tagged(6, row));

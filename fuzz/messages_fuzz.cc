@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "fuzz/fuzz_round.h"
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/round_decryption.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
@@ -200,13 +202,31 @@ void CheckWith(std::span<const uint8_t> message) {
   Expect(Named(rows, false) == lied_about);
 }
 
+// Whole, or the copy of seat 1, which opens its ciphertext whatever it is.
+void ReadKeyPacket(std::span<const uint8_t> message, std::optional<uint32_t> seat) {
+  const fuzz::FuzzRound& round = Answered().round;
+  const auto packet = secagg::ReadKeyPacket(message, fuzz::FuzzRound::kSeats, seat);
+  if (!packet.ok()) return;
+  Expect(Same(secagg::WriteKeyPacket(*packet), message));
+  const uint64_t client = packet->owner.client;
+  const bool known = client < fuzz::FuzzRound::kSeats;
+  const bool is_right =
+      known && secagg::IsSignedBy(*packet, round.signing_keys[client].public_key());
+  const uint32_t first = seat.value_or(0);
+  const crypto::SecretBytes shared = round.kem_keys[first].Decapsulate(packet->ciphertexts.front());
+  if (is_right) {
+    Expect(
+        crypto::ConstantTimeEqual(shared.Expose(), round.packets[client].shared[first].Expose()));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const uint8_t> message(data + 1, size - 1);
   // What was read is written again byte for byte: every message has one form.
-  switch (data[0] % 8) {
+  switch (data[0] % 10) {
     case 0:
       ReadUpload(message);
       break;
@@ -228,8 +248,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 6:
       ReadCheckRow(message);
       break;
-    default:
+    case 7:
       CheckWith(message);
+      break;
+    case 8:
+      ReadKeyPacket(message, std::nullopt);
+      break;
+    default:
+      ReadKeyPacket(message, 1);
       break;
   }
   return 0;

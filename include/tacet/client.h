@@ -31,6 +31,10 @@ class Client {
   static absl::StatusOr<Client> Create(const Agreement& agreement, uint64_t member,
                                        const MemberKey& key, const EpochKey& epoch_key);
 
+  // What the committee needs to unmask this client's uploads: the server gives it to every seat,
+  // once an epoch. It is the same each time, also from another Client of the same keys.
+  const Bytes& key_packet() const;
+
   // Digest of a model for AttemptId: HMAC-SHA256 of its d values as little-endian binary32 under a
   // key that follows from epoch key and agreement. All clients compute the same. The server, which
   // lacks the key, cannot confirm guesses of the model; digests under two agreements say nothing
@@ -50,11 +54,13 @@ class Client {
   // not permit.
   absl::StatusOr<SealedUpdate> Seal(const AttemptId& attempt, std::span<const float> update) const;
 
-  // The committee's work in one attempt. `own` is this client's upload to it. InvalidArgument for
-  // an attempt that the agreement does not permit; NotFound when this client is not on the
-  // committee.
-  absl::StatusOr<CommitteeSeat> Seat(const AttemptId& attempt, const OwnUpload& own,
-                                     const AnswerJournal& journal) const;
+  // The committee's work in one attempt. `key_packets` are those of the clients whose uploads may
+  // be in the sum; of a client with several the first counts. `own` is this client's upload to it.
+  // InvalidArgument for an attempt that the agreement does not permit; NotFound when this client is
+  // not on the committee; DataLoss or PermissionDenied for a packet that is damaged, or not one of
+  // a member of this agreement.
+  absl::StatusOr<CommitteeSeat> Seat(const AttemptId& attempt, std::span<const Bytes> key_packets,
+                                     const OwnUpload& own, const AnswerJournal& journal) const;
 
   // The aggregate, after all of these hold: enough seats voted for this closed round, their unmask
   // shares lie on one codeword, the MAC shows that each upload was counted exactly once, and the

@@ -40,6 +40,7 @@ class CommitteeSeat {
   // again give the same vote. Errors:
   //   DataLoss            a message is damaged, or a check failed,
   //   FailedPrecondition  another attempt, or this seat has voted for another sum before,
+  //   NotFound            the key packet of a participant is missing,
   //   and the journal's.
   absl::StatusOr<Bytes> Vote(std::span<const uint8_t> closed_round,
                              std::span<const uint8_t> roster);

@@ -25,6 +25,7 @@ struct MemberSecret;
 struct MemberPublicKey {
   std::array<uint8_t, 32> signing{};   // Ed25519: verifies votes and unmask shares
   std::array<uint8_t, 32> exchange{};  // X25519: gives a key for each client and committee seat
+  std::array<uint8_t, 1184> kem{};     // ML-KEM-768: so does it, and quantum computers do not help
 
   friend bool operator==(const MemberPublicKey&, const MemberPublicKey&) = default;
 };
@@ -33,7 +34,7 @@ struct MemberPublicKey {
 // the last of them.
 class MemberKey {
  public:
-  static constexpr size_t kSecretBytes = 64;
+  static constexpr size_t kSecretBytes = 128;
 
   // From fresh bytes of the operating system.
   static MemberKey Generate();

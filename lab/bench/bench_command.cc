@@ -173,6 +173,8 @@ class BenchCommand : public program::Command {
         .Set("share_s", result.share_s)
         .Set("unmask_s", result.unmask_s)
         .Set("recover_s", result.recover_s)
+        .Set("client_pair_keys_s", result.pair_keys.client_s)
+        .Set("seat_pair_key_s", result.pair_keys.seat_s)
         .Set("upload_bytes", result.upload_bytes)
         .Set("sum_bytes", result.sum_bytes)
         .Set("peak_rss_bytes", result.peak_rss_bytes)

@@ -437,6 +437,8 @@ class HeBench {
   absl::StatusOr<std::unique_ptr<he::Decryptor>> DecryptorOf(const secagg::ClosedRound& round,
                                                              const secagg::AttemptKeys& keys) {
     if (!IsCompact()) return he::NewPaperDecryptor(params(), keys.group_secret);
+    TACET_ASSIGN_OR_RETURN(result_.pair_keys,
+                           BenchPairKeys(spec_.committee.seats, spec_.repetitions, entropy_));
     const he::KeySharing& sharing = params().sharing();
     const std::vector<int8_t> key(params().ring_degree(), 3);
     const std::vector<uint16_t> checks(sharing.check_secrets(), 5);

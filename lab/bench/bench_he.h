@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 
+#include "lab/bench/bench_pair_keys.h"
 #include "lab/bench/machine_rates.h"
 #include "tacet/he/aggregation.h"
 
@@ -30,9 +31,10 @@ struct BenchHeResult {
   double aggregate_s = 0;       // the bytes of K distinct uploads to the closed round
   double aggregate_two_cores_s = 0;  // the same on two threads
   double decrypt_s = 0;              // aggregated ciphertext to integers, the MAC verified
-  double share_s = 0;    // masks and shares of one key for the whole committee; 0 without one
-  double unmask_s = 0;   // a seat's sum of the masks of K uploads; 0 without a committee
-  double recover_s = 0;  // sum of the keys from the answers of all seats
+  double share_s = 0;      // masks and shares of one key for the whole committee; 0 without one
+  double unmask_s = 0;     // a seat's sum of the masks of K uploads; 0 without a committee
+  double recover_s = 0;    // sum of the keys from the answers of all seats
+  PairKeyTimes pair_keys;  // 0 without a committee
   uint64_t upload_bytes = 0;
   uint64_t sum_bytes = 0;  // of the closed round
   // Largest resident size less what the benchmark itself holds: an update, and all uploads unless

@@ -71,10 +71,10 @@ absl::StatusOr<LoadFederation> MakeLoadFederation(const LoadFederationSpec& spec
   for (uint64_t i = 0; i < spec.clients; ++i) {
     const std::string name = fmt::format("client-{}", i);
     made.sites.push_back(agreement::MemberKeys::Generate(entropy));
-    made.exchange_keys.push_back(crypto::ExchangeKey::Generate(entropy));
+    made.exchange_keys.push_back(agreement::ExchangeKeys::Generate(entropy));
     const agreement::MemberKeys& keys = made.sites.back();
     manifest.members.push_back(agreement::SignMember(name, keys.signing, keys.sealing.public_key(),
-                                                     made.exchange_keys.back().public_key()));
+                                                     made.exchange_keys.back().public_keys()));
     TACET_ASSIGN_OR_RETURN(
         base::Bytes certificate,
         crypto::IssueCertificate(

@@ -13,7 +13,6 @@
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/crypto/certificates.h"
-#include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/secret.h"
 
 namespace tacet::app::load {
@@ -33,8 +32,8 @@ agreement::InitialModel InitialModelOf(const agreement::ManifestSpec& agreed);
 struct LoadFederation {
   std::unique_ptr<agreement::SignedManifest> manifest;
   std::vector<agreement::MemberKeys> sites;
-  std::vector<crypto::ExchangeKey> exchange_keys;  // of the sites
-  std::vector<base::Bytes> certificates;           // of the sites, DER
+  std::vector<agreement::ExchangeKeys> exchange_keys;  // of the sites
+  std::vector<base::Bytes> certificates;               // of the sites, DER
   crypto::SecretBytes epoch_key;
   std::filesystem::path server_home, key_file;
 };

@@ -90,7 +90,7 @@ absl::StatusOr<std::unique_ptr<member::MemberSession>> LoadMember::NewSession() 
       {.manifest = *commons_.federation.manifest,
        .member = number_,
        .signing_key = key(),
-       .exchange_key = commons_.federation.exchange_keys[number_],
+       .exchange_keys = commons_.federation.exchange_keys[number_],
        .epoch_key = commons_.federation.epoch_key,
        .server = server_,
        .state = storage_.state,

@@ -37,13 +37,15 @@ def main(dimension: int, clients: int, held: int) -> None:
     party = secagg.Client(agreement, 0, keys[0], epoch_key)
     protect_s, _ = seconds(lambda: party.seal(attempt, own[0]), 20)
     server = secagg.Aggregator(agreement, attempt)
-    add_s, truth, nonces = 0.0, np.zeros(dimension), []
+    add_s, truth, nonces, packets = 0.0, np.zeros(dimension), [], []
     waiting: list[tuple[int, bytes]] = []
     # Every upload is made and added, with those that wait; only adding is timed.
     for member, key in enumerate(keys):
         update = own[member % held]
         truth += update
-        sealed = secagg.Client(agreement, member, key, epoch_key).seal(attempt, update)
+        client = secagg.Client(agreement, member, key, epoch_key)
+        packets.append(client.key_packet)
+        sealed = client.seal(attempt, update)
         nonces.append(sealed.nonce)
         waiting.append((member, sealed.upload))
         if len(waiting) < WAITING and member + 1 < clients:
@@ -55,7 +57,7 @@ def main(dimension: int, clients: int, held: int) -> None:
     close_s, (closed, roster) = seconds(server.close)
     add_s += close_s
     seats = [secagg.Client(agreement, i, keys[i], epoch_key)
-             .seat(attempt, nonce=nonces[i], acknowledged=True, journal=Memory())
+             .seat(attempt, packets, nonce=nonces[i], acknowledged=True, journal=Memory())
              for i in agreement.committee]
     votes = [seat.vote(closed, roster) for seat in seats]
     shares = [seat.unmask(votes) for seat in seats]

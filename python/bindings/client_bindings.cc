@@ -81,14 +81,16 @@ class Seat {
 };
 
 std::unique_ptr<Seat> SeatOf(const Client& client, const AttemptId& attempt,
+                             const std::vector<nb::bytes>& key_packets,
                              const std::optional<nb::bytes>& nonce, bool acknowledged,
                              nb::object object) {
   OwnUpload own{.nonce = std::nullopt, .acknowledged = acknowledged};
   if (nonce) own.nonce = FixedBytesOf<16>(*nonce, "nonce");
   const PythonCalls calls;
   const AnswerJournal journal = JournalOf(std::move(object), calls);
+  const std::vector<Bytes> packets = CopiesOf(key_packets);
   absl::StatusOr<CommitteeSeat> seat =
-      WithoutLock([&] { return client.Seat(attempt, own, journal); });
+      WithoutLock([&] { return client.Seat(attempt, packets, own, journal); });
   calls.ThrowIfOneRaised();
   ThrowIfError(seat.status());
   return std::make_unique<Seat>(*std::move(seat), calls);
@@ -175,17 +177,24 @@ void BindClient(nb::module_& module) {
           "model"_a, nb::sig("def model_digest(self, model: object) -> bytes"),
           "Digest of a model's d values for AttemptId: 32 bytes, the same at all clients.\n\n"
           "HMAC-SHA256 of the values as little-endian float32 under a key that the server lacks.")
+      .def_prop_ro(
+          "key_packet", [](const Client& client) { return BytesOf(client.key_packet()); },
+          "For every committee seat, once an epoch, before this client's first upload.\n\n"
+          "It is the same each time, also from another Client of the same keys.")
       .def("seal", &Seal, "attempt"_a, "update"_a.none(),
            nb::sig("def seal(self, attempt: AttemptId, update: object) -> SealedUpdate"),
            "Clips, noises, quantises, encrypts and authenticates an update.\n\n"
            "`update` has shape (d,), float32 or float64, in units of the update; it is copied.\n"
            "Every attempt costs privacy: charge it before this call, and seal once an attempt.\n"
            "An update with a NaN or an infinity is sealed as zeros, and reported in `finite`.")
-      .def("seat", &SeatOf, "attempt"_a, nb::kw_only(), "nonce"_a = nb::none(),
+      .def("seat", &SeatOf, "attempt"_a, "key_packets"_a, nb::kw_only(), "nonce"_a = nb::none(),
            "acknowledged"_a = false, "journal"_a = nb::none(),
-           nb::sig("def seat(self, attempt: AttemptId, *, nonce: bytes | None = None, "
-                   "acknowledged: bool = False, journal: object = None) -> CommitteeSeat"),
+           nb::sig(
+               "def seat(self, attempt: AttemptId, key_packets: collections.abc.Sequence[bytes], "
+               "*, nonce: bytes | None = None, acknowledged: bool = False, "
+               "journal: object = None) -> CommitteeSeat"),
            "The committee's work in one attempt.\n\n"
+           "`key_packets` are those of the clients whose uploads may be in the sum.\n"
            "`nonce` is that of this client's own SealedUpdate. `acknowledged` is true once the\n"
            "server has acknowledged it: a sum without it is refused then. `journal` has the\n"
            "methods record(key, message) and find(key). None is a journal in memory, for keys\n"

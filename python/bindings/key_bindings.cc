@@ -69,27 +69,34 @@ void BindKeys(nb::module_& module) {
   nb::class_<MemberPublicKey>(module, "MemberPublicKey", "Public keys by which a member is known.")
       .def(
           "__init__",
-          [](MemberPublicKey* key, const nb::bytes& signing, const nb::bytes& exchange) {
+          [](MemberPublicKey* key, const nb::bytes& signing, const nb::bytes& exchange,
+             const nb::bytes& kem) {
             new (key) MemberPublicKey{.signing = FixedBytesOf<32>(signing, "signing"),
-                                      .exchange = FixedBytesOf<32>(exchange, "exchange")};
+                                      .exchange = FixedBytesOf<32>(exchange, "exchange"),
+                                      .kem = FixedBytesOf<1184>(kem, "kem")};
           },
-          "signing"_a, "exchange"_a)
+          "signing"_a, "exchange"_a, "kem"_a)
       .def_prop_ro(
           "signing", [](const MemberPublicKey& key) { return BytesOf(key.signing); },
           "Ed25519, 32 bytes: verifies votes and unmask shares.")
       .def_prop_ro(
           "exchange", [](const MemberPublicKey& key) { return BytesOf(key.exchange); },
           "X25519, 32 bytes: gives a key for each client and committee seat.")
+      .def_prop_ro(
+          "kem", [](const MemberPublicKey& key) { return BytesOf(key.kem); },
+          "ML-KEM-768, 1184 bytes: so does it, and quantum computers do not help.")
       .def(
           "__reduce__",
           [](const nb::object& self) {
-            return nb::make_tuple(self.type(),
-                                  nb::make_tuple(self.attr("signing"), self.attr("exchange")));
+            return nb::make_tuple(
+                self.type(),
+                nb::make_tuple(self.attr("signing"), self.attr("exchange"), self.attr("kem")));
           },
           nb::sig("def __reduce__(self) -> tuple[object, ...]"))
       .def("__hash__",
            [](const MemberPublicKey& key) {
-             return nb::hash(nb::make_tuple(BytesOf(key.signing), BytesOf(key.exchange)));
+             return nb::hash(
+                 nb::make_tuple(BytesOf(key.signing), BytesOf(key.exchange), BytesOf(key.kem)));
            })
       .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
 

@@ -9,7 +9,8 @@ A round, each step beside its own data::
     server = Aggregator(agreement, attempt)                                    # the server, no key
     server.submit(number, sealed.upload)
     closed_round, roster = server.close()
-    seat = client.seat(attempt, nonce=sealed.nonce, acknowledged=True)         # each committee seat
+    packets = [client.key_packet for client in clients]                        # once an epoch
+    seat = client.seat(attempt, packets, nonce=sealed.nonce, acknowledged=True)  # each seat
     vote = seat.vote(closed_round, roster)
     share = seat.unmask(votes)
     aggregate = client.decrypt(attempt, closed_round, votes, shares)           # each client

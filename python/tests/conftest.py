@@ -49,7 +49,11 @@ class Round:
 
     def seat(self, number: int, journal: object = None) -> secagg.CommitteeSeat:
         return self.clients[number].seat(
-            self.attempt, nonce=self.sealed[number].nonce, acknowledged=True, journal=journal
+            self.attempt,
+            [client.key_packet for client in self.clients],
+            nonce=self.sealed[number].nonce,
+            acknowledged=True,
+            journal=journal,
         )
 
     def decrypt(self) -> secagg.Aggregate:

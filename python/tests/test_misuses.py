@@ -247,12 +247,13 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("dimension below 0", lambda _, r: secagg.agree(
         members=keys(r), dimension=-1, noise_multiplier=4), TypeError,
      "dimension = -1: wanted a whole number of 0 or more"),
-    ("vote for no bytes", lambda _, r: r.clients[0].seat(r.attempt).vote(b"", b""),
+    ("vote for no bytes", lambda _, r: r.clients[0].seat(r.attempt, []).vote(b"", b""),
      tacet.DataLossError, "hand on the messages of this attempt unchanged, or run another attempt"),
     ("sum of no bytes", lambda _, r: r.clients[0].decrypt(r.attempt, b"", [], []),
      tacet.DataLossError, "hand on the messages of this attempt unchanged, or run another attempt"),
     ("exchange key twice", lambda _, r: secagg.agree(members=[*keys(r)[:2], secagg.MemberPublicKey(
-        keys(r)[2].signing, keys(r)[0].exchange)], dimension=5, noise_multiplier=4), ValueError,
+        keys(r)[2].signing, keys(r)[0].exchange, keys(r)[2].kem)],
+        dimension=5, noise_multiplier=4), ValueError,
      "members 0 and 2 have the same public key"),
     ("no such member", lambda _, r: secagg.Client(r.agreement, 99, r.keys[0], r.epoch_key),
      ValueError, "member is 99, the agreement has members 0 to 2"),
@@ -276,11 +277,13 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("closed too early", lambda _, r: r.server.close(), tacet.FailedPreconditionError,
      "has 0 uploads, 3 are needed"),
     ("closed twice", second_close, tacet.FailedPreconditionError, "closed"),
-    ("unmasked before the vote", lambda _, r: r.clients[0].seat(r.attempt).unmask([]),
+    ("unmasked before the vote", lambda _, r: r.clients[0].seat(r.attempt, []).unmask([]),
      tacet.FailedPreconditionError, "this member has not voted in round 0 attempt 0"),
-    ("acknowledged without a nonce", lambda _, r: r.clients[0].seat(r.attempt, acknowledged=True),
-     ValueError, "an acknowledged upload has a nonce: give that of the seal"),
-    ("journal without methods", lambda _, r: r.clients[0].seat(r.attempt, journal={}), TypeError,
+    ("acknowledged without a nonce", lambda _, r: r.clients[0].seat(
+        r.attempt, [], acknowledged=True), ValueError,
+     "an acknowledged upload has a nonce: give that of the seal"),
+    ("journal without methods", lambda _, r: r.clients[0].seat(
+        r.attempt, [], journal={}), TypeError,
      "a journal needs the methods record(key, message) and find(key)"),
     ("key is pickled", lambda _, r: pickle.dumps(r.keys[0]), TypeError,
      "MemberKey is not pickled or copied, since it holds a secret: store expose_secret()"),

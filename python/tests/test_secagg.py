@@ -61,9 +61,10 @@ def test_an_array_that_changes_during_the_seal_is_clipped() -> None:
             for number in range(2):
                 server.submit(number, sealed[number].upload)
             closed_round, roster = server.close()
+            packets = [client.key_packet for client in federation.clients]
             seats = [
                 federation.clients[number].seat(
-                    trial, nonce=sealed[number].nonce, acknowledged=True
+                    trial, packets, nonce=sealed[number].nonce, acknowledged=True
                 )
                 for number in federation.agreement.committee
             ]
@@ -135,7 +136,7 @@ def test_public_keys_are_values(whole_round: Round) -> None:
     assert len({public, copy.copy(public), whole_round.keys[1].public_key}) == 2
     assert public != 3
     with pytest.raises(ValueError, match="signing has 31 bytes: wanted 32"):
-        secagg.MemberPublicKey(bytes(31), bytes(32))
+        secagg.MemberPublicKey(bytes(31), bytes(32), bytes(1184))
 
 
 def test_a_key_returns_from_its_secret() -> None:

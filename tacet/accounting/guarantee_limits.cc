@@ -67,8 +67,10 @@ constexpr GuaranteeLimit kLimits[] = {
      "the server it could show one site a manifest with false keys and read that site's uploads. "
      "Compare the manifest's hash with another site's.",
      Always},
-    {"No protection against quantum computers of recorded uploads, for an attacker who also has "
-     "the epoch key: pair keys are agreed by X25519.",
+    {"Quantum computers. Recorded uploads and invitations stay closed to a later one: their keys "
+     "need ML-KEM-768 and X25519 together. It can read the metadata of recorded connections: who "
+     "was there, when, and with how many bytes. One that works while an epoch runs forges "
+     "signatures, and so poses as coordinator and members.",
      Always},
     {"A stolen epoch key decrypts the sums of that epoch, not single uploads. A thief of the "
      "exchange keys of f + 1 committee members and the epoch key decrypts every recorded upload "

@@ -32,7 +32,8 @@ class EpochChainTest : public ::testing::Test {
       const crypto::SigningKey signing = crypto::SigningKey::Generate(keys);
       const auto number = static_cast<uint8_t>(site);
       spec.members.push_back(SignMember("site-" + std::to_string(site), signing, {201, number},
-                                        {static_cast<uint8_t>(epoch + 2), number}));
+                                        {.exchange = {static_cast<uint8_t>(epoch + 2), number},
+                                         .kem = {static_cast<uint8_t>(epoch + 2), 0, number}}));
     }
     if (change) change(spec);
     return base::ValueOf(SignedManifest::Sign(std::move(spec), coordinator_));
@@ -141,7 +142,8 @@ TEST_F(EpochChainTest, NewcomersHaveNoMajorityOnTheCommittee) {
     for (size_t i = 1; i < 3; ++i) {
       crypto::InsecureSeededEntropy keys(50 + i, "thief");
       spec.members[i] = SignMember(spec.members[i].name, crypto::SigningKey::Generate(keys),
-                                   {202, static_cast<uint8_t>(i)}, {203, static_cast<uint8_t>(i)});
+                                   {202, static_cast<uint8_t>(i)},
+                                   {.exchange = {203, static_cast<uint8_t>(i)}, .kem = {}});
     }
   };
   EXPECT_THAT(Refusal(first, Sign(1, Hash(first), {1, 2, 3}, renamed)), HasSubstr("1 of the 3"));

@@ -19,13 +19,27 @@ bool NamesExchangeKey(const SignedManifest& manifest, const crypto::ExchangePubl
   });
 }
 
+bool NamesKemKey(const SignedManifest& manifest, const crypto::KemPublicKey& key) {
+  const crypto::Digest digest = crypto::Sha256(key);
+  return std::ranges::any_of(manifest.members(), [&digest](const ManifestMember& member) {
+    return member.kem_digest == digest;
+  });
+}
+
 std::vector<uint64_t> MembersKeepingKeys(const SignedManifest& earlier,
                                          const SignedManifest& next) {
   std::set<crypto::ExchangePublicKey> used;
-  for (const ManifestMember& member : earlier.members()) used.insert(member.exchange_key);
+  std::set<crypto::Digest> used_kem;
+  for (const ManifestMember& member : earlier.members()) {
+    used.insert(member.exchange_key);
+    used_kem.insert(member.kem_digest);
+  }
   std::vector<uint64_t> keeping;
-  for (uint64_t member = 0; member < next.members().size(); ++member) {
-    if (used.contains(next.members()[member].exchange_key)) keeping.push_back(member);
+  for (uint64_t number = 0; number < next.members().size(); ++number) {
+    const ManifestMember& member = next.members()[number];
+    if (used.contains(member.exchange_key) || used_kem.contains(member.kem_digest)) {
+      keeping.push_back(number);
+    }
   }
   return keeping;
 }

@@ -15,10 +15,12 @@ namespace tacet::agreement {
 // needed.
 bool RenewsExchangeKeys(const EnrolmentRequest& enrolled, const EnrolmentRequest& asked);
 
-// Whether a member of `manifest` has the exchange key `key`.
+// Whether a member of `manifest` has the exchange key, or the KEM key, `key`.
 bool NamesExchangeKey(const SignedManifest& manifest, const crypto::ExchangePublicKey& key);
+bool NamesKemKey(const SignedManifest& manifest, const crypto::KemPublicKey& key);
 
-// Members of `next`, by number, with an exchange key that some member of `earlier` has.
+// Members of `next`, by number, with an exchange key or a KEM key that some member of `earlier`
+// has.
 std::vector<uint64_t> MembersKeepingKeys(const SignedManifest& earlier, const SignedManifest& next);
 
 }  // namespace tacet::agreement

@@ -53,13 +53,17 @@ TEST(KeyRenewalTest, AnythingElseIsNone) {
   EXPECT_FALSE(renews([](EnrolmentRequest& asked) { asked.tls_key = {9}; }));
 }
 
-SignedManifest ManifestWith(std::vector<uint8_t> exchange_keys) {
+// Each member has the exchange key and the KEM key with its number; `kem_keys` of others.
+SignedManifest ManifestWith(std::vector<uint8_t> exchange_keys,
+                            std::vector<uint8_t> kem_keys = {}) {
+  if (kem_keys.empty()) kem_keys = exchange_keys;
   SignedManifestSpec spec = HospitalFederation(exchange_keys.size());
   for (const uint8_t key : exchange_keys) {
     const auto number = static_cast<uint8_t>(spec.members.size());
     crypto::InsecureSeededEntropy entropy(number, "member");
     spec.members.push_back(SignMember(std::string{'a', static_cast<char>('a' + number)},
-                                      crypto::SigningKey::Generate(entropy), {201, number}, {key}));
+                                      crypto::SigningKey::Generate(entropy), {201, number},
+                                      {.exchange = {key}, .kem = {kem_keys[number]}}));
   }
   crypto::InsecureSeededEntropy entropy(1, "coordinator");
   return *SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy));
@@ -73,6 +77,11 @@ TEST(KeyRenewalTest, MembersThatKeepTheirKeysAreFound) {
   EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 2, 5, 7})), ElementsAre(1, 3));
   EXPECT_TRUE(NamesExchangeKey(earlier, {2}));
   EXPECT_FALSE(NamesExchangeKey(earlier, {4}));
+  // Either key alone.
+  EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 5, 6}, {8, 3, 9})), ElementsAre(1));
+  EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 2, 6}, {8, 5, 9})), ElementsAre(1));
+  EXPECT_TRUE(NamesKemKey(earlier, {2}));
+  EXPECT_FALSE(NamesKemKey(earlier, {4}));
 }
 
 }  // namespace

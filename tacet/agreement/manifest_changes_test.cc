@@ -33,7 +33,7 @@ SignedManifest Sign(uint32_t epoch, const std::function<void(SignedManifestSpec&
     crypto::InsecureSeededEntropy keys(site, "site");
     spec.members.push_back(agreement::SignMember(
         std::string("site-") + static_cast<char>('a' + site), crypto::SigningKey::Generate(keys),
-        {201, site}, {static_cast<uint8_t>(epoch + 2), site}));
+        {201, site}, {.exchange = {static_cast<uint8_t>(epoch + 2), site}, .kem = {}}));
   }
   spec.server = {.name = "hub", .hosts = {"hub.example"}, .tls_key = {1, 2, 3}};
   if (change) change(spec);
@@ -52,8 +52,8 @@ TEST(ManifestChangesTest, FreshKeysAreNoChange) { EXPECT_THAT(ChangesBy({}), IsE
 TEST(ManifestChangesTest, MembersAndServerAreNamed) {
   const auto changes = ChangesBy([](SignedManifestSpec& spec) {
     crypto::InsecureSeededEntropy keys(50, "site");
-    spec.members[5] =
-        agreement::SignMember("site-x", crypto::SigningKey::Generate(keys), {201, 50}, {2, 50});
+    spec.members[5] = agreement::SignMember("site-x", crypto::SigningKey::Generate(keys), {201, 50},
+                                            {.exchange = {2, 50}, .kem = {}});
     spec.server.hosts = {"elsewhere.example"};
   });
   const std::string text = ManifestChangesText(changes);

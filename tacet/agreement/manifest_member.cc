@@ -6,7 +6,7 @@
 namespace tacet::agreement {
 namespace {
 
-constexpr std::string_view kMemberLabel = "tacet/1/member";
+constexpr std::string_view kMemberLabel = "tacet/2/member";
 
 base::Bytes SignedBytes(const ManifestMember& member) {
   base::ByteWriter writer;
@@ -14,6 +14,7 @@ base::Bytes SignedBytes(const ManifestMember& member) {
   writer.Blob(member.name);
   writer.Raw(member.sealing_key);
   writer.Raw(member.exchange_key);
+  writer.Raw(member.kem_digest);
   return writer.Take();
 }
 
@@ -21,13 +22,24 @@ base::Bytes SignedBytes(const ManifestMember& member) {
 
 ManifestMember SignMember(std::string_view name, const crypto::SigningKey& signing_key,
                           const crypto::SealingPublicKey& sealing_key,
-                          const crypto::ExchangePublicKey& exchange_key) {
-  ManifestMember member{.name = std::string(name),
-                        .signing_key = signing_key.public_key(),
-                        .sealing_key = sealing_key,
-                        .exchange_key = exchange_key};
+                          const ExchangePublicKeys& exchange_keys) {
+  ManifestMember member =
+      MemberWithKeys(name, signing_key.public_key(), sealing_key, exchange_keys);
   member.signature = signing_key.Sign(SignedBytes(member));
   return member;
+}
+
+ManifestMember MemberWithKeys(std::string_view name, const crypto::PublicKey& signing_key,
+                              const crypto::SealingPublicKey& sealing_key,
+                              const ExchangePublicKeys& exchange_keys,
+                              const crypto::Signature& signature) {
+  return {.name = std::string(name),
+          .signing_key = signing_key,
+          .sealing_key = sealing_key,
+          .exchange_key = exchange_keys.exchange,
+          .kem_digest = crypto::Sha256(exchange_keys.kem),
+          .signature = signature,
+          .kem_key = std::make_shared<const crypto::KemPublicKey>(exchange_keys.kem)};
 }
 
 absl::Status CheckKeys(std::string_view owner, const crypto::PublicKey& signing_key,

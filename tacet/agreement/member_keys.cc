@@ -110,19 +110,15 @@ base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::st
   writer.Raw(keys.sealing.public_key());
   writer.Raw(exchange_keys.exchange);
   writer.Raw(exchange_keys.kem);
-  writer.Raw(
-      SignMember(name, keys.signing, keys.sealing.public_key(), exchange_keys.exchange).signature);
+  writer.Raw(SignMember(name, keys.signing, keys.sealing.public_key(), exchange_keys).signature);
   writer.Blob(keys.tls.public_key());
   AppendSignature(kRequestLabel, keys.signing, writer);
   return writer.Take();
 }
 
 ManifestMember MemberOf(const EnrolmentRequest& request) {
-  return {.name = request.name,
-          .signing_key = request.signing_key,
-          .sealing_key = request.sealing_key,
-          .exchange_key = request.exchange_keys.exchange,
-          .signature = request.member_signature};
+  return MemberWithKeys(request.name, request.signing_key, request.sealing_key,
+                        request.exchange_keys, request.member_signature);
 }
 
 absl::StatusOr<EnrolmentRequest> ReadEnrolmentRequest(std::span<const uint8_t> bytes) {

@@ -38,14 +38,6 @@ struct MemberKeys {
   static MemberKeys Generate(crypto::Entropy& entropy);
 };
 
-// What a request publishes of ExchangeKeys.
-struct ExchangePublicKeys {
-  crypto::ExchangePublicKey exchange{};
-  crypto::KemPublicKey kem{};
-
-  friend bool operator==(const ExchangePublicKeys&, const ExchangePublicKeys&) = default;
-};
-
 // Keys that a member makes for one epoch and deletes with the next one. They are made, stored and
 // deleted together.
 struct ExchangeKeys {
@@ -53,7 +45,9 @@ struct ExchangeKeys {
       crypto::ExchangeKey::kSecretBytes + crypto::KemKey::kSeedBytes;
 
   crypto::ExchangeKey exchange;  // pair keys with the committee follow from it
-  crypto::KemKey kem;            // to which, and to MemberKeys::sealing, epoch keys are encrypted
+  // To it, and to MemberKeys::sealing, epoch keys are encrypted. Pair keys follow from it, too: a
+  // seat's from key packets, a client's because the coins of its packet follow from the seed.
+  crypto::KemKey kem;
 
   static ExchangeKeys Generate(crypto::Entropy& entropy);
   ExchangePublicKeys public_keys() const {

@@ -17,7 +17,7 @@ namespace tacet::agreement {
 namespace {
 
 constexpr std::string_view kManifestLabel = "tacet/1/signed manifest";
-constexpr std::string_view kEpochLabel = "tacet/1/epoch";
+constexpr std::string_view kEpochLabel = "tacet/2/epoch";
 constexpr std::string_view kEpochKeyLabel = "tacet/1/encrypted epoch key";
 constexpr size_t kEpochKeyBytes = 32;
 constexpr size_t kMaxEpochKeyBytes = 2048;              // encrypted and signed
@@ -117,6 +117,19 @@ void FillIn(SignedManifestSpec& spec, const crypto::PublicKey& coordinator) {
   }
 }
 
+// Of the members that the plan puts on the committee.
+absl::Status CheckSeatKeys(const SignedManifestSpec& spec) {
+  for (const uint64_t number : spec.agreement.committee_members) {
+    const ManifestMember& member = spec.members[number];
+    if (member.kem_key == nullptr || crypto::Sha256(*member.kem_key) != member.kem_digest) {
+      return base::InvalidArgument(
+          "{} is on the committee, and its KEM key is not the one it signed", member.name);
+    }
+    TACET_RETURN_IF_ERROR(base::Annotate(crypto::CheckKemKey(*member.kem_key), member.name));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Manifest> Plan(const SignedManifestSpec& spec) {
   if (spec.agreement.without_encryption) {
     return base::InvalidArgument(
@@ -151,12 +164,30 @@ base::ByteWriter WriteBody(const SignedManifestSpec& spec, const Manifest& manif
   for (const ManifestMember& member : spec.members) {
     writer.Blob(member.name);
     writer.Raw(member.sealing_key);
+    writer.Raw(member.kem_digest);
     writer.Raw(member.signature);
+  }
+  for (const uint64_t number : manifest.spec().committee_members) {
+    writer.Raw(*spec.members[number].kem_key);
   }
   WriteServer(spec.server, writer);
   writer.Blob(spec.authority);
   writer.Raw(coordinator);
   return writer;
+}
+
+absl::Status ReadSeatKeys(base::ByteReader& reader, SignedManifestSpec& spec) {
+  for (const uint64_t number : spec.agreement.committee_members) {
+    if (number >= spec.members.size()) {
+      return base::DataLoss("signed manifest: member {} of {} is on the committee", number,
+                            spec.members.size());
+    }
+    crypto::KemPublicKey key;
+    TACET_ASSIGN_OR_RETURN(key, secagg::ReadArray<sizeof(key)>(reader, "KEM key of a seat"));
+    spec.members[number].kem_key = std::make_shared<const crypto::KemPublicKey>(key);
+  }
+  const absl::Status keys = CheckSeatKeys(spec);
+  return keys.ok() ? keys : base::DataLoss("signed manifest: {}", base::Message(keys));
 }
 
 absl::Status ReadServer(base::ByteReader& reader, ManifestServer& server) {
@@ -200,9 +231,12 @@ absl::StatusOr<ParsedManifest> Parse(std::span<const uint8_t> bytes) {
     TACET_ASSIGN_OR_RETURN(member.name, reader.ReadString(kMaxNameBytes, "member's name"));
     TACET_ASSIGN_OR_RETURN(member.sealing_key,
                            secagg::ReadArray<32>(reader, "member's sealing key"));
+    TACET_ASSIGN_OR_RETURN(member.kem_digest,
+                           secagg::ReadArray<32>(reader, "digest of a member's KEM key"));
     TACET_ASSIGN_OR_RETURN(member.signature, secagg::ReadArray<64>(reader, "member's signature"));
     spec.members.push_back(std::move(member));
   }
+  TACET_RETURN_IF_ERROR(ReadSeatKeys(reader, spec));
   TACET_RETURN_IF_ERROR(ReadServer(reader, spec.server));
   TACET_ASSIGN_OR_RETURN(const auto authority, reader.ReadBlob(kMaxCertificateBytes, "authority"));
   spec.authority.assign(authority.begin(), authority.end());
@@ -238,6 +272,7 @@ crypto::Digest EpochDigest(const SignedManifestSpec& spec, const crypto::PublicK
   for (const ManifestMember& member : spec.members) {
     writer.Blob(member.name);
     writer.Raw(member.sealing_key);
+    writer.Raw(member.kem_digest);
   }
   WriteServer(spec.server, writer);
   writer.Blob(spec.authority);
@@ -251,6 +286,12 @@ absl::StatusOr<SignedManifest> SignedManifest::Sign(SignedManifestSpec spec,
   FillIn(spec, coordinator.public_key());
   TACET_ASSIGN_OR_RETURN(Manifest manifest, Plan(spec));
   spec.agreement = manifest.spec();
+  TACET_RETURN_IF_ERROR(CheckSeatKeys(spec));
+  for (uint64_t number = 0; number < spec.members.size(); ++number) {
+    if (!secagg::SeatOf(manifest.committee(), number).has_value()) {
+      spec.members[number].kem_key.reset();
+    }
+  }
   base::ByteWriter writer = WriteBody(spec, manifest, coordinator.public_key());
   AppendSignature(kManifestLabel, coordinator, writer);
   return SignedManifest(std::move(spec), std::move(manifest), coordinator.public_key(),
@@ -280,6 +321,14 @@ absl::StatusOr<EpochLink> ReadEpochLink(std::span<const uint8_t> bytes) {
                    .hash = parsed.hash,
                    .coordinator = parsed.coordinator,
                    .agreed = std::move(parsed.spec.agreement)};
+}
+
+std::vector<crypto::KemPublicKey> SignedManifest::seat_keys() const {
+  std::vector<crypto::KemPublicKey> keys;
+  for (const secagg::CommitteeSeat& seat : manifest_.committee()) {
+    keys.push_back(*spec_.members[seat.member].kem_key);
+  }
+  return keys;
 }
 
 EpochLink SignedManifest::link() const {

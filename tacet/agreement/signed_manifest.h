@@ -60,8 +60,8 @@ struct EpochLink {
 // Checked and signed. Immutable.
 class SignedManifest {
  public:
-  // InvalidArgument when the agreement cannot be planned, a name or a key stands there twice, or a
-  // member has not signed its keys.
+  // InvalidArgument when the agreement cannot be planned, a name or a key stands there twice, a
+  // member has not signed its keys, or one on the committee comes without its KEM key.
   static absl::StatusOr<SignedManifest> Sign(SignedManifestSpec spec,
                                              const crypto::SigningKey& coordinator);
   // DataLoss when cut short, altered, or not signed by the key in it: whether that is the
@@ -77,6 +77,8 @@ class SignedManifest {
   bool begins_training() const { return training() == epoch(); }
   const crypto::Digest& predecessor() const { return spec_.predecessor; }
   const ManifestServer& server() const { return spec_.server; }
+  // Of the committee, by seat.
+  std::vector<crypto::KemPublicKey> seat_keys() const;
   const std::string& annex() const { return spec_.annex; }
   const std::vector<ManifestMember>& members() const { return spec_.members; }
   const base::Bytes& authority() const { return spec_.authority; }

@@ -31,6 +31,8 @@ const std::vector<MemberKeys>& Sites() {
   return sites;
 }
 
+ExchangePublicKeys KeysOf(uint8_t number) { return {.exchange = {number}, .kem = {number}}; }
+
 SignedManifestSpec Spec() {
   SignedManifestSpec spec = HospitalFederation(3);
   spec.epoch = 4;
@@ -39,7 +41,7 @@ SignedManifestSpec Spec() {
   const char* const names[] = {"north", "south", "west"};
   for (int i = 0; i < 3; ++i) {
     spec.members.push_back(SignMember(names[i], Sites()[i].signing, Sites()[i].sealing.public_key(),
-                                      {static_cast<uint8_t>(i + 2)}));
+                                      KeysOf(static_cast<uint8_t>(i + 2))));
   }
   return spec;
 }
@@ -109,12 +111,14 @@ TEST(SignedManifestTest, RefusesMembersThatCannotBeToldApart) {
   spec.members[1].name = "north";
   EXPECT_THAT(message(spec), HasSubstr("two members are called north"));
   spec = Spec();
-  spec.members[1] = SignMember("south", Sites()[0].signing, Sites()[1].sealing.public_key(), {2});
+  spec.members[1] =
+      SignMember("south", Sites()[0].signing, Sites()[1].sealing.public_key(), KeysOf(2));
   EXPECT_THAT(message(spec), HasSubstr("south has the key of another member"));
   spec = Spec();
-  spec.members[1] = SignMember("south", Sites()[1].signing, Sites()[1].sealing.public_key(), {1});
+  spec.members[1] =
+      SignMember("south", Sites()[1].signing, Sites()[1].sealing.public_key(), KeysOf(1));
   EXPECT_THAT(message(spec), AllOf(HasSubstr("south"), HasSubstr("a point of small order")));
-  spec.members[1] = SignMember("south", Sites()[1].signing, {1}, {3});
+  spec.members[1] = SignMember("south", Sites()[1].signing, {1}, KeysOf(3));
   EXPECT_THAT(message(spec), AllOf(HasSubstr("south"), HasSubstr("a point of small order")));
   spec = Spec();
   spec.agreement.sampling.cohort = 4;
@@ -122,6 +126,41 @@ TEST(SignedManifestTest, RefusesMembersThatCannotBeToldApart) {
   spec = Spec();
   spec.authority = {1, 2, 3};
   EXPECT_THAT(message(spec), HasSubstr("not an X.509 certificate"));
+}
+
+// Clients encapsulate to these keys, so nobody but the seat's member chooses one.
+TEST(SignedManifestTest, HoldsTheKemKeysThatTheSeatsSigned) {
+  SignedManifestSpec spec = Spec();
+  spec.agreement.committee = {.seats = 2, .corrupt = 0};
+  spec.agreement.committee_members = {2, 0};
+  spec.agreement.privacy.colluders = 0;
+  const auto signed_with = [](const SignedManifestSpec& with) {
+    return SignedManifest::Sign(with, NewSigningKey("coordinator"));
+  };
+  const absl::StatusOr<SignedManifest> manifest = signed_with(spec);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  const std::vector<crypto::KemPublicKey> keys = {KeysOf(4).kem, KeysOf(2).kem};
+  EXPECT_EQ(manifest->seat_keys(), keys);
+  EXPECT_EQ(SignedManifest::Read(manifest->bytes())->seat_keys(), keys);
+  EXPECT_EQ(manifest->members()[1].kem_key, nullptr);
+  EXPECT_EQ(manifest->members()[1].kem_digest, crypto::Sha256(KeysOf(3).kem));
+  // The manifest's hash covers them, and no seat has another key or none.
+  SignedManifestSpec other = spec;
+  other.members[1] = SignMember("south", Sites()[1].signing, Sites()[1].sealing.public_key(),
+                                {.exchange = KeysOf(3).exchange, .kem = KeysOf(9).kem});
+  EXPECT_NE(signed_with(other)->manifest().hash(), manifest->manifest().hash());
+  const auto refused = HasSubstr("its KEM key is not the one it signed");
+  other = spec;
+  other.members[2].kem_key = std::make_shared<const crypto::KemPublicKey>(KeysOf(9).kem);
+  EXPECT_THAT(base::Message(signed_with(other).status()),
+              AllOf(HasSubstr("west is on the committee"), refused));
+  other.members[2].kem_key.reset();
+  EXPECT_THAT(base::Message(signed_with(other).status()), refused);
+  crypto::KemPublicKey none;
+  none.fill(0xff);
+  other.members[2] = SignMember("west", Sites()[2].signing, Sites()[2].sealing.public_key(),
+                                {.exchange = KeysOf(4).exchange, .kem = none});
+  EXPECT_THAT(base::Message(signed_with(other).status()), HasSubstr("not an ML-KEM-768 key"));
 }
 
 // A coordinator, or a thief of its key, that puts a key of its own beside a member's name would
@@ -137,6 +176,7 @@ TEST(SignedManifestTest, NobodyButTheMemberChoosesItsKeys) {
   EXPECT_THAT(message([](ManifestMember& member) { member.exchange_key = {9}; }), refused);
   EXPECT_THAT(message([](ManifestMember& member) { member.sealing_key = {9}; }), refused);
   EXPECT_THAT(message([](ManifestMember& member) { member.name = "east"; }), refused);
+  EXPECT_THAT(message([](ManifestMember& member) { member.kem_digest = {9}; }), refused);
   EXPECT_THAT(message([](ManifestMember& member) {
                 member.signing_key = NewSigningKey("coordinator").public_key();
               }),

@@ -24,7 +24,7 @@ inline constexpr FormatId kLedgerAnchor{"TCTB", 2};
 inline constexpr FormatId kClosedRound{"TCTC", 2};
 inline constexpr FormatId kStateEntry{"TCTD"};
 inline constexpr FormatId kEpochKey{"TCTE", 2};
-inline constexpr FormatId kSignedManifest{"TCTF"};
+inline constexpr FormatId kSignedManifest{"TCTF", 2};
 inline constexpr FormatId kRankJob{"TCTG"};
 inline constexpr FormatId kRankHello{"TCTH"};
 inline constexpr FormatId kMemberKeys{"TCTI"};
@@ -35,7 +35,7 @@ inline constexpr FormatId kManifest{"TCTM", 3};
 inline constexpr FormatId kMemberMemory{"TCTN"};
 inline constexpr FormatId kRoster{"TCTO"};
 inline constexpr FormatId kPartialSum{"TCTP", 2};
-inline constexpr FormatId kEnrolmentRequest{"TCTQ", 2};
+inline constexpr FormatId kEnrolmentRequest{"TCTQ", 3};
 inline constexpr FormatId kMemberRequest{"TCTR"};
 inline constexpr FormatId kEncryptedCheckpoint{"TCTS", 2};
 inline constexpr FormatId kAttestation{"TCTT", 2};
@@ -56,6 +56,7 @@ inline constexpr FormatId kEnrolledSite{"TCT7"};
 inline constexpr FormatId kOpeningStatement{"TCT9", 2};
 inline constexpr FormatId kRowSketch{"TCT0"};
 inline constexpr FormatId kSeatAnchor{"TCTs"};
+inline constexpr FormatId kKeyPacket{"TCTk"};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,
@@ -94,7 +95,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kRelayedAnswers,
                                           format::kAbstention,
                                           format::kObjection,
-                                          format::kSeatAnchor};
+                                          format::kSeatAnchor,
+                                          format::kKeyPacket};
 
 inline constexpr size_t kPreambleBytes = 6;
 

@@ -21,6 +21,7 @@ constexpr size_t kRank = 3;
 constexpr uint32_t kQ = 3329;
 constexpr size_t kMatrixSeedBytes = 32;
 constexpr size_t kSharedBytes = 32;
+constexpr size_t kCoinBytes = 32;
 // Bits that are kept of a coefficient in the ciphertext's vector and in its last polynomial.
 constexpr unsigned kVectorBits = 10;
 constexpr unsigned kLastBits = 4;
@@ -464,13 +465,19 @@ SecretBytes KemKey::Decapsulate(const KemCiphertext& ciphertext) const {
   return shared;
 }
 
-// Algorithms 17 and 20.
 absl::StatusOr<Encapsulated> Encapsulate(const KemPublicKey& key, Entropy& entropy) {
+  return EncapsulateFrom(entropy.Draw(kCoinBytes), key);
+}
+
+// Algorithms 17 and 20.
+absl::StatusOr<Encapsulated> EncapsulateFrom(const SecretBytes& coins, const KemPublicKey& key) {
+  if (coins.size() != kCoinBytes) {
+    return base::InvalidArgument("the coins have {} bytes, expected {}", coins.size(), kCoinBytes);
+  }
   TACET_RETURN_IF_ERROR(CheckKemKey(key));
-  const SecretBytes message = entropy.Draw(32);
-  const SecretBytes derived = SecretAndCoins(message.Expose(), key);
+  const SecretBytes derived = SecretAndCoins(coins.Expose(), key);
   return Encapsulated{
-      .ciphertext = Encrypt(Expand(key), message.Expose(), derived.Expose().subspan(kSharedBytes)),
+      .ciphertext = Encrypt(Expand(key), coins.Expose(), derived.Expose().subspan(kSharedBytes)),
       .shared = SecretBytes::CopyOf(derived.Expose().first(kSharedBytes))};
 }
 

@@ -56,6 +56,8 @@ struct Encapsulated {
 };
 // A fresh shared secret for the owner of `key`. Errors of CheckKemKey.
 absl::StatusOr<Encapsulated> Encapsulate(const KemPublicKey& key, Entropy& entropy);
+// The same from 32 secret bytes, which determine all of it: uniform, and for this one call.
+absl::StatusOr<Encapsulated> EncapsulateFrom(const SecretBytes& coins, const KemPublicKey& key);
 
 }  // namespace tacet::crypto
 

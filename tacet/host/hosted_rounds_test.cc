@@ -58,6 +58,7 @@ class FailingStoreTest : public ::testing::Test {
   void SetUp() override {
     fs::create_directory(home_);
     ASSERT_TRUE(hosted_.Open("test").ok());
+    server::testing::GivePackets(hosted_.rounds(), members_);
     server::testing::AttestInitialModel(hosted_.rounds(), members_);
     for (uint64_t member = 0; member < kMembers; ++member) hosted_.rounds().NotePresence(member);
     ASSERT_TRUE(hosted_.Tick().ok());

@@ -62,6 +62,7 @@ void NextQuestions::NoteAwait(const protocol::AwaitRequest& request) {
 void NextQuestions::Forget() {
   told_.reset();
   objects_.clear();
+  packets_pushed_ = false;
 }
 
 std::optional<Awaited> NextQuestions::AwaitedAfter(const protocol::RequestHead& request,
@@ -166,7 +167,12 @@ std::vector<transport::relay::PushedAnswer> NextQuestions::Answers() {
   told_ = StageNow();
   PushAnnouncements(pushed);
   if (now->current.has_value() && now->current->phase == AttemptPhase::kUnmasking && HasSeat()) {
-    PushObject(BulkKind::kRoster, now->current->attempt, false, pushed);
+    // The first question of a seat that has no key packet. Those of members that come later it asks
+    // for itself.
+    if (PushObject(BulkKind::kRoster, now->current->attempt, false, pushed) && !packets_pushed_) {
+      packets_pushed_ =
+          Push(protocol::FetchPacketsRequest{.attempt = now->current->attempt}, pushed).has_value();
+    }
     PushSum(now->current->attempt, false, pushed);
   } else if (!now->kept.empty() && now->kept.back().number.round + 1 == now->finished) {
     PushSum(now->kept.back(), true, pushed);

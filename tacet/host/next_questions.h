@@ -99,6 +99,7 @@ class NextQuestions {
   std::set<Heard> heard_ = {Heard{}};
   std::optional<Stage> told_;
   std::set<std::pair<crypto::Digest, bool>> objects_;  // that were pushed
+  bool packets_pushed_ = false;
 };
 
 }  // namespace tacet::host

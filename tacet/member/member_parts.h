@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 
+#include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/pair_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/unix_clock.h"
-#include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
@@ -30,7 +30,7 @@ struct MemberParts {
   const agreement::SignedManifest& manifest;
   uint64_t member = 0;
   const crypto::SigningKey& signing_key;
-  const crypto::ExchangeKey& exchange_key;
+  const agreement::ExchangeKeys& exchange_keys;
   const crypto::SecretBytes& epoch_key;
   const RemoteServer& server;
   MemberState& state;
@@ -51,7 +51,10 @@ struct MemberParts {
                                       manifest.manifest().hash(), manifest.epoch());
   }
   agreement::PairSecrets pair_secrets() const {
-    return {.exchange_key = exchange_key, .epoch_key = epoch_key, .epoch = manifest.epoch()};
+    return {.exchange_key = exchange_keys.exchange,
+            .kem_key = exchange_keys.kem,
+            .epoch_key = epoch_key,
+            .epoch = manifest.epoch()};
   }
 };
 

@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<MemberSession>> MemberSession::Create(
   const std::vector<agreement::ManifestMember>& members = parts.manifest.members();
   if (parts.member >= members.size() ||
       members[parts.member].signing_key != parts.signing_key.public_key() ||
-      members[parts.member].exchange_key != parts.exchange_key.public_key()) {
+      members[parts.member].exchange_key != parts.exchange_keys.exchange.public_key()) {
     return base::InvalidArgument("this site's keys are not those of member {} of {}", parts.member,
                                  parts.manifest.federation());
   }

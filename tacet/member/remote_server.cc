@@ -212,6 +212,18 @@ absl::StatusOr<std::vector<base::Bytes>> RemoteServer::FetchVotes(const secagg::
   }
 }
 
+absl::Status RemoteServer::FetchPackets(const secagg::Attempt& attempt, uint64_t from,
+                                        const Read& read) const {
+  for (int unreadable = 0;;) {
+    TACET_ASSIGN_OR_RETURN(
+        const std::vector<base::Bytes> packets,
+        FetchList(protocol::FetchPacketsRequest{.attempt = attempt, .from = from}));
+    absl::Status all_read;
+    for (const base::Bytes& packet : packets) all_read.Update(read(packet));
+    if (all_read.ok() || ++unreadable > kMostUnreadable) return all_read;
+  }
+}
+
 absl::Status RemoteServer::PutVerdict(const secagg::Attempt& attempt, bool confirmed) const {
   return Say(protocol::PutVerdictRequest{.attempt = attempt, .confirmed = confirmed});
 }

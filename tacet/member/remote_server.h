@@ -64,6 +64,9 @@ class RemoteServer {
   // As Fetch, for each of the votes.
   absl::StatusOr<std::vector<base::Bytes>> FetchVotes(const secagg::Attempt& attempt,
                                                       const Read& read = nullptr) const;
+  // Key packets of the roster's members from `from` on, as many as come together. As Fetch, for
+  // each of them; the error of `read` when one of the last cannot be read.
+  absl::Status FetchPackets(const secagg::Attempt& attempt, uint64_t from, const Read& read) const;
   absl::Status PutVerdict(const secagg::Attempt& attempt, bool confirmed) const;
   absl::Status PutAttestation(std::span<const uint8_t> attestation) const;
   // The same, and the object of at most kMaxPartBytes as Put, in one message of a wire that can:

@@ -25,15 +25,33 @@ absl::StatusOr<Event> SeatActions::Do(const SeatAction& action) {
   return std::visit([this](const auto& chosen) { return Do(chosen); }, action);
 }
 
-absl::StatusOr<crypto::SecretBytes> SeatActions::PairKeyOf(uint64_t client) {
-  auto known = pair_keys_.find(client);
-  if (known == pair_keys_.end()) {
-    TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key,
-                           agreement::PairKeyOfClient(parts_.manifest.manifest(),
-                                                      parts_.pair_secrets(), client, work_.seat));
-    known = pair_keys_.emplace(client, std::move(key)).first;
+absl::StatusOr<crypto::SecretBytes> SeatActions::PairKeyOf(uint64_t client) const {
+  const auto known = pair_keys_.find(client);
+  if (known != pair_keys_.end()) return crypto::SecretBytes::CopyOf(known->second.Expose());
+  return base::NotFound("the server does not give this seat the key packet of member {}", client);
+}
+
+absl::Status SeatActions::MakePairKeys(std::vector<uint64_t> members) {
+  const auto has_key = [this](uint64_t member) { return pair_keys_.contains(member); };
+  // That each is one is for the vote to check.
+  const uint64_t clients = parts_.manifest.members().size();
+  std::erase_if(members, [&](uint64_t member) { return member >= clients || has_key(member); });
+  std::ranges::sort(members);
+  const auto read = [this](std::span<const uint8_t> copy) -> absl::Status {
+    TACET_ASSIGN_OR_RETURN(agreement::ClientPairKey pair,
+                           agreement::PairKeyByPacket(parts_.manifest.manifest(),
+                                                      parts_.pair_secrets(), work_.seat, copy));
+    pair_keys_.try_emplace(pair.client, std::move(pair.key));
+    return absl::OkStatus();
+  };
+  while (!members.empty()) {
+    const uint64_t next = members.front();
+    const uint64_t from = pair_keys_.empty() ? 0 : next;
+    TACET_RETURN_IF_ERROR(parts_.server.FetchPackets(work_.attempt, from, read));
+    if (!has_key(next)) break;  // nobody votes for a roster with this member
+    std::erase_if(members, has_key);
   }
-  return crypto::SecretBytes::CopyOf(known->second.Expose());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Event> SeatActions::Settle(std::string_view what, const absl::Status& sent,
@@ -58,10 +76,13 @@ absl::StatusOr<Event> SeatActions::Do(const action::FetchClosedRound& action) {
   }
   absl::StatusOr<secagg::ClosedRound> round = absl::UnknownError("it was not fetched");
   absl::StatusOr<base::Bytes> closed = FetchClosedRound(parts_, action.attempt, round);
+  std::vector<uint64_t> members;
   const auto read_roster = [&](std::span<const uint8_t> bytes) -> absl::Status {
-    TACET_ASSIGN_OR_RETURN(const secagg::Roster roster,
+    TACET_ASSIGN_OR_RETURN(secagg::Roster roster,
                            secagg::ReadRoster(bytes, action.attempt, terms.max_participants()));
-    if (!round.ok() || secagg::RosterDigest(roster) == round->roster_digest) {
+    if (!round.ok()) return absl::OkStatus();
+    if (secagg::RosterDigest(roster) == round->roster_digest) {
+      members = std::move(roster.members);
       return absl::OkStatus();
     }
     return base::DataLoss("the roster is not that of the closed round");
@@ -77,6 +98,14 @@ absl::StatusOr<Event> SeatActions::Do(const action::FetchClosedRound& action) {
   if (!round.ok()) {
     return event::ClosedRoundFetched{.kind = Kind::kUnreadable,
                                      .why = base::Message(round.status())};
+  }
+  const absl::Status packets = MakePairKeys(std::move(members));
+  if (!packets.ok()) {
+    if (protocol::IsRetryable(packets)) return packets;
+    const bool unreadable = packets.code() == absl::StatusCode::kDataLoss ||
+                            packets.code() == absl::StatusCode::kPermissionDenied;
+    return event::ClosedRoundFetched{.kind = unreadable ? Kind::kUnreadable : Kind::kNotThere,
+                                     .why = base::Message(packets)};
   }
   work_.round_hash = secagg::ClosedRoundHash(*round);
   work_.closed_round = *std::move(closed);

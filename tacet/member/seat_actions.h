@@ -53,13 +53,17 @@ class SeatActions {
   absl::Status Anchor(secagg::JournalStep step, const base::Bytes& message);
   absl::StatusOr<Event> Settle(std::string_view what, const absl::Status& sent,
                                const base::Bytes& bytes);
-  absl::StatusOr<crypto::SecretBytes> PairKeyOf(uint64_t client);
+  absl::StatusOr<crypto::SecretBytes> PairKeyOf(uint64_t client) const;
+  // Those with members of the roster that this seat does not have yet, by the key packets that the
+  // server gives. Errors of the server; those of PairKeyByPacket.
+  absl::Status MakePairKeys(std::vector<uint64_t> members);
 
   const MemberParts& parts_;
   MemberNotes& notes_;
   const UploadActions& uploads_;
   const secagg::PairKeyOf pair_key_of_;
-  std::map<uint64_t, crypto::SecretBytes> pair_keys_;  // by client, each computed once an epoch
+  // By client. The first packet of a client that is read in an epoch counts.
+  std::map<uint64_t, crypto::SecretBytes> pair_keys_;
   // The attempt at work, or the last one.
   struct Work {
     secagg::Attempt attempt;

@@ -100,6 +100,26 @@ absl::StatusOr<Event> UploadActions::Do(const action::Train& action) {
   return event::Trained{base::Message(trained)};
 }
 
+absl::Status UploadActions::MakeKeys() {
+  if (keys_.has_value()) return absl::OkStatus();
+  const std::vector<crypto::KemPublicKey> seat_keys = parts_.manifest.seat_keys();
+  TACET_ASSIGN_OR_RETURN(keys_,
+                         agreement::KeysWithSeats(parts_.manifest.manifest(), parts_.pair_secrets(),
+                                                  parts_.member, seat_keys, parts_.signing_key));
+  return absl::OkStatus();
+}
+
+absl::Status UploadActions::SendPacket() {
+  if (packet_sent_) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(MakeKeys());
+  const protocol::BulkName name{.kind = protocol::BulkKind::kKeyPacket,
+                                .attempt = protocol::PacketAttempt(
+                                    parts_.manifest.manifest().hash(), parts_.manifest.epoch())};
+  TACET_RETURN_IF_ERROR(parts_.server.Put(name, keys_->packet));
+  packet_sent_ = true;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Event> UploadActions::Do(const action::Seal& action) {
   const agreement::Manifest& manifest = parts_.manifest.manifest();
   crypto::SecretVector<float> update = std::exchange(update_, {});
@@ -109,12 +129,9 @@ absl::StatusOr<Event> UploadActions::Do(const action::Seal& action) {
       secagg::Sealer::Create(
           manifest.terms(), action.attempt,
           secagg::DeriveAttemptKeys(parts_.epoch_key, manifest.spec().scheme, action.attempt)));
-  if (pair_keys_.empty()) {
-    TACET_ASSIGN_OR_RETURN(
-        pair_keys_, agreement::PairKeysWithSeats(manifest, parts_.pair_secrets(), parts_.member));
-  }
+  TACET_RETURN_IF_ERROR(MakeKeys());
   TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed,
-                         sealer->Seal(update.Expose(), pair_keys_, parts_.entropy));
+                         sealer->Seal(update.Expose(), keys_->pair_keys, parts_.entropy));
   upload_ = std::move(sealed.bytes);
   return event::Sealed{.finite = sealed.clip.finite};
 }
@@ -127,12 +144,16 @@ absl::StatusOr<Event> UploadActions::Do(const action::SaveUpload& action) {
 absl::StatusOr<Event> UploadActions::Do(const action::SendUpload& action) {
   using Answer = event::UploadSent::Answer;
   const crypto::Digest digest = crypto::Sha256(upload_);
-  const absl::Status sent = parts_.server.Put(
-      {.kind = protocol::BulkKind::kUpload, .attempt = action.attempt}, upload_, digest);
+  absl::Status sent = SendPacket();
+  if (sent.ok()) {
+    sent = parts_.server.Put({.kind = protocol::BulkKind::kUpload, .attempt = action.attempt},
+                             upload_, digest);
+  }
   if (sent.ok()) {
     return event::UploadSent{.answer = Answer::kTaken, .bytes = upload_.size(), .digest = digest};
   }
   if (protocol::IsRetryable(sent)) return sent;
+  packet_sent_ = false;  // one that the server lacks comes again before the next upload
   return event::UploadSent{.answer = sent.code() == absl::StatusCode::kAlreadyExists
                                          ? Answer::kHasAnother
                                          : Answer::kNotTaken,

@@ -46,11 +46,16 @@ class UploadActions {
   absl::StatusOr<Event> Do(const action::SaveUpload& action);
   absl::StatusOr<Event> Do(const action::SendUpload& action);
   ledger::AttemptCost CostFrom(std::optional<uint32_t> first_round) const;
+  // What this member has with the seats, computed once an epoch.
+  absl::Status MakeKeys();
+  // Before the first upload of this process: the server may have the packet from an earlier one.
+  absl::Status SendPacket();
 
   const MemberParts& parts_;
   const MemberModel& model_;
   const ledger::AttemptCost cost_;  // finding its worst observer takes milliseconds
-  crypto::SecretBytes pair_keys_;   // with all seats; empty until something is sealed
+  std::optional<agreement::ClientKeys> keys_;
+  bool packet_sent_ = false;
   crypto::SecretVector<float> update_;
   absl::Status training_failure_;
   base::Bytes upload_;

@@ -210,7 +210,7 @@ agreement::SignedManifest Signed() {
     const agreement::MemberKeys keys = agreement::MemberKeys::Generate(entropy);
     spec.members.push_back(
         agreement::SignMember(fmt::format("site-{}", i), keys.signing, keys.sealing.public_key(),
-                              crypto::ExchangeKey::Generate(entropy).public_key()));
+                              agreement::ExchangeKeys::Generate(entropy).public_keys()));
   }
   spec.authority = crypto::SomeAuthority();
   return base::ValueOf(

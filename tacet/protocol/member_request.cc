@@ -19,12 +19,13 @@ constexpr size_t kMaxAttestationBytes = 1024;
 constexpr size_t kMaxOpeningBytes = 1024;
 constexpr size_t kMaxAbstentionBytes = 1024;
 constexpr size_t kMaxObjectionBytes = 1024;
+constexpr size_t kMaxEntryBytes = 2048;  // a copy of a key packet has up to 1,842 bytes
 constexpr size_t kMaxBlobs = 1 << 20;
 
 constexpr std::array<std::string_view, kRequestKinds> kNames = {
-    "await",       "put-part",      "fetch-part",      "put-vote",
-    "fetch-votes", "put-verdict",   "put-attestation", "fetch-attestations",
-    "put-opening", "fetch-opening", "put-abstention",  "put-objection"};
+    "await",          "put-part",        "fetch-part",         "put-vote",    "fetch-votes",
+    "put-verdict",    "put-attestation", "fetch-attestations", "put-opening", "fetch-opening",
+    "put-abstention", "put-objection",   "fetch-packets"};
 
 void WriteName(const BulkName& name, base::ByteWriter& writer) {
   writer.U8(static_cast<uint8_t>(name.kind));
@@ -34,8 +35,9 @@ void WriteName(const BulkName& name, base::ByteWriter& writer) {
 absl::StatusOr<BulkName> ReadName(base::ByteReader& reader) {
   BulkName name;
   TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("object"));
-  if (kind < static_cast<uint8_t>(BulkKind::kUpload) ||
-      kind > static_cast<uint8_t>(BulkKind::kCheckRow)) {
+  if ((kind < static_cast<uint8_t>(BulkKind::kUpload) ||
+       kind > static_cast<uint8_t>(BulkKind::kCheckRow)) &&
+      kind != static_cast<uint8_t>(BulkKind::kKeyPacket)) {
     return base::DataLoss("request: there is no object of kind {}", kind);
   }
   name.kind = static_cast<BulkKind>(kind);
@@ -83,6 +85,10 @@ struct BodyWriter {
   void operator()(const FetchOpeningRequest&) {}
   void operator()(const PutAbstentionRequest& body) { writer.Blob(body.abstention); }
   void operator()(const PutObjectionRequest& body) { writer.Blob(body.objection); }
+  void operator()(const FetchPacketsRequest& body) {
+    secagg::WriteAttempt(body.attempt, writer);
+    writer.U64(body.from);
+  }
 };
 
 absl::Status ReadFlag(base::ByteReader& reader, std::string_view field, bool& flag) {
@@ -157,6 +163,12 @@ absl::Status ReadBody(base::ByteReader& reader, PutObjectionRequest& body) {
   return absl::OkStatus();
 }
 
+absl::Status ReadBody(base::ByteReader& reader, FetchPacketsRequest& body) {
+  TACET_ASSIGN_OR_RETURN(body.attempt, secagg::ReadAttempt(reader));
+  TACET_ASSIGN_OR_RETURN(body.from, reader.ReadU64("from"));
+  return absl::OkStatus();
+}
+
 // The body of the kind with this index.
 template <size_t kIndex = 0>
 absl::StatusOr<RequestBody> ReadBodyOfKind(size_t index, base::ByteReader& reader) {
@@ -220,6 +232,8 @@ std::string_view BulkKindName(BulkKind kind) {
       return "check-row";
     case BulkKind::kShares:
       return "shares";
+    case BulkKind::kKeyPacket:
+      return "key-packet";
   }
   return "unknown";
 }
@@ -369,7 +383,7 @@ absl::StatusOr<std::vector<base::Bytes>> ReadBlobs(std::span<const uint8_t> byte
   }
   std::vector<base::Bytes> blobs(size);
   for (base::Bytes& blob : blobs) {
-    TACET_ASSIGN_OR_RETURN(blob, ReadBytesBlob(reader, kMaxVoteBytes, "entry"));
+    TACET_ASSIGN_OR_RETURN(blob, ReadBytesBlob(reader, kMaxEntryBytes, "entry"));
   }
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return blobs;

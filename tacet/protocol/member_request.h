@@ -29,9 +29,10 @@ enum class BulkKind : uint8_t {
   kClosedRound = 2,  // only fetched
   kUnmaskShare = 3,
   kCheckpoint = 4,
-  kRoster = 5,    // only fetched, by the committee
-  kCheckRow = 6,  // only sent, by the committee
-  kShares = 7,    // of all uploads of a closed round: the server's own, never sent
+  kRoster = 5,     // only fetched, by the committee
+  kCheckRow = 6,   // only sent, by the committee
+  kShares = 7,     // of all uploads of a closed round: the server's own, never sent
+  kKeyPacket = 8,  // only sent, once an epoch: its attempt is PacketAttempt
 };
 std::string_view BulkKindName(BulkKind kind);
 
@@ -43,6 +44,12 @@ struct BulkName {
 
   friend bool operator==(const BulkName&, const BulkName&) = default;
 };
+
+// The attempt of key packets (key_packet.h), which belong to an epoch: {manifest hash, epoch, 0, 0,
+// zeros}.
+inline secagg::Attempt PacketAttempt(const crypto::Digest& manifest_hash, uint32_t epoch) {
+  return {.manifest_hash = manifest_hash, .number = {.epoch = epoch}};
+}
 
 inline constexpr size_t kMaxPartBytes = size_t{2} << 20;
 
@@ -93,13 +100,20 @@ struct PutAbstentionRequest {   // nothing
 struct PutObjectionRequest {  // nothing
   base::Bytes objection;      // objection.h
 };
-using RequestBody =
-    std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest, FetchVotesRequest,
-                 PutVerdictRequest, PutAttestationRequest, FetchAttestationsRequest,
-                 PutOpeningRequest, FetchOpeningRequest, PutAbstentionRequest, PutObjectionRequest>;
+// u32 number, then blobs: this seat's copies of the key packets of the roster's members from `from`
+// on, by member, as many as kMaxPacketsBytes hold. For committee members that may fetch the roster.
+struct FetchPacketsRequest {
+  secagg::Attempt attempt;
+  uint64_t from = 0;
+};
+inline constexpr size_t kMaxPacketsBytes = size_t{1} << 20;
+using RequestBody = std::variant<AwaitRequest, PutPartRequest, FetchPartRequest, PutVoteRequest,
+                                 FetchVotesRequest, PutVerdictRequest, PutAttestationRequest,
+                                 FetchAttestationsRequest, PutOpeningRequest, FetchOpeningRequest,
+                                 PutAbstentionRequest, PutObjectionRequest, FetchPacketsRequest>;
 inline constexpr size_t kRequestKinds = std::variant_size_v<RequestBody>;
 // await, put-part, fetch-part, put-vote, fetch-votes, put-verdict, put-attestation,
-// fetch-attestations, put-opening, fetch-opening, put-abstention, put-objection; by
+// fetch-attestations, put-opening, fetch-opening, put-abstention, put-objection, fetch-packets; by
 // RequestBody::index().
 std::string_view RequestKindName(size_t index);
 // Kind of a request as its first bytes say it; "unreadable" where they say none. Nothing else of

@@ -15,6 +15,7 @@
 
 #include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/member_keys.h"
+#include "tacet/agreement/pair_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/status_for_test.h"
 #include "tacet/crypto/authority_for_test.h"
@@ -69,6 +70,7 @@ class SmallFederation {
   explicit SmallFederation(agreement::ManifestSpec agreement = SmallAgreement(), int members = 5,
                            uint32_t epoch = 0, const crypto::Digest& predecessor = {1})
       : entropy_(1, "small federation"),
+        kem_entropy_(1, "small federation's KEM keys"),
         coordinator_(crypto::SigningKey::Generate(entropy_)),
         epoch_key_(entropy_.Draw(32)) {
     agreement::SignedManifestSpec spec;
@@ -79,10 +81,11 @@ class SmallFederation {
     if (spec.agreement.federation == crypto::Digest{}) spec.agreement.federation = {7};
     for (int i = 0; i < members; ++i) {
       sites_.push_back(agreement::MemberKeys::Generate(entropy_));
-      exchange_keys_.push_back(crypto::ExchangeKey::Generate(entropy_));
+      exchange_keys_.push_back({.exchange = crypto::ExchangeKey::Generate(entropy_),
+                                .kem = crypto::KemKey::Generate(kem_entropy_)});
       spec.members.push_back(agreement::SignMember(fmt::format("site-{}", i), sites_.back().signing,
                                                    sites_.back().sealing.public_key(),
-                                                   exchange_keys_.back().public_key()));
+                                                   exchange_keys_.back().public_keys()));
     }
     spec.authority = crypto::AuthorityOf(authority_);
     manifest_ = std::make_unique<agreement::SignedManifest>(
@@ -93,33 +96,43 @@ class SmallFederation {
   const secagg::Terms& terms() const { return manifest().manifest().terms(); }
   const secagg::Committee& committee() const { return manifest().manifest().committee(); }
   const agreement::MemberKeys& site(uint64_t member) const { return sites_[member]; }
-  const crypto::ExchangeKey& exchange_key(uint64_t member) const { return exchange_keys_[member]; }
+  const agreement::ExchangeKeys& exchange_keys(uint64_t member) const {
+    return exchange_keys_[member];
+  }
   const crypto::SecretBytes& epoch_key() const { return epoch_key_; }
   crypto::Entropy& entropy() { return entropy_; }
 
   secagg::AttemptKeys KeysOf(const secagg::Attempt& attempt) const {
     return secagg::DeriveAttemptKeys(epoch_key_, manifest().manifest().spec().scheme, attempt);
   }
-  crypto::SecretBytes PairKey(uint64_t client, uint32_t seat) const {
-    const crypto::SecretBytes agreed =
-        ValueOf(exchange_keys_[client].Agree(committee()[seat].exchange_key));
-    return secagg::DerivePairKey(agreed, epoch_key_,
-                                 {.manifest_hash = manifest().manifest().hash(),
-                                  .epoch = manifest().epoch(),
-                                  .client = client,
-                                  .seat = seat});
+  // With the seats, and the packet for them.
+  const agreement::ClientKeys& KeysWithSeats(uint64_t client) {
+    auto known = client_keys_.find(client);
+    if (known == client_keys_.end()) {
+      const std::vector<crypto::KemPublicKey> seat_keys = manifest().seat_keys();
+      known = client_keys_
+                  .emplace(client, ValueOf(agreement::KeysWithSeats(
+                                       manifest().manifest(),
+                                       {.exchange_key = exchange_keys_[client].exchange,
+                                        .kem_key = exchange_keys_[client].kem,
+                                        .epoch_key = epoch_key_,
+                                        .epoch = manifest().epoch()},
+                                       client, seat_keys, sites_[client].signing)))
+                  .first;
+    }
+    return known->second;
+  }
+  crypto::SecretBytes PairKey(uint64_t client, uint32_t seat) {
+    return crypto::SecretBytes::CopyOf(KeysWithSeats(client).pair_keys.Expose().subspan(
+        secagg::kPairKeyBytes * seat, secagg::kPairKeyBytes));
   }
 
   // What `member` sends: the same update of 0.01 in every coordinate, another seal each time.
   base::Bytes Upload(uint64_t member, const secagg::Attempt& attempt) {
     const auto sealer = ValueOf(secagg::Sealer::Create(terms(), attempt, KeysOf(attempt)));
-    crypto::SecretBytes pair_keys(secagg::kPairKeyBytes * committee().size());
-    for (uint32_t seat = 0; seat < committee().size(); ++seat) {
-      std::ranges::copy(PairKey(member, seat).Expose(),
-                        pair_keys.Expose().subspan(secagg::kPairKeyBytes * seat).begin());
-    }
     const std::vector<float> update(manifest().manifest().spec().dimension, 0.01F);
-    secagg::SealedUpload sealed = ValueOf(sealer->Seal(update, pair_keys, entropy_));
+    secagg::SealedUpload sealed =
+        ValueOf(sealer->Seal(update, KeysWithSeats(member).pair_keys, entropy_));
     last_sealed_[member] = sealed.nonce;
     return std::move(sealed.bytes);
   }
@@ -176,12 +189,13 @@ class SmallFederation {
     return found == last_sealed_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  crypto::InsecureSeededEntropy entropy_;
+  crypto::InsecureSeededEntropy entropy_, kem_entropy_;
   crypto::SigningKey coordinator_;
   crypto::TlsKey authority_ = crypto::TlsKey::Generate();
   crypto::SecretBytes epoch_key_;
   std::vector<agreement::MemberKeys> sites_;
-  std::vector<crypto::ExchangeKey> exchange_keys_;
+  std::vector<agreement::ExchangeKeys> exchange_keys_;
+  std::map<uint64_t, agreement::ClientKeys> client_keys_;  // by client
   std::unique_ptr<agreement::SignedManifest> manifest_;
   std::map<uint64_t, secagg::SealNonce> last_sealed_;
 };

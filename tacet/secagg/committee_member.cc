@@ -69,6 +69,10 @@ absl::StatusOr<base::Bytes> CommitteeMember::Vote(std::span<const uint8_t> close
   TACET_ASSIGN_OR_RETURN(Roster roster,
                          ReadRoster(roster_bytes, attempt_, parts_.terms.max_participants()));
   TACET_RETURN_IF_ERROR(CheckRoster(roster, round));
+  // Without one of them no unmask share could follow.
+  for (const uint64_t member : roster.members) {
+    TACET_RETURN_IF_ERROR(parts_.pair_key_of(member).status());
+  }
   base::Bytes vote = WriteVote(attempt_, seat_, hash, parts_.signing_key);
   const absl::StatusOr<base::Bytes> recorded = parts_.journal.Find(attempt_, JournalStep::kVote);
   if (recorded.ok() && *recorded != vote) {  // Ed25519 is deterministic: another hash was signed

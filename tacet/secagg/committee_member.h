@@ -24,7 +24,8 @@
 
 namespace tacet::secagg {
 
-// The pair key of a client with this seat (pair_masks.h). NotFound for a client that is none.
+// The pair key of a client with this seat (pair_masks.h). NotFound for a client that is none, or
+// whose key packet this seat does not have.
 using PairKeyOf = std::function<absl::StatusOr<crypto::SecretBytes>(uint64_t client)>;
 
 // Must outlive the committee member.
@@ -56,9 +57,9 @@ class CommitteeMember {
                   uint64_t clients, const OwnUpload& own);
 
   // First step: checks both messages and returns this seat's vote. K_min <= K', all members
-  // different and of the federation; this member in the roster with its own upload if that was
-  // acknowledged, and with no other. The
-  // same messages again return the same vote; others are refused.
+  // different and of the federation, each with a pair key; this member in the roster with its own
+  // upload if that was acknowledged, and with no other. The same messages again return the same
+  // vote; others are refused.
   absl::StatusOr<base::Bytes> Vote(std::span<const uint8_t> closed_round,
                                    std::span<const uint8_t> roster);
 

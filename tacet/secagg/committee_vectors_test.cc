@@ -18,6 +18,7 @@
 #include "tacet/crypto/hash.h"
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/small_round_for_test.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/whole_messages_for_test.h"
@@ -111,6 +112,13 @@ TEST(CommitteeVectorsTest, KeysMasksSharesAndRecovery) {
   for (int member = 0; member < 10; ++member) {
     exchange_keys.push_back(crypto::ExchangeKey::Generate(entropy));
   }
+  crypto::InsecureSeededEntropy kem_entropy(1, "committee vectors, KEM keys");
+  std::vector<crypto::KemKey> kem_keys;  // by seat
+  std::vector<crypto::KemPublicKey> seat_keys;
+  for (int seat = 0; seat < 5; ++seat) {
+    kem_keys.push_back(crypto::KemKey::Generate(kem_entropy));
+    seat_keys.push_back(kem_keys.back().public_key());
+  }
   he::ShareSums share_sums(sharing);
   std::vector<MaskAccumulator> mask_sums;
   for (int seat = 0; seat < 5; ++seat) mask_sums.emplace_back(attempt, sharing.mask_words());
@@ -131,22 +139,33 @@ TEST(CommitteeVectorsTest, KeysMasksSharesAndRecovery) {
     for (size_t i = 0; i < checks.size(); ++i) {
       checks[i] = static_cast<uint16_t>((4096 * i + kClients[k]) % he::kSharePrime);
     }
+    const crypto::SecretBytes coins = kem_entropy.Draw(crypto::KemKey::kSeedBytes);
+    const crypto::SigningKey signing_key = crypto::SigningKey::Generate(kem_entropy);
+    MadePacket made = ValueOf(MakeKeyPacket({.manifest_hash = attempt.manifest_hash,
+                                             .epoch = attempt.number.epoch,
+                                             .client = kClients[k]},
+                                            seat_keys, coins));
+    SignKeyPacket(signing_key, made.packet);
     std::vector<uint16_t> masks(5 * sharing.mask_words());
     JsonValue pairs = JsonValue::MakeArray();
     for (uint32_t seat = 0; seat < 5; ++seat) {
       const crypto::SecretBytes agreed =
           ValueOf(exchange_keys[kClients[k]].Agree(exchange_keys[kSeatMembers[seat]].public_key()));
-      const crypto::SecretBytes pair_key = DerivePairKey(agreed, epoch_key,
-                                                         {.manifest_hash = attempt.manifest_hash,
-                                                          .epoch = attempt.number.epoch,
-                                                          .client = kClients[k],
-                                                          .seat = seat});
+      const crypto::SecretBytes shared = kem_keys[seat].Decapsulate(made.packet.ciphertexts[seat]);
+      const crypto::SecretBytes pair_key =
+          DerivePairKey({.agreed = agreed, .shared = shared, .epoch_key = epoch_key},
+                        {.manifest_hash = attempt.manifest_hash,
+                         .epoch = attempt.number.epoch,
+                         .client = kClients[k],
+                         .seat = seat,
+                         .list = ListDigest(made.packet)});
       const auto mask = std::span(masks).subspan(seat * sharing.mask_words(), sharing.mask_words());
       ExpandMask(pair_key.Expose(), attempt, nonce, mask);
       mask_sums[seat].Add(pair_key.Expose(), nonce);
       pairs.Append(JsonValue::MakeObject()
                        .Set("seat", seat)
                        .Set("agreed", base::ToHex(agreed.Expose()))
+                       .Set("shared", base::ToHex(shared.Expose()))
                        .Set("pair_key", base::ToHex(pair_key.Expose()))
                        .Set("mask", ListJson(std::span<const uint16_t>(mask)))
                        .Set("combination", CombinationJson(check.Combine(mask))));
@@ -155,6 +174,10 @@ TEST(CommitteeVectorsTest, KeysMasksSharesAndRecovery) {
     sharing.Share(key, checks, masks, shares);
     share_sums.Add(shares);
     clients.Append(ExchangeJson(kClients[k], exchange_keys[kClients[k]])
+                       .Set("coins", base::ToHex(coins.Expose()))
+                       .Set("signing_public", base::ToHex(signing_key.public_key()))
+                       .Set("packet", base::ToHex(WriteKeyPacket(made.packet)))
+                       .Set("list", base::ToHex(ListDigest(made.packet)))
                        .Set("nonce", base::ToHex(nonce))
                        .Set("key", ListJson(std::span<const int8_t>(key)))
                        .Set("pairs", std::move(pairs))
@@ -168,6 +191,7 @@ TEST(CommitteeVectorsTest, KeysMasksSharesAndRecovery) {
     answers.push_back(mask_sums[seat].Finish());
     seats.Append(
         ExchangeJson(kSeatMembers[seat], exchange_keys[kSeatMembers[seat]])
+            .Set("kem_seed", base::ToHex(kem_keys[seat].seed().Expose()))
             .Set("mask_sum", ListJson(std::span<const uint16_t>(answers.back().Expose()))));
   }
   std::vector<he::KeySharing::Answer> four;
@@ -182,7 +206,9 @@ TEST(CommitteeVectorsTest, KeysMasksSharesAndRecovery) {
                "the key k[i] = ((i i + m) mod 43) - 21. Long lists are given by their ends and the "
                "SHA-256 of their bytes: u16 words, keys as int8, sums of keys as int32, "
                "little-endian. The random secrets of client m are (4096 i + m) mod 65521. "
-               "Combinations of masks are those of a check row for round_hash.")
+               "Combinations of masks are those of a check row for round_hash. Seats have KEM keys "
+               "from "
+               "their seeds; a client's packet follows from its coins.")
           .Set("committee", JsonValue::MakeObject()
                                 .Set("seats", sharing.shape().seats)
                                 .Set("corrupt", sharing.shape().corrupt)
@@ -323,12 +349,16 @@ class VectorRound {
   }
 
   crypto::SecretBytes PairKey(uint64_t client, uint32_t seat) const {
-    return DerivePairKey(ValueOf(exchange_keys_[client].Agree(committee_[seat].exchange_key)),
-                         epoch_key_,
+    const crypto::SecretBytes agreed =
+        ValueOf(exchange_keys_[client].Agree(committee_[seat].exchange_key));
+    // The vectors of this round show no pair key: packets are in those of the committee.
+    const crypto::SecretBytes shared = crypto::InsecureSeededEntropy(client, "shared").Draw(32);
+    return DerivePairKey({.agreed = agreed, .shared = shared, .epoch_key = epoch_key_},
                          {.manifest_hash = attempt_.manifest_hash,
                           .epoch = attempt_.number.epoch,
                           .client = client,
-                          .seat = seat});
+                          .seat = seat,
+                          .list = {}});
   }
 
   struct SeatAnswers {

@@ -35,9 +35,10 @@ bool Unmask(uint64_t uploads) {
   const Attempt attempt;
   MaskAccumulator masks(attempt, kWords);
   for (uint64_t client = 0; client < uploads; ++client) {
+    const crypto::SecretBytes agreed = SecretOf(entropy), shared = SecretOf(entropy);
     const crypto::SecretBytes pair_key =
-        DerivePairKey(SecretOf(entropy), epoch_key,
-                      {.manifest_hash = {}, .epoch = 0, .client = client, .seat = 0});
+        DerivePairKey({.agreed = agreed, .shared = shared, .epoch_key = epoch_key},
+                      {.manifest_hash = {}, .epoch = 0, .client = client, .seat = 0, .list = {}});
     masks.Add(pair_key.Expose(), SealNonce{static_cast<uint8_t>(client)});
   }
   crypto::SecretVector<uint16_t> sums = masks.Finish();

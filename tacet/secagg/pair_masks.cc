@@ -9,18 +9,20 @@
 
 namespace tacet::secagg {
 
-crypto::SecretBytes DerivePairKey(const crypto::SecretBytes& agreed,
-                                  const crypto::SecretBytes& epoch_key,
-                                  const PairContext& context) {
-  crypto::SecretBytes key(agreed.size() + epoch_key.size());
-  std::ranges::copy(agreed.Expose(), key.Expose().begin());
-  std::ranges::copy(epoch_key.Expose(), key.Expose().subspan(agreed.size()).begin());
+crypto::SecretBytes DerivePairKey(const PairSources& sources, const PairContext& context) {
+  crypto::SecretBytes key(sources.agreed.size() + sources.shared.size() + sources.epoch_key.size());
+  auto at = key.Expose().begin();
+  for (const crypto::SecretBytes* const part :
+       {&sources.agreed, &sources.shared, &sources.epoch_key}) {
+    at = std::ranges::copy(part->Expose(), at).out;
+  }
   base::ByteWriter info;
-  info.Raw("tacet/1/pair");
+  info.Raw("tacet/2/pair");
   info.Raw(context.manifest_hash);
   info.U32(context.epoch);
   info.U64(context.client);
   info.U32(context.seat);
+  info.Raw(context.list);
   return crypto::HkdfSha256(key.Expose(), info.bytes(), kPairKeyBytes);
 }
 

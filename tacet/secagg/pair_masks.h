@@ -18,15 +18,21 @@ inline constexpr size_t kPairKeyBytes = 32;
 struct PairContext {
   crypto::Digest manifest_hash{};
   uint32_t epoch = 0;
-  uint64_t client = 0;  // its member number
-  uint32_t seat = 0;    // of the committee, from 0
+  uint64_t client = 0;    // its member number
+  uint32_t seat = 0;      // of the committee, from 0
+  crypto::Digest list{};  // ListDigest of the client's key packet
 };
 
-// HKDF-SHA256(agreed ‖ epoch key, "tacet/1/pair" ‖ manifest hash ‖ epoch u32 ‖ client u64 ‖ seat
-// u32), 32 bytes. `agreed` is the X25519 result of the client's and the seat's exchange keys. The
-// epoch key keeps a pair apart from anyone who is not a member.
-crypto::SecretBytes DerivePairKey(const crypto::SecretBytes& agreed,
-                                  const crypto::SecretBytes& epoch_key, const PairContext& context);
+// What the key of a pair follows from, 32 bytes each.
+struct PairSources {
+  const crypto::SecretBytes& agreed;     // X25519 of both exchange keys
+  const crypto::SecretBytes& shared;     // ML-KEM-768, by the client's key packet (key_packet.h)
+  const crypto::SecretBytes& epoch_key;  // keeps a pair apart from anyone who is not a member
+};
+
+// HKDF-SHA256(agreed ‖ shared ‖ epoch key, "tacet/2/pair" ‖ manifest hash ‖ epoch u32 ‖ client u64
+// ‖ seat u32 ‖ list), 32 bytes. It is secret as long as one of `agreed` and `shared` is.
+crypto::SecretBytes DerivePairKey(const PairSources& sources, const PairContext& context);
 
 // Fills `mask` with words that are uniform below p = 65521: the u16 words of AES-256-CTR under
 // HKDF-SHA256(pair key, "tacet/1/mask" ‖ attempt ‖ nonce), from a zero counter block; words that

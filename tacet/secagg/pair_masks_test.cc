@@ -26,27 +26,34 @@ std::vector<uint16_t> Mask(const crypto::SecretBytes& key, const Attempt& attemp
 
 TEST(PairMasksTest, EveryPairHasAKeyOfItsOwn) {
   std::set<std::string> keys;
-  const auto add = [&](const crypto::SecretBytes& agreed, const crypto::SecretBytes& epoch_key,
+  const auto add = [&](std::string_view agreed, std::string_view shared, std::string_view epoch_key,
                        const PairContext& context) {
-    keys.insert(base::ToHex(DerivePairKey(agreed, epoch_key, context).Expose()));
+    const crypto::SecretBytes one = Secret(agreed), two = Secret(shared), three = Secret(epoch_key);
+    keys.insert(base::ToHex(
+        DerivePairKey({.agreed = one, .shared = two, .epoch_key = three}, context).Expose()));
   };
-  const PairContext context{.manifest_hash = {1}, .epoch = 2, .client = 3, .seat = 4};
-  add(Secret("a"), Secret("e"), context);
-  add(Secret("b"), Secret("e"), context);
-  add(Secret("a"), Secret("f"), context);
+  const PairContext context{.manifest_hash = {1}, .epoch = 2, .client = 3, .seat = 4, .list = {5}};
+  add("a", "s", "e", context);
+  add("b", "s", "e", context);
+  add("a", "t", "e", context);
+  add("a", "s", "f", context);
+  add("s", "a", "e", context);
   PairContext other = context;
   other.manifest_hash[0] = 2;
-  add(Secret("a"), Secret("e"), other);
+  add("a", "s", "e", other);
   other = context;
   other.epoch = 3;
-  add(Secret("a"), Secret("e"), other);
+  add("a", "s", "e", other);
   other = context;
   other.client = 4;
-  add(Secret("a"), Secret("e"), other);
+  add("a", "s", "e", other);
   other = context;
   other.seat = 3;
-  add(Secret("a"), Secret("e"), other);
-  EXPECT_EQ(keys.size(), 7u);
+  add("a", "s", "e", other);
+  other = context;
+  other.list[0] = 6;
+  add("a", "s", "e", other);
+  EXPECT_EQ(keys.size(), 10u);
 }
 
 TEST(PairMasksTest, WordsAreBelowThePrimeAndReproducible) {

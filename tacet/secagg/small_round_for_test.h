@@ -18,6 +18,7 @@
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/checksum.h"
 #include "tacet/secagg/committee_member.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/memory_journal.h"
 #include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/round_decryption.h"
@@ -98,6 +99,18 @@ class SmallRound {
                             .signing_key = signing_keys_.back().public_key(),
                             .exchange_key = exchange_keys_.back().public_key()});
     }
+    crypto::InsecureSeededEntropy kem_entropy(1, "KEM keys of a small round");
+    std::vector<crypto::KemPublicKey> seat_keys;
+    for (uint32_t seat = 0; seat < kSeats; ++seat) {
+      kem_keys_.push_back(crypto::KemKey::Generate(kem_entropy));
+      seat_keys.push_back(kem_keys_.back().public_key());
+    }
+    for (uint64_t member = 0; member < kMembers; ++member) {
+      packets_.push_back(ValueOf(MakeKeyPacket({.manifest_hash = attempt_.manifest_hash,
+                                                .epoch = attempt_.number.epoch,
+                                                .client = member},
+                                               seat_keys, kem_entropy.Draw(32))));
+    }
     result_key_ = KeysOf(attempt_).result_key;
     pair_key_of_.resize(kSeats);
     for (uint32_t seat = 0; seat < kSeats; ++seat) {
@@ -126,12 +139,25 @@ class SmallRound {
   crypto::SecretBytes PairKey(uint64_t client, uint32_t seat) const {
     const crypto::SecretBytes agreed =
         ValueOf(exchange_keys_[client].Agree(committee_[seat].exchange_key));
-    return DerivePairKey(agreed, epoch_key_,
+    return PairKeyFrom(agreed, packets_[client].shared[seat], client, seat);
+  }
+  // What the seat, or somebody who has other secrets, computes.
+  crypto::SecretBytes PairKeyFrom(const crypto::SecretBytes& agreed,
+                                  const crypto::SecretBytes& shared, uint64_t client,
+                                  uint32_t seat) const {
+    return DerivePairKey({.agreed = agreed, .shared = shared, .epoch_key = epoch_key_},
                          {.manifest_hash = attempt_.manifest_hash,
                           .epoch = attempt_.number.epoch,
                           .client = client,
-                          .seat = seat});
+                          .seat = seat,
+                          .list = ListDigest(packets_[client].packet)});
   }
+  // Both ends of X25519, which an attacker that breaks it computes from the public keys.
+  crypto::SecretBytes BrokenExchange(uint64_t client, uint32_t seat) const {
+    return ValueOf(exchange_keys_[client].Agree(committee_[seat].exchange_key));
+  }
+  const KeyPacket& packet(uint64_t client) const { return packets_[client].packet; }
+  const crypto::KemKey& kem_key(uint32_t seat) const { return kem_keys_[seat]; }
   // Of a client with all seats; none for the paper's schemes.
   crypto::SecretBytes PairKeys(uint64_t client) const {
     if (scheme_ != he::Scheme::kCompact) return {};
@@ -245,6 +271,8 @@ class SmallRound {
   Attempt attempt_;
   std::vector<crypto::SigningKey> signing_keys_;
   std::vector<crypto::ExchangeKey> exchange_keys_;
+  std::vector<crypto::KemKey> kem_keys_;  // by seat
+  std::vector<MadePacket> packets_;       // by member
   Committee committee_;
   std::vector<PairKeyOf> pair_key_of_;
   crypto::SecretBytes result_key_;

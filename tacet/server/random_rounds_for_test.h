@@ -22,6 +22,7 @@
 #include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/server/gathering.h"
@@ -98,6 +99,9 @@ class RandomRounds {
     Advance(ReadStore());
     Settle();
     if (crashed_) Reload();
+    for (uint64_t member = 0; member < rules_.members() && !failed_; ++member) {
+      if (!Chance(8)) Happen(PacketOf(member));
+    }
   }
 
   // False once an invariant is broken.
@@ -516,6 +520,7 @@ class RandomRounds {
         Expect(IsInvited(state_, member) && !IsLeftOut(state_, member) &&
                    StageOf<Collecting>(state_) != nullptr,
                "I6");
+        Expect(state_.key_packets.Find(member) != nullptr, "I6");
         Expect(seen_.uploaded.insert(member).second ||
                    StageOf<Collecting>(state_)->lost.Find(member) != nullptr,
                "I6");
@@ -547,6 +552,9 @@ class RandomRounds {
         break;
       case ItemKind::kOpeningVote:
         Expect(is_seat && voted_.try_emplace(member, put.item.bytes).second, "I11");
+        break;
+      case ItemKind::kKeyPacket:
+        Expect(packets_.try_emplace(member, put.item.bytes).second, "I20");
         break;
       case ItemKind::kCheckpoint:
         break;
@@ -744,7 +752,7 @@ class RandomRounds {
     const StoreRead stored = ReadStore();
     Replace(read, stored.stored, stored.signed_ones);
     Expect(*read.attempts == *state_.attempts && read.kept == state_.kept &&
-               read.opening_votes == state_.opening_votes,
+               read.opening_votes == state_.opening_votes && read.key_packets == state_.key_packets,
            "I1");
     const OpenedEpoch* const mine = Opened(state_);
     const OpenedEpoch* const other = Opened(read);
@@ -780,7 +788,8 @@ class RandomRounds {
     const secagg::Attempt attempt = AnyAttempt();
     const uint64_t member = AnyMember();
     using protocol::BulkKind;
-    for (const BulkKind kind : {BulkKind::kUpload, BulkKind::kShares, BulkKind::kCheckRow}) {
+    for (const BulkKind kind :
+         {BulkKind::kUpload, BulkKind::kShares, BulkKind::kCheckRow, BulkKind::kKeyPacket}) {
       Expect(!FindObject(state_, member, {.name = {kind, attempt}}).ok(), "I12");
     }
     const auto roster = FindObject(state_, member, {.name = {BulkKind::kRoster, attempt}});
@@ -859,6 +868,8 @@ class RandomRounds {
       case protocol::BulkKind::kShares:
         total = 1;
         break;
+      case protocol::BulkKind::kKeyPacket:
+        return Packet(member, attempt);
     }
     if (Chance(30)) ++total;
     // Now and then another object of the same member.
@@ -867,6 +878,26 @@ class RandomRounds {
             .name = {kind, attempt},
             .total = total,
             .digest = {static_cast<uint8_t>(member), variant}};
+  }
+
+  // Its bytes stand for those that a member signed.
+  ObjectArrived Packet(uint64_t member, const secagg::Attempt& attempt) {
+    const size_t seats = rules_.committee().size();
+    static const auto& all = *new std::vector<base::Bytes>([] {
+      std::vector<base::Bytes> bytes;
+      for (uint8_t i = 0; i < 32; ++i) bytes.push_back({i, 14});
+      return bytes;
+    }());
+    const base::Bytes& whole = all[2 * member + (Chance(12) ? 1 : 0)];
+    return {.member = member,
+            .name = {protocol::BulkKind::kKeyPacket, attempt},
+            .total = secagg::KeyPacketBytes(seats, seats) + (Chance(30) ? 1 : 0),
+            .digest = crypto::Sha256(whole),
+            .whole = whole};
+  }
+
+  ObjectArrived PacketOf(uint64_t member) {
+    return Packet(member, protocol::PacketAttempt(rules_.hash(), rules_.manifest().epoch()));
   }
 
   Event Attest(uint64_t member, uint32_t round) {
@@ -945,6 +976,9 @@ class RandomRounds {
       if (Chance(20)) return Abstain(OpenAttempt(state_)->attempt);
       const std::vector<uint64_t>& cohort = collecting->cohort;
       const uint64_t member = cohort.empty() ? AnyMember() : cohort[Below(cohort.size())];
+      if (state_.key_packets.Find(member) == nullptr && !Chance(4)) {
+        return PacketOf(member);
+      }
       return Object(protocol::BulkKind::kUpload, member, OpenAttempt(state_)->attempt);
     }
     return UnmaskingEvent();
@@ -980,7 +1014,7 @@ class RandomRounds {
         return BeginningRead{
             .round = static_cast<uint32_t>(Below(3)), .items = {}, .signed_ones = {}};
       default:
-        return Object(static_cast<protocol::BulkKind>(1 + Below(7)), AnyMember(), AnyAttempt());
+        return Object(static_cast<protocol::BulkKind>(1 + Below(8)), AnyMember(), AnyAttempt());
     }
   }
 
@@ -1015,6 +1049,7 @@ class RandomRounds {
   std::vector<uint64_t> sum_;                                         // members
   std::map<std::pair<uint32_t, uint64_t>, crypto::Digest> attested_;  // by round and member
   std::map<uint64_t, base::Bytes> voted_;                             // in the opening
+  std::map<uint64_t, base::Bytes> packets_;                           // by member
   Seen seen_;
   std::string log_;
   uint64_t events_ = 0;

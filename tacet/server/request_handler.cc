@@ -29,6 +29,11 @@ struct Dispatcher {
     base::Bytes head = protocol::WriteFetchedPartHead(part.object->size(), part.bytes);
     return RequestAnswer{.head = std::move(head), .part = std::move(part)};
   }
+  Result operator()(const protocol::FetchPacketsRequest& body) const {
+    TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> packets,
+                           server.Listed(PacketsForSeat{member, body}));
+    return RequestAnswer{.head = protocol::WriteBlobs(packets)};
+  }
   template <typename Body>
   Result operator()(const Body& body) const {
     if constexpr (std::is_constructible_v<Statement, const Body&>) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "tacet/base/status.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/server/round_steps.h"
 
 namespace tacet::server {
@@ -110,6 +112,33 @@ absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
     statements.push_back(held[chosen].bytes);
   }
   return statements;
+}
+
+absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
+                                              const PacketsForSeat& packets,
+                                              std::span<const uint8_t> roster) {
+  const protocol::FetchPacketsRequest& request = packets.request;
+  const auto seat = secagg::SeatOf(state.rules->committee(), packets.member);
+  if (!seat.has_value()) return state.rules->CheckSeat(packets.member);
+  TACET_ASSIGN_OR_RETURN(
+      secagg::Roster read,
+      secagg::ReadRoster(roster, request.attempt, state.rules->aggregation().max_participants()));
+  std::ranges::sort(read.members);
+  std::vector<const Submission*> wanted;
+  for (const Submission& packet : state.key_packets) {
+    if (packet.member >= request.from && std::ranges::binary_search(read.members, packet.member)) {
+      wanted.push_back(&packet);
+    }
+  }
+  std::ranges::sort(wanted, {}, [](const Submission* packet) { return packet->member; });
+  const size_t seats = state.rules->committee().size();
+  const size_t most = protocol::kMaxPacketsBytes / secagg::KeyPacketBytes(seats, 1);
+  wanted.resize(std::min(wanted.size(), most));
+  std::vector<base::Bytes> copies;
+  for (const Submission* const packet : wanted) {
+    copies.push_back(secagg::CopyForSeat(packet->bytes(), seats, *seat));
+  }
+  return copies;
 }
 
 }  // namespace tacet::server

@@ -3,6 +3,7 @@
 #define TACET_SERVER_ROUND_ANSWERS_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -10,6 +11,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/protocol/announcement.h"
 #include "tacet/server/round_state.h"
+#include "tacet/server/statements.h"
 
 namespace tacet::server {
 
@@ -25,6 +27,11 @@ absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
                                               const protocol::FetchAttestationsRequest& request);
 absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
                                               const protocol::FetchOpeningRequest& request);
+
+// Of an attempt with this roster.
+absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
+                                              const PacketsForSeat& packets,
+                                              std::span<const uint8_t> roster);
 
 }  // namespace tacet::server
 

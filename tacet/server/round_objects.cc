@@ -6,6 +6,7 @@
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/server/lost_objects.h"
@@ -33,6 +34,8 @@ ItemKind ItemKindOf(BulkKind kind) {
       return ItemKind::kCheckRow;
     case BulkKind::kShares:
       return ItemKind::kShares;
+    case BulkKind::kKeyPacket:
+      return ItemKind::kKeyPacket;
   }
   return ItemKind::kAccepted;
 }
@@ -50,7 +53,24 @@ absl::Status CheckUpload(const RoundState& state, const ObjectArrived& offer) {
                                   offer.name.attempt.number.round,
                                   offer.name.attempt.number.attempt);
   }
+  if (state.key_packets.Find(offer.member) == nullptr) {
+    return base::FailedPrecondition(
+        "an upload before this member's key packet: without it no seat can unmask the upload");
+  }
   return CheckLength(offer, secagg::UploadBytes(state.rules->aggregation()));
+}
+
+size_t PacketBytes(const RoundRules& rules) {
+  return secagg::KeyPacketBytes(rules.committee().size(), rules.committee().size());
+}
+
+// At any time of the epoch.
+absl::Status CheckPacket(const RoundState& state, const ObjectArrived& offer) {
+  const RoundRules& rules = *state.rules;
+  TACET_RETURN_IF_ERROR(secagg::CheckAttempt(
+      offer.name.attempt, protocol::PacketAttempt(rules.hash(), rules.manifest().epoch()),
+      protocol::BulkKindName(offer.name.kind)));
+  return CheckLength(offer, PacketBytes(rules));
 }
 
 // While the attempt is unmasking; of a published one also later than the others.
@@ -113,6 +133,8 @@ absl::Status CheckMayGive(const RoundState& state, const ObjectArrived& offer) {
       return CheckCheckpoint(state, offer);
     case BulkKind::kCheckRow:
       return CheckCheckRow(state, offer);
+    case BulkKind::kKeyPacket:
+      return CheckPacket(state, offer);
     case BulkKind::kClosedRound:
     case BulkKind::kRoster:
     case BulkKind::kShares:
@@ -128,7 +150,11 @@ absl::Status AnotherWasAccepted(const ObjectArrived& offer) {
 }
 
 bool IsOneOf(const Submission* submission, const ObjectArrived& offer) {
-  return submission != nullptr && std::ranges::equal(submission->bytes(), offer.digest);
+  if (submission == nullptr) return false;
+  if (offer.name.kind == BulkKind::kKeyPacket) {
+    return crypto::Sha256(submission->bytes()) == offer.digest;
+  }
+  return std::ranges::equal(submission->bytes(), offer.digest);
 }
 
 }  // namespace
@@ -157,8 +183,8 @@ absl::StatusOr<Offer> CheckOffer(const RoundState& state, const ObjectArrived& o
     const Submission* const lost = collecting->lost.Find(offer.member);
     if (lost != nullptr && !IsOneOf(lost, offer)) return AnotherWasAccepted(offer);
   }
-  const size_t most =
-      name.kind == BulkKind::kUpload ? state.rules->members() : state.rules->committee().size();
+  const bool of_members = name.kind == BulkKind::kUpload || name.kind == BulkKind::kKeyPacket;
+  const size_t most = of_members ? state.rules->members() : state.rules->committee().size();
   if (given.size() < most) return Offer::kWanted;
   return base::FailedPrecondition("round {} attempt {}: {} of kind {} are enough",
                                   name.attempt.number.round, name.attempt.number.attempt,
@@ -169,6 +195,11 @@ absl::Status On(Transition& step, const ObjectArrived& arrived) {
   TACET_ASSIGN_OR_RETURN(const Offer offer, CheckOffer(step.state, arrived));
   if (offer == Offer::kAccepted || TakeBack(step, arrived)) return absl::OkStatus();
   const BulkKind kind = arrived.name.kind;
+  // Kept whole, and read from the state.
+  if (kind == BulkKind::kKeyPacket) {
+    step.Put(ItemKind::kKeyPacket, arrived.member, arrived.whole);
+    return absl::OkStatus();
+  }
   if (kind == BulkKind::kUpload) {
     auto& opened = std::get<OpenedEpoch>(step.state.epoch);
     std::get<Collecting>(opened.stage).lost.Remove(arrived.member);
@@ -183,7 +214,7 @@ absl::Status On(Transition& step, const ObjectArrived& arrived) {
 size_t LargestPart(const RoundState& state, uint64_t member) {
   const RoundRules& rules = *state.rules;
   const AttemptRecord* const open = OpenAttempt(state);
-  uint64_t largest = 0;
+  uint64_t largest = PacketBytes(rules);
   if (open != nullptr) {
     // Also one that asks again whether its upload was accepted.
     const std::vector<uint64_t>& cohort = CohortOf(state);
@@ -282,6 +313,8 @@ absl::StatusOr<std::vector<BlobKey>> FindObject(const RoundState& state, uint64_
     case BulkKind::kUpload:
     case BulkKind::kShares:
       break;
+    case BulkKind::kKeyPacket:
+      return base::PermissionDenied("a key packet is fetched by the seats, each its own copy");
     case BulkKind::kCheckRow:
       return base::PermissionDenied("a check row is for the server alone");
     case BulkKind::kClosedRound:

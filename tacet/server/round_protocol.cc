@@ -96,7 +96,7 @@ void Transition::Put(ItemKind kind, uint64_t member, std::span<const uint8_t> by
   TakeBackObjection(state, kind, member);
   const bool of_beginning = kind == ItemKind::kAttestation || kind == ItemKind::kCheckpoint;
   const secagg::AttemptNumber at = of_beginning ? Beginning(state)
-                                   : kind == ItemKind::kOpeningVote
+                                   : kind == ItemKind::kOpeningVote || kind == ItemKind::kKeyPacket
                                        ? OpeningNumber(rules().manifest().epoch())
                                        : state.attempts->back().attempt.number;
   Do(PutItem{.at = at,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tacet/agreement/pair_keys.h"
 #include "tacet/base/status.h"
 #include "tacet/server/lost_objects.h"
 #include "tacet/server/round_answers.h"
@@ -57,10 +58,18 @@ absl::StatusOr<std::span<const uint8_t>> ReadUnchecked(const BlobStore& blobs, c
   return whole;
 }
 
-absl::StatusOr<std::vector<base::Bytes>> ListOf(const RoundState& state,
-                                                const StatementList& list) {
-  return std::visit([&state](const auto& one) { return List(state, one); }, list);
-}
+// `roster` is that of the attempt whose key packets are asked for.
+struct Lister {
+  const RoundState& state;
+  std::span<const uint8_t> roster;
+
+  using Result = absl::StatusOr<std::vector<base::Bytes>>;
+  Result operator()(const PacketsForSeat& packets) const { return List(state, packets, roster); }
+  template <typename One>
+  Result operator()(const One& one) const {
+    return List(state, one);
+  }
+};
 
 }  // namespace
 
@@ -207,9 +216,18 @@ absl::Status RoundServer::Take(uint64_t member, const Statement& statement) {
 }
 
 absl::StatusOr<std::vector<base::Bytes>> RoundServer::Listed(const StatementList& list) const {
+  const auto* const packets = std::get_if<PacketsForSeat>(&list);
+  base::Bytes roster;
+  if (packets != nullptr) {
+    TACET_ASSIGN_OR_RETURN(const ObjectPart part,
+                           OpenPart(packets->member, {.name = {protocol::BulkKind::kRoster,
+                                                               packets->request.attempt}}));
+    roster.resize(part.object->size());
+    TACET_RETURN_IF_ERROR(part.object->Read(0, roster));
+  }
   const base::MutexLock lock(mutex_);
   TACET_RETURN_IF_ERROR(runner_.store().CheckFresh());
-  return ListOf(state_, list);
+  return std::visit(Lister{state_, roster}, list);
 }
 
 absl::StatusOr<std::unique_ptr<IncomingPart>> RoundServer::BeginPart(
@@ -254,6 +272,10 @@ absl::StatusOr<uint64_t> RoundServer::AcceptWhole(uint64_t member,
   } else {
     TACET_ASSIGN_OR_RETURN(complete, blobs_.Complete(key, request.digest));
     arrived.whole = complete;
+  }
+  if (request.name.kind == protocol::BulkKind::kKeyPacket) {
+    TACET_RETURN_IF_ERROR(
+        agreement::CheckKeyPacket(manifest_.manifest(), manifest_.epoch(), member, arrived.whole));
   }
   const Change change(*this);
   TACET_RETURN_IF_ERROR(runner_.store().CheckFresh());

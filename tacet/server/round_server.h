@@ -103,7 +103,8 @@ class RoundServer {
   absl::Status Take(uint64_t member, const Statement& statement);
   // Those of an attempt or a round, FailedPrecondition or NotFound when they are not kept. Of
   // attestations those of the committee. Of the opening all votes; before there are enough, once
-  // seats can vote, also what a quorum of them has.
+  // seats can vote, also what a quorum of them has. Of key packets with the errors of OpenPart for
+  // the attempt's roster.
   absl::StatusOr<std::vector<base::Bytes>> Listed(const StatementList& list) const;
 
   ServerStatus Status() const;

@@ -53,6 +53,12 @@ class FailingStoreTest : public testing::RoundServerFixture {
   }
 
   void InsistOnInitialModel() {
+    for (uint64_t member = 0; member < members_.manifest().members().size(); ++member) {
+      Insist([&] {
+        return testing::GivePacket(*server_, member, members_.manifest(),
+                                   members_.KeysWithSeats(member).packet);
+      });
+    }
     for (const secagg::CommitteeSeat& seat : members_.committee()) {
       Insist([&] {
         return server_->Take(seat.member, protocol::PutAttestationRequest{members_.Attestation(

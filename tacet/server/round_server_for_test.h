@@ -43,6 +43,7 @@ class RoundServerFixture : public ::testing::Test {
          .grace_seconds = grace_seconds_,
          .retry_seconds = retry_seconds_},
         store_, blobs_, [this] { return now_; }, cohorts_));
+    GivePackets(*server_, members_);
     if (server_->Status().finished == 0) AttestInitialModel(*server_, members_);
   }
 

@@ -11,6 +11,8 @@
 #include "tacet/base/status_for_test.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
+#include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/server/round_server_for_test.h"
 
@@ -1234,10 +1236,100 @@ TEST_F(RoundServerTest, IsThreadSafe) {
   EXPECT_EQ(For(0).current->participants, 3u);
 }
 
-// Four of five members are on the committee; member 2 is not.
+// Without its key packet no seat could unmask a member's upload.
+TEST_F(RoundServerTest, TakesNoUploadBeforeItsKeyPacket) {
+  MemoryServerStore store;
+  MemoryBlobStore blobs;
+  const auto begin = [&] {
+    return ValueOf(RoundServer::Create(
+        members_.manifest(), {}, store, blobs, [this] { return now_; }, cohorts_));
+  };
+  auto server = begin();
+  testing::AttestInitialModel(*server, members_);
+  for (uint64_t member = 0; member < 5; ++member) server->NotePresence(member);
+  ASSERT_TRUE(server->Tick().ok());
+  std::vector<uint64_t> invited;
+  for (uint64_t member = 0; member < 5; ++member) {
+    const auto told = ValueOf(server->AnnouncementFor(member, 0, false));
+    if (told.current->invited == protocol::Invited::kYes) invited.push_back(member);
+  }
+  const uint64_t member = invited[0], other = invited[1];
+  const secagg::Attempt attempt =
+      ValueOf(server->AnnouncementFor(member, 0, false)).current->attempt;
+  const base::Bytes upload = members_.Upload(member, attempt);
+  const auto give_upload = [&] {
+    return testing::TakePart(*server, member, Part(protocol::BulkKind::kUpload, attempt, upload))
+        .status();
+  };
+  const auto give = [&](uint64_t from, const base::Bytes& packet) {
+    return testing::GivePacket(*server, from, members_.manifest(), packet);
+  };
+  EXPECT_EQ(give_upload().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(base::Message(give_upload()), HasSubstr("before this member's key packet"));
+  // Another member's packet, a damaged one, one of another length and one for another epoch.
+  const base::Bytes packet = members_.KeysWithSeats(member).packet;
+  EXPECT_EQ(give(member, members_.KeysWithSeats(other).packet).code(),
+            absl::StatusCode::kPermissionDenied);
+  base::Bytes damaged = packet;
+  damaged.back() ^= 1;
+  EXPECT_EQ(give(member, damaged).code(), absl::StatusCode::kDataLoss);
+  damaged.pop_back();
+  EXPECT_EQ(give(member, damaged).code(), absl::StatusCode::kFailedPrecondition);
+  SmallFederation later(SmallAgreement(), 5, 1, members_.manifest().manifest().hash());
+  EXPECT_EQ(give(member, later.KeysWithSeats(member).packet).code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(give_upload().code(), absl::StatusCode::kFailedPrecondition);
+  // The first one counts, also for another process.
+  EXPECT_TRUE(give(member, packet).ok());
+  EXPECT_TRUE(give(member, packet).ok());
+  server.reset();
+  server = begin();
+  server->NotePresence(member);
+  EXPECT_TRUE(give(member, packet).ok());
+  EXPECT_EQ(give(member, later.KeysWithSeats(member).packet).code(),
+            absl::StatusCode::kAlreadyExists);
+  EXPECT_TRUE(give_upload().ok());
+}
+
+// Seats get their own copies, of participants only.
+TEST_F(RoundServerTest, GivesEachSeatItsCopiesOfTheRostersPackets) {
+  const secagg::Attempt attempt = Collect();
+  const secagg::Roster roster =
+      ValueOf(secagg::ReadRoster(Fetch(protocol::BulkKind::kRoster, attempt), attempt, 5));
+  std::vector<uint64_t> participants = roster.members;
+  std::ranges::sort(participants);
+  ASSERT_EQ(participants.size(), 3u);
+  const size_t seats = members_.committee().size();
+  const auto copies_from = [&](size_t first, uint32_t seat) {
+    std::vector<base::Bytes> copies;
+    for (size_t i = first; i < participants.size(); ++i) {
+      copies.push_back(
+          secagg::CopyForSeat(members_.KeysWithSeats(participants[i]).packet, seats, seat));
+    }
+    return copies;
+  };
+  const auto asked = [&](uint64_t member, uint64_t from) {
+    return server_->Listed(PacketsForSeat{member, {.attempt = attempt, .from = from}});
+  };
+  for (uint32_t seat = 0; seat < seats; ++seat) {
+    EXPECT_EQ(ValueOf(asked(MemberOn(seat), 0)), copies_from(0, seat));
+    EXPECT_EQ(ValueOf(asked(MemberOn(seat), participants[1])), copies_from(1, seat));
+    EXPECT_EQ(ValueOf(asked(MemberOn(seat), participants[2] + 1)), copies_from(3, seat));
+  }
+  secagg::Attempt other = attempt;
+  other.number.attempt = 1;
+  EXPECT_FALSE(server_->Listed(PacketsForSeat{MemberOn(0), {.attempt = other, .from = 0}}).ok());
+}
+
+// Four of five members are on the committee; member 2 is not. Shares are longer than key packets.
 class OutsideTheCommitteeTest : public RoundServerTest {
  protected:
-  OutsideTheCommitteeTest() : RoundServerTest(protocol::testing::AgreementWith(1, {4, 0, 3, 1})) {}
+  OutsideTheCommitteeTest() : RoundServerTest(WithoutPacking()) {}
+  static agreement::ManifestSpec WithoutPacking() {
+    agreement::ManifestSpec spec = protocol::testing::AgreementWith(1, {4, 0, 3, 1});
+    spec.committee.packing = 1;
+    return spec;
+  }
   static constexpr uint64_t kOutside = 2;
 
   static void ExpectRefused(const absl::Status& status) {
@@ -1257,6 +1349,8 @@ TEST_F(OutsideTheCommitteeTest, NobodyVotesUnmasksConfirmsOrSeesTheRoster) {
   ExpectRefused(server_->Take(kOutside, protocol::PutVerdictRequest{attempt, true}));
   ExpectRefused(server_->Take(kOutside, protocol::PutVerdictRequest{attempt, false}));
   ExpectRefused(FetchAs(kOutside, protocol::BulkKind::kRoster, attempt).status());
+  ExpectRefused(
+      server_->Listed(PacketsForSeat{kOutside, {.attempt = attempt, .from = 0}}).status());
   // Neither its votes nor its verdicts counted, whatever it did.
   ASSERT_TRUE(Refuse(0, attempt).ok());
   ASSERT_TRUE(Confirm(1, attempt).ok());
@@ -1276,10 +1370,10 @@ TEST_F(OutsideTheCommitteeTest, NoUnmaskShareIsExpected) {
   Collect();
   Publish();
   const size_t share = secagg::UnmaskShareBytes(members_.terms().aggregation().sharing());
-  const size_t checkpoint =
-      protocol::EncryptedCheckpointBytes(members_.manifest().manifest().spec());
-  ASSERT_GT(share, checkpoint);
-  EXPECT_EQ(server_->LargestPart(kOutside), checkpoint);
+  const size_t packet = secagg::KeyPacketBytes(4, 4);
+  ASSERT_GT(packet, protocol::EncryptedCheckpointBytes(members_.manifest().manifest().spec()));
+  ASSERT_GT(share, packet);
+  EXPECT_EQ(server_->LargestPart(kOutside), packet);
   for (size_t seat = 0; seat < 4; ++seat) EXPECT_EQ(server_->LargestPart(MemberOn(seat)), share);
 }
 

@@ -48,6 +48,7 @@ auto ListInUnmasking(UnmaskingPhase& unmasking, ItemKind kind) -> decltype(&unma
     case ItemKind::kAttestation:
     case ItemKind::kCheckpoint:
     case ItemKind::kOpeningVote:
+    case ItemKind::kKeyPacket:
       break;
   }
   return nullptr;
@@ -97,6 +98,7 @@ void ApplyTo(RoundState& state, const BeginAttempt& begin) {
 
 void ApplyTo(RoundState& state, const PutItem& put) {
   if (put.item.kind == ItemKind::kOpeningVote) return Put(state.opening_votes, put.item);
+  if (put.item.kind == ItemKind::kKeyPacket) return Put(state.key_packets, put.item);
   auto& opened = std::get<OpenedEpoch>(state.epoch);
   // A vote or an unmask share that comes later than the others.
   if (OpenAttempt(state) == nullptr && put.item.kind == ItemKind::kVote) {
@@ -201,6 +203,7 @@ const KeptRound* FindKept(const RoundState& state, const secagg::Attempt& attemp
 
 const Submissions& SubmissionsOf(const RoundState& state, ItemKind kind) {
   static const Submissions kNone;
+  if (kind == ItemKind::kKeyPacket) return state.key_packets;
   const OpenedEpoch* const opened = Opened(state);
   if (opened == nullptr) return kNone;
   // What an attempt that is open has named is left out once it has ended.
@@ -285,6 +288,7 @@ void Replace(RoundState& state, const StoredRounds& stored, const SignedStatemen
   state.attempts = std::make_shared<const AttemptRecords>(stored.attempts);
   state.kept = stored.kept;
   state.opening_votes = stored.opening_votes;
+  state.key_packets = stored.key_packets;
   state.sweep_is_due = false;
   state.next_check = 0;
   state.exclusions = ExclusionsOf(*state.rules, stored);

@@ -135,6 +135,7 @@ struct RoundState {
   std::shared_ptr<const AttemptRecords> attempts = std::make_shared<const AttemptRecords>();
   std::vector<KeptRound> kept = {};  // by round
   Submissions opening_votes = {};    // of this epoch, also once it is opened
+  Submissions key_packets = {};      // of this epoch, whole
   Exclusions exclusions = {};        // by the ended attempts of this epoch
   std::variant<OpenedEpoch, OpeningEpoch> epoch = OpenedEpoch();
   bool draining = false;  // no further attempt begins
@@ -173,7 +174,7 @@ uint32_t FinishedRounds(const RoundState& state);
 uint32_t LastPublished(const RoundState& state);
 // Where attestations and checkpoints are kept.
 secagg::AttemptNumber Beginning(const RoundState& state);
-// Where votes of an epoch's opening are kept.
+// Where votes of an epoch's opening, and key packets, are kept.
 secagg::AttemptNumber OpeningNumber(uint32_t epoch);
 // Whether `attempt` was published and nothing was begun since.
 bool IsPublishedLast(const RoundState& state, const secagg::Attempt& attempt);
@@ -242,6 +243,7 @@ struct StoredRounds {
   AttemptRecords attempts = {};
   std::vector<KeptRound> kept = {};
   Submissions opening_votes = {};
+  Submissions key_packets = {};
   // Whether the epoch begins a training, or an attempt of it has begun; the rest is empty if not.
   bool is_opened = true;
   std::vector<uint64_t> cohort = {};    // of the open attempt

@@ -68,8 +68,13 @@ absl::StatusOr<StoredRounds> RoundStore::Read() {
     finished = last.attempt.number.round + (published ? 1 : 0);
   }
   TACET_ASSIGN_OR_RETURN(stored.kept, ReadKept(attempts, finished));
-  TACET_ASSIGN_OR_RETURN(std::vector<Item> votes, store_.Items(OpeningNumber(manifest_.epoch())));
-  for (Item& vote : votes) stored.opening_votes.Add({vote.member, std::move(vote.bytes)});
+  TACET_ASSIGN_OR_RETURN(std::vector<Item> of_epoch,
+                         store_.Items(OpeningNumber(manifest_.epoch())));
+  for (Item& item : of_epoch) {
+    Submissions& of_kind =
+        item.kind == ItemKind::kKeyPacket ? stored.key_packets : stored.opening_votes;
+    of_kind.Add({item.member, std::move(item.bytes)});
+  }
   stored.is_opened = manifest_.begins_training() || has_begun;
   if (!stored.is_opened) return stored;
   if (has_begun && !HasEnded(attempts.back().phase)) {

@@ -35,7 +35,8 @@ struct AttemptRecord {
 
 // Kind of submission to an attempt, to the beginning of a round (attempt number 0), or to the
 // opening of an epoch (round kOpeningRound, which is never forgotten). Of large objects, which are
-// in the blob store, the SHA-256 is kept. The numbers are part of the schema.
+// in the blob store, the SHA-256 is kept; a key packet is kept whole. The numbers are part of the
+// schema.
 enum class ItemKind : uint8_t {
   kAccepted = 1,     // digest of an upload that is in the sum
   kClosedRound = 2,  // digest; of the server itself (member 0)
@@ -52,6 +53,7 @@ enum class ItemKind : uint8_t {
   // kInDisputeOfOneSeat: they, or the row of one seat. Never forgotten.
   kLeftOut = 12,
   kOpeningVote = 13,  // of the epoch's opening
+  kKeyPacket = 14,    // of the epoch, with the votes of its opening
   kAbstention = 20,   // signed: this member's upload holds none of its data
   kAbstained = 21,    // the same, of a participant of the attempt that closed
 };

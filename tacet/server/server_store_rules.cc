@@ -38,7 +38,7 @@ absl::StatusOr<ItemKind> ItemKindFrom(int64_t number) {
     return number >= int64_t{static_cast<uint8_t>(first)} &&
            number <= int64_t{static_cast<uint8_t>(last)};
   };
-  if (!within(ItemKind::kAccepted, ItemKind::kOpeningVote) &&
+  if (!within(ItemKind::kAccepted, ItemKind::kKeyPacket) &&
       !within(ItemKind::kAbstention, ItemKind::kAbstained)) {
     return base::DataLoss("the store holds an item of the unknown kind {}", number);
   }

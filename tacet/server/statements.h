@@ -18,9 +18,14 @@ namespace tacet::server {
 using Statement = std::variant<protocol::PutVoteRequest, protocol::PutVerdictRequest,
                                protocol::PutAttestationRequest, protocol::PutOpeningRequest,
                                protocol::PutAbstentionRequest, protocol::PutObjectionRequest>;
+// Key packets for the seat of `member`.
+struct PacketsForSeat {
+  uint64_t member = 0;
+  protocol::FetchPacketsRequest request;
+};
 // Which statements of others are asked for.
 using StatementList = std::variant<protocol::FetchVotesRequest, protocol::FetchAttestationsRequest,
-                                   protocol::FetchOpeningRequest>;
+                                   protocol::FetchOpeningRequest, PacketsForSeat>;
 
 // The event that it is, with its signature checked. Errors that depend on no state: those of
 // ReadAttestation, ReadOpeningStatement, ReadAbstention and ReadObjection; PermissionDenied for an

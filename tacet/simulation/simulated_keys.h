@@ -11,6 +11,7 @@
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/mutex.h"
 #include "tacet/crypto/key_exchange.h"
+#include "tacet/crypto/ml_kem.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
 
@@ -33,6 +34,8 @@ struct MemberKeys {
 
 // HKDF-SHA256(exchange seed, "tacet/1/simulated exchange key" ‖ member u64).
 crypto::ExchangeKey ExchangeKeyOf(const crypto::SecretBytes& exchange_seed, uint64_t member);
+// The seed of a member's KEM key: the same with "tacet/1/simulated KEM key", 64 bytes.
+crypto::SecretBytes KemSeedOf(const crypto::SecretBytes& exchange_seed, uint64_t member);
 
 // Pair keys of clients with the seats of one manifest's committee, each computed once an epoch.
 // Thread-safe.
@@ -51,6 +54,7 @@ class PairKeys {
   crypto::Digest manifest_hash_;
   uint32_t epoch_;
   std::vector<crypto::ExchangePublicKey> seats_;
+  std::vector<crypto::KemPublicKey> seat_kem_keys_;
   base::Mutex mutex_;
   std::map<uint64_t, crypto::SecretBytes> keys_ ABSL_GUARDED_BY(mutex_);
 };

@@ -165,7 +165,7 @@ absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::Open(
                                  *membership.member, keys.sealing, exchange_keys.kem));
   return std::unique_ptr<SiteMember>(
       new SiteMember(std::move(spec), std::move(folder), std::move(membership), std::move(keys),
-                     std::move(epoch_key), std::move(exchange_keys.exchange)));
+                     std::move(epoch_key), std::move(exchange_keys)));
 }
 
 absl::StatusOr<std::unique_ptr<protocol::Wire>> SiteMember::Connect() const {
@@ -227,7 +227,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
                          MemberSession::Create({.manifest = manifest,
                                                 .member = *membership_.member,
                                                 .signing_key = keys_.signing,
-                                                .exchange_key = exchange_key_,
+                                                .exchange_keys = exchange_keys_,
                                                 .epoch_key = epoch_key_,
                                                 .server = server,
                                                 .state = *state,

@@ -17,7 +17,6 @@
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/json.h"
 #include "tacet/base/text_sink.h"
-#include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/locked_secret.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/member/member_session.h"
@@ -110,13 +109,13 @@ class SiteMember {
  private:
   SiteMember(SiteMemberSpec spec, storage::file::SiteFolder folder,
              storage::file::Membership membership, agreement::MemberKeys keys,
-             crypto::SecretBytes epoch_key, crypto::ExchangeKey exchange_key)
+             crypto::SecretBytes epoch_key, agreement::ExchangeKeys exchange_keys)
       : spec_(std::move(spec)),
         folder_(std::move(folder)),
         membership_(std::move(membership)),
         keys_(std::move(keys)),
         epoch_key_(std::move(epoch_key)),
-        exchange_key_(std::move(exchange_key)) {}
+        exchange_keys_(std::move(exchange_keys)) {}
 
   absl::StatusOr<SiteMemberEnd> RunOnce(const SiteMemberRun& run,
                                         const SiteMemberHooks& hooks) const;
@@ -126,7 +125,7 @@ class SiteMember {
   storage::file::Membership membership_;
   agreement::MemberKeys keys_;
   crypto::SecretBytes epoch_key_;
-  crypto::ExchangeKey exchange_key_;
+  agreement::ExchangeKeys exchange_keys_;
 };
 
 // The end of a run as `tacet client run --json` prints it.

@@ -196,10 +196,10 @@ scale = 1e-3
 };
 
 // Five messages a round: upload, vote, share and verdict each need something of the other seats,
-// and the next attempt needs their attestations.
+// and the next attempt needs their attestations. The key packet comes before the first upload.
 TEST_F(RelayFederationTest, OrdinaryHomesTrainInFiveMessagesARound) {
   in_step_ = true;
-  std::vector<std::string> expected = {"await", "put-attestation"};
+  std::vector<std::string> expected = {"await", "put-attestation", "put-part"};
   for (int round = 0; round < 3; ++round) {
     for (const char* of_round :
          {"put-part", "put-vote", "put-part", "put-verdict", "put-attestation+put-part"}) {

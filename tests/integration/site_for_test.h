@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include "tacet/agreement/pair_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
@@ -25,7 +27,6 @@
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/committee_member.h"
 #include "tacet/secagg/memory_journal.h"
-#include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/transport/https/https_wire.h"
 #include "tests/integration/opened_site_for_test.h"
@@ -52,9 +53,16 @@ class SiteForTest {
     TACET_ASSIGN_OR_RETURN(const auto sealer,
                            secagg::Sealer::Create(manifest().terms(), attempt, KeysOf(attempt)));
     const std::vector<float> update(manifest().spec().dimension, 0.01F);
-    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes pair_keys, PairKeys());
+    const std::vector<crypto::KemPublicKey> seat_keys = site_.joined.manifest.seat_keys();
+    TACET_ASSIGN_OR_RETURN(const agreement::ClientKeys keys,
+                           agreement::KeysWithSeats(manifest(), PairSecrets(), member(), seat_keys,
+                                                    site_.keys.signing));
+    TACET_RETURN_IF_ERROR(server_.Put(
+        {.kind = protocol::BulkKind::kKeyPacket,
+         .attempt = protocol::PacketAttempt(manifest().hash(), site_.joined.manifest.epoch())},
+        keys.packet));
     TACET_ASSIGN_OR_RETURN(const secagg::SealedUpload upload,
-                           sealer->Seal(update, pair_keys, entropy_));
+                           sealer->Seal(update, keys.pair_keys, entropy_));
     // For the process that votes, which may be another one.
     std::ofstream(NonceFile(attempt), std::ios::binary) << base::AsText(upload.nonce);
     return server_.Put({.kind = protocol::BulkKind::kUpload, .attempt = attempt}, upload.bytes);
@@ -80,6 +88,14 @@ class SiteForTest {
     TACET_ASSIGN_OR_RETURN(const base::Bytes roster,
                            server_.Fetch({.kind = protocol::BulkKind::kRoster, .attempt = attempt},
                                          0, size_t{1} << 30));
+    TACET_RETURN_IF_ERROR(
+        server_.FetchPackets(attempt, 0, [this](std::span<const uint8_t> copy) -> absl::Status {
+          TACET_ASSIGN_OR_RETURN(
+              agreement::ClientPairKey pair,
+              agreement::PairKeyByPacket(manifest(), PairSecrets(), seat_, copy));
+          pair_keys_.insert_or_assign(pair.client, std::move(pair.key));
+          return absl::OkStatus();
+        }));
     TACET_ASSIGN_OR_RETURN(const base::Bytes vote, committee_member_->Vote(closed, roster));
     return server_.PutVote(attempt, vote);
   }
@@ -106,25 +122,11 @@ class SiteForTest {
         wire_(std::move(wire)),
         server_(site_.joined.manifest, *site_.joined.member, site_.keys.signing, *wire_) {}
 
-  absl::StatusOr<crypto::SecretBytes> PairKey(uint64_t client, uint32_t seat,
-                                              const crypto::ExchangePublicKey& other) const {
-    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes agreed, site_.exchange->exchange.Agree(other));
-    return secagg::DerivePairKey(agreed, site_.epoch_key,
-                                 {.manifest_hash = manifest().hash(),
-                                  .epoch = site_.joined.manifest.epoch(),
-                                  .client = client,
-                                  .seat = seat});
-  }
-  // Of this site with all seats.
-  absl::StatusOr<crypto::SecretBytes> PairKeys() const {
-    const secagg::Committee& committee = manifest().committee();
-    crypto::SecretBytes keys(secagg::kPairKeyBytes * committee.size());
-    for (uint32_t seat = 0; seat < committee.size(); ++seat) {
-      TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes key,
-                             PairKey(member(), seat, committee[seat].exchange_key));
-      std::ranges::copy(key.Expose(), keys.Expose().subspan(secagg::kPairKeyBytes * seat).begin());
-    }
-    return keys;
+  agreement::PairSecrets PairSecrets() const {
+    return {.exchange_key = site_.exchange->exchange,
+            .kem_key = site_.exchange->kem,
+            .epoch_key = site_.epoch_key,
+            .epoch = site_.joined.manifest.epoch()};
   }
 
  public:
@@ -153,8 +155,11 @@ class SiteForTest {
   secagg::MemoryJournal journal_;
   crypto::SecretBytes result_key_;
   uint32_t seat_ = 0;
-  secagg::PairKeyOf pair_key_of_ = [this](uint64_t client) {
-    return PairKey(client, seat_, manifest().spec().members[client].exchange_key);
+  std::map<uint64_t, crypto::SecretBytes> pair_keys_;  // by client
+  secagg::PairKeyOf pair_key_of_ = [this](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
+    const auto found = pair_keys_.find(client);
+    if (found == pair_keys_.end()) return absl::NotFoundError("no packet of that client");
+    return crypto::SecretBytes::CopyOf(found->second.Expose());
   };
   std::optional<secagg::CommitteeMember> committee_member_;
 };

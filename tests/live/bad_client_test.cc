@@ -11,7 +11,9 @@
 #include "gtest/gtest.h"
 
 #include "tacet/he/aggregation.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/small_round_for_test.h"
+#include "tacet/server/initial_attestations_for_test.h"
 #include "tests/live/live_members_for_test.h"
 
 namespace tacet::live {
@@ -42,6 +44,28 @@ class BadClientTest : public ::testing::Test {
     constexpr size_t kChecksum = 16;
     const size_t shares = upload.size() - kChecksum - sharing.share_bytes();
     return shares + 2 * sharing.mask_words() * (seat - sharing.shape().corrupt);
+  }
+  // The client signs a packet whose ciphertexts for `seats` are not those that it keeps the secrets
+  // of. A later one is not taken, and it goes on as if it had been.
+  static void SendPacketWithBad(LiveFederation& live, const std::set<uint32_t>& seats) {
+    const agreement::SignedManifest& manifest = live.members.manifest();
+    const size_t all = live.members.committee().size();
+    secagg::KeyPacket packet = protocol::testing::ValueOf(
+        secagg::ReadKeyPacket(live.members.KeysWithSeats(kBad).packet, all));
+    for (const uint32_t seat : seats) {
+      packet.ciphertexts[seat][7] ^= 1;
+      packet.hashes[seat] = crypto::Sha256(packet.ciphertexts[seat]);
+    }
+    secagg::SignKeyPacket(live.members.site(kBad).signing, packet);
+    const absl::Status given =
+        server::testing::GivePacket(*live.server, kBad, manifest, secagg::WriteKeyPacket(packet));
+    ASSERT_TRUE(given.ok()) << given;
+    live.site(kBad).wire.lie = [](const protocol::RequestBody& body,
+                                  absl::StatusOr<base::Bytes> answer) {
+      const auto* const put = std::get_if<protocol::PutPartRequest>(&body);
+      const bool packet_again = put != nullptr && put->name.kind == protocol::BulkKind::kKeyPacket;
+      return packet_again ? protocol::WriteArrived(put->total) : std::move(answer);
+    };
   }
   static std::set<uint64_t> UploadersOf(const LiveFederation& live,
                                         const secagg::AttemptNumber& number) {
@@ -112,6 +136,23 @@ TEST_F(BadClientTest, WithWrongSharesIsLeftOutOfTheRound) {
       ASSERT_NEAR(site->session->model()[i], model[i], 3e-3) << site->number << ", " << i;
     }
   }
+}
+
+// The same by its key packet: bad ciphertexts, and so another list than its own, give seats other
+// masks of this client than it has itself. Nobody else's upload suffers.
+TEST_F(BadClientTest, WithBadCiphertextsHasWrongShares) {
+  LiveFederation live(EightOfNine(), 3, 9);
+  SendPacketWithBad(live, {1, 2, 3, 4});
+  live.Run();
+  live.ExpectNobodySpokeTwice();
+  size_t with_bad = 0;
+  for (const server::AttemptRecord& record : live.server->Attempts()) {
+    const bool has_bad = UploadersOf(live, record.attempt.number).contains(kBad);
+    with_bad += has_bad ? 1 : 0;
+    EXPECT_EQ(record.failure, has_bad ? "disputed-shares" : "");
+  }
+  EXPECT_GE(with_bad, 1u);
+  for (const auto& site : live.sites) EXPECT_EQ(site->session->next_round(), 3u) << site->number;
 }
 
 // A wrong MAC or payload names nobody. Smaller cohorts follow until one is without the bad client,

@@ -27,7 +27,7 @@ class ChangingFederation {
     agreement::SignedManifest manifest;
     crypto::SecretBytes key;
     std::vector<int> sites;  // by member number
-    std::map<int, crypto::ExchangeKey> exchange_keys;
+    std::map<int, agreement::ExchangeKeys> exchange_keys;
 
     uint64_t NumberOf(int site) const {
       return static_cast<uint64_t>(std::ranges::find(sites, site) - sites.begin());
@@ -91,13 +91,13 @@ class ChangingFederation {
     spec.agreement = agreed_;
     spec.agreement.sampling.cohort = sites.size();
     spec.authority = authority_;
-    std::map<int, crypto::ExchangeKey> exchange_keys;
+    std::map<int, agreement::ExchangeKeys> exchange_keys;
     for (const int id : sites) {
-      crypto::ExchangeKey exchange = crypto::ExchangeKey::Generate(entropy_);
+      agreement::ExchangeKeys exchange = agreement::ExchangeKeys::Generate(entropy_);
       const agreement::MemberKeys& keys = SiteOf(id).keys;
       spec.members.push_back(agreement::SignMember(fmt::format("site-{}", id), keys.signing,
                                                    keys.sealing.public_key(),
-                                                   exchange.public_key()));
+                                                   exchange.public_keys()));
       exchange_keys.emplace(id, std::move(exchange));
     }
     if (change) change(spec);
@@ -145,7 +145,7 @@ class ChangingFederation {
   absl::Status Join(int id, const Epoch& epoch) {
     return JoinAs(id, epoch, epoch.exchange_keys.at(id));
   }
-  absl::Status JoinAs(int id, const Epoch& epoch, const crypto::ExchangeKey& exchange_key) {
+  absl::Status JoinAs(int id, const Epoch& epoch, const agreement::ExchangeKeys& exchange_keys) {
     Site& site = SiteOf(id);
     const uint64_t number = epoch.NumberOf(id);
     site.session.reset();
@@ -174,7 +174,7 @@ class ChangingFederation {
                                              {.manifest = epoch.manifest,
                                               .member = number,
                                               .signing_key = site.keys.signing,
-                                              .exchange_key = exchange_key,
+                                              .exchange_keys = exchange_keys,
                                               .epoch_key = epoch.key,
                                               .server = *site.remote,
                                               .state = site.state,

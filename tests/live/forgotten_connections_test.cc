@@ -153,7 +153,7 @@ class RunningMember {
             {.manifest = serving.members.manifest(),
              .member = number,
              .signing_key = serving.members.site(number).signing,
-             .exchange_key = serving.members.exchange_key(number),
+             .exchange_keys = serving.members.exchange_keys(number),
              .epoch_key = serving.members.epoch_key(),
              .server = remote_,
              .state = state_,

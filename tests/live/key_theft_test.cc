@@ -3,7 +3,9 @@
 // thief has recorded requests and invitations, and would like to have the epoch keys.
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tacet/agreement/pair_keys.h"
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
@@ -20,6 +23,7 @@
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/checkpoint.h"
 #include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/secagg/upload.h"
@@ -57,7 +61,7 @@ agreement::ManifestSpec Agreement(const agreement::InitialModel& model) {
 }
 
 // The keys that a thief found, by member.
-using Loot = std::map<uint64_t, crypto::ExchangeKey>;
+using Loot = std::map<uint64_t, agreement::ExchangeKeys>;
 using Uploads = std::map<uint64_t, base::Bytes>;
 
 // What passed between the coordinator and a member at the beginning of an epoch.
@@ -70,7 +74,8 @@ struct Recorded {
 struct Epoch {
   agreement::SignedManifest manifest;
   crypto::SecretBytes key;
-  std::vector<Recorded> recorded = {};  // by member
+  std::vector<Recorded> recorded = {};    // by member
+  std::vector<base::Bytes> packets = {};  // that the members send to the server, by member
 
   const secagg::Terms& terms() const { return manifest.manifest().terms(); }
   secagg::Attempt attempt() const {
@@ -82,17 +87,37 @@ struct Epoch {
   const crypto::ExchangePublicKey& NamedFor(uint64_t member) const {
     return manifest.members()[member].exchange_key;
   }
-  // From the secret of `client` or of the member on `seat`, and the public key of the other.
-  crypto::SecretBytes PairKey(const crypto::ExchangeKey& own,
-                              const crypto::ExchangePublicKey& other, uint64_t client,
-                              uint32_t seat) const {
-    return secagg::DerivePairKey(ValueOf(own.Agree(other)), key,
+  agreement::PairSecrets SecretsWith(const agreement::ExchangeKeys& own) const {
+    return {.exchange_key = own.exchange,
+            .kem_key = own.kem,
+            .epoch_key = key,
+            .epoch = manifest.epoch()};
+  }
+  // Of `client`, whose keys these are.
+  agreement::ClientKeys KeysOf(uint64_t client, const agreement::ExchangeKeys& own,
+                               const crypto::SigningKey& signing_key) const {
+    const std::vector<crypto::KemPublicKey> seat_keys = manifest.seat_keys();
+    return ValueOf(agreement::KeysWithSeats(manifest.manifest(), SecretsWith(own), client,
+                                            seat_keys, signing_key));
+  }
+  secagg::KeyPacket PacketOf(uint64_t client) const {
+    return ValueOf(secagg::ReadKeyPacket(packets[client], kSeats));
+  }
+  // Of a pair, from what X25519 and ML-KEM-768 gave somebody.
+  crypto::SecretBytes PairKeyFrom(const crypto::SecretBytes& agreed,
+                                  const crypto::SecretBytes& shared, uint64_t client,
+                                  uint32_t seat) const {
+    return secagg::DerivePairKey({.agreed = agreed, .shared = shared, .epoch_key = key},
                                  {.manifest_hash = manifest.manifest().hash(),
                                   .epoch = manifest.epoch(),
                                   .client = client,
-                                  .seat = seat});
+                                  .seat = seat,
+                                  .list = secagg::ListDigest(PacketOf(client))});
   }
 };
+
+// The pair key of a client and a seat as the thief computes it; nothing when it cannot.
+using Guess = std::function<std::optional<crypto::SecretBytes>(uint64_t client, uint32_t seat)>;
 
 class KeyTheftTest : public ::testing::Test {
  protected:
@@ -140,22 +165,23 @@ class KeyTheftTest : public ::testing::Test {
       EXPECT_TRUE(joined.ok()) << joined.status();
       begun.recorded.push_back({.request = sites_[i].request(), .epoch_key = invitation.epoch_key});
     }
+    for (uint64_t i = 0; i < kSites; ++i) begun.packets.push_back(KeysOf(begun, i).packet);
     manifests_.push_back(begun.manifest.bytes());
     last_ = begun.manifest.manifest().hash();
     return begun;
   }
 
+  agreement::ExchangeKeys ExchangeKeysOf(uint64_t site) {
+    return ValueOf(sites_[site].TakeUpExchangeKeys(ValueOf(sites_[site].Joined()), unlocker_));
+  }
+  agreement::ClientKeys KeysOf(const Epoch& epoch, uint64_t client) {
+    return epoch.KeysOf(client, ExchangeKeysOf(client),
+                        ValueOf(sites_[client].UnlockKeys(unlocker_)).signing);
+  }
+
   // What `client` sends: the same count in every coordinate.
   base::Bytes Upload(const Epoch& epoch, uint64_t client) {
-    const agreement::ExchangeKeys own =
-        ValueOf(sites_[client].TakeUpExchangeKeys(ValueOf(sites_[client].Joined()), unlocker_));
-    crypto::SecretBytes pair_keys(secagg::kPairKeyBytes * kSeats);
-    for (uint32_t seat = 0; seat < kSeats; ++seat) {
-      const crypto::SecretBytes key =
-          epoch.PairKey(own.exchange, epoch.NamedFor(seat), client, seat);
-      std::ranges::copy(key.Expose(),
-                        pair_keys.Expose().subspan(secagg::kPairKeyBytes * seat).begin());
-    }
+    const crypto::SecretBytes pair_keys = KeysOf(epoch, client).pair_keys;
     const auto sealer = ValueOf(secagg::Sealer::Create(
         epoch.terms(), epoch.attempt(),
         secagg::DeriveAttemptKeys(epoch.key, he::Scheme::kCompact, epoch.attempt())));
@@ -178,7 +204,7 @@ class KeyTheftTest : public ::testing::Test {
     for (const uint64_t site : sites) {
       auto keys = storage::file::ExchangeKeyFiles(Home(site)).Find(epoch.NamedFor(site), unlocker_);
       if (keys.ok()) {
-        loot.emplace(site, std::move(keys->exchange));
+        loot.emplace(site, *std::move(keys));
       } else {
         EXPECT_EQ(keys.status().code(), absl::StatusCode::kNotFound) << keys.status();
       }
@@ -186,29 +212,41 @@ class KeyTheftTest : public ::testing::Test {
     return loot;
   }
 
-  // Sum of the masks of `seat` over `uploads` as the thief computes it: with the secret of the
-  // seat, or with those of the clients.
-  static crypto::SecretVector<uint16_t> MaskSum(const Epoch& epoch, const Loot& loot, uint32_t seat,
-                                                const Uploads& uploads) {
+  // With the secrets of the seat, or with those of the client.
+  static Guess With(const Epoch& epoch, const Loot& loot) {
+    return [&](uint64_t client, uint32_t seat) -> std::optional<crypto::SecretBytes> {
+      if (const auto of_seat = loot.find(seat); of_seat != loot.end()) {
+        return std::move(
+            ValueOf(agreement::PairKeyByPacket(
+                        epoch.manifest.manifest(), epoch.SecretsWith(of_seat->second), seat,
+                        secagg::CopyForSeat(epoch.packets[client], kSeats, seat)))
+                .key);
+      }
+      const auto of_client = loot.find(client);
+      if (of_client == loot.end()) return std::nullopt;
+      crypto::InsecureSeededEntropy any(1, "a signature changes no key");
+      const agreement::ClientKeys keys =
+          epoch.KeysOf(client, of_client->second, crypto::SigningKey::Generate(any));
+      return crypto::SecretBytes::CopyOf(
+          keys.pair_keys.Expose().subspan(secagg::kPairKeyBytes * seat, secagg::kPairKeyBytes));
+    };
+  }
+
+  // Sum of the masks of `seat` over `uploads` as the thief computes it.
+  static crypto::SecretVector<uint16_t> MaskSum(const Epoch& epoch, const Guess& guess,
+                                                uint32_t seat, const Uploads& uploads) {
     const he::AggregationParams& params = epoch.terms().aggregation();
     secagg::MaskAccumulator sum(epoch.attempt(), params.sharing().mask_words());
     for (const auto& [client, bytes] : uploads) {
       const auto view = ValueOf(secagg::ReadUpload(bytes, epoch.attempt(), params));
-      const auto of_seat = loot.find(seat), of_client = loot.find(client);
-      if (of_seat != loot.end()) {
-        sum.Add(epoch.PairKey(of_seat->second, epoch.NamedFor(client), client, seat).Expose(),
-                view.nonce);
-      } else if (of_client != loot.end()) {
-        sum.Add(epoch.PairKey(of_client->second, epoch.NamedFor(seat), client, seat).Expose(),
-                view.nonce);
-      }
+      if (const auto key = guess(client, seat)) sum.Add(key->Expose(), view.nonce);
     }
     return sum.Finish();
   }
 
   // The sum of the counts in `uploads` as the thief decrypts it, with the masks of f + 1 seats. One
   // upload is a participant's own update, all of them are the closed round.
-  static std::vector<uint64_t> Decrypt(const Epoch& epoch, const Loot& loot,
+  static std::vector<uint64_t> Decrypt(const Epoch& epoch, const Guess& guess,
                                        const std::vector<uint32_t>& seats, const Uploads& uploads) {
     const he::AggregationParams& params = epoch.terms().aggregation();
     const auto adder = he::NewAdder(params);
@@ -219,7 +257,7 @@ class KeyTheftTest : public ::testing::Test {
     const base::Bytes closed = adder->Close();
     std::vector<crypto::SecretVector<uint16_t>> masks;
     std::vector<he::KeySharing::Answer> answers;
-    for (const uint32_t seat : seats) masks.push_back(MaskSum(epoch, loot, seat, uploads));
+    for (const uint32_t seat : seats) masks.push_back(MaskSum(epoch, guess, seat, uploads));
     for (size_t i = 0; i < seats.size(); ++i) {
       answers.push_back({.seat = seats[i], .mask_sums = masks[i].Expose()});
     }
@@ -229,11 +267,15 @@ class KeyTheftTest : public ::testing::Test {
         params, secagg::PublicSeed(epoch.attempt()), std::move(recovered.key_sum)));
     return ValueOf(decryptor->Decrypt(closed, static_cast<uint32_t>(uploads.size()))).sums;
   }
-  static bool Opens(const Epoch& epoch, const Loot& loot, const std::vector<uint32_t>& seats,
+  static bool Opens(const Epoch& epoch, const Guess& guess, const std::vector<uint32_t>& seats,
                     const Uploads& uploads) {
     uint64_t sum = 0;
     for (const auto& [client, bytes] : uploads) sum += CountOf(epoch, client);
-    return Decrypt(epoch, loot, seats, uploads) == std::vector<uint64_t>(kDimension, sum);
+    return Decrypt(epoch, guess, seats, uploads) == std::vector<uint64_t>(kDimension, sum);
+  }
+  static bool Opens(const Epoch& epoch, const Loot& loot, const std::vector<uint32_t>& seats,
+                    const Uploads& uploads) {
+    return Opens(epoch, With(epoch, loot), seats, uploads);
   }
 
   // With what lies in the folder of `site`: its identity, and the exchange keys that `holds` names.
@@ -371,6 +413,65 @@ TEST_F(KeyTheftTest, RecordedInvitationsDoNotOpenWithX25519Broken) {
     ASSERT_TRUE(opened.has_value());
     EXPECT_TRUE(crypto::ConstantTimeEqual(opened->Expose(), first.key.Expose()));
   }
+}
+
+// The server, a member that gives it the epoch key, and the folders of f seats: everything that was
+// recorded, and X25519 is broken. What ML-KEM-768 shares with the other seats is missing, and
+// whatever the thief puts in its place opens no upload and no sum. With it, each of them opens.
+TEST_F(KeyTheftTest, RecordedUploadsDoNotOpenWithX25519Broken) {
+  const Epoch first = Begin(0);
+  const Uploads recorded = AllUploads(first);
+  std::vector<agreement::ExchangeKeys> keys;  // by member: a broken X25519 gives what they give
+  for (uint64_t site = 0; site < kSites; ++site) keys.push_back(ExchangeKeysOf(site));
+  const auto broken = [&](uint64_t client, uint32_t seat) {
+    return ValueOf(keys[seat].exchange.Agree(first.NamedFor(client)));
+  };
+  const crypto::KemKey own = crypto::KemKey::Generate(entropy_);
+  using Shared = std::function<crypto::SecretBytes(uint64_t client, uint32_t seat)>;
+  const Shared zeros = [](uint64_t, uint32_t) { return crypto::SecretBytes(32); };
+  const Shared none = [](uint64_t, uint32_t) { return crypto::SecretBytes(); };
+  const Shared by_own_key = [&](uint64_t client, uint32_t seat) {
+    return own.Decapsulate(first.PacketOf(client).ciphertexts[seat]);
+  };
+  const Shared of_another_seat = [&](uint64_t client, uint32_t seat) {
+    return keys[kCorrupt].kem.Decapsulate(first.PacketOf(client).ciphertexts[seat]);
+  };
+  const Shared right = [&](uint64_t client, uint32_t seat) {
+    return keys[seat].kem.Decapsulate(first.PacketOf(client).ciphertexts[seat]);
+  };
+  const std::vector<Uploads> targets = {
+      recorded, {{0, recorded.at(0)}}, {{kOutside, recorded.at(kOutside)}}};
+  for (const bool with_seat : {false, true}) {
+    const Loot loot = with_seat ? StealFrom({1}, first) : Loot();
+    ASSERT_EQ(loot.size(), with_seat ? kCorrupt : 0);
+    const auto guess = [&](const Shared& shared) -> Guess {
+      return [&](uint64_t client, uint32_t seat) -> std::optional<crypto::SecretBytes> {
+        if (auto known = With(first, loot)(client, seat)) return known;
+        return first.PairKeyFrom(broken(client, seat), shared(client, seat), client, seat);
+      };
+    };
+    for (const Uploads& target : targets) {
+      for (const Shared* const wrong : {&zeros, &none, &by_own_key, &of_another_seat}) {
+        EXPECT_FALSE(Opens(first, guess(*wrong), stolen_seats_, target)) << with_seat;
+      }
+      EXPECT_TRUE(Opens(first, guess(right), stolen_seats_, target)) << with_seat;
+    }
+  }
+}
+
+// The other half alone: anyone who breaks ML-KEM-768 meets X25519.
+TEST_F(KeyTheftTest, RecordedUploadsDoNotOpenWithMlKemBroken) {
+  const Epoch first = Begin(0);
+  const Uploads recorded = AllUploads(first);
+  std::vector<agreement::ExchangeKeys> keys;
+  for (uint64_t site = 0; site < kSites; ++site) keys.push_back(ExchangeKeysOf(site));
+  const Guess guess = [&](uint64_t client, uint32_t seat) -> std::optional<crypto::SecretBytes> {
+    return first.PairKeyFrom(crypto::SecretBytes(32),
+                             keys[seat].kem.Decapsulate(first.PacketOf(client).ciphertexts[seat]),
+                             client, seat);
+  };
+  EXPECT_FALSE(Opens(first, guess, stolen_seats_, recorded));
+  EXPECT_FALSE(Opens(first, guess, stolen_seats_, {{0, recorded.at(0)}}));
 }
 
 // The identity is in backups, and lasts. Without the exchange keys of an epoch it opens nothing

@@ -268,7 +268,7 @@ class LiveFederation {
         {.manifest = members.manifest(),
          .member = site.number,
          .signing_key = members.site(site.number).signing,
-         .exchange_key = members.exchange_key(site.number),
+         .exchange_keys = members.exchange_keys(site.number),
          .epoch_key = members.epoch_key(),
          .server = site.remote,
          .state = site.state,

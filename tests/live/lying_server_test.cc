@@ -18,6 +18,7 @@
 #include "tacet/protocol/whole_requests_for_test.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/secagg/vote.h"
@@ -289,6 +290,19 @@ TEST_F(LyingServerTest, AnUploadAmongInventedOnesGetsNoQuorum) {
   for (auto& site : live_.sites) {
     GiveInstead(*site, {{protocol::BulkKind::kClosedRound, closed.closed_round},
                         {protocol::BulkKind::kRoster, closed.roster}});
+    // The server has their key packets from another attempt.
+    const uint32_t seat = *secagg::SeatOf(live_.members.committee(), site->number);
+    site->wire.lie = [&, seat, instead = site->wire.lie](const protocol::RequestBody& body,
+                                                         Answered answer) -> Answered {
+      if (!std::holds_alternative<protocol::FetchPacketsRequest>(body)) {
+        return instead(body, std::move(answer));
+      }
+      std::vector<base::Bytes> copies;
+      for (const uint64_t member : {victim, invented[0], invented[1]}) {
+        copies.push_back(secagg::CopyForSeat(live_.members.KeysWithSeats(member).packet, 5, seat));
+      }
+      return protocol::WriteBlobs(copies);
+    };
   }
   for (int turn = 0; turn < 5; ++turn) live_.Steps();
   EXPECT_EQ(live_.server->Attempts().front().failure, "refused");
@@ -334,6 +348,63 @@ TEST_F(LyingServerTest, AnInventedUploadIsRefusedByItsMember) {
   EXPECT_EQ(Sent(site, "refusal"), 1u);
   EXPECT_EQ(Sent(site, "vote"), 0u);
   EXPECT_TRUE(live_.IsAt(protocol::AttemptPhase::kUnmasking));  // one refusal is nobody's proof
+}
+
+// A seat votes only where it has a pair key with each participant: the copies that it is given are
+// whole, signed, and of the roster's members.
+TEST_F(LyingServerTest, KeyPacketsThatAreWithheldOrAlteredGetNoVote) {
+  using Lie = std::function<void(std::vector<base::Bytes>&)>;
+  const std::pair<Lie, std::string> lies[] = {
+      {[](auto& copies) { copies.clear(); }, "does not give this seat the key packet of member"},
+      {[](auto& copies) { copies.pop_back(); }, "does not give this seat the key packet of member"},
+      {[](auto& copies) { copies[0].back() ^= 1; }, "does not have its hash"},
+      {[](auto& copies) { copies[0].pop_back(); }, "bytes, expected"},
+      {[](auto& copies) {  // in another member's name
+         std::swap_ranges(copies[0].begin() + 42, copies[0].begin() + 50, copies[1].begin() + 42);
+       },
+       "did not sign it"},
+      {[](auto& copies) { copies[0][6] ^= 1; }, "for another manifest or epoch"}};
+  for (const auto& [lie, why] : lies) {
+    SCOPED_TRACE(why);
+    LiveFederation live;
+    live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
+    Site& site = live.site(live.MemberOn(2));
+    int asked = 0;
+    site.wire.lie = [&](const protocol::RequestBody& body, Answered answer) -> Answered {
+      if (!std::holds_alternative<protocol::FetchPacketsRequest>(body)) return answer;
+      ++asked;
+      std::vector<base::Bytes> copies = ValueOf(protocol::ReadBlobs(*answer));
+      if (!copies.empty()) lie(copies);
+      return protocol::WriteBlobs(copies);
+    };
+    ASSERT_TRUE(site.session->Step().ok());
+    EXPECT_THAT(ViolationsOf(site), ElementsAre("closed-round"));
+    EXPECT_THAT(ViolationText(site), HasSubstr(why));
+    EXPECT_EQ(Sent(site, "refusal"), 1u);
+    EXPECT_EQ(Sent(site, "vote"), 0u);
+    EXPECT_LE(asked, 1 + member::RemoteServer::kMostUnreadable);
+  }
+}
+
+// A packet that comes twice changes nothing. A seat asks as long as it lacks one, so at most once
+// for each attempt here.
+TEST_F(LyingServerTest, ASeatAsksForTheKeyPacketsThatItLacks) {
+  LiveFederation live;
+  size_t questions = 0;
+  for (const auto& site : live.sites) {
+    site->wire.lie = [&](const protocol::RequestBody& body, Answered answer) -> Answered {
+      if (!std::holds_alternative<protocol::FetchPacketsRequest>(body) || !answer.ok()) {
+        return answer;
+      }
+      ++questions;
+      std::vector<base::Bytes> copies = ValueOf(protocol::ReadBlobs(*answer));
+      copies.push_back(copies.front());
+      return protocol::WriteBlobs(copies);
+    };
+  }
+  live.Run();
+  EXPECT_GE(questions, live.sites.size());
+  EXPECT_LE(questions, live.server->Status().attempts * live.sites.size());
 }
 
 TEST_F(LyingServerTest, AnotherRosterThanTheClosedRoundNamesGetsNoVote) {
@@ -1020,7 +1091,8 @@ TEST_F(LyingServerTest, ARefusedUploadIsSentAFewTimes) {
   };
   invited->wire.lie = [&](const protocol::RequestBody& body,
                           absl::StatusOr<base::Bytes> answer) -> absl::StatusOr<base::Bytes> {
-    if (const auto* put = std::get_if<protocol::PutPartRequest>(&body)) {
+    const auto* const put = std::get_if<protocol::PutPartRequest>(&body);
+    if (put != nullptr && put->name.kind == protocol::BulkKind::kUpload) {
       if (put->part.empty()) return protocol::WriteArrived(0);
       return absl::FailedPreconditionError("not now");
     }

@@ -10,6 +10,7 @@
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/protocol/small_federation_for_test.h"
 #include "tacet/protocol/whole_requests_for_test.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/server/initial_attestations_for_test.h"
 #include "tacet/server/memory_server_store_for_test.h"
@@ -27,8 +28,8 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kNow = 1'755'000'000;
 
-const SmallFederation& Members() {
-  static const auto& members = *new SmallFederation;
+SmallFederation& Members() {
+  static auto& members = *new SmallFederation;
   return members;
 }
 
@@ -57,7 +58,8 @@ std::vector<protocol::RequestBody> AllBodies() {
           protocol::PutOpeningRequest{.statement = base::Bytes(17, 18)},
           protocol::FetchOpeningRequest{},
           protocol::PutAbstentionRequest{.abstention = base::Bytes(19, 20)},
-          protocol::PutObjectionRequest{.objection = base::Bytes(21, 22)}};
+          protocol::PutObjectionRequest{.objection = base::Bytes(21, 22)},
+          protocol::FetchPacketsRequest{.attempt = SomeAttempt(), .from = 23}};
 }
 
 base::Bytes Written(protocol::RequestBody body, uint64_t member = 2, uint64_t time = kNow) {
@@ -206,6 +208,7 @@ struct Seen {
 class RequestHandlerTest : public ::testing::Test, protected server::RequestObserver {
  protected:
   RequestHandlerTest() {
+    server::testing::GivePackets(*server_, Members());
     server::testing::AttestInitialModel(*server_, Members());
     for (uint64_t member = 0; member < 5; ++member) server_->NotePresence(member);
   }
@@ -401,7 +404,8 @@ TEST_F(ContentTest, NoMoreIsExpectedThanMayCome) {
       protocol::EncryptedCheckpointBytes(Members().manifest().manifest().spec());
   EXPECT_GE(most(invited_[0]), Written(Put(upload_)).size());
   EXPECT_LT(most(invited_[0]), protocol::kMaxHeadBytes + upload_.size() + 1000);
-  EXPECT_EQ(most(others_[0]), protocol::kMaxHeadBytes + std::max(share, checkpoint));
+  EXPECT_EQ(most(others_[0]),
+            protocol::kMaxHeadBytes + std::max({share, checkpoint, secagg::KeyPacketBytes(5, 5)}));
   EXPECT_EQ(handler_.MaxRequestBytes("site-9"), protocol::kMaxHeadBytes);
   EXPECT_EQ(handler_.MaxRequestBytes(std::nullopt), protocol::kMaxRequestBytes);
 }

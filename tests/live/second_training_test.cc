@@ -189,7 +189,8 @@ TEST(SecondTrainingTest, NoStreamRepeatsEvenWhereRandomnessDoes) {
     streams.insert(base::Bytes(seed.begin(), seed.end()));
     // The exchange keys of the first epoch, as with --keep-exchange-keys.
     streams.insert(bytes(secagg::DerivePairKey(
-        key, key, {.manifest_hash = epoch->hash(), .epoch = 0, .client = 1, .seat = 2})));
+        {.agreed = key, .shared = key, .epoch_key = key},
+        {.manifest_hash = epoch->hash(), .epoch = 0, .client = 1, .seat = 2, .list = {}})));
     std::vector<uint16_t> mask(64);
     secagg::ExpandMask(key.Expose(), attempt, secagg::SealNonce{}, mask);
     base::ByteWriter words;

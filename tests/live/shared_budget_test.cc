@@ -83,7 +83,7 @@ TEST_F(SharedBudgetTest, APermissionIsForOneTrainingAndItsBudget) {
                {.manifest = live.members.manifest(),
                 .member = 0,
                 .signing_key = live.members.site(0).signing,
-                .exchange_key = live.members.exchange_key(0),
+                .exchange_keys = live.members.exchange_keys(0),
                 .epoch_key = live.members.epoch_key(),
                 .server = site.remote,
                 .state = site.state,

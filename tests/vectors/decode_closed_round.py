@@ -16,6 +16,8 @@ import struct
 import subprocess
 import sys
 
+from open_hybrid_box import kem_decapsulate, kem_encrypt, kem_key
+
 
 class Refused(Exception):
     """A message, or a sum, that a member must refuse."""
@@ -227,10 +229,35 @@ def u16_words(data):
     return words
 
 
-def pair_key(agreed, epoch_key, attempt, client, seat):
-    info = (b"tacet/1/pair" + attempt["manifest_hash"]
-            + struct.pack("<IQI", attempt["epoch"], client, seat))
-    return hkdf(agreed + epoch_key, info, 32)
+def owner_bytes(attempt, client):
+    return attempt["manifest_hash"] + struct.pack("<IQ", attempt["epoch"], client)
+
+
+def pair_key(secrets, attempt, client, seat, listed):
+    """The secrets are X25519's, ML-KEM's and the epoch key."""
+    info = b"tacet/2/pair" + owner_bytes(attempt, client) + struct.pack("<I", seat) + listed
+    return hkdf(b"".join(secrets), info, 32)
+
+
+def read_packet(packet, seats, attempt, client, public_key):
+    """The ciphertexts of a key packet, and the digest of its list."""
+    owner = owner_bytes(attempt, client)
+    require(packet[:6] == b"TCTk" + struct.pack("<H", 1), "another format")
+    require(packet[6:50] == owner, "another owner")
+    hashes, rest = packet[50:50 + 32 * seats], packet[50 + 32 * seats:]
+    require(len(rest) == 64 + 1088 * seats, "length of a key packet")
+    listed = b"tacet/1/key packet" + owner + hashes
+    require(is_signed(public_key, listed, rest[:64]), "the client did not sign its key packet")
+    ciphertexts = [rest[64 + 1088 * i:64 + 1088 * (i + 1)] for i in range(seats)]
+    require(b"".join(map(sha256, ciphertexts)) == hashes, "a ciphertext without its hash")
+    return ciphertexts, sha256(listed)
+
+
+def encapsulate(coins, owner, seat, public_key):
+    """What a client makes for a seat: ML-KEM.Encaps_internal of FIPS 203."""
+    message = hkdf(coins, b"tacet/1/key packet coins" + owner + struct.pack("<I", seat), 32)
+    derived = hashlib.sha3_512(message + hashlib.sha3_256(public_key).digest()).digest()
+    return kem_encrypt(public_key, message, derived[32:]), derived[:32]
 
 
 def expand_mask(key, attempt, nonce, words):
@@ -750,13 +777,23 @@ def check_committee(vectors):
     for client in vectors["clients"]:
         secret, nonce = bytes.fromhex(client["exchange_secret"]), bytes.fromhex(client["nonce"])
         expect(x25519(secret, basepoint).hex() == client["exchange_public"], "a public key")
-        masks = []
+        masks, owner = [], owner_bytes(attempt, client["member"])
+        ciphertexts, listed = read_packet(
+            bytes.fromhex(client["packet"]), committee.seats, attempt, client["member"],
+            bytes.fromhex(client["signing_public"]))
+        expect(listed.hex() == client["list"], "the digest of a packet's list")
         for seat, (pair, other) in enumerate(zip(client["pairs"], vectors["seats"])):
+            seed = bytes.fromhex(other["kem_seed"])
+            shared = kem_decapsulate(seed, ciphertexts[seat])
+            expect(shared.hex() == pair["shared"], "a secret of ML-KEM")
+            expect((ciphertexts[seat], shared)
+                   == encapsulate(bytes.fromhex(client["coins"]), owner, seat,
+                                  kem_key(seed[:32])[0]), "what a client makes for a seat")
             agreed = x25519(secret, bytes.fromhex(other["exchange_public"]))
             expect(agreed.hex() == pair["agreed"], "an agreed secret")
             expect(agreed == x25519(bytes.fromhex(other["exchange_secret"]),
                                     bytes.fromhex(client["exchange_public"])), "its other end")
-            key = pair_key(agreed, epoch_key, attempt, client["member"], seat)
+            key = pair_key((agreed, shared, epoch_key), attempt, client["member"], seat, listed)
             expect(key.hex() == pair["pair_key"], "a pair key")
             masks.append(expand_mask(key, attempt, nonce, committee.words))
             expect_list(pair["mask"], masks[-1], "H", "a mask")

@@ -130,6 +130,7 @@ TEST(AgreementTest, EveryOptionChangesTheDigest) {
       [](AgreementOptions& o) { o.dimension = 101; },
       [&](AgreementOptions& o) { o.members[5] = stranger.public_key(); },
       [&](AgreementOptions& o) { o.members[5].exchange = stranger.public_key().exchange; },
+      [&](AgreementOptions& o) { o.members[5].kem = stranger.public_key().kem; },
       [](AgreementOptions& o) { o.committee = {5, 4, 3, 2, 1, 0}; },
       [](AgreementOptions& o) { o.epoch = 1; },
       [](AgreementOptions& o) { o.spare_attempts = 9; },
@@ -148,6 +149,8 @@ TEST(AgreementTest, RefusalsNameTheOption) {
   EXPECT_THAT(
       Refusal([](AgreementOptions& o) { o.members[4].exchange = {1}; }),
       HasSubstr("member 4: 01000000000000000000000000000000000000000000000000000000000000"));
+  EXPECT_THAT(Refusal([](AgreementOptions& o) { o.members[4].kem.fill(0xff); }),
+              HasSubstr("member 4: not an ML-KEM-768 key"));
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.members[4] = o.members[1]; }),
             "members 1 and 4 have the same public key: each member makes a key of its own");
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.members[4].exchange = o.members[2].exchange; }),

@@ -54,20 +54,16 @@ absl::StatusOr<Client> Client::Create(const Agreement& agreement, uint64_t membe
         "half was agreed, or agree again",
         member);
   }
+  api::ClientParts parts{
+      .agreement = agreement, .member = member, .key = key, .epoch_key = epoch_key, .keys = {}};
   TACET_ASSIGN_OR_RETURN(
-      crypto::SecretBytes pair_keys,
-      agreement::PairKeysWithSeats(api::ManifestOf(agreement),
-                                   {.exchange_key = api::Access::Of(key).exchange,
-                                    .epoch_key = api::Access::Of(epoch_key).key,
-                                    .epoch = agreement.options().epoch},
-                                   member));
-  return Client(std::make_shared<const api::ClientParts>(
-      api::ClientParts{.agreement = agreement,
-                       .member = member,
-                       .key = key,
-                       .epoch_key = epoch_key,
-                       .pair_keys = std::move(pair_keys)}));
+      parts.keys, agreement::KeysWithSeats(api::ManifestOf(agreement), parts.pair_secrets(), member,
+                                           api::Access::Of(agreement).seat_keys(),
+                                           api::Access::Of(key).signing));
+  return Client(std::make_shared<const api::ClientParts>(std::move(parts)));
 }
+
+const Bytes& Client::key_packet() const { return parts_->keys.packet; }
 
 Digest Client::ModelDigest(std::span<const float> model) const {
   const agreement::Manifest& manifest = api::ManifestOf(parts_->agreement);
@@ -85,7 +81,7 @@ absl::StatusOr<SealedUpdate> Client::Seal(const AttemptId& attempt,
                          secagg::Sealer::Create(terms, identity, KeysOf(*parts_, identity)));
   crypto::SystemEntropy entropy;
   TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed,
-                         sealer->Seal(update, parts_->pair_keys, entropy));
+                         sealer->Seal(update, parts_->keys.pair_keys, entropy));
   return SealedUpdate{
       .upload = std::move(sealed.bytes),
       .nonce = sealed.nonce,
@@ -93,7 +89,8 @@ absl::StatusOr<SealedUpdate> Client::Seal(const AttemptId& attempt,
           .norm = sealed.clip.norm, .finite = sealed.clip.finite, .clipped = sealed.clip.clipped}};
 }
 
-absl::StatusOr<CommitteeSeat> Client::Seat(const AttemptId& attempt, const OwnUpload& own,
+absl::StatusOr<CommitteeSeat> Client::Seat(const AttemptId& attempt,
+                                           std::span<const Bytes> key_packets, const OwnUpload& own,
                                            const AnswerJournal& journal) const {
   TACET_ASSIGN_OR_RETURN(const secagg::Attempt identity,
                          api::AttemptOf(parts_->agreement, attempt));
@@ -106,8 +103,9 @@ absl::StatusOr<CommitteeSeat> Client::Seat(const AttemptId& attempt, const OwnUp
   if (own.acknowledged && !own.nonce) {
     return base::InvalidArgument("an acknowledged upload has a nonce: give that of the seal");
   }
+  TACET_ASSIGN_OR_RETURN(api::PairKeys pair_keys, api::PairKeysOf(*parts_, *seat, key_packets));
   return api::Access::Make<CommitteeSeat>(
-      std::make_unique<api::SeatParts>(*this, identity, *seat, own, journal));
+      std::make_unique<api::SeatParts>(*this, identity, *seat, std::move(pair_keys), own, journal));
 }
 
 absl::StatusOr<Aggregate> Client::Decrypt(const AttemptId& attempt,

@@ -7,6 +7,7 @@
 #include "tacet/api/core/seat_parts.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/secagg/key_packet.h"
 
 namespace tacet {
 namespace api {
@@ -30,27 +31,34 @@ absl::StatusOr<base::Bytes> CallersJournal::Find(const secagg::Attempt& attempt,
   return *std::move(message);
 }
 
-namespace {
-
-secagg::PairKeyOf PairKeysOfSeat(const ClientParts& parts, uint32_t seat) {
-  return [&parts, seat](uint64_t client) {
-    return agreement::PairKeyOfClient(ManifestOf(parts.agreement),
-                                      {.exchange_key = Access::Of(parts.key).exchange,
-                                       .epoch_key = Access::Of(parts.epoch_key).key,
-                                       .epoch = parts.agreement.options().epoch},
-                                      client, seat);
-  };
+absl::StatusOr<PairKeys> PairKeysOf(const ClientParts& parts, uint32_t seat,
+                                    std::span<const Bytes> key_packets) {
+  const agreement::Manifest& manifest = ManifestOf(parts.agreement);
+  const size_t seats = manifest.committee().size();
+  PairKeys keys;
+  for (const Bytes& packet : key_packets) {
+    TACET_RETURN_IF_ERROR(secagg::ReadKeyPacket(packet, seats).status());
+    TACET_ASSIGN_OR_RETURN(agreement::ClientPairKey pair,
+                           agreement::PairKeyByPacket(manifest, parts.pair_secrets(), seat,
+                                                      secagg::CopyForSeat(packet, seats, seat)));
+    keys.try_emplace(pair.client, std::move(pair.key));
+  }
+  return keys;
 }
 
-}  // namespace
-
 SeatParts::SeatParts(const Client& of, const secagg::Attempt& attempt, uint32_t seat,
-                     const OwnUpload& own, AnswerJournal answers)
+                     PairKeys known, const OwnUpload& own, AnswerJournal answers)
     : client(of),
       keys(secagg::DeriveAttemptKeys(Access::Of(Access::Of(client).epoch_key).key,
                                      ManifestOf(Access::Of(client).agreement).spec().scheme,
                                      attempt)),
-      pair_key_of(PairKeysOfSeat(Access::Of(client), seat)),
+      pair_keys(std::move(known)),
+      pair_key_of([this](uint64_t participant) -> absl::StatusOr<crypto::SecretBytes> {
+        const auto found = pair_keys.find(participant);
+        if (found != pair_keys.end()) return crypto::SecretBytes::CopyOf(found->second.Expose());
+        return base::NotFound("the key packet of member {} is missing: give it to Seat",
+                              participant);
+      }),
       journal(std::move(answers)),
       member({.terms = ManifestOf(Access::Of(client).agreement).terms(),
               .committee = ManifestOf(Access::Of(client).agreement).committee(),

@@ -15,11 +15,15 @@ namespace {
 using crypto::SecretBytes;
 
 std::shared_ptr<const api::MemberSecret> MemberSecretOf(crypto::SigningKey signing,
-                                                        crypto::ExchangeKey exchange) {
-  const MemberPublicKey public_key{.signing = signing.public_key(),
-                                   .exchange = exchange.public_key()};
-  return std::make_shared<const api::MemberSecret>(api::MemberSecret{
-      .signing = std::move(signing), .exchange = std::move(exchange), .public_key = public_key});
+                                                        crypto::ExchangeKey exchange,
+                                                        crypto::KemKey kem) {
+  const MemberPublicKey public_key{
+      .signing = signing.public_key(), .exchange = exchange.public_key(), .kem = kem.public_key()};
+  return std::make_shared<const api::MemberSecret>(
+      api::MemberSecret{.signing = std::move(signing),
+                        .exchange = std::move(exchange),
+                        .kem = std::move(kem),
+                        .public_key = public_key});
 }
 
 absl::Status CheckLength(std::span<const uint8_t> secret, size_t expected, const char* what) {
@@ -29,15 +33,17 @@ absl::Status CheckLength(std::span<const uint8_t> secret, size_t expected, const
 
 }  // namespace
 
-static_assert(MemberKey::kSecretBytes ==
-              crypto::SigningKey::kSeedBytes + crypto::ExchangeKey::kSecretBytes);
+static_assert(MemberKey::kSecretBytes == crypto::SigningKey::kSeedBytes +
+                                             crypto::ExchangeKey::kSecretBytes +
+                                             crypto::KemKey::kSeedBytes);
 
 MemberKey::MemberKey(std::shared_ptr<const api::MemberSecret> parts) : parts_(std::move(parts)) {}
 
 MemberKey MemberKey::Generate() {
   crypto::SystemEntropy entropy;
   return MemberKey(MemberSecretOf(crypto::SigningKey::Generate(entropy),
-                                  crypto::ExchangeKey::Generate(entropy)));
+                                  crypto::ExchangeKey::Generate(entropy),
+                                  crypto::KemKey::Generate(entropy)));
 }
 
 absl::StatusOr<MemberKey> MemberKey::FromSecret(std::span<const uint8_t> secret) {
@@ -46,18 +52,21 @@ absl::StatusOr<MemberKey> MemberKey::FromSecret(std::span<const uint8_t> secret)
                          crypto::SigningKey::FromSeed(
                              SecretBytes::CopyOf(secret.first(crypto::SigningKey::kSeedBytes))));
   TACET_ASSIGN_OR_RETURN(crypto::ExchangeKey exchange,
-                         crypto::ExchangeKey::FromSecret(
-                             SecretBytes::CopyOf(secret.last(crypto::ExchangeKey::kSecretBytes))));
-  return MemberKey(MemberSecretOf(std::move(signing), std::move(exchange)));
+                         crypto::ExchangeKey::FromSecret(SecretBytes::CopyOf(secret.subspan(
+                             crypto::SigningKey::kSeedBytes, crypto::ExchangeKey::kSecretBytes))));
+  TACET_ASSIGN_OR_RETURN(
+      crypto::KemKey kem,
+      crypto::KemKey::FromSeed(SecretBytes::CopyOf(secret.last(crypto::KemKey::kSeedBytes))));
+  return MemberKey(MemberSecretOf(std::move(signing), std::move(exchange), std::move(kem)));
 }
 
 const MemberPublicKey& MemberKey::public_key() const { return parts_->public_key; }
 
 void MemberKey::ExposeTo(std::span<uint8_t, kSecretBytes> secret) const {
   const SecretBytes seed = parts_->signing.Seed();
-  std::ranges::copy(seed.Expose(), secret.begin());
-  std::ranges::copy(parts_->exchange.secret().Expose(),
-                    secret.begin() + crypto::SigningKey::kSeedBytes);
+  auto at = std::ranges::copy(seed.Expose(), secret.begin()).out;
+  at = std::ranges::copy(parts_->exchange.secret().Expose(), at).out;
+  std::ranges::copy(parts_->kem.seed().Expose(), at);
 }
 
 EpochKey::EpochKey(std::shared_ptr<const api::EpochSecret> parts) : parts_(std::move(parts)) {}

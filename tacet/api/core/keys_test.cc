@@ -35,7 +35,7 @@ TEST(KeysTest, AnEpochKeyIsItsSecret) {
 TEST(KeysTest, OtherLengthsAreRefused) {
   const Bytes bytes(63);
   EXPECT_EQ(MemberKey::FromSecret(bytes).status().message(),
-            "the secret of a member's key has 63 bytes, expected 64");
+            "the secret of a member's key has 63 bytes, expected 128");
   EXPECT_EQ(EpochKey::FromSecret(bytes).status().message(),
             "the epoch key has 63 bytes, expected 32");
 }

@@ -13,6 +13,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/crypto/ml_kem.h"
 #include "tacet/he/key_sharing.h"
 
 namespace tacet::api {
@@ -143,15 +144,18 @@ absl::StatusOr<agreement::ManifestSpec> ManifestSpecOf(const AgreementOptions& o
   spec.dimension = options.dimension;
   spec.spare_attempts = options.spare_attempts;
   spec.committee_members = options.committee;
-  // What else is agreed, in the form of a text.
+  // What else is agreed, with the keys that a manifest has no place for, in the form of a text.
   base::ByteWriter annex;
-  annex.Raw("tacet/1/library agreement");
+  annex.Raw("tacet/2/library agreement");
   annex.U32(options.epoch);
   annex.Blob(options.context);
-  spec.annex = crypto::Sha256(annex.bytes());
   for (const MemberPublicKey& member : options.members) {
+    TACET_RETURN_IF_ERROR(base::Annotate(crypto::CheckKemKey(member.kem),
+                                         fmt::format("member {}", spec.members.size())));
+    annex.Raw(crypto::Sha256(member.kem));
     spec.members.push_back({.signing_key = member.signing, .exchange_key = member.exchange});
   }
+  spec.annex = crypto::Sha256(annex.bytes());
   return spec;
 }
 

@@ -4,14 +4,17 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
 #include "tacet/agreement.h"
 #include "tacet/agreement/manifest.h"
+#include "tacet/agreement/pair_keys.h"
 #include "tacet/attempt_id.h"
 #include "tacet/client.h"
 #include "tacet/crypto/key_exchange.h"
+#include "tacet/crypto/ml_kem.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
 #include "tacet/keys.h"
@@ -22,6 +25,7 @@ namespace tacet::api {
 struct MemberSecret {
   crypto::SigningKey signing;
   crypto::ExchangeKey exchange;
+  crypto::KemKey kem;
   MemberPublicKey public_key;
 };
 
@@ -32,6 +36,13 @@ struct EpochSecret {
 struct CheckedAgreement {
   AgreementOptions options;  // with its defaults filled in
   agreement::Manifest manifest;
+
+  // Of the committee, by seat.
+  std::vector<crypto::KemPublicKey> seat_keys() const {
+    std::vector<crypto::KemPublicKey> keys;
+    for (const uint64_t member : options.committee) keys.push_back(options.members[member].kem);
+    return keys;
+  }
 };
 
 struct ClientParts {
@@ -39,7 +50,9 @@ struct ClientParts {
   uint64_t member;
   MemberKey key;
   EpochKey epoch_key;
-  crypto::SecretBytes pair_keys;  // with all seats, 32 bytes a seat
+  agreement::ClientKeys keys;  // with all seats
+
+  agreement::PairSecrets pair_secrets() const;
 };
 
 struct Access {
@@ -52,6 +65,13 @@ struct Access {
     return Handle(std::move(parts));
   }
 };
+
+inline agreement::PairSecrets ClientParts::pair_secrets() const {
+  return {.exchange_key = Access::Of(key).exchange,
+          .kem_key = Access::Of(key).kem,
+          .epoch_key = Access::Of(epoch_key).key,
+          .epoch = agreement.options().epoch};
+}
 
 inline const agreement::Manifest& ManifestOf(const Agreement& agreement) {
   return Access::Of(agreement).manifest;

@@ -57,9 +57,15 @@ struct RoundForTest {
     }
   }
 
+  std::vector<Bytes> Packets() const {
+    std::vector<Bytes> packets;
+    for (const Client& client : clients) packets.push_back(client.key_packet());
+    return packets;
+  }
+
   CommitteeSeat SeatOf(uint64_t member, const AnswerJournal& journal) const {
     return ValueOf(clients[member].Seat(
-        attempt, {.nonce = uploads[member].nonce, .acknowledged = true}, journal));
+        attempt, Packets(), {.nonce = uploads[member].nonce, .acknowledged = true}, journal));
   }
 
   // All seats vote for `closed` and give their unmask shares.

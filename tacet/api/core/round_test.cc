@@ -69,8 +69,9 @@ TEST(RoundTest, NothingHasToOutliveAnything) {
     clients = round.clients;
     server = std::move(round.server);
     own = ValueOf(clients[0].Seal(attempt, std::vector<float>(RoundForTest::kDimension)));
-    seat =
-        ValueOf(Client(clients[0]).Seat(AttemptId(attempt), {.nonce = own.nonce}, MemoryJournal()));
+    seat = ValueOf(
+        Client(clients[0])
+            .Seat(AttemptId(attempt), round.Packets(), {.nonce = own.nonce}, MemoryJournal()));
   }
   EXPECT_TRUE(server->Submit(0, own.upload).ok());
   EXPECT_TRUE(server
@@ -201,8 +202,33 @@ TEST(RoundTest, AClientNeedsTheKeyThatWasAgreed) {
 TEST(RoundTest, AMemberOutsideTheCommitteeHasNoSeat) {
   const RoundForTest round(9);
   ASSERT_EQ(round.agreement.options().committee.size(), 7u);
-  EXPECT_EQ(TextOf(round.clients[8].Seat(round.attempt, {}, MemoryJournal()).status()),
+  EXPECT_EQ(TextOf(round.clients[8].Seat(round.attempt, {}, {}, MemoryJournal()).status()),
             "member 8 is not on the committee");
+}
+
+// Attack: the server keeps a packet back, damages it or gives one of another agreement.
+TEST(RoundTest, ASeatNeedsTheKeyPacketsOfAllParticipants) {
+  RoundForTest round(3);
+  round.SealAll(0);
+  const ClosedAttempt closed = ValueOf(round.server.Close());
+  const auto seat_with = [&](const std::vector<Bytes>& packets) {
+    return round.clients[0].Seat(round.attempt, packets,
+                                 {.nonce = round.uploads[0].nonce, .acknowledged = true},
+                                 MemoryJournal());
+  };
+  std::vector<Bytes> packets = round.Packets();
+  EXPECT_TRUE(ValueOf(seat_with(packets)).Vote(closed.closed_round, closed.roster).ok());
+  const absl::Status missing = ValueOf(seat_with({packets[0], packets[1]}))
+                                   .Vote(closed.closed_round, closed.roster)
+                                   .status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(TextOf(missing), "the key packet of member 2 is missing: give it to Seat");
+  const std::vector<Bytes> foreign = {RoundForTest(3).clients[2].key_packet()};
+  EXPECT_EQ(seat_with(foreign).status().code(), absl::StatusCode::kPermissionDenied);
+  packets[2].back() ^= 1;
+  EXPECT_EQ(seat_with(packets).status().code(), absl::StatusCode::kDataLoss);
+  packets[2].pop_back();
+  EXPECT_EQ(seat_with(packets).status().code(), absl::StatusCode::kDataLoss);
 }
 
 // Attack: the server leaves out an upload that it acknowledged.
@@ -260,7 +286,7 @@ TEST(RoundTest, WithoutTheJournalNoAnswerLeaves) {
                            .find = MemoryJournal().find};
   CommitteeSeat seat = round.SeatOf(0, full);
   EXPECT_EQ(TextOf(seat.Vote(closed.closed_round, closed.roster).status()), "the disk is full");
-  EXPECT_EQ(TextOf(round.clients[0].Seat(round.attempt, {}, {}).status()),
+  EXPECT_EQ(TextOf(round.clients[0].Seat(round.attempt, {}, {}, {}).status()),
             "the journal lacks a function: give both `record` and `find`");
 }
 

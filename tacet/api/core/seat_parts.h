@@ -3,6 +3,7 @@
 #define TACET_API_CORE_SEAT_PARTS_H_
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "tacet/client.h"
 #include "tacet/committee_seat.h"
 #include "tacet/crypto/random.h"
+#include "tacet/crypto/secret.h"
 #include "tacet/secagg/attempt.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/committee_member.h"
@@ -38,14 +40,22 @@ class CallersJournal final : public secagg::Journal {
   AnswerJournal journal_;
 };
 
+// Of a seat, by client.
+using PairKeys = std::map<uint64_t, crypto::SecretBytes>;
+
+// By whole packets. Errors as Client::Seat.
+absl::StatusOr<PairKeys> PairKeysOf(const ClientParts& parts, uint32_t seat,
+                                    std::span<const Bytes> key_packets);
+
 struct SeatParts {
-  SeatParts(const Client& client, const secagg::Attempt& attempt, uint32_t seat,
+  SeatParts(const Client& client, const secagg::Attempt& attempt, uint32_t seat, PairKeys pair_keys,
             const OwnUpload& own, AnswerJournal answers);
   SeatParts(const SeatParts&) = delete;
   SeatParts& operator=(const SeatParts&) = delete;
 
   const Client client;
   const secagg::AttemptKeys keys;
+  const PairKeys pair_keys;
   const secagg::PairKeyOf pair_key_of;
   CallersJournal journal;
   crypto::SystemEntropy entropy;

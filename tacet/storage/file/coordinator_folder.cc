@@ -316,11 +316,12 @@ absl::Status CoordinatorFolder::CheckUnused(const agreement::EnrolmentRequest& r
     manifests.push_back(std::move(manifest));
   }
   for (const agreement::SignedManifest& manifest : manifests) {
-    if (!agreement::NamesExchangeKey(manifest, request.exchange_keys.exchange)) continue;
+    const bool exchange = agreement::NamesExchangeKey(manifest, request.exchange_keys.exchange);
+    if (!exchange && !agreement::NamesKemKey(manifest, request.exchange_keys.kem)) continue;
     return base::FailedPrecondition(
-        "the exchange key in this request of {} was used in epoch {}: the request is an old one. "
+        "the {} key in this request of {} was used in epoch {}: the request is an old one. "
         "Ask {} for the one that `tacet client renew` writes",
-        request.name, manifest.epoch(), request.name);
+        exchange ? "exchange" : "KEM", request.name, manifest.epoch(), request.name);
   }
   return absl::OkStatus();
 }

@@ -86,7 +86,10 @@ class ServingForTest {
     End();
     rounds = protocol::testing::ValueOf(server::RoundServer::Create(
         members.manifest(), {}, store, blobs, base::SystemUnixSeconds, cohorts));
-    if (!with_sessions) server::testing::AttestInitialModel(*rounds, members);
+    if (!with_sessions) {
+      server::testing::GivePackets(*rounds, members);
+      server::testing::AttestInitialModel(*rounds, members);
+    }
     // Attempts begin when their members are there.
     for (uint64_t member = 0; member < members.manifest().members().size(); ++member) {
       rounds->NotePresence(member);
