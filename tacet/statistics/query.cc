@@ -254,7 +254,8 @@ absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
   return absl::OkStatus();
 }
 
-// With M = 1 + terms >= |x|^2, e = |y - mu| and mu (1 - mu) = e (1 - e), at amplitude 1:
+// With M = 1 + terms >= |x|^2, e = max(mu, 1 - mu) >= |y - mu| and mu (1 - mu) = e (1 - e), at
+// amplitude 1:
 //   distance^2 <= M max_e (4 e^2 + 44 e^2 (1 - e)^2) = 4 M,
 //   norm^2     <= count^2 + M max_e (e^2 + 22 e^2 (1 - e)^2) <= (1 + 1.66) M.
 absl::Status Query::PlanLogistic(double budget, QuestionPlan& plan) {

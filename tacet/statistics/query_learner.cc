@@ -184,9 +184,15 @@ absl::Status CheckQueryTerms(const Query& query, const agreement::ManifestSpec& 
   if (!is_client && agreed.sampling.expected_batch != units) {
     return differs("expected_batch", agreed.sampling.expected_batch, units);
   }
-  if (agreed.optimizer.learning_rate != 1 || agreed.optimizer.momentum != 0) {
-    return differs("server.learning_rate", agreed.optimizer.learning_rate, 1);
+  // A release is the sum itself in every round.
+  const agreement::ServerOptimizerSpec& optimizer = agreed.optimizer;
+  if (optimizer.learning_rate != 1) {
+    return differs("server.learning_rate", optimizer.learning_rate, 1);
   }
+  if (optimizer.learning_rate_final != 1) {
+    return differs("server.learning_rate_final", optimizer.learning_rate_final, 1);
+  }
+  if (optimizer.momentum != 0) return differs("server.momentum", optimizer.momentum, 0);
   return absl::OkStatus();
 }
 

@@ -263,6 +263,13 @@ TEST(QueryTest, MembersRefuseAnAgreementThatUnderstatesTheQuery) {
               HasSubstr("expected_batch is 20000, the query needs 10000"));
   EXPECT_THAT(refusal([](auto& lie) { lie.rounds = 5; }), HasSubstr("number of rounds is 5"));
   EXPECT_THAT(refusal([](auto& lie) { lie.model = "mlp"; }), HasSubstr("model is mlp"));
+  // Later releases would be scaled, but not their stated errors.
+  EXPECT_THAT(refusal([](auto& lie) { lie.optimizer.learning_rate_final = 0.01; }),
+              HasSubstr("server.learning_rate_final is 0.01, the query needs 1"));
+  EXPECT_THAT(refusal([](auto& lie) { lie.optimizer.learning_rate = 2; }),
+              HasSubstr("server.learning_rate is 2"));
+  EXPECT_THAT(refusal([](auto& lie) { lie.optimizer.momentum = 0.5; }),
+              HasSubstr("server.momentum is 0.5"));
   EXPECT_THAT(refusal([](auto& lie) { lie.dimension = 7; }), HasSubstr("dimension is 7"));
   EXPECT_THAT(refusal([](auto& lie) { lie.sampling.min_participants = 2; }),
               HasSubstr("min_participants is 2"));
