@@ -20,6 +20,7 @@
 
 #include "tacet/base/test_size_for_test.h"
 #include "tests/integration/enrolment_for_test.h"
+#include "tests/integration/north_policy_for_test.h"
 #include "tests/integration/synced_copy_for_test.h"
 
 namespace tacet::app {
@@ -44,27 +45,6 @@ clip_norm = 0.5
 coordinate_bound = 0.1
 noise_multiplier = 12
 scale = 1e-3
-)";
-
-constexpr char kPolicy[] = R"(
-[policy]
-sites = ["north"]
-serial = 1
-[privacy]
-epsilon_per_year = 1e6
-delta = 1e-5
-units = ["client"]
-[federation]
-min_participants = 2
-committee_seats = 1
-committee_corrupt = 0
-[data]
-records = 5
-columns = ["*"]
-[training]
-kinds = ["training"]
-[ledger]
-folder = "/var/lib/tacet/ledger"
 )";
 
 class KillPointsTest : public EnrolmentTest {
@@ -169,7 +149,7 @@ TEST_F(KillPointsTest, TheSameCommandFinishesItsWork) {
   fs::create_directory(Folder());
   WriteConfig(fmt::format(kTwoRounds, 2), "agreed.toml");
   WriteConfig(fmt::format(kTwoRounds, 3), "second.toml");
-  WriteConfig(kPolicy, "policy.toml");
+  WriteConfig(TextOf(NorthPolicy{.seats = 1, .ledger = "/var/lib/tacet/ledger"}), "policy.toml");
   const Arguments folder = {"--folder", In("federation")};
   Play(Coordinator(
       "init", With(folder, {"--name", "hospitals", "--config", "agreed.toml", "--members", "3"})));

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "fmt/core.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,6 +22,7 @@
 
 #include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
+#include "tests/integration/north_policy_for_test.h"
 #include "tests/integration/recovery_table_for_test.h"
 
 namespace tacet::app {
@@ -150,28 +150,7 @@ class RunningRecoveryTest : public RecoveryTest {
         Tacet({"client", "policy", "key", "officer.key", "--key-file", "officer.unlock"});
     ASSERT_EQ(made.exit_code, 0) << made.err;
     const size_t begins = made.out.find_first_not_of(' ', made.out.find(' '));
-    WriteConfig(fmt::format(R"(
-[policy]
-sites = ["north"]
-serial = 1
-[privacy]
-epsilon_per_year = 1e6
-delta = 1e-5
-units = ["client"]
-[federation]
-min_participants = 2
-committee_seats = 3
-committee_corrupt = 0
-[data]
-records = 5
-columns = ["*"]
-[training]
-kinds = ["training"]
-[ledger]
-folder = "{}"
-)",
-                            (path_ / "north/ledger").string()),
-                "north/policy.toml");
+    WriteConfig(TextOf(NorthPolicy{.ledger = path_ / "north/ledger"}), "north/policy.toml");
     const std::string fingerprint = made.out.substr(begins, made.out.find('\n') - begins);
     for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
              {"client", "policy", "sign", "north/policy.toml", "--officer", "officer.key",

@@ -20,6 +20,7 @@
 #include "tacet/storage/file/site_folder.h"
 #include "tacet/storage/file/sketch_folder.h"
 #include "tests/integration/live_federation_for_test.h"
+#include "tests/integration/north_policy_for_test.h"
 
 namespace tacet::app {
 namespace {
@@ -140,29 +141,10 @@ class PolicyProgramTest : public SiteLedgerTest {
   void SetUp() override { SetUpFolders(); }
 
   void WritePolicy(int serial, double epsilon, const std::string& more = "") {
-    WriteConfig(fmt::format(R"(
-[policy]
-sites = ["north"]
-serial = {}
-{}
-[privacy]
-epsilon_per_year = {}
-delta = 1e-5
-units = ["client"]
-[federation]
-min_participants = 2
-committee_seats = 3
-committee_corrupt = 0
-[data]
-records = 5
-columns = ["*"]
-[training]
-kinds = ["training"]
-[ledger]
-folder = "{}"
-)",
-                            serial, more, epsilon, Folder().string()),
-                "north/policy.toml");
+    WriteConfig(
+        TextOf(NorthPolicy{
+            .serial = serial, .more = more, .epsilon_per_year = epsilon, .ledger = Folder()}),
+        "north/policy.toml");
   }
   void Sign(const std::string& officer = "officer") {
     const Outcome made = Tacet({"client", "policy", "sign", "north/policy.toml", "--officer",
