@@ -32,6 +32,7 @@ void Exclusions::AttemptEnded(const RoundRules& rules, const AttemptRecord& reco
     }
     suspects_ = on_trial_.size() > 1 ? on_trial_ : std::vector<uint64_t>();
     trials_ = 0;
+    repeats_ = false;
     BeginRound(rules, round + 1);
     return;
   }
@@ -42,9 +43,15 @@ void Exclusions::AttemptEnded(const RoundRules& rules, const AttemptRecord& reco
     }
     BeginRound(rules, round);
   } else if (record.failure == kRefusedFailure && rules.EveryMemberUploads()) {
+    if (!on_trial_.empty()) repeats_ = false;
     BeginRound(rules, round);
     NextTrial(rules);
   } else if (record.failure == kTooFewUploads) {
+    // A member whose budget is spent makes every trial void but its own.
+    if (!on_trial_.empty()) {
+      repeats_ = !repeats_;
+      if (repeats_) --trials_;
+    }
     BeginRound(rules, round);  // without a trial
   }
 }

@@ -10,7 +10,8 @@
 // every member uploads, each attempt has the same participants, so the next attempt of the round
 // leaves out one part of the suspects, the one after it the next part. The suspects are all members
 // at first. Once an attempt succeeds without a part, this part is suspected. A part of one member
-// is named. A trial that leaves too few givers is given up: the next attempt has all members.
+// is named. A trial that leaves too few givers is void: the next attempt has all members. Where it
+// is refused, too, the same part is on trial once more.
 #ifndef TACET_SERVER_EXCLUSIONS_H_
 #define TACET_SERVER_EXCLUSIONS_H_
 
@@ -50,7 +51,8 @@ class Exclusions {
   std::vector<Naming> namings_;
   std::vector<uint64_t> suspects_;  // a part without which an attempt succeeded; empty: all members
   std::vector<uint64_t> on_trial_;
-  uint64_t trials_ = 0;  // of these suspects, in the round
+  uint64_t trials_ = 0;   // of these suspects, in the round
+  bool repeats_ = false;  // the last trial was void, and is to be repeated
   uint32_t round_ = 0;
   Submissions now_;
 };

@@ -104,14 +104,26 @@ TEST_F(ExclusionsTest, LastOneRoundWhereOneSeatCanNameAnybody) {
   EXPECT_THAT(LeftOut(), IsEmpty());  // the first time that counts
 }
 
-// The same member would be on trial again, and again too few would give data.
-TEST_F(ExclusionsTest, ATrialThatLeavesTooFewGiversIsGivenUp) {
+// Who abstains from the trial of one member does not spare it the trial. A member that abstains
+// from all of them does not keep the others from theirs.
+TEST_F(ExclusionsTest, ATrialThatLeavesTooFewGiversIsRepeatedOnce) {
+  const auto make_void = [this] { End(protocol::AttemptPhase::kFailed, kTooFewUploads); };
+  for (const uint64_t member : {0, 0, 1, 1}) {
+    Refuse();
+    EXPECT_THAT(LeftOut(), ElementsAre(member));
+    make_void();
+    EXPECT_THAT(LeftOut(), IsEmpty());
+  }
   Refuse();
-  EXPECT_THAT(LeftOut(), ElementsAre(0));
-  End(protocol::AttemptPhase::kFailed, kTooFewUploads);
-  EXPECT_THAT(LeftOut(), IsEmpty());
+  EXPECT_THAT(LeftOut(), ElementsAre(2));
+  make_void();
+  for (const uint64_t member : {2, 3}) {  // the second time it is a trial
+    Refuse();
+    EXPECT_THAT(LeftOut(), ElementsAre(member));
+  }
+  make_void();
   Refuse();
-  EXPECT_THAT(LeftOut(), ElementsAre(1));
+  EXPECT_THAT(LeftOut(), ElementsAre(3));  // of its own
 }
 
 // K_min is one fewer than the members: one of them is on trial at a time. The one without which

@@ -163,10 +163,8 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
     step.Do(UpdateAttempt{.record = std::move(record), .items = std::move(named)});
     return absl::OkStatus();
   }
-  if (!named.empty()) {
-    step.state.suspects.clear();
-    for (const Item& item : named) step.state.suspects.push_back(item.member);
-  }
+  step.state.suspects.clear();  // those of an earlier attempt, too
+  for (const Item& item : named) step.state.suspects.push_back(item.member);
   if (refused) {
     // Nobody is on trial where the server lost what names a culprit.
     const bool lost = checked.objects_lost || HasLost(step.state);

@@ -378,5 +378,22 @@ TEST_F(RefusedQueryTest, NamesWhomTheCheckOfSharesSuspects) {
                        ::testing::HasSubstr("since min_participants is 9: a smaller one")));
 }
 
+// The refused attempt that was the last one has no rows.
+TEST_F(RefusedQueryTest, NamesNoSuspectsOfAnEarlierAttempt) {
+  for (int attempt = 0; attempt <= 40; ++attempt) {
+    CollectWithBad();
+    if (attempt < 40) {
+      FailByRows();
+    } else {
+      UnmaskAll();
+      for (const size_t seat : {0, 1}) ASSERT_TRUE(Refuse(seat, Current()).ok());
+      TickAfter(100);
+    }
+    ASSERT_EQ(Failure(), "refused");
+  }
+  Tick();
+  EXPECT_THAT(server_->Status().stopped, ::testing::Not(::testing::HasSubstr("suspects")));
+}
+
 }  // namespace
 }  // namespace tacet::server
