@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,7 +95,9 @@ class ProgramTest : public ::testing::Test {
       dup2(open(err.c_str(), O_WRONLY | O_APPEND), STDERR_FILENO);
       // Ledgers of sites, which runs of other tests must not see.
       setenv("XDG_DATA_HOME", path_.c_str(), 1);
-      setenv("XDG_RUNTIME_DIR", (path_ / "runtime").c_str(), 1);
+      const std::string runtime = path_ / "runtime";
+      mkdir(runtime.c_str(), 0700);
+      setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);
       if (chdir(path_.c_str()) != 0) _exit(126);
       std::vector<char*> argv = {const_cast<char*>(program.c_str())};
       for (std::string& argument : arguments) argv.push_back(argument.data());

@@ -91,12 +91,14 @@ absl::Status SeatAnchorFile::Save(const SeatWords& words) {
 }
 
 std::optional<fs::path> VolatileFolder() {
-  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime != 0) {
+  std::error_code error;
+  // A folder that is made in its place, or above it, may be on a disk, and shadows the later one.
+  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+      runtime != nullptr && *runtime != 0 && fs::is_directory(runtime, error)) {
     const fs::path own = fs::path(runtime) / "tacet";
     if (MakeFolders(own, kOwnersFolder).ok() && IsOwnFolder(own)) return own;
   }
   const fs::path shared = fmt::format("/dev/shm/tacet-{}", ::geteuid());
-  std::error_code error;
   if (!fs::is_directory(shared.parent_path(), error)) return std::nullopt;
   if (MakeFolders(shared, kOwnersFolder).ok() && IsOwnFolder(shared)) return shared;
   return std::nullopt;

@@ -40,9 +40,9 @@ class SeatAnchorFile final : public member::SeatAnchor {
   DiskCalls& disk_;
 };
 
-// The folder for what ends with this start of the machine: `tacet` in $XDG_RUNTIME_DIR, or
-// /dev/shm/tacet-UID. It is made when it is missing. Nothing where neither can be used by this user
-// alone.
+// The folder for what ends with this start of the machine: `tacet` in $XDG_RUNTIME_DIR where that
+// exists, or /dev/shm/tacet-UID. `tacet` and `tacet-UID` are made when they are missing. Nothing
+// where neither can be used by this user alone.
 std::optional<std::filesystem::path> VolatileFolder();
 
 // The anchor `name`: beside `elsewhere`, a file that no copy of the machine holds, or in the

@@ -94,6 +94,15 @@ TEST_F(SeatAnchorFileTest, WordsOutliveTheProcessOutsideItsFolder) {
   EXPECT_TRUE(fs::exists(folder_.path() / "backup/ledger.anchor.member.seat"));
 }
 
+// As `sudo -u` leaves it: the session's folder of a user who has no session.
+TEST_F(SeatAnchorFileTest, AMissingRuntimeFolderIsNotMade) {
+  const fs::path missing = folder_.path() / "run/user/1000";
+  ::setenv("XDG_RUNTIME_DIR", missing.c_str(), 1);
+  const auto used = VolatileFolder();
+  EXPECT_TRUE(!used.has_value() || *used != missing / "tacet");
+  EXPECT_FALSE(fs::exists(folder_.path() / "run"));
+}
+
 // Others may change what is in it.
 TEST_F(SeatAnchorFileTest, AFolderOfOthersIsNotUsed) {
   fs::create_directories(folder_.path() / "tacet");
