@@ -111,7 +111,19 @@ bool IsSameWord(const absl::StatusOr<base::Bytes>& kept, const crypto::Digest& a
   return kept.ok() && crypto::Sha256(*kept) == anchored;
 }
 
-// A state that lacks words of the anchor is an older one, or lost them.
+// The seat has spoken where this anchor was not. An anchor hears of an attempt before the memory.
+bool IsBehind(const SeatWords& words, const MemberMemory& memory) {
+  return words.attempt == secagg::Attempt{} || words.attempt.number < memory.attempt.number;
+}
+
+// The greatest one that is less.
+std::optional<secagg::AttemptNumber> NumberBefore(secagg::AttemptNumber number) {
+  if (number.attempt-- == 0 && number.round-- == 0 && number.epoch-- == 0) return std::nullopt;
+  return number;
+}
+
+// A state that lacks words of the anchor is an older one, or lost them. An anchor that lacks the
+// attempt of the memory counts as none.
 absl::Status CompareWithAnchor(const MemberParts& parts, KeptState& kept) {
   if (parts.anchor == nullptr ||
       !secagg::SeatOf(parts.manifest.manifest().committee(), parts.member).has_value()) {
@@ -121,22 +133,23 @@ absl::Status CompareWithAnchor(const MemberParts& parts, KeptState& kept) {
   const auto find = [&](secagg::JournalStep step) {
     return parts.state.Find(kept.memory->attempt, step);
   };
-  if (!words.has_value()) {
+  if (!words.has_value() || (kept.memory.has_value() && IsBehind(*words, *kept.memory))) {
     kept.past.unanchored = true;
     kept.past.has_vote = kept.memory.has_value() && find(secagg::JournalStep::kVote).ok();
     return absl::OkStatus();
   }
-  const secagg::AttemptNumber& number = words->attempt.number;
-  if (words->progress == SeatProgress::kNothing ||
-      (kept.memory.has_value() && kept.memory->attempt.number > number)) {
-    return absl::OkStatus();
-  }
-  const bool knows = words->progress != SeatProgress::kSilent && kept.memory.has_value() &&
-                     kept.memory->attempt == words->attempt &&
-                     IsSameWord(find(secagg::JournalStep::kVote), words->vote) &&
+  if (words->attempt == secagg::Attempt{}) return absl::OkStatus();
+  const bool is_same = kept.memory.has_value() && kept.memory->attempt == words->attempt;
+  const bool has_words = words->progress >= SeatProgress::kVoted;
+  const bool knows = is_same && words->progress != SeatProgress::kSilent &&
+                     (!has_words || IsSameWord(find(secagg::JournalStep::kVote), words->vote)) &&
                      (words->progress != SeatProgress::kUnmasked ||
                       IsSameWord(find(secagg::JournalStep::kUnmaskShare), words->share));
-  if (!knows) kept.past.silent_through = number;
+  if (knows) return absl::OkStatus();
+  // A process that ended between the anchor and the memory has said nothing in the attempt.
+  kept.past.silent_through = words->progress == SeatProgress::kNothing
+                                 ? NumberBefore(words->attempt.number)
+                                 : words->attempt.number;
   return absl::OkStatus();
 }
 
@@ -159,7 +172,6 @@ absl::StatusOr<KeptState> ReadKeptState(const MemberParts& parts) {
     TACET_RETURN_IF_ERROR(CheckAnswers(parts, kept));
   }
   FindForgotten(parts, kept);
-  TACET_RETURN_IF_ERROR(CompareWithAnchor(parts, kept));
   for (const secagg::AttemptNumber& number : kept.past.doubted) {
     kept.notes.push_back(
         LostNote(number,
@@ -173,6 +185,7 @@ absl::StatusOr<KeptState> ReadKeptState(const MemberParts& parts) {
   if (kept.memory.has_value() && kept.memory->attempt.number.epoch < parts.manifest.training()) {
     kept.memory.reset();
   }
+  TACET_RETURN_IF_ERROR(CompareWithAnchor(parts, kept));
   return kept;
 }
 

@@ -126,9 +126,16 @@ class MachineWorld {
       shares_.clear();
     }
     if (Chance(10)) anchor_.reset();
-    machine_.emplace(manifest_, member_, holding_, memory_, now_, KeptPast());
+    // Or this is an earlier machine of the seat, which has the later one's state.
+    if (Chance(10) && older_anchor_.has_value() && memory_.has_value() &&
+        older_anchor_->number < memory_->attempt.number) {
+      anchor_ = older_anchor_;
+    }
+    const Past past = KeptPast();
+    machine_.emplace(manifest_, member_, holding_, memory_, now_, past);
     process_ = {};
-    process_.unanchored = has_seat() && !anchor_.has_value();
+    process_.unanchored = past.unanchored;
+    process_.silent_through = past.silent_through;
   }
   // As a driver finds it.
   Past KeptPast() const {
@@ -136,16 +143,24 @@ class MachineWorld {
     if (!has_seat()) return past;
     const auto number = memory_.has_value() ? memory_->attempt.number : secagg::AttemptNumber{};
     const bool has_vote = memory_.has_value() && votes_.contains(number);
-    if (!anchor_.has_value()) {
+    if (!anchor_.has_value() ||
+        (memory_.has_value() && (!anchor_->has_heard || anchor_->number < number))) {
       past.unanchored = true;
       past.has_vote = has_vote;
       return past;
     }
-    if (anchor_->progress == SeatProgress::kNothing || number > anchor_->number) return past;
-    const bool knows = anchor_->progress != SeatProgress::kSilent && has_vote &&
-                       number == anchor_->number &&
+    if (!anchor_->has_heard) return past;
+    const bool knows = memory_.has_value() && number == anchor_->number &&
+                       anchor_->progress != SeatProgress::kSilent &&
+                       (anchor_->progress == SeatProgress::kNothing || has_vote) &&
                        (anchor_->progress != SeatProgress::kUnmasked || shares_.contains(number));
-    if (!knows) past.silent_through = anchor_->number;
+    if (knows) return past;
+    secagg::AttemptNumber through = anchor_->number;
+    if (anchor_->progress == SeatProgress::kNothing && through.attempt-- == 0 &&
+        through.round-- == 0 && through.epoch-- == 0) {
+      return past;
+    }
+    past.silent_through = through;
     return past;
   }
   bool has_seat() const {
@@ -166,6 +181,9 @@ class MachineWorld {
       Expect(copy.On(event, now_).action.index() == reaction.action.index() &&
                  copy.situation().state.index() == machine_->situation().state.index(),
              "M17", "a copy decides otherwise");
+      for (const Reaction::Note& note : reaction.notes) {
+        step_.is_silent |= note.event.what == "may-have-voted";
+      }
       const auto* end = std::get_if<action::EndStep>(&reaction.action);
       if (end != nullptr) {
         Expect(end->result.status().code() != absl::StatusCode::kInternal, "M16",
@@ -318,6 +336,8 @@ class MachineWorld {
         }
       }
     }
+    Expect(action.anchored != process_.unanchored, "M23", "does not know its anchor");
+    if (has_seat() && action.anchored && !Chance(3)) Hear(next.attempt.number);
     if (Chance(2)) {
       // That the server has taken an upload is not known: it is offered again.
       const bool taken = next.accepted && !(memory_.has_value() && memory_->accepted);
@@ -615,8 +635,10 @@ class MachineWorld {
       Expect(step_.no_closed_round, "M20", "objects to what it was given");
     }
     if (said.reason == protocol::ObjectionReason::kMayHaveVoted) {
-      Expect(has_seat() && anchor_.has_value() && said.attempt <= anchor_->number, "M23",
+      Expect(has_seat() && said.attempt <= process_.silent_through, "M23",
              "is silent where it knows what it said");
+    } else {
+      Expect(!step_.is_silent, "M20", "does not say that its seat is silent");
     }
     if (said.reason == protocol::ObjectionReason::kFork) {
       Expect(!step_.uploaded, "M20", "uploads to what it objects to");
@@ -680,25 +702,42 @@ class MachineWorld {
 
   // A seat.
 
+  void Hear(const secagg::AttemptNumber& number) {
+    if (anchor_->has_heard && number <= anchor_->number) return;
+    older_anchor_ = anchor_;
+    anchor_ = {.number = number, .has_heard = true};
+  }
   Event Answer(const action::MakeAnchor& action) {
     Expect(process_.unanchored, "M23", "makes an anchor again, or without a seat");
     const auto& current = step_.told.current;
-    Expect(action.open.has_value() == current.has_value(), "M23", "does not see what is open");
+    std::optional<secagg::Attempt> open;
+    if (current.has_value()) {
+      open = current->attempt;
+    } else if (memory_.has_value()) {
+      open = memory_->attempt;
+    }
+    Expect(action.open == open, "M23", "makes the anchor of another attempt");
     if (Chance(5)) return Failure();
+    if (open.has_value() && action.silent) {
+      process_.silent_through = std::max(process_.silent_through, std::optional(open->number));
+    }
+    if (Chance(10)) return event::AnchorMade{"its disk is full"};
     process_.unanchored = false;
     anchor_ = Anchor{};
-    if (!current.has_value()) return event::Done{};
-    const secagg::AttemptNumber number = current->attempt.number;
-    Expect(*action.open == current->attempt, "M23", "makes the anchor of another attempt");
+    if (!open.has_value()) return event::AnchorMade{};
+    const secagg::AttemptNumber number = open->number;
     Expect(action.silent || votes_.contains(number), "M23", "speaks where it may have spoken");
     anchor_ = {.number = number,
                .progress = action.silent              ? SeatProgress::kSilent
                            : shares_.contains(number) ? SeatProgress::kUnmasked
-                                                      : SeatProgress::kVoted};
-    return event::Done{};
+                                                      : SeatProgress::kVoted,
+               .has_heard = true};
+    return event::AnchorMade{};
   }
   Event Answer(const action::GiveBack& action) {
     Expect(step_.told.recalls && has_seat(), "M21", "gives back what nobody asks for");
+    Expect(action.attempt.number > process_.silent_through, "M21",
+           "gives back what it cannot know");
     Expect(memory_.has_value() && memory_->attempt == action.attempt, "M7",
            "gives back another attempt than the one that it remembers");
     if (Chance(3)) return Failure();
@@ -743,7 +782,7 @@ class MachineWorld {
     votes_.emplace(number, step_.sum);
     if (Chance(3)) return Failure();  // of the anchor
     if (anchor_->number != number || anchor_->progress < SeatProgress::kVoted) {
-      anchor_ = {.number = number, .progress = SeatProgress::kVoted};
+      anchor_ = {.number = number, .progress = SeatProgress::kVoted, .has_heard = true};
     }
     return event::VoteRecorded{};
   }
@@ -856,13 +895,15 @@ class MachineWorld {
   struct Anchor {
     secagg::AttemptNumber number;
     SeatProgress progress = SeatProgress::kNothing;
+    bool has_heard = false;  // of an attempt
   };
-  std::optional<Anchor> anchor_;
+  std::optional<Anchor> anchor_, older_anchor_;
   bool opened_ = false;  // a quorum of votes was heard in this epoch
   std::map<secagg::AttemptNumber, uint32_t> voted_for_;  // as the server heard it
 
   struct Process {
     bool unanchored = false;
+    std::optional<secagg::AttemptNumber> silent_through;
     std::map<secagg::AttemptNumber, int> uploads;
     std::set<secagg::AttemptNumber> votes, silent, rows;
     std::map<secagg::AttemptNumber, int> given_back;
@@ -880,7 +921,8 @@ class MachineWorld {
     bool abstains = false, abstained = false;
     uint32_t sum = 0;  // of the closed round that was fetched
     bool no_closed_round = false, uploaded = false, objected = false;
-    int charge = 0;  // for sealing: 1 charged, 2 refused
+    bool is_silent = false;  // the seat, and its operator reads so
+    int charge = 0;          // for sealing: 1 charged, 2 refused
     bool is_closed = false, is_judged = false;
     event::ClosedRoundFetched closed;
     size_t voters = 0;

@@ -39,6 +39,7 @@ struct AwaitAnnouncement {
 // event::Done: it is durable.
 struct SaveMemory {
   MemberMemory memory;
+  bool anchored = false;  // a seat's anchor, if there is one, hears of the attempt first
 };
 // Forgets uploads and journal entries of other attempts. event::Done.
 struct KeepOnly {
@@ -168,8 +169,8 @@ struct SendCheckRow {};  // event::Done, taken or not
 struct SendVerdict {     // event::Done, taken or not
   bool confirmed = false;
 };
-// Makes the anchor of a seat that has none: with what its state has of the attempt that is open, or
-// without words in it, ever. event::Done.
+// Makes the anchor of a seat that has none: with what its state has of the attempt, or without
+// words in it, ever. event::AnchorMade.
 struct MakeAnchor {
   std::optional<secagg::Attempt> open = std::nullopt;
   bool silent = false;

@@ -118,6 +118,10 @@ struct SumJudged {
   bool shows_wrong_shares = false;  // so many shares are there
 };
 
+struct AnchorMade {
+  std::optional<std::string> failed = std::nullopt;  // why it cannot be written now
+};
+
 }  // namespace event
 
 using Event =
@@ -127,7 +131,7 @@ using Event =
                  event::Attested, event::CoinTossed, event::UploadFound, event::UploadKept,
                  event::SealingCharged, event::Trained, event::Sealed, event::UploadSent,
                  event::ClosedRoundFetched, event::VoteRecorded, event::VotesFetched,
-                 event::SumJudged>;
+                 event::SumJudged, event::AnchorMade>;
 
 }  // namespace tacet::member
 

@@ -104,6 +104,11 @@ void Violate(Turn& turn, const Suspicion& suspicion, const secagg::AttemptNumber
 }
 
 void Object(Turn& turn, protocol::ObjectionReason reason, const secagg::AttemptNumber& at) {
+  // Without it the server's operators wait for the seat.
+  if (turn.here.objection.has_value() &&
+      turn.here.objection->reason == protocol::ObjectionReason::kMayHaveVoted) {
+    return;
+  }
   const secagg::AttemptNumber begins{.epoch = turn.manifest.epoch(),
                                      .round = turn.here.holding.next_round};
   turn.here.objection = protocol::Objection{
@@ -193,7 +198,7 @@ Action Save(Turn& turn, Step step, MemberMemory next, Then then, std::optional<N
     if (note.has_value()) turn.notes.push_back({.event = *std::move(note)});
     return Resume(turn, std::move(step), then);
   }
-  action::SaveMemory save{next};
+  action::SaveMemory save{.memory = next, .anchored = !turn.here.past.unanchored};
   Become(turn, state::Saving{std::move(step), std::move(next), then, std::move(note)});
   return save;
 }

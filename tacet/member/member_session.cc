@@ -91,6 +91,7 @@ absl::StatusOr<Event> MemberSession::Perform(const Action& action) {
       return self.Await(action);
     }
     absl::StatusOr<Event> operator()(const action::SaveMemory& action) const {
+      if (action.anchored) self.seat_.Hear(action.memory.attempt);
       TACET_RETURN_IF_ERROR(self.parts_.state.SaveMemory(WriteMemberMemory(action.memory)));
       return event::Done{};
     }

@@ -68,9 +68,9 @@ struct ForgettingOthers {
 
 // A seat without an anchor heard its first announcement.
 struct MakingAnchor {
-  using Awaits = event::Done;
+  using Awaits = event::AnchorMade;
   Step step;
-  bool silent = false;
+  std::optional<secagg::AttemptNumber> silent = std::nullopt;  // in this attempt
 };
 
 // The opening of an epoch.

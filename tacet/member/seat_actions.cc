@@ -208,12 +208,26 @@ absl::StatusOr<Event> SeatActions::Do(const action::SendCheckRow&) {
       row);
 }
 
+absl::Status SeatActions::LoadWords() {
+  if (words_.has_value()) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const std::optional<SeatWords> kept, parts_.anchor->Load());
+  words_ = kept.value_or(SeatWords{});
+  return absl::OkStatus();
+}
+
+void SeatActions::Hear(const secagg::Attempt& attempt) {
+  const secagg::Committee& committee = parts_.manifest.manifest().committee();
+  if (parts_.anchor == nullptr || !secagg::SeatOf(committee, parts_.member).has_value()) return;
+  if (!LoadWords().ok()) return;
+  const bool has_heard = words_->attempt != secagg::Attempt{};
+  if (has_heard && attempt.number <= words_->attempt.number) return;
+  const SeatWords heard{.attempt = attempt};
+  if (parts_.anchor->Save(heard).ok()) words_ = heard;
+}
+
 absl::Status SeatActions::Anchor(secagg::JournalStep step, const base::Bytes& message) {
   if (parts_.anchor == nullptr) return absl::OkStatus();
-  if (!words_.has_value()) {
-    TACET_ASSIGN_OR_RETURN(const std::optional<SeatWords> kept, parts_.anchor->Load());
-    words_ = kept.value_or(SeatWords{});
-  }
+  TACET_RETURN_IF_ERROR(LoadWords());
   SeatWords next = words_->attempt == work_.attempt ? *words_ : SeatWords{.attempt = work_.attempt};
   const bool is_vote = step == secagg::JournalStep::kVote;
   next.progress = std::max(next.progress, is_vote ? SeatProgress::kVoted : SeatProgress::kUnmasked);
@@ -241,9 +255,11 @@ absl::StatusOr<Event> SeatActions::Do(const action::MakeAnchor& action) {
       if (share.ok()) words.share = crypto::Sha256(*share);
     }
   }
-  TACET_RETURN_IF_ERROR(parts_.anchor->Save(words));
+  if (const absl::Status saved = parts_.anchor->Save(words); !saved.ok()) {
+    return event::AnchorMade{base::Message(saved)};
+  }
   words_ = words;
-  return event::Done{};
+  return event::AnchorMade{};
 }
 
 absl::StatusOr<Event> SeatActions::Do(const action::GiveBack& action) {

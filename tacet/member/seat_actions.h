@@ -35,6 +35,9 @@ class SeatActions {
   SeatActions& operator=(const SeatActions&) = delete;
 
   absl::StatusOr<Event> Do(const SeatAction& action);
+  // Has the anchor say that the seat heard of the attempt, if it is a later one. Where it cannot be
+  // written, the next process finds it older than the memory.
+  void Hear(const secagg::Attempt& attempt);
 
  private:
   absl::StatusOr<Event> Do(const action::FetchClosedRound& action);
@@ -49,6 +52,7 @@ class SeatActions {
   absl::StatusOr<Event> Do(const action::SendVerdict& action);
   absl::StatusOr<Event> Do(const action::MakeAnchor& action);
   absl::StatusOr<Event> Do(const action::GiveBack& action);
+  absl::Status LoadWords();
   // Before it is sent, and also where it was recorded before.
   absl::Status Anchor(secagg::JournalStep step, const base::Bytes& message);
   absl::StatusOr<Event> Settle(std::string_view what, const absl::Status& sent,

@@ -19,13 +19,14 @@ namespace tacet::member {
 
 // How far the seat has gone in an attempt. The numbers are part of the format.
 enum class SeatProgress : uint8_t {
-  kNothing = 0,  // no attempt was open when the anchor was made
-  kSilent = 1,   // it was open then: the seat may have spoken before, and says nothing in it
+  kNothing = 0,  // it heard of the attempt; zeros: none was open when the anchor was made
+  kSilent = 1,   // it may have spoken before the anchor was made, and says nothing in it
   kVoted = 2,
   kUnmasked = 3,  // and gave its unmask share
 };
 
-// The seat has said nothing of a later attempt than `attempt`.
+// The seat has said nothing of a later attempt than `attempt`. A memory of a later one is another
+// machine's, or of another anchor's time.
 struct SeatWords {
   secagg::Attempt attempt = {};
   SeatProgress progress = SeatProgress::kNothing;

@@ -141,7 +141,7 @@ Action On(Turn& turn, state::Decrypting at, const event::SumJudged& event);
 Action On(Turn& turn, state::SendingCheckRow at, const event::Done& event);
 Action On(Turn& turn, state::SendingVerdict at, const event::Done& event);
 Action On(Turn& turn, state::GivingBack at, const event::Done& event);
-Action On(Turn& turn, state::MakingAnchor at, const event::Done& event);
+Action On(Turn& turn, state::MakingAnchor at, const event::AnchorMade& event);
 
 }  // namespace tacet::member
 

@@ -68,8 +68,9 @@ Action BeginStep(Turn& turn, Step step) {
   if (is_open && IsSilent(turn.here, current->attempt.number)) {
     Note(turn, NodeEventKind::kNote, "may-have-voted", current->attempt.number,
          "this site's seat may have voted in this attempt, and its folder does not know for what: "
-         "the machine was started again, the folder was put back from a copy, or a copy of it runs "
-         "elsewhere. The seat votes again from the next attempt on");
+         "the machine was started again, the folder was put back from a copy, a copy of it runs "
+         "elsewhere, or the seat's anchor cannot be written. The seat votes again from the next "
+         "attempt on");
     Object(turn, protocol::ObjectionReason::kMayHaveVoted, current->attempt.number);
   }
   return HasBegun(turn.manifest, turn.here) ? RememberCurrent(turn, std::move(step))
@@ -80,22 +81,34 @@ Action BeginStep(Turn& turn, Step step) {
 
 // The attempt that is announced first may have been open for an earlier process, too.
 Action MakeAnchor(Turn& turn, Step step) {
-  MemberSituation& here = turn.here;
-  if (!here.past.unanchored) return BeginStep(turn, std::move(step));
+  const MemberSituation& here = turn.here;
+  const auto& current = step.told->current;
+  // An anchor that could not be made of a later attempt is made of the next one.
+  const bool is_behind = !current.has_value() && here.past.silent_through.has_value();
+  if (!here.past.unanchored || is_behind) return BeginStep(turn, std::move(step));
   action::MakeAnchor make;
-  if (const auto& current = step.told->current; current.has_value()) {
-    make.open = current->attempt;
-    make.silent =
-        !here.past.has_vote || !here.memory.has_value() || here.memory->attempt != current->attempt;
+  if (current.has_value()) {
+    const bool knows = here.past.has_vote && here.memory.has_value() &&
+                       here.memory->attempt == current->attempt &&
+                       !IsSilent(here, current->attempt.number);
+    make = {.open = current->attempt, .silent = !knows};
+  } else if (here.memory.has_value()) {
+    make = {.open = here.memory->attempt, .silent = true};
   }
-  Become(turn, state::MakingAnchor{std::move(step), make.silent});
+  state::MakingAnchor making{std::move(step)};
+  if (make.silent) making.silent = make.open->number;
+  Become(turn, std::move(making));
   return SeatAction(make);
 }
 
-Action On(Turn& turn, state::MakingAnchor at, const event::Done&) {
+// Without an anchor the member does all but a seat's work.
+Action On(Turn& turn, state::MakingAnchor at, const event::AnchorMade& event) {
   Past& past = turn.here.past;
-  past.unanchored = false;
-  if (at.silent) past.silent_through = at.step.told->current->attempt.number;
+  past.unanchored = event.failed.has_value();
+  past.silent_through = std::max(past.silent_through, at.silent);
+  if (event.failed.has_value()) {
+    Note(turn, NodeEventKind::kNote, "no-anchor", at.silent.value_or(Here(turn)), *event.failed);
+  }
   return BeginStep(turn, std::move(at.step));
 }
 
@@ -233,7 +246,8 @@ Action GiveBack(Turn& turn, Step step) {
   const bool has_seat =
       secagg::SeatOf(turn.manifest.manifest().committee(), turn.member).has_value();
   if (!told.recalls || !told.current.has_value() || !has_seat ||
-      Distrusts(turn.here, told.current->attempt.number)) {
+      Distrusts(turn.here, told.current->attempt.number) ||
+      IsSilent(turn.here, told.current->attempt.number)) {
     return CatchUp(turn, std::move(step));
   }
   const secagg::Attempt& attempt = told.current->attempt;

@@ -168,6 +168,43 @@ TEST_F(PutBackSeatTest, ACopyElsewhereDoesNotVoteForAnotherSum) {
   live.ExpectNobodySpokeTwice();
 }
 
+// The anchor hears of an attempt before the memory does.
+TEST_F(PutBackSeatTest, AProcessThatEndsBeforeItRemembersMissesNoVote) {
+  LiveFederation live;
+  live.RunUntil([&] { return live.site(0).session->next_round() == 1; });
+  std::vector<Copy> copies;
+  for (auto& site : live.sites) copies.emplace_back(*site);
+  live.RunUntil([&] { return live.IsAt(AttemptPhase::kCollecting); }, 1);
+  uint32_t seat = 0;
+  while (live.IsInvited(live.MemberOn(seat))) ++seat;
+  Site& site = live.site(live.MemberOn(seat));
+  live.RunUntil([&] { return site.anchor.words->attempt == live.Current(); }, 1);
+  EXPECT_EQ(site.anchor.words->progress, member::SeatProgress::kNothing);
+  copies[site.number].PutBack(site);
+  live.Restart(site);
+  ExpectEnd(live, 3);
+  EXPECT_EQ(Silences(site), 0u);
+  EXPECT_EQ(Sent(site, "vote"), 3u);
+}
+
+// Another machine had the seat in between. Its state comes back, and the anchor here is old.
+TEST_F(PutBackSeatTest, AnOldAnchorIsNone) {
+  LiveFederation live;
+  Site& seat = live.site(live.MemberOn(0));
+  live.RunUntil([&] { return Sent(seat, "vote") == 1; }, 1);
+  const auto old = seat.anchor;
+  live.RunUntil([&] { return live.server->Status().finished == 1; }, 1);
+  Site& site = TheOnlySeat(live);
+  ASSERT_EQ(&site, &seat);
+  const Copy copy(site);
+  live.RunUntil([&] { return Sent(site, "vote") == 2; }, 1);
+  copy.PutBack(site);
+  site.anchor = old;
+  ShowAnotherSum(live, site);
+  ExpectOneVote(live, site);
+  EXPECT_EQ(Sent(site, "vote"), 2u);
+}
+
 // Its ledger is charged for its own seals only, and it was not drawn: nothing else knows.
 TEST_F(PutBackSeatTest, ALostStateDoesNotVoteAgainWhereTheLedgerKnowsNothing) {
   agreement::ManifestSpec spec = protocol::testing::SmallAgreement();
@@ -203,6 +240,27 @@ TEST_F(PutBackSeatTest, AVoteIsInTheAnchorBeforeItIsSent) {
   copy.PutBack(site);
   ShowAnotherSum(live, site);
   ExpectOneVote(live, site);
+}
+
+// Others can fill the place of anchors. This costs the seat's votes, and no upload.
+TEST_F(PutBackSeatTest, AMemberWithoutAPlaceForItsAnchorDoesAllButVote) {
+  for (const bool stays_full : {true, false}) {
+    LiveFederation live;
+    live.RunUntil([&] { return live.IsAt(AttemptPhase::kCollecting); }, 1);
+    uint32_t seat = 0;
+    while (!live.IsInvited(live.MemberOn(seat))) ++seat;
+    Site& site = live.site(live.MemberOn(seat));
+    StartMachineAgain(site);
+    site.anchor.full = true;
+    live.Restart(site);
+    live.RunUntil([&] { return live.server->Status().finished == 1; }, 1);
+    EXPECT_EQ(Sent(site, "upload"), 1u);
+    EXPECT_EQ(Silences(site), 1u);
+    EXPECT_GE(site.log.Count(member::NodeEventKind::kNote, "no-anchor"), 1u);
+    site.anchor.full = stays_full;
+    ExpectEnd(live, 3);
+    EXPECT_EQ(Sent(site, "unmask-share"), stays_full ? 0u : 2u);
+  }
 }
 
 // The power fails at everybody at once, at any moment of an attempt. It costs that attempt, unless
