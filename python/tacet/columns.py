@@ -140,11 +140,9 @@ def _of_array(rows: NDArray[Any], bounds: Any) -> list[_Column]:
 def _of_frame(values: Any, name: str, bounds: Any) -> _Column:
     given = bounds.get(name) if isinstance(bounds, Mapping) else bounds
     dtype = values.dtype
-    if given is None and hasattr(dtype, "categories"):
-        given = list(dtype.categories)
-    elif given is None and dtype.kind == "b":
-        given = (0, 1)
     if given is None:
+        if dtype.kind == "b":
+            return _interval(repr(name), 0, 1)
         if bounds is None and dtype.kind in "iuf":
             return _Column()
         text = f"bounds lacks the column {name!r}: give (low, high), or the list of its categories"

@@ -30,8 +30,12 @@ __all__ = ["LinearEstimator", "read_rows"]
 _CLIP = 0.1
 # Learning rate of the last round over that of the first one.
 _LAST_RATE = 0.3
-# Steps of the quantisation in a clip norm. The noise is hundreds of them.
-_STEPS = 100
+# Largest coordinate of a site's sum, times the root of the number of parameters, in clip norms. The
+# agreement permits 2^14. It is a constant: the units of the sites are data.
+_LARGEST = 16_000
+# Steps of the quantisation in a clip norm. The variance that a site's quantisation adds is at most
+# the step times the largest coordinate: half a squared clip norm over the root of the parameters.
+_STEPS = 2**15
 
 
 class LinearEstimator:
@@ -177,7 +181,9 @@ class LinearEstimator:
             colluders=self.colluders,
             clip_norm=clip_norm,
             scale=clip_norm / _STEPS if not by_client else 1e-4,
-            coordinate_bound=None if by_client else clip_norm * max(site.units for site in sites),
+            coordinate_bound=(
+                None if by_client else _LARGEST * clip_norm / float(np.sqrt(model.parameters))
+            ),
             record_rate=None if by_client else self.record_rate,
             appearances=None if by_client else self.appearances,
             max_absent=None if by_client else 0,  # in a simulation nobody is

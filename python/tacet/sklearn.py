@@ -54,6 +54,10 @@ class FederatedClassifier(LinearEstimator):
     is zeros; an error names their number. For the units record and person the agreed learning rate
     of the server is ``learning_rate``. The other terms are those that were agreed.
 
+    A site's sum of gradients is clamped at 16,000 clip norms over the root of the number of
+    parameters, whatever the sites hold. Where a site draws some ten thousand units in a round and
+    more, the clamp slows the descent: lower ``record_rate``.
+
     Args:
         target_epsilon: epsilon of a simulation, for which the least noise is found.
         noise_multiplier: the noise instead, standard deviation of the sum over the clip norm.
@@ -65,10 +69,10 @@ class FederatedClassifier(LinearEstimator):
         appearances: with unit person: sites at which one person may have rows. None: one.
         bounds: public ranges of the columns, by which they are scaled to [-1, 1]; values beyond
             are clamped. ``(low, high)``, each a number or one for each column. For a DataFrame, a
-            mapping from the column to ``(low, high)`` or to the list of its categories; columns of
-            a categorical type have those of the type. None: the columns are scaled already, to
-            about [-1, 1]. Never take bounds or categories from the sites' rows: they would be
-            outside of epsilon.
+            mapping from the column to ``(low, high)`` or to the list of its categories. A column
+            of a categorical type needs this list, too: pandas fills the type's from the rows.
+            None: the columns are numbers, scaled already to about [-1, 1]. Never take bounds or
+            categories from the sites' rows: they would be outside of epsilon.
         rounds: T of a simulation.
         cohort: K of a simulation with unit client, sites of a round. None: all.
         record_rate: for the units record and person: probability, in (0, 1], with which a unit is

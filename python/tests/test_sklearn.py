@@ -193,7 +193,46 @@ def test_a_person_at_two_sites_is_refused_unless_it_is_agreed() -> None:
     assert model.run_.summary["clients"] == 4
 
 
-FRAME_BOUNDS = {"age": (18, 98), "sex": ["f", "m"], "stage": [1, 2, 3]}
+@pytest.mark.parametrize("unit", ["record", "person"])
+def test_sites_of_10000_units(unit: Any) -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.uniform(-1, 1, (20_000, 30))
+    labels = (rows[:, :5].sum(axis=1) > 0).astype(int)
+    clients = np.arange(20_000) % 2
+    model = FederatedClassifier(
+        target_epsilon=2, unit=unit, classes=[0, 1], bounds=(-1, 1), rounds=3
+    )
+    persons = np.arange(20_000) if unit == "person" else None
+    assert model.fit(rows, labels, clients=clients, persons=persons).score(rows, labels) > 0.85
+
+
+@pytest.mark.parametrize("columns", [1, 2000])
+def test_every_number_of_columns_is_accepted(columns: int) -> None:
+    rows, target = np.zeros((40, columns)), np.zeros(40)
+    model = FederatedRegressor(target_epsilon=2, target_bounds=(-1, 1), rounds=1)
+    assert model.fit(rows, target, clients=np.arange(40) % 4).coef_.shape == (columns,)
+
+
+def test_settings_hold_nothing_of_the_rows(tmp_path: Path) -> None:
+    rows, labels = draw(80, 1)
+    clients = np.arange(80) % 4
+    other = clients.copy()
+    other[0] = 1  # a row in the place of another site's
+    texts = []
+    for name, place in (("one", clients), ("two", other)):
+        model = classifier(unit="record", clip_norm=None, rounds=1, out=tmp_path / name)
+        model.fit(rows, labels, clients=place)
+        texts.append((tmp_path / name / "config.toml").read_text())
+    assert "coordinate_bound" in texts[0]
+    assert texts[0] == texts[1]
+
+
+FRAME_BOUNDS = {
+    "age": (18, 98),
+    "sex": ["f", "m"],
+    "stage": [1, 2, 3],
+    "ward": ["north", "south"],
+}
 
 
 def frame(rows: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -201,7 +240,7 @@ def frame(rows: int) -> tuple[pd.DataFrame, np.ndarray]:
     sex = rng.choice(["f", "m"], rows)
     age, stage = rng.integers(18, 99, rows), rng.integers(1, 4, rows)
     ill = (age - 58) / 40 + (sex == "m") + (stage == 3) - 0.7 + 0.3 * rng.normal(size=rows) > 0
-    ward = pd.Categorical(rng.choice(["north", "south"], rows), categories=["north", "south"])
+    ward = pd.Categorical(rng.choice(["north", "south"], rows))
     table = pd.DataFrame({"age": age, "sex": sex, "stage": stage, "ward": ward})
     return table, ill.astype(int)
 
@@ -279,6 +318,12 @@ def test_parameters_as_scikit_learn_has_them() -> None:
         ({"bounds": (0, np.inf)}, {}, "wanted finite numbers"),
         ({"bounds": {"a": (0, 1)}}, {}, "each a number or one for each column of the array"),
         ({"bounds": {}}, {"X": frame(10)[0]}, "bounds lacks the column 'age'"),
+        ({"bounds": None}, {"X": frame(10)[0][["ward"]]}, "bounds lacks the column 'ward'"),
+        (
+            {"bounds": {name: FRAME_BOUNDS[name] for name in ("age", "sex", "stage")}},
+            {"X": frame(10)[0]},
+            r"bounds lacks the column 'ward': .* the list of its categories",
+        ),
         ({"bounds": {**FRAME_BOUNDS, "sex": "fm"}}, {"X": frame(10)[0]}, "or a list of categories"),
         ({"bounds": {**FRAME_BOUNDS, "sex": ["f", "f"]}}, {"X": frame(10)[0]}, "there twice"),
         ({"bounds": {**FRAME_BOUNDS, "sex": (0, 1)}}, {"X": frame(10)[0]}, "it holds no numbers"),
