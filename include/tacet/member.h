@@ -171,8 +171,9 @@ class Member {
   std::string_view federation() const;  // its name
   uint32_t epoch() const;
   Unit unit() const;
-  uint32_t rounds() const;     // T, as agreed
-  uint64_t dimension() const;  // d
+  uint32_t rounds() const;       // T, as agreed
+  uint64_t dimension() const;    // d
+  double learning_rate() const;  // of the server in the first round, as agreed
   // Directory of the present training's run, which need not exist yet.
   std::filesystem::path run_folder() const;
 

@@ -210,6 +210,8 @@ void BindMember(nb::module_& module) {
           nb::for_getter(nb::sig("def initial_model(self) -> numpy.typing.NDArray[numpy.float32]")))
       .def_prop_ro("dimension", [](const PythonMember& m) { return m.member().dimension(); })
       .def_prop_ro("rounds", [](const PythonMember& m) { return m.member().rounds(); })
+      .def_prop_ro("learning_rate",
+                   [](const PythonMember& m) { return m.member().learning_rate(); })
       .def_prop_ro("run_folder",
                    [](const PythonMember& m) { return m.member().run_folder().string(); })
       .def_prop_ro("number", [](const PythonMember& m) { return m.member().number(); })

@@ -33,8 +33,8 @@ _LAST_RATE = 0.3
 # Largest coordinate of a site's sum, times the root of the number of parameters, in clip norms. The
 # agreement permits 2^14. It is a constant: the units of the sites are data.
 _LARGEST = 16_000
-# Steps of the quantisation in a clip norm. The variance that a site's quantisation adds is at most
-# the step times the largest coordinate: half a squared clip norm over the root of the parameters.
+# Steps of the quantisation in a clip norm. A site's quantisation adds a variance of about the step
+# times the largest coordinate: half a squared clip norm over the root of the number of parameters.
 _STEPS = 2**15
 
 
@@ -150,7 +150,7 @@ class LinearEstimator:
         if member is None:
             run = self._simulate(train, model, sites, clip_norm=clip_norm, rate=rate, what=what)
         else:
-            _check_agreed(member, model)
+            _check_agreed(member, model, None if by_client else rate)
             run = member.run(train)
         self.run_: Run = run
         self.n_features_in_ = columns.count
@@ -261,13 +261,19 @@ def _sites(
     return sites
 
 
-def _check_agreed(member: Member, model: LinearModel) -> None:
+def _check_agreed(member: Member, model: LinearModel, rate: float | None) -> None:
     agreed = member.initial_model.size
     if agreed != model.parameters:
         text = (
             f"the federation agreed on {agreed} parameters, this model has {model.parameters} "
             f"({model.outputs} outputs of {model.width} columns): use the agreed classes and "
             "columns"
+        )
+        raise ValueError(text)
+    if rate is not None and rate != member.learning_rate:
+        text = (
+            f"the federation agreed on server.learning_rate = {member.learning_rate}, and this "
+            f"model has learning_rate = {rate}: give the agreed one"
         )
         raise ValueError(text)
 

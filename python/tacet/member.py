@@ -295,6 +295,11 @@ class Member:
         return self._core.rounds
 
     @property
+    def learning_rate(self) -> float:
+        """Learning rate of the server in the first round that was agreed."""
+        return self._core.learning_rate
+
+    @property
     def initial_model(self) -> NDArray[np.float32]:
         """Parameters before the first round, float32 of shape (d,), read-only."""
         return self._core.initial_model

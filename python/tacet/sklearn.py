@@ -52,7 +52,8 @@ class FederatedClassifier(LinearEstimator):
     In a simulation, rows are grouped into sites by ``fit(X, y, clients=...)``. In a live federation
     each site calls ``fit(X, y, member=...)`` with its own rows. The initial model that it agrees on
     is zeros; an error names their number. For the units record and person the agreed learning rate
-    of the server is ``learning_rate``. The other terms are those that were agreed.
+    of the server is ``learning_rate``, or the fit is refused. The other terms are those that were
+    agreed.
 
     A site's sum of gradients is clamped at 16,000 clip norms over the root of the number of
     parameters, whatever the sites hold. Where a site draws some ten thousand units in a round and

@@ -143,6 +143,7 @@ def test_five_members_of_whom_four_train_in_python(
     assert (sites[1].name, sites[1].federation, sites[1].unit, sites[1].rounds) == (
         "south", "trial", "client", 3,
     )  # fmt: skip
+    assert sites[1].learning_rate == 1
     # The other commands read the run; a second run of a finished member ends at once.
     audited = subprocess.run(
         [os.environ["TACET_PROGRAM"], "audit", "write", first.path, "--json"],

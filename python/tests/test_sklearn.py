@@ -410,6 +410,10 @@ def test_sites_fit_in_a_live_federation(unit: Any, tmp_path: Path) -> None:
         ]
         with pytest.raises(ValueError, match=f"agreed on {parameters} parameters, this model has"):
             classifier(**live).fit(np.zeros((2, 2)), ["a", "b"], member=members[0])
+        if unit == "record":  # a client's own steps are its own affair
+            text = r"agreed on server.learning_rate = 1.0, .* has learning_rate = 5.0: give the agr"
+            with pytest.raises(ValueError, match=text):
+                classifier(**live, learning_rate=5).fit(*draw(300, 0), member=members[0])
         session = tacet.Session(budget_epsilon=1, unit=unit)
         with pytest.raises(ValueError, match="session is for simulations"):
             classifier(**live, session=session).fit(*draw(3, 1), member=members[0])

@@ -198,6 +198,7 @@ uint32_t Member::epoch() const { return parts_->site().membership().manifest.epo
 Unit Member::unit() const { return api::Public(parts_->spec().privacy.unit); }
 uint32_t Member::rounds() const { return parts_->spec().rounds; }
 uint64_t Member::dimension() const { return parts_->spec().dimension; }
+double Member::learning_rate() const { return parts_->spec().optimizer.learning_rate; }
 std::filesystem::path Member::run_folder() const { return parts_->site().run_folder(); }
 
 absl::StatusOr<std::vector<float>> Member::InitialModel() const {
