@@ -147,10 +147,11 @@ class MemoryServerStore final : public ServerStore {
     });
   }
 
-  absl::Status ForgetBefore(uint32_t round) override {
+  absl::Status ForgetBefore(uint32_t round, uint32_t epoch) override {
     return failure_.Call([&]() -> absl::Status {
       std::erase_if(items_, [&](const Kept& kept) {
-        return kept.at.round < round && kept.item.kind != ItemKind::kLeftOut;
+        return (kept.at.round < round && kept.item.kind != ItemKind::kLeftOut) ||
+               (kept.at.epoch < epoch && kept.item.kind == ItemKind::kKeyPacket);
       });
       return absl::OkStatus();
     });

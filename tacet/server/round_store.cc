@@ -195,8 +195,8 @@ absl::StatusOr<std::vector<Item>> RoundStore::ReadBeginning(const secagg::Attemp
 }
 
 absl::Status RoundStore::Clean(const Sweep& sweep, std::span<const BlobKey> arriving) {
-  if (sweep.forgotten_before > 0) {
-    TACET_RETURN_IF_ERROR(store_.ForgetBefore(sweep.forgotten_before));
+  if (sweep.forgotten_before > 0 || manifest_.epoch() > 0) {
+    TACET_RETURN_IF_ERROR(store_.ForgetBefore(sweep.forgotten_before, manifest_.epoch()));
   }
   std::vector<BlobKey> kept = sweep.kept;
   kept.insert(kept.end(), arriving.begin(), arriving.end());

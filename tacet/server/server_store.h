@@ -34,9 +34,9 @@ struct AttemptRecord {
 };
 
 // Kind of submission to an attempt, to the beginning of a round (attempt number 0), or to the
-// opening of an epoch (round kOpeningRound, which is never forgotten). Of large objects, which are
-// in the blob store, the SHA-256 is kept; a key packet is kept whole. The numbers are part of the
-// schema.
+// opening of an epoch (round kOpeningRound, of which only key packets are forgotten). Of large
+// objects, which are in the blob store, the SHA-256 is kept; a key packet is kept whole. The
+// numbers are part of the schema.
 enum class ItemKind : uint8_t {
   kAccepted = 1,     // digest of an upload that is in the sum
   kClosedRound = 2,  // digest; of the server itself (member 0)
@@ -104,8 +104,9 @@ class ServerStore {
   virtual absl::Status PutItem(const secagg::AttemptNumber& at, const Item& item) = 0;
   // All items there, in the order in which they were put.
   virtual absl::StatusOr<std::vector<Item>> Items(const secagg::AttemptNumber& at) const = 0;
-  // Forgets all items of rounds before `round`, except those of kLeftOut.
-  virtual absl::Status ForgetBefore(uint32_t round) = 0;
+  // Forgets all items of rounds before `round`, except those of kLeftOut, and the key packets of
+  // epochs before `epoch`.
+  virtual absl::Status ForgetBefore(uint32_t round, uint32_t epoch) = 0;
 };
 
 }  // namespace tacet::server

@@ -93,7 +93,7 @@ TYPED_TEST_P(ServerStoreContract, IsEmptyAtFirst) {
   EXPECT_TRUE(this->Attempts().empty());
   EXPECT_TRUE(this->Cohort().empty());
   EXPECT_TRUE(this->Items({0, 0, 0}).empty());
-  EXPECT_TRUE(this->store().ForgetBefore(9).ok());
+  EXPECT_TRUE(this->store().ForgetBefore(9, 9).ok());
 }
 
 TYPED_TEST_P(ServerStoreContract, BelongsToTheFederationThatClaimedItFirst) {
@@ -308,7 +308,8 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfTheAttemptThatEndsByKind) {
        {ItemKind::kCheckpoint, ItemKind::kAccepted, ItemKind::kUnmaskShare, ItemKind::kVote,
         ItemKind::kClosedRound, ItemKind::kRefusal, ItemKind::kAttestation, ItemKind::kRoster,
         ItemKind::kConfirmation, ItemKind::kCheckRow, ItemKind::kShares, ItemKind::kLeftOut,
-        ItemKind::kOpeningVote, ItemKind::kAbstention, ItemKind::kAbstained}) {
+        ItemKind::kOpeningVote, ItemKind::kKeyPacket, ItemKind::kAbstention,
+        ItemKind::kAbstained}) {
     for (const uint64_t member : {7, 3}) all.push_back({kind, member, BytesOf("given")});
   }
   for (const secagg::AttemptNumber& at : {earlier, now}) {
@@ -400,16 +401,38 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfEarlierRoundsInEveryEpoch) {
     for (const secagg::AttemptNumber& at : numbers)
       ASSERT_TRUE(this->store().PutItem(at, item).ok());
   }
-  ASSERT_TRUE(this->store().ForgetBefore(0).ok());
+  ASSERT_TRUE(this->store().ForgetBefore(0, 0).ok());
   for (const secagg::AttemptNumber& at : before) EXPECT_EQ(this->Items(at), std::vector{item});
   // Whom an attempt named counts in later rounds.
   const Item named{ItemKind::kLeftOut, 4, {kInDispute}};
   ASSERT_TRUE(this->store().PutItem({0, 4, 1}, named).ok());
-  ASSERT_TRUE(this->store().ForgetBefore(5).ok());
+  ASSERT_TRUE(this->store().ForgetBefore(5, 0).ok());
   for (int i = 0; i < 2; ++i) {
     for (const secagg::AttemptNumber& at : before) EXPECT_TRUE(this->Items(at).empty());
     EXPECT_EQ(this->Items({0, 4, 1}), std::vector{named});
     for (const secagg::AttemptNumber& at : after) EXPECT_EQ(this->Items(at), std::vector{item});
+    this->Reopen();
+  }
+}
+
+TYPED_TEST_P(ServerStoreContract, ForgetsKeyPacketsOfEarlierEpochsOnly) {
+  const Item packet{ItemKind::kKeyPacket, 3, BytesOf("a packet")};
+  const Item vote{ItemKind::kOpeningVote, 3, BytesOf("a vote")};
+  const auto opening = [](uint32_t epoch) {
+    return secagg::AttemptNumber{.epoch = epoch, .round = kOpeningRound, .attempt = 0};
+  };
+  for (const uint32_t epoch : {0, 1, 2, 3}) {
+    ASSERT_TRUE(this->store().PutItem(opening(epoch), packet).ok());
+    ASSERT_TRUE(this->store().PutItem(opening(epoch), vote).ok());
+  }
+  ASSERT_TRUE(this->store().ForgetBefore(7, 0).ok());
+  EXPECT_EQ(this->Items(opening(0)), (std::vector{packet, vote}));
+  ASSERT_TRUE(this->store().ForgetBefore(0, 2).ok());
+  for (int i = 0; i < 2; ++i) {
+    for (const uint32_t epoch : {0, 1}) EXPECT_EQ(this->Items(opening(epoch)), std::vector{vote});
+    for (const uint32_t epoch : {2, 3}) {
+      EXPECT_EQ(this->Items(opening(epoch)), (std::vector{packet, vote}));
+    }
     this->Reopen();
   }
 }
@@ -500,8 +523,9 @@ REGISTER_TYPED_TEST_SUITE_P(
     UpdatesTheAttemptTogetherWithItsItems, UpdatesWhollyOrNot, UpdatesAndFinishesTheLastAttemptOnly,
     AnEndedAttemptStaysAsItIs, ForgetsItemsOfTheAttemptThatEndsByKind, KeepsOneItemAMemberAndKind,
     ItemsOfOtherKindsMembersAndAttemptsAreOthers, ReturnsItemsInTheOrderInWhichTheyWerePut,
-    KeepsEveryByteOfAnItem, ForgetsItemsOfEarlierRoundsInEveryEpoch, EveryCallIsDurable,
-    TakesItemsFromSeveralThreads, BeginsOnceWhenSeveralThreadsTry);
+    KeepsEveryByteOfAnItem, ForgetsItemsOfEarlierRoundsInEveryEpoch,
+    ForgetsKeyPacketsOfEarlierEpochsOnly, EveryCallIsDurable, TakesItemsFromSeveralThreads,
+    BeginsOnceWhenSeveralThreadsTry);
 
 }  // namespace tacet::server
 

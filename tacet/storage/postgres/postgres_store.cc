@@ -116,7 +116,8 @@ constexpr Query kItems = {
 constexpr Query kForgetItems = {"forget_items",
                                 "DELETE FROM tacet.item WHERE " TACET_AT " AND kind = $4"};
 constexpr Query kForgetBefore = {"forget_before",
-                                 "DELETE FROM tacet.item WHERE round < $1 AND kind <> 12"};
+                                 "DELETE FROM tacet.item WHERE (round < $1 AND kind <> 12) OR "
+                                 "(epoch < $2 AND kind = 14)"};
 
 constexpr const Query* kQueries[] = {&kOwner,      &kSetOwner,     &kAllAttempts, &kLastAttempt,
                                      &kHasAttempt, &kAddAttempt,   &kSetAttempt,  &kCohort,
@@ -455,9 +456,9 @@ absl::StatusOr<std::vector<Item>> PostgresStore::Items(const AttemptNumber& at) 
   });
 }
 
-absl::Status PostgresStore::ForgetBefore(uint32_t round) {
+absl::Status PostgresStore::ForgetBefore(uint32_t round, uint32_t epoch) {
   return Transact([&](pqxx::work& work) -> absl::Status {
-    Execute(work, kForgetBefore, round);
+    Execute(work, kForgetBefore, round, epoch);
     return absl::OkStatus();
   });
 }

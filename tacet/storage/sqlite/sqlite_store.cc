@@ -144,7 +144,7 @@ std::string_view SqliteStore::TextOf(Query query) {
     case kForgetItems:
       return "DELETE FROM item WHERE epoch = ? AND round = ? AND attempt = ? AND kind = ?";
     case kForgetBefore:
-      return "DELETE FROM item WHERE round < ? AND kind <> 12";
+      return "DELETE FROM item WHERE (round < ? AND kind <> 12) OR (epoch < ? AND kind = 14)";
     case kQueries:
       break;
   }
@@ -316,10 +316,10 @@ absl::StatusOr<std::vector<Item>> SqliteStore::Items(const AttemptNumber& at) co
   }
 }
 
-absl::Status SqliteStore::ForgetBefore(uint32_t round) {
+absl::Status SqliteStore::ForgetBefore(uint32_t round, uint32_t epoch) {
   return Forget([&] {
     mutex_.AssertHeld();
-    return Of(kForgetBefore).Run(round);
+    return Of(kForgetBefore).Run(round, epoch);
   });
 }
 

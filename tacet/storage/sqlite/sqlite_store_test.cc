@@ -235,9 +235,9 @@ TEST_F(SqliteStoreTest, LeavesNothingOfForgottenItemsOnTheDisk) {
     const base::Bytes bytes = PlantedValues::BytesOf(member);
     ASSERT_TRUE(store->PutItem({0, 3, 0}, {ItemKind::kVote, member, bytes}).ok());
   }
-  ASSERT_TRUE(store->ForgetBefore(3).ok());
+  ASSERT_TRUE(store->ForgetBefore(3, 0).ok());
   EXPECT_EQ(planted.CountIn(AllFiles()), planted.members.size());
-  ASSERT_TRUE(store->ForgetBefore(4).ok());
+  ASSERT_TRUE(store->ForgetBefore(4, 0).ok());
   EXPECT_EQ(planted.CountIn(AllFiles()), 0u);
 }
 
