@@ -188,8 +188,8 @@ TEST_F(PostgresStoreTest, RefusesValuesThatNoServerWrote) {
   auto store = OpenOrDie(url_);
   ASSERT_TRUE(store->Begin(RecordOf(0, 0, 0), std::vector<uint64_t>{1}).ok());
   ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kVote, 1, {}}).ok());
-  Execute("UPDATE tacet.item SET kind = 14");
-  ExpectError(store->Items({0, 0, 0}).status(), absl::StatusCode::kDataLoss, "unknown kind 14");
+  Execute("UPDATE tacet.item SET kind = 15");
+  ExpectError(store->Items({0, 0, 0}).status(), absl::StatusCode::kDataLoss, "unknown kind 15");
   Execute("UPDATE tacet.cohort SET members = '\\x010203'");
   ExpectError(store->Cohort().status(), absl::StatusCode::kDataLoss, "a cohort of 3 bytes");
   Execute("UPDATE tacet.attempt SET phase = 0");

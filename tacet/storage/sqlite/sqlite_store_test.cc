@@ -156,7 +156,7 @@ TEST_F(SqliteStoreTest, RefusesValuesThatNoServerWrote) {
   ASSERT_TRUE(store->Begin(RecordOf(0, 0, 0), std::vector<uint64_t>{1}).ok());
   ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kVote, 1, {}}).ok());
   store.reset();
-  expect_lost("UPDATE item SET kind = 14", "unknown kind 14");
+  expect_lost("UPDATE item SET kind = 15", "unknown kind 15");
   expect_lost("UPDATE cohort SET members = x'010203'", "a cohort of 3 bytes");
   expect_lost("UPDATE attempt SET phase = 0", "unknown phase 0");
   expect_lost("UPDATE attempt SET model_digest = x'01'", "a digest of 1 bytes");
