@@ -37,7 +37,9 @@ class Aggregator {
   Aggregator(Aggregator&&) noexcept;
   Aggregator& operator=(Aggregator&&) noexcept;
 
-  // Adds an upload. The same upload again is accepted and changes nothing. An error leaves the sum
+  // Adds an upload. Submit no upload of a member whose key packet Agreement::CheckKeyPacket does
+  // not accept: the sum would get no vote, and the attempt would be lost. The same upload again is
+  // accepted and changes nothing. An error leaves the sum
   // unchanged:
   //   DataLoss            the upload is damaged,
   //   FailedPrecondition  it is for another attempt or agreement; there are too many; closed

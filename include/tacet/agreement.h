@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/federation_options.h"
@@ -80,6 +82,13 @@ class Agreement {
   // Length of every upload, and of the largest closed round, in bytes.
   size_t upload_bytes() const;
   size_t max_closed_round_bytes() const;
+
+  // Whether `packet` is a usable Client::key_packet() of `member` under this agreement. It takes no
+  // key: the server asks before it keeps a packet, and takes no upload of a member without one. No
+  // seat votes for a sum with such an upload. DataLoss for a damaged packet; PermissionDenied for
+  // one of another member, agreement or epoch, or that the member did not sign; InvalidArgument
+  // when there is no such member.
+  absl::Status CheckKeyPacket(uint64_t member, std::span<const uint8_t> packet) const;
 
   // Standard deviation of the noise in one value of the sum of `participants` >= 1 uploads, with
   // the quantisation's part, in units of the update.

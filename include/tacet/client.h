@@ -31,8 +31,9 @@ class Client {
   static absl::StatusOr<Client> Create(const Agreement& agreement, uint64_t member,
                                        const MemberKey& key, const EpochKey& epoch_key);
 
-  // What the committee needs to unmask this client's uploads: the server gives it to every seat,
-  // once an epoch. It is the same each time, also from another Client of the same keys.
+  // What the committee needs to unmask this client's uploads: the server checks it
+  // (Agreement::CheckKeyPacket) and gives it to every seat, once an epoch. It is the same each
+  // time, also from another Client of the same keys.
   const Bytes& key_packet() const;
 
   // Digest of a model for AttemptId: HMAC-SHA256 of its d values as little-endian binary32 under a
@@ -55,10 +56,10 @@ class Client {
   absl::StatusOr<SealedUpdate> Seal(const AttemptId& attempt, std::span<const float> update) const;
 
   // The committee's work in one attempt. `key_packets` are those of the clients whose uploads may
-  // be in the sum; of a client with several the first counts. `own` is this client's upload to it.
-  // InvalidArgument for an attempt that the agreement does not permit; NotFound when this client is
-  // not on the committee; DataLoss or PermissionDenied for a packet that is damaged, or not one of
-  // a member of this agreement.
+  // be in the sum; of a client with several the first usable one counts. Others are skipped
+  // (Agreement::CheckKeyPacket): only a sum with an upload of their member gets no vote. `own` is
+  // this client's upload to it. InvalidArgument for an attempt that the agreement does not permit;
+  // NotFound when this client is not on the committee.
   absl::StatusOr<CommitteeSeat> Seat(const AttemptId& attempt, std::span<const Bytes> key_packets,
                                      const OwnUpload& own, const AnswerJournal& journal) const;
 

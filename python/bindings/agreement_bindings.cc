@@ -96,6 +96,20 @@ void BindAgreement(nb::module_& module) {
                    "Attempts that are permitted in all.")
       .def_prop_ro("upload_bytes", &Agreement::upload_bytes, "Length of every upload in bytes.")
       .def_prop_ro("max_closed_round_bytes", &Agreement::max_closed_round_bytes)
+      .def(
+          "check_key_packet",
+          [](const Agreement& agreement, nb::handle number, const nb::bytes& packet) {
+            constexpr uint32_t kMax = std::numeric_limits<uint32_t>::max();
+            const uint64_t member = WholeNumberOf(number, "member", kMax);
+            ThrowIfError(agreement.CheckKeyPacket(member, SpanOf(packet)),
+                         "have the member send its Client.key_packet again, or leave it out");
+          },
+          "member"_a, "packet"_a,
+          nb::sig("def check_key_packet(self, member: int, packet: bytes) -> None"),
+          "Raises unless this is a usable Client.key_packet of the member.\n\n"
+          "It takes no key: the server calls it before it keeps a packet, and takes no upload of "
+          "a\n"
+          "member without one. No seat votes for a sum with such an upload.")
       .def("sum_stddev", &Agreement::sum_stddev, "participants"_a,
            "Standard deviation of the noise in one value of the sum of this many uploads.")
       .def(

@@ -151,6 +151,17 @@ def test_a_key_returns_from_its_secret() -> None:
         secagg.EpochKey.from_secret("secret")  # type: ignore[arg-type]
 
 
+def test_a_server_finds_out_whose_key_packet_is_unusable(whole_round: Round) -> None:
+    packet = whole_round.clients[2].key_packet
+    whole_round.agreement.check_key_packet(2, packet)
+    with pytest.raises(tacet.DataLossError, match="have the member send"):
+        whole_round.agreement.check_key_packet(2, packet[:-1])
+    with pytest.raises(tacet.PermissionDeniedError):
+        whole_round.agreement.check_key_packet(1, packet)
+    with pytest.raises(tacet.InvalidArgumentError):
+        whole_round.agreement.check_key_packet(3, packet)
+
+
 def test_messages_that_are_damaged_or_of_others_are_refused(whole_round: Round) -> None:
     whole_round.seal_all([constant(0.1)] * 2)
     upload = whole_round.clients[2].seal(whole_round.attempt, constant(0.1)).upload

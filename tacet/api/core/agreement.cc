@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tacet/agreement/pair_keys.h"
 #include "tacet/api/core/guarantee.h"
 #include "tacet/api/core/options.h"
 #include "tacet/api/core/parts.h"
@@ -60,6 +61,14 @@ size_t Agreement::upload_bytes() const {
 }
 size_t Agreement::max_closed_round_bytes() const {
   return secagg::ClosedRoundBytes(parts_->manifest.terms().aggregation(), max_participants());
+}
+
+absl::Status Agreement::CheckKeyPacket(uint64_t member, std::span<const uint8_t> packet) const {
+  if (member >= options().members.size()) {
+    return base::InvalidArgument("member is {}, the agreement has members 0 to {}", member,
+                                 options().members.size() - 1);
+  }
+  return agreement::CheckKeyPacket(parts_->manifest, options().epoch, member, packet);
 }
 
 double Agreement::sum_stddev(uint32_t participants) const {

@@ -37,11 +37,13 @@ absl::StatusOr<PairKeys> PairKeysOf(const ClientParts& parts, uint32_t seat,
   const size_t seats = manifest.committee().size();
   PairKeys keys;
   for (const Bytes& packet : key_packets) {
-    TACET_RETURN_IF_ERROR(secagg::ReadKeyPacket(packet, seats).status());
-    TACET_ASSIGN_OR_RETURN(agreement::ClientPairKey pair,
-                           agreement::PairKeyByPacket(manifest, parts.pair_secrets(), seat,
-                                                      secagg::CopyForSeat(packet, seats, seat)));
-    keys.try_emplace(pair.client, std::move(pair.key));
+    const absl::StatusOr<secagg::KeyPacket> whole = secagg::ReadKeyPacket(packet, seats);
+    if (!whole.ok() || keys.contains(whole->owner.client)) continue;
+    absl::StatusOr<agreement::ClientPairKey> pair = agreement::PairKeyByPacket(
+        manifest, parts.pair_secrets(), seat, secagg::CopyForSeat(packet, seats, seat));
+    if (pair.status().code() == absl::StatusCode::kPermissionDenied) continue;
+    TACET_RETURN_IF_ERROR(pair.status());
+    keys.try_emplace(pair->client, std::move(pair->key));
   }
   return keys;
 }
@@ -56,8 +58,10 @@ SeatParts::SeatParts(const Client& of, const secagg::Attempt& attempt, uint32_t 
       pair_key_of([this](uint64_t participant) -> absl::StatusOr<crypto::SecretBytes> {
         const auto found = pair_keys.find(participant);
         if (found != pair_keys.end()) return crypto::SecretBytes::CopyOf(found->second.Expose());
-        return base::NotFound("the key packet of member {} is missing: give it to Seat",
-                              participant);
+        return base::NotFound(
+            "Seat was given no usable key packet of member {}: it is missing, damaged or of "
+            "another agreement",
+            participant);
       }),
       journal(std::move(answers)),
       member({.terms = ManifestOf(Access::Of(client).agreement).terms(),

@@ -222,13 +222,44 @@ TEST(RoundTest, ASeatNeedsTheKeyPacketsOfAllParticipants) {
                                    .Vote(closed.closed_round, closed.roster)
                                    .status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(TextOf(missing), "the key packet of member 2 is missing: give it to Seat");
-  const std::vector<Bytes> foreign = {RoundForTest(3).clients[2].key_packet()};
-  EXPECT_EQ(seat_with(foreign).status().code(), absl::StatusCode::kPermissionDenied);
-  packets[2].back() ^= 1;
-  EXPECT_EQ(seat_with(packets).status().code(), absl::StatusCode::kDataLoss);
-  packets[2].pop_back();
-  EXPECT_EQ(seat_with(packets).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(TextOf(missing),
+            "Seat was given no usable key packet of member 2: it is missing, damaged or of another "
+            "agreement");
+  // Unusable ones are as if they were missing, and in nobody's way.
+  Bytes damaged = packets[2];
+  damaged.back() ^= 1;
+  const Bytes shorter(damaged.begin(), damaged.end() - 1);
+  const Bytes foreign = RoundForTest(3).clients[2].key_packet();
+  const std::vector<Bytes> unusable = {damaged, shorter, foreign, {}};
+  for (const Bytes& bad : unusable) {
+    EXPECT_EQ(ValueOf(seat_with({packets[0], packets[1], bad}))
+                  .Vote(closed.closed_round, closed.roster)
+                  .status(),
+              missing);
+  }
+  packets.insert(packets.begin(), unusable.begin(), unusable.end());
+  EXPECT_TRUE(ValueOf(seat_with(packets)).Vote(closed.closed_round, closed.roster).ok());
+}
+
+// By this the server, which has no key, finds whom it must not let upload.
+TEST(RoundTest, TheServerChecksKeyPackets) {
+  RoundForTest round(3);
+  const std::vector<Bytes> packets = round.Packets();
+  const auto code = [&](uint64_t member, const Bytes& packet) {
+    return round.agreement.CheckKeyPacket(member, packet).code();
+  };
+  for (uint64_t member = 0; member < 3; ++member) {
+    EXPECT_EQ(code(member, packets[member]), absl::StatusCode::kOk);
+  }
+  EXPECT_EQ(code(1, packets[2]), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(2, RoundForTest(3).clients[2].key_packet()), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(3, packets[2]), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(2, {}), absl::StatusCode::kDataLoss);
+  Bytes damaged = packets[2];
+  damaged.back() ^= 1;
+  EXPECT_EQ(code(2, damaged), absl::StatusCode::kDataLoss);
+  damaged.pop_back();
+  EXPECT_EQ(code(2, damaged), absl::StatusCode::kDataLoss);
 }
 
 // Attack: the server leaves out an upload that it acknowledged.

@@ -43,7 +43,7 @@ class CallersJournal final : public secagg::Journal {
 // Of a seat, by client.
 using PairKeys = std::map<uint64_t, crypto::SecretBytes>;
 
-// By whole packets. Errors as Client::Seat.
+// By whole packets. Unusable ones are skipped.
 absl::StatusOr<PairKeys> PairKeysOf(const ClientParts& parts, uint32_t seat,
                                     std::span<const Bytes> key_packets);
 
