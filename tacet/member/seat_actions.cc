@@ -9,6 +9,7 @@
 #include "tacet/protocol/abstention.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/committee.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/round_decryption.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/secagg/vote.h"
@@ -37,10 +38,14 @@ absl::Status SeatActions::MakePairKeys(std::vector<uint64_t> members) {
   const uint64_t clients = parts_.manifest.members().size();
   std::erase_if(members, [&](uint64_t member) { return member >= clients || has_key(member); });
   std::ranges::sort(members);
-  const auto read = [this](std::span<const uint8_t> copy) -> absl::Status {
-    TACET_ASSIGN_OR_RETURN(agreement::ClientPairKey pair,
-                           agreement::PairKeyByPacket(parts_.manifest.manifest(),
-                                                      parts_.pair_secrets(), work_.seat, copy));
+  const agreement::Manifest& manifest = parts_.manifest.manifest();
+  const auto read = [&](std::span<const uint8_t> copy) -> absl::Status {
+    TACET_ASSIGN_OR_RETURN(const secagg::KeyPacket packet,
+                           secagg::ReadKeyPacket(copy, manifest.committee().size(), work_.seat));
+    if (has_key(packet.owner.client)) return absl::OkStatus();
+    TACET_ASSIGN_OR_RETURN(
+        agreement::ClientPairKey pair,
+        agreement::PairKeyByPacket(manifest, parts_.pair_secrets(), work_.seat, copy));
     pair_keys_.try_emplace(pair.client, std::move(pair.key));
     return absl::OkStatus();
   };
