@@ -695,6 +695,7 @@ class MachineWorld {
     const uint32_t reply = Below(10);
     return event::UploadSent{.answer = reply < 7    ? Reply::kTaken
                                        : reply == 7 ? Reply::kHasAnother
+                                       : reply == 8 ? Reply::kHasAnotherPacket
                                                     : Reply::kNotTaken,
                              .why = "no",
                              .bytes = 10};

@@ -88,7 +88,7 @@ struct Sealed {
   bool finite = true;  // else the update was sealed as zeros
 };
 struct UploadSent {
-  enum class Answer : uint8_t { kTaken, kHasAnother, kNotTaken };
+  enum class Answer : uint8_t { kTaken, kHasAnother, kHasAnotherPacket, kNotTaken };
   Answer answer = Answer::kTaken;
   std::string why = {};
   uint64_t bytes = 0;

@@ -18,6 +18,7 @@ inline constexpr std::string_view kEquivocation = "equivocation";
 inline constexpr std::string_view kFork = "fork";
 inline constexpr std::string_view kNotOpened = "not-opened";
 inline constexpr std::string_view kReplacedUpload = "replaced-upload";
+inline constexpr std::string_view kReplacedPacket = "replaced-packet";
 inline constexpr std::string_view kDroppedUpload = "dropped-upload";
 inline constexpr std::string_view kClosedRound = "closed-round";
 inline constexpr std::string_view kVotesDisagree = "votes-disagree";

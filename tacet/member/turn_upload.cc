@@ -236,6 +236,14 @@ Action On(Turn& turn, state::SendingUpload at, const event::UploadSent& event) {
              "this site's key signed: look first for a second copy of this site's folder, and stop "
              "it; else the server lies"},
             number);
+  } else if (event.answer == Answer::kHasAnotherPacket) {
+    Violate(turn,
+            {violations::kReplacedPacket,
+             "another key packet was accepted in this member's name, and no upload of this site is "
+             "taken in this epoch without it. An honest server takes only what this site's key "
+             "signed: look first for a program that signs with this site's key and has another "
+             "exchange.key, and stop it; else the server lies"},
+            number);
   } else {
     Note(turn, NodeEventKind::kNote, "upload-not-taken", number, event.why);
   }

@@ -144,20 +144,29 @@ absl::StatusOr<Event> UploadActions::Do(const action::SaveUpload& action) {
 absl::StatusOr<Event> UploadActions::Do(const action::SendUpload& action) {
   using Answer = event::UploadSent::Answer;
   const crypto::Digest digest = crypto::Sha256(upload_);
-  absl::Status sent = SendPacket();
-  if (sent.ok()) {
-    sent = parts_.server.Put({.kind = protocol::BulkKind::kUpload, .attempt = action.attempt},
+  const bool sent_before = packet_sent_;
+  absl::Status packet = SendPacket();
+  const auto put = [&] {
+    if (!packet.ok()) return packet;
+    return parts_.server.Put({.kind = protocol::BulkKind::kUpload, .attempt = action.attempt},
                              upload_, digest);
+  };
+  absl::Status sent = put();
+  // A server that was put back to an earlier state may lack the packet.
+  if (sent_before && sent.code() == absl::StatusCode::kFailedPrecondition) {
+    packet_sent_ = false;
+    packet = SendPacket();
+    sent = put();
   }
   if (sent.ok()) {
     return event::UploadSent{.answer = Answer::kTaken, .bytes = upload_.size(), .digest = digest};
   }
   if (protocol::IsRetryable(sent)) return sent;
-  packet_sent_ = false;  // one that the server lacks comes again before the next upload
-  return event::UploadSent{.answer = sent.code() == absl::StatusCode::kAlreadyExists
-                                         ? Answer::kHasAnother
-                                         : Answer::kNotTaken,
-                           .why = base::Message(sent)};
+  Answer answer = Answer::kNotTaken;
+  if (sent.code() == absl::StatusCode::kAlreadyExists) {
+    answer = packet.ok() ? Answer::kHasAnother : Answer::kHasAnotherPacket;
+  }
+  return event::UploadSent{.answer = answer, .why = base::Message(sent)};
 }
 
 }  // namespace tacet::member

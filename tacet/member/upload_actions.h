@@ -48,7 +48,8 @@ class UploadActions {
   ledger::AttemptCost CostFrom(std::optional<uint32_t> first_round) const;
   // What this member has with the seats, computed once an epoch.
   absl::Status MakeKeys();
-  // Before the first upload of this process: the server may have the packet from an earlier one.
+  // Before the first upload of this process, and again when the server refuses an upload that may
+  // lack it. The server may have the packet from an earlier process.
   absl::Status SendPacket();
 
   const MemberParts& parts_;

@@ -824,6 +824,49 @@ TEST_F(LyingServerTest, AnotherUploadInItsNameIsNamed) {
   EXPECT_THAT(site.log.events().back().text, HasSubstr("second copy of this site's folder"));
 }
 
+TEST_F(LyingServerTest, AnotherKeyPacketInItsNameIsNamed) {
+  Begin();
+  Site& site = live_.site(Participant());
+  site.wire.lie = [](const protocol::RequestBody& body, Answered answer) -> Answered {
+    const auto* put = std::get_if<protocol::PutPartRequest>(&body);
+    if (put == nullptr || put->name.kind != protocol::BulkKind::kKeyPacket) return answer;
+    return base::AlreadyExists("another key packet of this member was accepted");
+  };
+  live_.Turn();
+  EXPECT_THAT(ViolationsOf(site), ElementsAre("replaced-packet"));
+  EXPECT_EQ(Sent(site, "upload"), 0u);
+}
+
+// It was put back to the time before it got the packets, while the members' programs go on.
+TEST_F(LyingServerTest, AServerThatLostTheKeyPacketsGetsThemInTheSameAttempt) {
+  std::set<uint64_t> uploaded;  // in round 0
+  std::set<uint64_t> refused;
+  std::set<uint64_t> given_again;
+  for (const auto& site : live_.sites) {
+    site->wire.lie = [&, member = site->number](const protocol::RequestBody& body,
+                                                Answered answer) -> Answered {
+      const auto* put = std::get_if<protocol::PutPartRequest>(&body);
+      if (put == nullptr) return answer;
+      if (put->name.kind == protocol::BulkKind::kKeyPacket && refused.contains(member)) {
+        given_again.insert(member);
+      }
+      if (put->name.kind != protocol::BulkKind::kUpload) return answer;
+      if (put->name.attempt.number.round == 0) uploaded.insert(member);
+      const bool knows = put->name.attempt.number.round == 0 || given_again.contains(member);
+      if (knows || !uploaded.contains(member)) return answer;
+      refused.insert(member);
+      return base::FailedPrecondition("an upload before this member's key packet");
+    };
+  }
+  live_.Run();
+  EXPECT_FALSE(refused.empty());
+  EXPECT_EQ(given_again, refused);
+  for (const auto& site : live_.sites) {
+    EXPECT_EQ(site->log.Count(member::NodeEventKind::kNote, "upload-not-taken"), 0u);
+  }
+  live_.ExpectNoViolations();
+}
+
 // Nobody but the holder of the site's key can have sent it.
 TEST_F(LyingServerTest, AnotherVoteInItsNamePointsToACopyOfTheSite) {
   Begin();
@@ -1103,7 +1146,8 @@ TEST_F(LyingServerTest, ARefusedUploadIsSentAFewTimes) {
   };
   for (int step = 0; step < 50; ++step) ASSERT_TRUE(invited->session->Step().ok());
   const size_t upload = secagg::UploadBytes(live_.members.terms().aggregation());
-  EXPECT_EQ(sent, member::MemberMachine::kMaxRefusals * upload);
+  // Each time but the first also after the key packet, which the server may have lost.
+  EXPECT_EQ(sent, (2 * member::MemberMachine::kMaxRefusals - 1) * upload);
 }
 
 // A late share that is wrong is corrected like any other.
