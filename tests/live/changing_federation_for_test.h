@@ -124,6 +124,14 @@ class ChangingFederation {
     });
   }
 
+  // Key packets of an epoch in the server's store.
+  size_t PacketsOf(uint32_t epoch) const {
+    const auto items =
+        store_->Items({.epoch = epoch, .round = server::kOpeningRound, .attempt = 0});
+    return static_cast<size_t>(std::ranges::count(
+        protocol::testing::ValueOf(items), server::ItemKind::kKeyPacket, &server::Item::kind));
+  }
+
   absl::Status Serve(const Epoch& epoch) {
     handler_.reset();
     server.reset();

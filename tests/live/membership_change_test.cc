@@ -87,6 +87,17 @@ TEST(MembershipChangeTest, AnEndedEpochIsRefused) {
   EXPECT_EQ(site.sealed.size(), sealed);
 }
 
+TEST(MembershipChangeTest, KeyPacketsOfAnEndedEpochAreDeleted) {
+  ChangingFederation all;
+  const auto& first = all.BeginEpoch({0, 1, 2, 3, 4});
+  all.RunUntil(2);
+  EXPECT_EQ(all.PacketsOf(0), 5u);
+  all.BeginEpoch({0, 1, 3, 4}, &first);
+  all.RunUntil(3);
+  EXPECT_EQ(all.PacketsOf(0), 0u);
+  EXPECT_EQ(all.PacketsOf(1), 4u);
+}
+
 TEST(MembershipChangeTest, AForkOfAnEpochIsRefused) {
   ChangingFederation all;
   const auto& first = all.BeginEpoch({0, 1, 2, 3, 4});
