@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,6 +63,12 @@ class Round:
         votes = [seat.vote(closed_round, roster) for seat in seats]
         shares = [seat.unmask(votes) for seat in seats]
         return self.clients[0].decrypt(self.attempt, closed_round, votes, shares)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def runtime_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Committee seats keep their anchors there: a machine without one loses an attempt."""
+    os.environ["XDG_RUNTIME_DIR"] = str(tmp_path_factory.mktemp("runtime"))
 
 
 @pytest.fixture
