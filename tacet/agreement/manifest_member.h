@@ -17,7 +17,7 @@
 
 namespace tacet::agreement {
 
-// What a member publishes of its keys for one epoch.
+// A member's public keys of one epoch.
 struct ExchangePublicKeys {
   crypto::ExchangePublicKey exchange{};
   crypto::KemPublicKey kem{};

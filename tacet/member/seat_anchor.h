@@ -17,7 +17,7 @@
 
 namespace tacet::member {
 
-// How far the seat has gone in an attempt. The numbers are part of the format.
+// The seat's progress in an attempt. The numbers are part of the format.
 enum class SeatProgress : uint8_t {
   kNothing = 0,  // it heard of the attempt; zeros: none was open when the anchor was made
   kSilent = 1,   // it may have spoken before the anchor was made, and says nothing in it

@@ -23,7 +23,7 @@ struct PairContext {
   crypto::Digest list{};  // ListDigest of the client's key packet
 };
 
-// What the key of a pair follows from, 32 bytes each.
+// Sources of a pair's key, 32 bytes each.
 struct PairSources {
   const crypto::SecretBytes& agreed;     // X25519 of both exchange keys
   const crypto::SecretBytes& shared;     // ML-KEM-768, by the client's key packet (key_packet.h)

@@ -104,7 +104,7 @@ TEST_F(ExclusionsTest, LastOneRoundWhereOneSeatCanNameAnybody) {
   EXPECT_THAT(LeftOut(), IsEmpty());  // the first time that counts
 }
 
-// Who abstains from the trial of one member does not spare it the trial. A member that abstains
+// Abstaining from a trial spares nobody the trial. A member that abstains
 // from all of them does not keep the others from theirs.
 TEST_F(ExclusionsTest, ATrialThatLeavesTooFewGiversIsRepeatedOnce) {
   const auto make_void = [this] { End(protocol::AttemptPhase::kFailed, kTooFewUploads); };

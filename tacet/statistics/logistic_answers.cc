@@ -19,7 +19,7 @@ namespace {
 constexpr double kClearInformation = 2.5;
 // The information of the intercept alone, which all others are measured against.
 constexpr double kClearIntercept = 4;
-// What a further step may add, in last steps: the intervals allow for it.
+// Further steps may add this many last steps: the intervals allow for it.
 constexpr double kFurtherStep = 0.35;
 constexpr double kAnyCount = std::numeric_limits<double>::infinity();
 

@@ -39,7 +39,7 @@ class LogisticRelease {
   std::span<const double> values_;
 };
 
-// What the releases of a logistic model so far lead to.
+// Outcome of the releases of a logistic model so far.
 struct LogisticSteps {
   std::vector<double> coefficients;  // after the last step
   std::vector<double> step;          // the last one

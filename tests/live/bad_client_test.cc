@@ -139,7 +139,7 @@ TEST_F(BadClientTest, WithWrongSharesIsLeftOutOfTheRound) {
 }
 
 // The same by its key packet: bad ciphertexts, and so another list than its own, give seats other
-// masks of this client than it has itself. Nobody else's upload suffers.
+// masks of this client than it has itself. No other upload suffers.
 TEST_F(BadClientTest, WithBadCiphertextsHasWrongShares) {
   LiveFederation live(EightOfNine(), 3, 9);
   SendPacketWithBad(live, {1, 2, 3, 4});
