@@ -14,7 +14,7 @@ sets=$(dirname -- "${BASH_SOURCE[0]}")/packages
 
 # The development packages that the product and its tests are built from; their tools are this
 # system's.
-mapfile -t packages < <(cat "$sets"/{demo,server,test} | sed 's/ unless .*//' | grep -E '^lib.*-dev$|^[a-z].*json.*-dev$|^prometheus-cpp-dev$|^zlib1g-dev$|^ocl-icd-opencl-dev$' | grep -v clang)
+mapfile -t packages < <(cat "$sets"/{demo,server,test} | grep -- '-dev$' | grep -v clang)
 packages+=(libstdc++-12-dev)
 stamp=$folder/packages.$(printf '%s\n' "${packages[@]}" | cksum | tr ' ' -)
 [ ! -e "$stamp" ] || exit 0
