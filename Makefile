@@ -16,8 +16,8 @@ WITH_PYTHON := -DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMEN
 # Environment of the frameworks in which it is tested.
 FRAMEWORKS_ENVIRONMENT := $(CURDIR)/build/frameworks
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
-# One more than cores: a test of a live federation waits most of its time.
-export CTEST_PARALLEL_LEVEL := $(shell echo $$(($(JOBS) + 1)))
+# Tests of live federations, of guides and in browsers wait for half of their time.
+export CTEST_PARALLEL_LEVEL := $(shell echo $$((2 * $(JOBS) + 1)))
 
 # $(call configure,PRESET[,ARGUMENTS]), $(call build,PRESET[,ARGUMENTS]), $(call run_tests,PRESET,ARGUMENTS)
 configure = @tools/quiet.sh "configure $(1)" cmake --preset $(1) $(2)
@@ -60,7 +60,7 @@ federation-demo: server ## run a server and five sites as processes, kill two of
 test: ## run all tests of the product except the long ones
 	@tools/setup.sh demo server test mpi package python r
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
-	$(call configure,ci,$(WITH_PYTHON) -DTACET_LAB=OFF)
+	$(call configure,ci,$(WITH_PYTHON) -DTACET_LAB=OFF -DTACET_LONG_TESTS=OFF)
 	$(call build,ci)
 	$(call run_tests,ci,--label-exclude long)
 
@@ -157,6 +157,8 @@ web: ## bundle web/dist from web/src, after a change of the report's page
 .PHONY: check
 check: test test-lab test-sanitized arm64-check lint python r-check ## run everything: long tests, all tests under ASan, UBSan and TSan, valgrind, coverage of seeds
 	@tools/setup.sh demo server test check
+	$(call configure,ci,-DTACET_LONG_TESTS=ON)
+	$(call build,ci)
 	$(call run_tests,ci,--label-regex long)
 	$(call configure,asan,-DTACET_NETWORK=ON)
 	$(call build,asan)
