@@ -12,6 +12,7 @@
 #include "tacet/base/status_for_test.h"
 #include "tacet/crypto/fixed_entropy_for_test.h"
 #include "tacet/crypto/hash.h"
+#include "tacet/crypto/ml_kem_implementation.h"
 
 namespace tacet::crypto {
 namespace {
@@ -157,6 +158,26 @@ TEST(MlKemTest, TheSeedGivesTheKeyAgain) {
   EXPECT_NE(NewKemKey("another").public_key(), key.public_key());
   EXPECT_THAT(base::Message(KemKey::FromSeed(SecretBytes(63)).status()),
               HasSubstr("63 bytes, expected 64"));
+}
+
+// A seed's key, what coins send to it, and what it reads of that and of an altered ciphertext.
+std::string BytesOf(const MlKemImplementation& implementation, Entropy& entropy) {
+  const SecretBytes seed = entropy.Draw(KemKey::kSeedBytes);
+  const KemPublicKey key = implementation.key_of_seed(seed);
+  Encapsulated sent = implementation.encapsulate(entropy.Draw(32), key);
+  const SecretBytes received = implementation.decapsulate(seed, key, sent.ciphertext);
+  EXPECT_EQ(base::ToHex(received.Expose()), base::ToHex(sent.shared.Expose()));
+  std::string bytes = base::ToHex(key) + base::ToHex(sent.ciphertext) + base::ToHex(received.Expose());
+  sent.ciphertext[5] ^= 4;
+  return bytes + base::ToHex(implementation.decapsulate(seed, key, sent.ciphertext).Expose());
+}
+
+TEST(MlKemTest, LibcryptosGivesTheBytesOfOurs) {
+  if (LibcryptoMlKem() == nullptr) GTEST_SKIP() << "this libcrypto has no ML-KEM";
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    InsecureSeededEntropy for_ours(seed, "both"), for_theirs(seed, "both");
+    EXPECT_EQ(BytesOf(OwnMlKem(), for_ours), BytesOf(*LibcryptoMlKem(), for_theirs)) << seed;
+  }
 }
 
 }  // namespace

@@ -114,7 +114,10 @@ TEST_F(AbsentSitesTest, ACopyOfARunningSiteDoesNotStart) {
   while (!std::filesystem::exists(path_ / "north/node-log.jsonl")) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  // A file that it replaces meanwhile could not be copied.
+  ::kill(running_["north"], SIGSTOP);
   std::filesystem::copy(path_ / "north", path_ / "twin", std::filesystem::copy_options::recursive);
+  ::kill(running_["north"], SIGCONT);
   const pid_t twin =
       StartAs("twin",
               {"client", "run", "--home", "twin", "--key-file", "north.key", "--server",

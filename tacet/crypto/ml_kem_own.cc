@@ -1,17 +1,14 @@
 // Names and numbers of algorithms are those of FIPS 203 (August 2024). Everything that depends on a
 // secret is computed without branches, addresses or divisions that depend on it.
-#include "tacet/crypto/ml_kem.h"
+#include "tacet/crypto/ml_kem_implementation.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
 #include <span>
-#include <utility>
 
 #include <openssl/evp.h>
-
-#include "tacet/base/status.h"
 
 namespace tacet::crypto {
 namespace {
@@ -21,7 +18,6 @@ constexpr size_t kRank = 3;
 constexpr uint32_t kQ = 3329;
 constexpr size_t kMatrixSeedBytes = 32;
 constexpr size_t kSharedBytes = 32;
-constexpr size_t kCoinBytes = 32;
 // Bits that are kept of a coefficient in the ciphertext's vector and in its last polynomial.
 constexpr unsigned kVectorBits = 10;
 constexpr unsigned kLastBits = 4;
@@ -412,47 +408,23 @@ uint8_t EqualMask(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   return static_cast<uint8_t>((differing - 1) >> 8);
 }
 
-}  // namespace
-
-absl::Status CheckKemKey(const KemPublicKey& key) {
-  for (size_t i = 0; i < kRank; ++i) {
-    Polynomial t;
-    Decode(PartOf(std::span(key), i, 12), 12, t);
-    const auto large = std::ranges::find_if(t, [](uint16_t x) { return x >= kQ; });
-    if (large == t.end()) continue;
-    return base::InvalidArgument(
-        "not an ML-KEM-768 key: coefficient {} is {}, expected less than {}",
-        i * kN + static_cast<size_t>(large - t.begin()), *large, kQ);
-  }
-  return absl::OkStatus();
-}
-
-KemKey::KemKey(SecretBytes seed) : seed_(std::move(seed)) {
+KemPublicKey KeyOfSeed(const SecretBytes& seed) {
   PublicHalf open;
   SecretVector<SecretHalf> secret(1);
-  public_key_ = ExpandSeed(seed_.Expose().first(32), open, secret.Expose().front());
-}
-
-KemKey KemKey::Generate(Entropy& entropy) { return KemKey(entropy.Draw(kSeedBytes)); }
-
-absl::StatusOr<KemKey> KemKey::FromSeed(const SecretBytes& seed) {
-  if (seed.size() != kSeedBytes) {
-    return base::InvalidArgument("an ML-KEM-768 key's seed has {} bytes, expected {}", seed.size(),
-                                 kSeedBytes);
-  }
-  return KemKey(SecretBytes::CopyOf(seed.Expose()));
+  return ExpandSeed(seed.Expose().first(32), open, secret.Expose().front());
 }
 
 // Algorithm 18.
-SecretBytes KemKey::Decapsulate(const KemCiphertext& ciphertext) const {
+SecretBytes Decapsulate(const SecretBytes& seed, const KemPublicKey& key,
+                        const KemCiphertext& ciphertext) {
   PublicHalf open;
   SecretVector<SecretHalf> secret(1);
-  ExpandSeed(seed_.Expose().first(32), open, secret.Expose().front());
+  ExpandSeed(seed.Expose().first(32), open, secret.Expose().front());
   SecretBytes message(32);
   Decrypt(secret.Expose().front().s, ciphertext, message.Expose());
-  const SecretBytes derived = SecretAndCoins(message.Expose(), public_key_);
+  const SecretBytes derived = SecretAndCoins(message.Expose(), key);
   SecretBytes rejected(kSharedBytes);
-  Shake256({seed_.Expose().last(32), ciphertext}, rejected.Expose());
+  Shake256({seed.Expose().last(32), ciphertext}, rejected.Expose());
   // Of a malformed ciphertext it depends on the secret message (section 3.3).
   SecretVector<KemCiphertext> again(1);
   again.Expose().front() = Encrypt(open, message.Expose(), derived.Expose().subspan(kSharedBytes));
@@ -465,20 +437,20 @@ SecretBytes KemKey::Decapsulate(const KemCiphertext& ciphertext) const {
   return shared;
 }
 
-absl::StatusOr<Encapsulated> Encapsulate(const KemPublicKey& key, Entropy& entropy) {
-  return EncapsulateFrom(entropy.Draw(kCoinBytes), key);
-}
-
-// Algorithms 17 and 20.
-absl::StatusOr<Encapsulated> EncapsulateFrom(const SecretBytes& coins, const KemPublicKey& key) {
-  if (coins.size() != kCoinBytes) {
-    return base::InvalidArgument("the coins have {} bytes, expected {}", coins.size(), kCoinBytes);
-  }
-  TACET_RETURN_IF_ERROR(CheckKemKey(key));
+// Algorithm 17.
+Encapsulated Encapsulate(const SecretBytes& coins, const KemPublicKey& key) {
   const SecretBytes derived = SecretAndCoins(coins.Expose(), key);
   return Encapsulated{
       .ciphertext = Encrypt(Expand(key), coins.Expose(), derived.Expose().subspan(kSharedBytes)),
       .shared = SecretBytes::CopyOf(derived.Expose().first(kSharedBytes))};
+}
+
+}  // namespace
+
+const MlKemImplementation& OwnMlKem() {
+  static constexpr MlKemImplementation kImplementation = {
+      .key_of_seed = KeyOfSeed, .decapsulate = Decapsulate, .encapsulate = Encapsulate};
+  return kImplementation;
 }
 
 }  // namespace tacet::crypto
