@@ -1,6 +1,6 @@
-// Constant-time check of our ML-KEM-768 under valgrind. Seeds, messages and shared secrets are marked
-// as undefined memory, so that memcheck reports every branch and every address that depends on
-// them. constant_time.supp names the exception: the public matrix is expanded from a hash of the
+// Constant-time check of our ML-KEM-768 under valgrind. Seeds, messages and shared secrets are
+// marked as undefined memory, so that memcheck reports every branch and every address that depends
+// on them. constant_time.supp names the exception: the public matrix is expanded from a hash of the
 // seed.
 #include <cstdio>
 #include <span>

@@ -1,7 +1,5 @@
 // Names and numbers of algorithms are those of FIPS 203 (August 2024). Everything that depends on a
 // secret is computed without branches, addresses or divisions that depend on it.
-#include "tacet/crypto/ml_kem_implementation.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +7,8 @@
 #include <span>
 
 #include <openssl/evp.h>
+
+#include "tacet/crypto/ml_kem_implementation.h"
 
 namespace tacet::crypto {
 namespace {

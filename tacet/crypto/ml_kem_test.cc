@@ -167,7 +167,8 @@ std::string BytesOf(const MlKemImplementation& implementation, Entropy& entropy)
   Encapsulated sent = implementation.encapsulate(entropy.Draw(32), key);
   const SecretBytes received = implementation.decapsulate(seed, key, sent.ciphertext);
   EXPECT_EQ(base::ToHex(received.Expose()), base::ToHex(sent.shared.Expose()));
-  std::string bytes = base::ToHex(key) + base::ToHex(sent.ciphertext) + base::ToHex(received.Expose());
+  std::string bytes =
+      base::ToHex(key) + base::ToHex(sent.ciphertext) + base::ToHex(received.Expose());
   sent.ciphertext[5] ^= 4;
   return bytes + base::ToHex(implementation.decapsulate(seed, key, sent.ciphertext).Expose());
 }
