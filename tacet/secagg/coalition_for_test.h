@@ -21,6 +21,8 @@ enum class Made {
   kZero,
   kWithoutMasks,  // from the shares, with zeros for the masks of seats that it does not hold
   kHonestMasks,   // the same with the sums of both honest members' masks
+  kX25519Broken,  // the same with X25519's secrets, and zeros for those of ML-KEM
+  kBothBroken,    // the same with the secrets of both: more than a coalition may have
   kKeySum,        // of both honest members
   kHalfKeySum,
 };
@@ -131,7 +133,7 @@ class Coalition {
   }
 
   // From the shares of `victim`, with the masks of as many seats as are needed, its own ones first.
-  Key KeyByMasks(uint64_t victim, bool sums_for_others) const {
+  Key KeyByMasks(uint64_t victim, Made made) const {
     std::vector<Words> masks;
     std::vector<uint32_t> order = seats_;
     for (uint32_t seat = 0; seat < SmallRound::kSeats; ++seat) {
@@ -141,7 +143,11 @@ class Coalition {
         continue;
       }
       order.push_back(seat);
-      if (!sums_for_others) continue;
+      if (made == Made::kX25519Broken || made == Made::kBothBroken) {
+        mask = federation_.MaskOfBroken(stage_, view_.UploadOf(victim), victim, seat,
+                                        made == Made::kBothBroken);
+      }
+      if (made != Made::kHonestMasks) continue;
       mask = view_.answers[seat];
       for (const uint64_t own : stage_.colluders) {
         mask = Plus(std::move(mask), view_.Mask(own, seat), true);
@@ -171,9 +177,10 @@ class Coalition {
       case Made::kZero:
         return Key(params_.ring_degree());
       case Made::kWithoutMasks:
-        return KeyByMasks(member, false);
       case Made::kHonestMasks:
-        return KeyByMasks(member, true);
+      case Made::kX25519Broken:
+      case Made::kBothBroken:
+        return KeyByMasks(member, made);
       case Made::kKeySum:
         return HonestKeySum();
       case Made::kHalfKeySum:
@@ -222,8 +229,8 @@ class Coalition {
       if (m == he::kTagWords) candidates.push_back(tag);
     }
     if (params_.scheme() != he::Scheme::kCompact) return candidates;
-    for (const Made made :
-         {Made::kZero, Made::kWithoutMasks, Made::kHonestMasks, Made::kKeySum, Made::kHalfKeySum}) {
+    for (const Made made : {Made::kZero, Made::kWithoutMasks, Made::kHonestMasks,
+                            Made::kX25519Broken, Made::kKeySum, Made::kHalfKeySum}) {
       candidates.push_back(Opened(member, made).tag);
     }
     return candidates;

@@ -78,6 +78,7 @@ std::map<std::string, int> PlayGames(const GameSpec& spec, int games) {
     };
     count("zeros", coalition.GuessByKeys(Made::kWithoutMasks));
     count("sums of masks", coalition.GuessByKeys(Made::kHonestMasks));
+    count("X25519 broken", coalition.GuessByKeys(Made::kX25519Broken));
     count("sum of keys", coalition.GuessByKeys(Made::kHalfKeySum));
     if (spec.dimension <= Federation::kMostUnknowns) {
       count("counts behind a MAC", coalition.GuessByCounts(otherwise));
@@ -187,6 +188,9 @@ TEST(CoalitionPowerTest, WithOneThingMoreTheSameCoalitionAlwaysWins) {
     Coalition quorum(federation, view, seats);
     EXPECT_EQ(quorum.GuessByKeys(Made::kWithoutMasks), swapped);
     EXPECT_EQ(quorum.GuessByKeys(Made::kHonestMasks), swapped);
+    // f seats, with X25519 and ML-KEM broken.
+    Coalition broken(federation, view, {seats[0], seats[1]});
+    EXPECT_EQ(broken.GuessByKeys(Made::kBothBroken), swapped);
     // K_min - 1 members: the other honest one, too.
     EXPECT_EQ(Coalition(federation, view, {}).GuessKnowingTheFirst(), swapped);
     // Seats that give a second check row in one attempt.

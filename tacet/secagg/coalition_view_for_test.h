@@ -199,6 +199,20 @@ class Federation {
   std::span<const uint8_t> SharesIn(const Stage& stage, const base::Bytes& upload) const {
     return CiphertextIn(stage, upload).last(params().share_bytes());
   }
+  // The mask of an upload for a seat whose folder is closed, by anyone who breaks X25519 and, if
+  // `kem_too`, ML-KEM-768, and otherwise takes zeros for its secret.
+  Words MaskOfBroken(const Stage& stage, const base::Bytes& upload, uint64_t member, uint32_t seat,
+                     bool kem_too) const {
+    crypto::SecretBytes shared(32);
+    if (kem_too) {
+      shared = round_.kem_key(seat).Decapsulate(round_.packet(member).ciphertexts[seat]);
+    }
+    Words mask(params().sharing().mask_words());
+    ExpandMask(
+        round_.PairKeyFrom(round_.BrokenExchange(member, seat), shared, member, seat).Expose(),
+        stage.attempt, NonceOf(upload), mask);
+    return mask;
+  }
 
  private:
   static TermsSpec TermsOf(const GameSpec& spec) {
