@@ -16,8 +16,8 @@ tacet_answers <- function(path) {
   names(questions) <- vapply(questions, function(each) each$name, "")
   strange <- setdiff(vapply(questions, function(each) each$kind, ""), KINDS)
   if (length(strange)) {
-    warning(sprintf("%s has questions of the unknown kind \"%s\": they have numbers, but no plot",
-                    file, strange[1]), call. = FALSE)
+    warning(sprintf("%s has questions of the unknown kind \"%s\": their numbers are there", file,
+                    strange[1]), call. = FALSE)
   }
   structure(list(
     path = path,
@@ -128,17 +128,25 @@ as.data.frame.tacet_answers <- function(x, row.names = NULL, optional = FALSE, .
   do.call(rbind, rows)
 }
 
-confint.tacet_answers <- function(object, parm, level = object$confidence, ...) {
-  if (!isTRUE(all.equal(level, object$confidence))) {
+check_level <- function(level, answers) {
+  if (!isTRUE(all.equal(level, answers$confidence))) {
     stop(sprintf("the answers have intervals of %g %%: ask with confidence = %g",
-                 100 * object$confidence, level), call. = FALSE)
+                 100 * answers$confidence, level), call. = FALSE)
   }
+}
+
+# Names of the ends of intervals: "2.5 %" and "97.5 %".
+end_names <- function(level) {
+  outside <- (1 - level) / 2
+  paste(format(100 * c(outside, 1 - outside), trim = TRUE, digits = 3), "%")
+}
+
+confint.tacet_answers <- function(object, parm, level = object$confidence, ...) {
+  check_level(level, object)
   if (!missing(parm)) object <- object[parm]
   rows <- as.data.frame(object)
-  outside <- (1 - level) / 2
-  ends <- paste(format(100 * c(outside, 1 - outside), trim = TRUE, digits = 3), "%")
   labels <- sprintf("%s: %s", rows$question, labels_of(rows))
-  matrix(c(rows$low, rows$high), ncol = 2, dimnames = list(labels, ends))
+  matrix(c(rows$low, rows$high), ncol = 2, dimnames = list(labels, end_names(level)))
 }
 
 # The table of a `table1` as a paper prints it.

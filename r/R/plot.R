@@ -15,7 +15,7 @@ plot.tacet_answers <- function(x, which = NULL, what = NULL, ...) {
   for (question in questions) {
     picture <- picture_of(question, what)
     if (is.null(picture)) {
-      known <- names(PICTURES[[question$kind]])
+      known <- names(pictures_of(question))
       stop(sprintf("the answer \"%s\" (%s) has no picture%s; it has: ", question$name,
                    question$kind, if (is.null(what)) "" else sprintf(" \"%s\"", what)),
            if (length(known)) paste(known, collapse = ", ") else "none", call. = FALSE)
@@ -26,8 +26,14 @@ plot.tacet_answers <- function(x, which = NULL, what = NULL, ...) {
   invisible(x)
 }
 
-picture_of <- function(question, what) {
+pictures_of <- function(question) {
   known <- PICTURES[[question$kind]]
+  if (nrow(coefficients_of(question))) known <- c(list(coefficients = draw_coefficients), known)
+  known
+}
+
+picture_of <- function(question, what) {
+  known <- pictures_of(question)
   if (is.null(what)) known[[1]] else known[[what]]
 }
 
@@ -167,22 +173,35 @@ draw_calibration <- function(question, ...) {
   legend_of(names(groups), paint, "topleft", pch = 19)
 }
 
-# One line for each number: its interval as a whisker, itself as a point.
-draw_points <- function(rows, labels, axis, edges = numeric(), ...) {
-  known <- c(rows$value, rows$low, rows$high, edges)
-  known <- known[is.finite(known)]
+# One line for each number: its interval as a whisker, itself as a point. `neutral`: the value
+# without an effect, which has a line across; of ratios it is 1, and their axis is logarithmic.
+draw_points <- function(rows, labels, axis, edges = numeric(), neutral = numeric(),
+                        is_ratio = FALSE, ...) {
+  known <- c(rows$value, rows$low, rows$high, edges, neutral)
+  known <- known[is.finite(known) & (!is_ratio | known > 0)]
   count <- nrow(rows)
   old <- graphics::par(mar = c(5, 2 + max(3, 0.5 * max(nchar(labels))), 4, 2) + 0.1)
   on.exit(graphics::par(old))
   plot(NULL, xlim = if (length(known)) range(known) else c(0, 1), ylim = c(count + 0.5, 0.5),
-       yaxt = "n", xlab = axis, ylab = "", ...)
+       yaxt = "n", xlab = axis, ylab = "", log = if (is_ratio) "x" else "", ...)
   graphics::abline(v = edges, col = "lightgray")
+  graphics::abline(v = neutral, lty = 3)
   graphics::axis(2, seq_len(count), harmless(labels), las = 1)
-  high <- ifelse(is.infinite(rows$high), graphics::par("usr")[2], rows$high)
-  whiskers(rows$low, seq_len(count), high, seq_len(count))
+  ends <- if (is_ratio) 10^graphics::par("usr") else graphics::par("usr")
+  # An end beyond the axis, such as an infinite one, is the axis's.
+  whiskers(pmax(rows$low, ends[1]), seq_len(count), pmin(rows$high, ends[2]), seq_len(count))
   hidden <- is.na(rows$value)
-  graphics::points(ifelse(hidden, graphics::par("usr")[1], rows$value), seq_len(count),
+  graphics::points(ifelse(hidden, ends[1], rows$value), seq_len(count),
                    pch = ifelse(hidden, CROSS, 19), xpd = NA)
+}
+
+# A forest plot: ratios where the answer has them.
+draw_coefficients <- function(question, ...) {
+  ratios <- ratios_of(question)
+  is_ratio <- nrow(ratios) > 0
+  rows <- if (is_ratio) ratios else coefficients_of(question)
+  draw_points(rows, rows$group, rows$quantity[1], neutral = if (is_ratio) 1 else 0,
+              is_ratio = is_ratio, ...)
 }
 
 draw_quantiles <- function(question, ...) {

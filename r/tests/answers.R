@@ -1,27 +1,8 @@
 # Files of answers, honest and broken: what R reads, prints and draws of them.
 library(tacet)
 source(file.path("helpers", "checks.R"))
+source(file.path("helpers", "runs.R"))
 
-# A run directory with one question, or with the text of `file`.
-run_with <- function(estimates = character(), kind = "mean", file = NULL, summary = NULL,
-                     missing = "[]") {
-  run <- tempfile("run-")
-  dir.create(run)
-  head <- paste(
-    "{\"name\": \"query\", \"unit\": \"record\", \"confidence\": 0.95, \"floor\": 10,",
-    "\"noise_law\": \"gaussian\", \"noise\": \"Each value has noise.\", \"missing\":", missing,
-    ", \"questions\": ["
-  )
-  question <- sprintf("{\"name\": \"age\", \"kind\": \"%s\", \"estimates\": [%s], \"methods\": []}",
-                      kind, paste(estimates, collapse = ", "))
-  if (is.null(file)) file <- paste0(head, question, "]}")
-  writeLines(enc2utf8(file), file.path(run, "answers.json"), useBytes = TRUE)
-  if (!is.null(summary)) writeLines(summary, file.path(run, "summary.json"))
-  run
-}
-estimate <- function(quantity, value, more = ", \"low\": 1, \"high\": 2") {
-  sprintf("{\"quantity\": \"%s\", \"value\": %s%s}", quantity, value, more)
-}
 printed <- function(answers, colour = FALSE) {
   old <- options(tacet.colour = colour)
   on.exit(options(old))
@@ -148,6 +129,6 @@ plot(tacet_answers(run_with(estimate("mean", "null", ""))))
 plot(tacet_answers(run_with(c(estimate("count", "5", ", \"at\": \"a\", \"low\": 5, \"high\": 5"),
                               estimate("count", "null", ", \"at\": \"b\"")), "histogram")))
 fails(plot(answers, "age", "roc"), "has no picture \"roc\"; it has: mean")
-fails(plot(tacet_answers(run_with(estimate("coefficient", "1"), "regression"))),
+fails(plot(tacet_answers(run_with(estimate("coefficient", "1", ""), "regression"))),
       "no answer here has a picture")
 invisible(grDevices::dev.off())

@@ -1,0 +1,208 @@
+# Regression models: their questions from formulas, and their answers as R shows a model.
+
+MODEL_FORMULA <- "a query's formula has columns, log(column), +, : and *"
+
+# The term of a query's formula that an expression is.
+factor_text <- function(expression) {
+  quoted <- function(name) {
+    if (grepl("`", name, fixed = TRUE)) {
+      stop(sprintf("the column \"%s\" has a backtick: rename it", name), call. = FALSE)
+    }
+    if (grepl("^[A-Za-z_.][A-Za-z0-9_.]*$", name)) name else paste0("`", name, "`")
+  }
+  if (is.name(expression)) return(quoted(as.character(expression)))
+  if (is_call(expression, "log") && length(expression) == 2 && is.null(names(expression)) &&
+        is.name(expression[[2]])) {
+    return(paste0("log(", quoted(as.character(expression[[2]])), ")"))
+  }
+  stop(
+    sprintf("\"%s\" cannot be asked: %s. ", paste(deparse(expression), collapse = " "),
+            MODEL_FORMULA),
+    if (is_call(expression, "==")) {
+      "The event is the second agreed value of the response (values of tacet_query)"
+    } else {
+      "Make it a column of each site's table"
+    },
+    call. = FALSE
+  )
+}
+
+# The formula as a query's text, and its columns, the response first. R expands `^`, `%in%` and `-`.
+model_formula <- function(formula) {
+  if (!inherits(formula, "formula") || length(formula) != 3) {
+    stop("write a formula with a response, such as bmi ~ age * sex; it is ",
+         paste(deparse(formula), collapse = " "), call. = FALSE)
+  }
+  if ("." %in% all.vars(formula)) {
+    stop("\".\" cannot be asked: a query names each column", call. = FALSE)
+  }
+  parts <- stats::terms(formula)
+  if (attr(parts, "intercept") == 0) {
+    stop("a model without intercept cannot be asked: leave out \"- 1\" and \"+ 0\"", call. = FALSE)
+  }
+  variables <- as.list(attr(parts, "variables"))[-1]
+  texts <- vapply(variables, factor_text, "")
+  factors <- attr(parts, "factors")
+  if (!length(factors)) stop("the formula has no terms: write response ~ column", call. = FALSE)
+  products <- apply(factors > 0, 2, function(used) paste(texts[used], collapse = ":"))
+  list(text = paste(texts[1], "~", paste(products, collapse = " + ")),
+       columns = unique(all.vars(formula)))
+}
+
+# "binomial" for "binomial", binomial and binomial(). Its link is the one that the program has.
+family_name <- function(family) {
+  if (is.function(family)) family <- family()
+  if (!inherits(family, "family")) return(family)
+  usual <- get(family$family, envir = asNamespace("stats"), mode = "function")()$link
+  if (family$link != usual) {
+    stop(sprintf("the link \"%s\" cannot be asked: family %s has the link \"%s\"", family$link,
+                 family$family, usual), call. = FALSE)
+  }
+  family$family
+}
+
+tacet_glm <- function(formula, bounds = list(), ..., family = "gaussian", query = NULL,
+                      data = NULL, out = NULL, insecure_seed = NULL) {
+  asked <- model_formula(formula)
+  question <- new_question("glm", list(
+    formula = asked$text, family = family_name(family), columns = bounded(asked$columns, bounds)
+  ), ...)
+  if (is.null(query) && is.null(data)) return(question)
+  if (is.null(query) || is.null(data)) {
+    stop("give query and data to fit the model, or neither to make a question of it",
+         call. = FALSE)
+  }
+  if (!inherits(query, "tacet_query")) {
+    stop("query is no query: make it with tacet_query()", call. = FALSE)
+  }
+  if (is.null(question$keys$name)) question$keys$name <- "model"
+  query$questions <- c(query$questions, list(question))
+  tacet_model(tacet_ask(query, data, out = out, insecure_seed = insecure_seed),
+              question$keys$name)
+}
+
+# Coefficients with intervals, whatever the kind of the question is. A discriminant has none.
+coefficients_of <- function(question) {
+  rows <- estimates_of(question, "coefficient")
+  if (any(!is.na(rows$value) & is.na(rows$low))) rows[0, ] else rows
+}
+
+# Their odds, rate or hazard ratios.
+ratios_of <- function(question) {
+  rows <- question$estimates
+  rows[grepl(" ratio$", rows$quantity) & rows$group %in% coefficients_of(question)$group, ]
+}
+
+tacet_model <- function(answers, question = 1) {
+  if (missing(question) && length(answers$questions) != 1) {
+    stop("name the question; there are: ", paste(names(answers$questions), collapse = ", "),
+         call. = FALSE)
+  }
+  answers <- answers[question]
+  asked <- answers$questions[[1]]
+  slopes <- coefficients_of(asked)
+  if (!nrow(slopes)) {
+    stop(sprintf("the answer \"%s\" is of kind %s: it has no coefficients with intervals",
+                 asked$name, asked$kind), call. = FALSE)
+  }
+  ratios <- ratios_of(asked)
+  terms <- rbind(estimates_of(asked, "intercept"), slopes)
+  of_ratio <- function(key) ratios[[key]][match(terms$group, ratios$group)]
+  table <- data.frame(
+    term = ifelse(terms$quantity == "intercept", "(Intercept)", terms$group),
+    estimate = terms$value, standard_error = terms$standard_error,
+    noise_error = terms$noise_error, low = terms$low, high = terms$high
+  )
+  if (nrow(ratios)) {
+    table <- cbind(table, ratio = of_ratio("value"), ratio_low = of_ratio("low"),
+                   ratio_high = of_ratio("high"))
+  }
+  structure(list(coefficients = table, ratio = unique(ratios$quantity), question = asked,
+                 answers = answers), class = "tacet_model")
+}
+
+as.data.frame.tacet_model <- function(x, row.names = NULL, optional = FALSE, ...) x$coefficients
+
+coef.tacet_model <- function(object, ...) {
+  stats::setNames(object$coefficients$estimate, object$coefficients$term)
+}
+
+nobs.tacet_model <- function(object, ...) estimates_of(object$question, "count")$value
+
+confint.tacet_model <- function(object, parm, level = object$answers$confidence, ...) {
+  check_level(level, object$answers)
+  rows <- object$coefficients
+  ends <- matrix(c(rows$low, rows$high), ncol = 2,
+                 dimnames = list(rows$term, end_names(level)))
+  if (missing(parm)) return(ends)
+  if (is.character(parm) && length(strange <- setdiff(parm, rows$term))) {
+    stop(sprintf("no term is called \"%s\"; there are: ", strange[1]),
+         paste(rows$term, collapse = ", "), call. = FALSE)
+  }
+  ends[parm, , drop = FALSE]
+}
+
+model_heading <- function(x) {
+  cat(sprintf("%s (%s), intervals of %g %%\n\n", harmless(x$question$name),
+              harmless(x$question$kind), 100 * x$answers$confidence))
+}
+
+print.tacet_model <- function(x, digits = max(3, getOption("digits") - 3), ...) {
+  rows <- x$coefficients
+  ends <- end_names(x$answers$confidence)
+  figures <- as.matrix(rows[c("estimate", "low", "high")])
+  names <- c("Estimate", ends)
+  if (length(x$ratio)) {
+    figures <- cbind(figures, as.matrix(rows[c("ratio", "ratio_low", "ratio_high")]))
+    names <- c(names, x$ratio, ends)
+  }
+  dimnames(figures) <- list(harmless(rows$term), harmless(names))
+  model_heading(x)
+  # Each column has digits of its own.
+  shown <- figures
+  shown[] <- apply(figures, 2, function(column) format(column, digits = digits))
+  shown[rows$term == "(Intercept)", -(1:3)] <- ""  # it has no ratio
+  print(shown, quote = FALSE, right = TRUE)
+  print_remarks(x)
+  invisible(x)
+}
+
+# What is suppressed and why, the rows, and the cost.
+print_remarks <- function(x) {
+  cat("\n")
+  if (anyNA(x$coefficients$estimate)) {
+    why <- grep("suppressed", x$question$methods, value = TRUE)
+    cat(strwrap(harmless(c("NA is suppressed", why)), exdent = 2), sep = "\n")
+  }
+  rest <- x$question$estimates
+  rest <- rest[!rest$quantity %in% c("intercept", "coefficient", x$ratio), ]
+  cat(estimate_lines(rest), sep = "\n")
+  print_cost(x$answers)
+}
+
+# The standard error holds noise and sampling, and so do z and p.
+summary.tacet_model <- function(object, ...) {
+  rows <- object$coefficients
+  z <- rows$estimate / rows$standard_error
+  table <- cbind(Estimate = rows$estimate, `Noise error` = rows$noise_error,
+                 `Std. Error` = rows$standard_error, `z value` = z,
+                 `Pr(>|z|)` = 2 * stats::pnorm(-abs(z)))
+  rownames(table) <- rows$term
+  structure(list(coefficients = table, model = object), class = "summary.tacet_model")
+}
+
+print.summary.tacet_model <- function(x, ...) {
+  model_heading(x$model)
+  table <- x$coefficients
+  rownames(table) <- harmless(rownames(table))
+  stats::printCoefmat(table, cs.ind = 1:3, tst.ind = 4, has.Pvalue = TRUE, na.print = "NA", ...)
+  cat("\nStd. Error, z and p hold the noise and the sampling of rows.\n")
+  cat(strwrap(harmless(x$model$question$methods), exdent = 2), sep = "\n")
+  print_remarks(x$model)
+  invisible(x)
+}
+
+plot.tacet_model <- function(x, ...) {
+  plot(x$answers, ...)
+  invisible(x)
+}
