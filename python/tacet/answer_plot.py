@@ -33,7 +33,9 @@ def axes_of(axes: Any) -> Any:
 
 def plot_answer(answer: Answer, axes: Any, what: str | None) -> Any:
     """Draw an answer; see `Answer.plot`."""
-    known = _PLOTS.get(answer.kind, {})
+    known = dict(_PLOTS.get(answer.kind, {}))
+    if _effects(answer):
+        known = {"coefficients": _forest, **known}
     name = next(iter(known), None) if what is None else what
     if name not in known:
         text = (
@@ -213,6 +215,61 @@ def _quantiles(answer: Answer, axes: Any) -> None:
     axes.set_yticks(range(len(estimates)), [label.strip() for label in labels])
     axes.set_ylim(len(estimates) - 0.5, -0.5)
     axes.set_xlabel("value, with the edges of the cells" if answer.edges else "value")
+
+
+def _effects(answer: Answer) -> list[Estimate]:
+    """Ratios where the answer has them, else coefficients; none without intervals."""
+    coefficients = answer.find("coefficient")
+    if any(each.value is not None and math.isnan(each.low) for each in coefficients):
+        return []
+    terms = {each.group for each in coefficients}
+    ratios = [
+        each
+        for each in answer.estimates
+        if each.quantity.endswith(" ratio") and each.group in terms
+    ]
+    return ratios or coefficients
+
+
+def _forest(answer: Answer, axes: Any) -> None:
+    effects = _effects(answer)
+    is_ratio = effects[0].quantity != "coefficient"
+    neutral = 1.0 if is_ratio else 0.0
+    ends = [end for each in effects for end in (each.value, each.low, each.high) if end is not None]
+    known = [end for end in ends if math.isfinite(end) and not (is_ratio and end <= 0)] + [neutral]
+    axes.axvline(neutral, linestyle=":", color="gray", zorder=0)
+    if is_ratio:
+        axes.set_xscale("log")
+    for row, each in enumerate(effects):
+        if each.value is None:
+            place = axes.get_yaxis_transform()
+            axes.annotate(_SUPPRESSED, (0.02, row), xycoords=place, va="center")
+        else:
+            # Ends beyond the axis, such as infinite ones, are the axis's.
+            low, value, high = (
+                min(max(end, min(known)), max(known)) for end in (each.low, each.value, each.high)
+            )
+            axes.plot([low, high], [row, row], color="C0", marker="|")
+            axes.plot([value], [row], "s", color="C0")
+    axes.set_yticks(range(len(effects)), [each.group for each in effects])
+    axes.set_ylim(len(effects) - 0.5, -0.5)
+    axes.set_xlabel(effects[0].quantity)
+    if is_ratio:
+        _name_ratios(axes)
+
+
+def _name_ratios(axes: Any) -> None:
+    """Write 0.5, 1 and 2 at a logarithmic axis, and few of them."""
+    ticker = importlib.import_module("matplotlib.ticker")
+    low, high = axes.get_xlim()
+    is_wide = high > 20 * low
+    axes.xaxis.set_major_locator(
+        ticker.LogLocator(subs=(1.0,) if is_wide else (1.0, 2.0, 5.0))
+        if high > 3 * low
+        else ticker.MaxNLocator(nbins=5, steps=[1, 2, 5, 10])
+    )
+    axes.xaxis.set_minor_locator(ticker.NullLocator())
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 _PLOTS: dict[str, dict[str, Callable[[Answer, Any], None]]] = {

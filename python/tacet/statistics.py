@@ -238,13 +238,15 @@ class Answer:
 
         Counts of a histogram or crosstab are bars with whiskers. A survival has bands and the
         numbers at risk. An evaluation has a ROC curve with a band, and its calibration. Quantiles
-        have their intervals and the edges of the cells. ✕ marks what is suppressed. A notebook
-        shows the figure. In a program, ``answer.plot().figure.savefig("answer.pdf",
+        have their intervals and the edges of the cells. A model has a forest plot: its ratios on a
+        logarithmic axis, else its coefficients. ✕ marks what is suppressed. A notebook shows the
+        figure. In a program, ``answer.plot().figure.savefig("answer.pdf",
         bbox_inches="tight")`` stores it; the report of ``tacet report`` has the same pictures.
 
         Args:
             axes: matplotlib axes to draw into. None: new ones.
-            what: of an evaluation, "roc" or "calibration". None: the first.
+            what: of an evaluation, "roc" or "calibration"; of a model, "coefficients". None: the
+                first.
 
         Returns:
             The axes.

@@ -189,3 +189,62 @@ def test_groups_stand_side_by_side(tmp_path: Path) -> None:
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["[20, 40)", "[40, 60]"]
     axes = release["middle"].plot()
     assert [label.get_text() for label in axes.get_yticklabels()] == ["f 50 %", "m 50 %"]
+
+
+def effect(
+    quantity: str, group: str, value: float | None, low: float = np.nan, high: float = np.nan
+) -> statistics.Estimate:
+    return statistics.Estimate(quantity, group, "", value, 0.1, 0.2, low, high)
+
+
+def model(kind: str, *estimates: statistics.Estimate) -> statistics.Answer:
+    return statistics.Answer("death", kind, estimates, ())
+
+
+def ends_of(axes: Any) -> list[list[float]]:
+    return [list(line.get_xdata()) for line in axes.get_lines() if line.get_marker() == "|"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ratio"), [("glm", "odds ratio"), ("glm", "rate ratio"), ("cox", "hazard ratio")]
+)
+def test_ratios_of_any_model_are_a_forest_around_one(kind: str, ratio: str) -> None:
+    axes = model(
+        kind,
+        effect("coefficient", "age", 0.5, 0.1, 0.9),
+        effect("coefficient", "sex = m", None),
+        effect("coefficient", "stage", -900, -1000, -800),
+        effect(ratio, "age", 1.6, 1.1, 2.5),
+        effect(ratio, "sex = m", None),
+        effect(ratio, "stage", 0.0, 0.0, np.inf),  # beyond all numbers
+        effect("likelihood ratio", "", 7, 1, 9),
+    ).plot()
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlabel() == ratio
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["age", "sex = m", "stage"]
+    assert ends_of(axes) == [[1.1, 2.5], [1.0, 2.5]]
+    assert [line.get_xdata()[0] for line in axes.get_lines() if line.get_linestyle() == ":"] == [1]
+    assert texts_of(axes) == ["✕"]
+    labels = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert "1" in labels
+    assert "$" not in "".join(labels)
+
+
+def test_coefficients_without_ratios_are_a_forest_around_zero() -> None:
+    linear = model("glm", effect("coefficient", "age", 0.5, 0.1, 0.9))
+    axes = linear.plot(what="coefficients")
+    assert axes.get_xscale() == "linear"
+    assert ends_of(axes) == [[0.1, 0.9]]
+    assert [line.get_xdata()[0] for line in axes.get_lines() if line.get_linestyle() == ":"] == [0]
+
+
+def test_a_discriminant_has_no_forest() -> None:
+    with pytest.raises(ValueError, match="has no plot None; it has: none"):
+        model("regression", effect("coefficient", "age", 0.5)).plot()
+
+
+def test_a_model_that_is_suppressed_shows_no_effect() -> None:
+    hidden = model("glm", effect("coefficient", "age", None), effect("odds ratio", "age", None))
+    axes = hidden.plot()
+    assert ends_of(axes) == []
+    assert texts_of(axes) == ["✕"]

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apart, fitted, ticks } from "../src/report/axes.js";
+import { apart, fitted, logarithmicTicks, ticks } from "../src/report/axes.js";
 import { endOf, picturesOf, placeOf } from "../src/report/pictures.js";
 
 test("a place is a number or an interval with two ends", () => {
@@ -133,4 +133,39 @@ test("a median of groups is a range of each", () => {
   const [{ kind, rows }] = picturesOf({ kind: "median", estimates, edges: [0, 40, 60] });
   assert.equal(kind, "ranges");
   assert.deepEqual(rows.map(({ label, x }) => [label, x]), [["f 50 %", 50], ["m 50 %", 50]]);
+});
+
+const effect = (quantity, group, value, low, high) => ({ quantity, group, value, low, high });
+const kSlopes = [effect("count", undefined, 900, 890, 910), effect("intercept", undefined, 1, 0.5, 1.5),
+                 effect("coefficient", "age", 0.5, 0.1, 0.9), effect("coefficient", "sex = m", null)];
+
+test("a model without ratios has its coefficients in a forest plot, with a line at 0", () => {
+  const [forest, ...others] = picturesOf({ kind: "glm", estimates: kSlopes });
+  assert.deepEqual(others, []);
+  assert.equal(forest.kind, "ranges");
+  assert.deepEqual(forest.rows.map(({ label, x }) => [label, x]), [["age", 0.5], ["sex = m", null]]);
+  assert.deepEqual([forest.neutral, forest.isLogarithmic, forest.title], [0, false, "coefficient"]);
+});
+
+// Families and kinds of models differ in the name of their ratio alone.
+test("ratios of any name and kind are drawn in place of coefficients, around 1", () => {
+  for (const [kind, ratio] of [["glm", "odds ratio"], ["glm", "rate ratio"], ["cox", "hazard ratio"]]) {
+    const estimates = [...kSlopes, effect(ratio, "age", 1.6, 1.1, 2.5), effect(ratio, "sex = m", null),
+                       effect("likelihood ratio", undefined, 7, 1, 9)];
+    const [forest] = picturesOf({ kind, estimates });
+    assert.deepEqual(forest.rows.map(({ x, low, high }) => [x, low, high]), [[1.6, 1.1, 2.5], [null, undefined, Infinity]]);
+    assert.deepEqual([forest.neutral, forest.isLogarithmic, forest.title], [1, true, ratio]);
+  }
+});
+
+test("coefficients without intervals, or all suppressed, have no forest plot", () => {
+  assert.deepEqual(picturesOf({ kind: "regression", estimates: [{ quantity: "coefficient", group: "age", value: 0.5 }] }), []);
+  assert.deepEqual(picturesOf({ kind: "glm", estimates: [kSlopes[3], effect("odds ratio", "sex = m", null)] }), []);
+});
+
+test("a logarithmic axis has round values, and few of them", () => {
+  assert.deepEqual(logarithmicTicks(5.5, 0.4), [0.5, 1, 2, 5]);
+  assert.deepEqual(logarithmicTicks(3e4, 1e-3), [1e-3, 0.1, 10, 1000]);
+  assert.deepEqual(logarithmicTicks(1.3, 0.95), [1, 1.1, 1.2, 1.3]);
+  assert.ok(logarithmicTicks(1e300, 1e-300).length <= 6);
 });

@@ -435,6 +435,20 @@ function askForPictures() {
 const kFigures = ["survival of alive/dead", "ROC of model", "calibration of model", "counts of ages", "counts of wards",
                   "quantiles of quartiles"];
 
+/** Letters of pictures that are small, are cut, or cover each other. */
+const letterFaults = (page) => page.evaluate(`[...document.querySelectorAll("svg.picture")].flatMap((picture) => {
+  const frame = picture.getBoundingClientRect();
+  const boxes = [...picture.querySelectorAll("text")].map((text) => ({ words: text.textContent, box: text.getBoundingClientRect(),
+    size: parseFloat(getComputedStyle(text).fontSize) * frame.width / picture.viewBox.baseVal.width }));
+  const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+  return boxes.flatMap((one, i) => [
+    one.size < 11.5 ? \`\${one.words} is \${one.size} pixels high\` : null,
+    one.box.left < frame.left - 1 || one.box.right > frame.right + 1 || one.box.top < frame.top - 1 || one.box.bottom > frame.bottom + 1
+      ? \`\${one.words} is cut\` : null,
+    ...boxes.slice(0, i).filter((other) => overlap(one.box, other.box)).map((other) => \`\${one.words} covers \${other.words}\`),
+  ]).filter((fault) => fault !== null);
+})`);
+
 test("pictures of answers stay legible in both themes and on a phone", async () => {
   askForPictures();
   const { questions } = JSON.parse(readFileSync(at("pictures", "answers.json"), "utf8"));
@@ -447,18 +461,7 @@ test("pictures of answers stay legible in both themes and on a phone", async () 
       const labels = await page.evaluate(`[...document.querySelectorAll("svg.picture")].map((one) => one.getAttribute("aria-label"))`);
       assert.deepEqual(labels.map((label) => label.split(";")[0]), kFigures);
       // Letters keep their size, stay inside their picture, and do not cover each other.
-      const faults = await page.evaluate(`[...document.querySelectorAll("svg.picture")].flatMap((picture) => {
-        const frame = picture.getBoundingClientRect();
-        const boxes = [...picture.querySelectorAll("text")].map((text) => ({ words: text.textContent, box: text.getBoundingClientRect(),
-          size: parseFloat(getComputedStyle(text).fontSize) * frame.width / picture.viewBox.baseVal.width }));
-        const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
-        return boxes.flatMap((one, i) => [
-          one.size < 11.5 ? \`\${one.words} is \${one.size} pixels high\` : null,
-          one.box.left < frame.left - 1 || one.box.right > frame.right + 1 || one.box.top < frame.top - 1 || one.box.bottom > frame.bottom + 1
-            ? \`\${one.words} is cut\` : null,
-          ...boxes.slice(0, i).filter((other) => overlap(one.box, other.box)).map((other) => \`\${one.words} covers \${other.words}\`),
-        ]).filter((fault) => fault !== null);
-      })`);
+      const faults = await letterFaults(page);
       assert.deepEqual(faults, []);
       const contrast = await page.evaluate(`(() => {
         const style = getComputedStyle(document.querySelector("svg.picture text"));
@@ -479,6 +482,38 @@ test("pictures of answers stay legible in both themes and on a phone", async () 
       assert.equal(await count("counts of wards", ".pic-bar"), shownOf("wards"));
       assert.equal(await count("counts of wards", "pattern"), 1);
       assert.equal(await count("quantiles", ".pic-rule"), 7);
+    });
+  }
+});
+
+// The rows are those of the pictures: their table is read again.
+const kModelQuery = `[data]
+values = ["sex one-of=f,m", "ill one-of=0,1", "ward one-of='Intensive care','General medicine and geriatrics'"]
+[privacy]
+target_epsilon = 40.0
+max_units = 1000
+[[question]]
+name = "illness"
+kind = "glm"
+family = "binomial"
+formula = "ill ~ age + sex + ward"
+columns = ["ill", "age 20..80", "sex", "ward"]
+`;
+
+test("a model is a forest plot of its ratios, on a logarithmic axis around 1", async () => {
+  writeFileSync(at("model.toml"), kModelQuery);
+  tacet("statistics", at("model.toml"), "--data", at("pictured"), "--out", at("modelled"), "--insecure-seed", "1");
+  for (const options of [{}, { dark: true }, { width: 360 }]) {
+    await withReport(["modelled"], options, async (page, text) => {
+      assert.deepEqual(await letterFaults(page), []);
+      const [label] = await page.evaluate(`[...document.querySelectorAll("svg.picture")].map((one) => one.getAttribute("aria-label"))`);
+      assert.match(label, /^odds ratio of illness/);
+      assert.match(text, /Dotted: 1, no effect\. The axis is logarithmic\./);
+      const words = await page.evaluate(`[...document.querySelectorAll("svg.picture text")].map((one) => one.textContent)`);
+      assert.ok(words.includes("age") && words.includes("sex = m") && words.includes("1"), words);
+      // The numbers stand behind the rows where there is room.
+      assert.equal(words.filter((word) => / \(.* to .*\)$/.test(word)).length, options.width === 360 ? 0 : 3);
+      assert.equal(await page.evaluate(`document.querySelectorAll("svg.picture .pic-band").length`), 3);
     });
   }
 });

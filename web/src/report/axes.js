@@ -1,4 +1,5 @@
 // Arithmetic of axes, without a page.
+import { powersOfTen } from "../layout.js";
 
 /** Round values that divide [bottom, top] into two to five parts, from the first to the last of them within it. */
 export function ticks(top, bottom = 0) {
@@ -8,6 +9,21 @@ export function ticks(top, bottom = 0) {
   const first = Math.ceil(bottom / step - 1e-9);
   const last = Math.floor(top / step + 1e-9);
   return Array.from({ length: last - first + 1 }, (_, i) => +((first + i) * step).toPrecision(12));
+}
+
+const kMostTicks = 6;
+
+/** Values for a logarithmic axis from bottom > 0 to top: powers of ten, with 2 and 5 times these where few are within. */
+export function logarithmicTicks(top, bottom) {
+  const powers = powersOfTen(bottom / 10, top);
+  const marks = powers.flatMap((power) => [1, 2, 5].map((factor) => +(factor * power).toPrecision(12)))
+    .filter((mark) => mark >= bottom && mark <= top);
+  if (marks.length > kMostTicks) {
+    const inside = powers.filter((power) => power >= bottom);
+    const every = Math.ceil(inside.length / kMostTicks);
+    return inside.filter((_, i) => i % every === 0);
+  }
+  return marks.length >= 3 ? marks : ticks(top, bottom);
 }
 
 /** Every k-th of the places, for the least k at which labels of these widths stay apart; the first is kept. */

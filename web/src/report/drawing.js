@@ -3,7 +3,7 @@ import { svg } from "../dom.js";
 import { number } from "../format.js";
 import { spread } from "../layout.js";
 import { seriesLook } from "../looks.js";
-import { apart, fitted, ticks, widthOf } from "./axes.js";
+import { apart, fitted, logarithmicTicks, ticks, widthOf } from "./axes.js";
 
 const kSize = 12;         // of letters, in pixels
 const kLine = 16;
@@ -268,26 +268,40 @@ function lying(picture, width, top, longest) {
   ]];
 }
 
+const kWideEnough = 480;  // for numbers behind the rows
+
+/** "1.65 (1.52 to 1.79)" */
+const numbersOf = ({ x, low, high }) =>
+  (x === null ? "" : `${number(x)} (${number(low)} to ${high === Infinity ? "∞" : number(high)})`);
+
 function ranges(picture, width) {
-  const lows = [...picture.edges, ...picture.rows.flatMap((row) => (row.x === null ? [] : [row.low, row.high]))];
-  const from = Math.min(...lows), to = Math.max(...lows);
-  const left = leftOf(picture.rows.map((row) => row.label));
+  const { rows, edges, neutral, isLogarithmic } = picture;
+  const known = [...edges, neutral, ...rows.flatMap((row) => (row.x === null ? [] : [row.x, row.low, row.high]))]
+    .filter((value) => isNumber(value) && (!isLogarithmic || value > 0));
+  const from = Math.min(...known), to = Math.max(...known);
+  const numbers = picture.hasNumbers && width >= kWideEnough ? rows.map(numbersOf) : [];
+  const left = Math.min(leftOf(rows.map((row) => row.label)), 0.4 * width);
   const row = 30;
-  const right = width - kRight;
-  const x = (value) => left + 6 + ((right - left - 6) * (value - from)) / Math.max(to - from, 1e-12);
-  const frame = { left, right, top: 4, bottom: 4 + row * picture.rows.length, width, x };
+  const right = width - Math.max(kRight, ...numbers.map((words) => widthOf(words, kSize) + 12));
+  const scaled = (value) => (isLogarithmic ? Math.log(value) : value);
+  // Ends beyond the axis, such as infinite ones, are the axis's.
+  const x = (value) => left + 6 + (right - left - 6) * (scaled(Math.min(Math.max(value, from), to)) - scaled(from))
+    / Math.max(scaled(to) - scaled(from), 1e-12);
+  const frame = { left, right, top: 4, bottom: 4 + row * rows.length, width, x };
   frame.height = frame.bottom + 2 * kLine + 12;
-  const marks = picture.edges.length > 0 ? picture.edges : ticks(to, from);
+  const marks = edges.length > 0 ? edges : (isLogarithmic ? logarithmicTicks : ticks)(to, from);
   return [frame, [
     marks.map((value) => line(`M${x(value)} ${frame.top}V${frame.bottom}`, { class: "pic-rule" })),
     xAxis(frame, marks, picture.x),
-    picture.rows.map((each, i) => {
+    isNumber(neutral) ? line(`M${x(neutral)} ${frame.top}V${frame.bottom}`, { class: "pic-axis", "stroke-dasharray": "3 4" }) : null,
+    rows.map((each, i) => {
       const y = frame.top + row * (i + 0.5);
       const mark = each.x === null ? text(left + 12, y + 4, "middle", kSuppressed)
         : [svg("rect", { x: x(each.low), y: y - 6, width: x(each.high) - x(each.low), height: 12, fill: "currentColor", class: "pic-band" }),
            line(`M${x(each.low)} ${y - 6}v12m0 -6H${x(each.high)}m0 -6v12`, { "stroke-width": 1.5 }),
            marker(0, x(each.x), y)];
-      return [text(left - 7, y + 4, "end", each.label), svg("g", inColour(0), mark)];
+      return [text(left - 7, y + 4, "end", fitted(each.label, left - 10, kSize)), svg("g", inColour(0), mark),
+              numbers.length > 0 ? text(width - 4, y + 4, "end", numbers[i]) : null];
     }),
   ]];
 }

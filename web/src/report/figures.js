@@ -39,8 +39,9 @@ const isSuppressed = (picture) =>
 
 function noteOf(picture, confidence) {
   const interval = { curve: "Bands", points: "Whiskers", bars: "Whiskers", ranges: "Bars" }[picture.kind];
-  return `${interval} are intervals of ${number(100 * confidence)} %.${picture.diagonal ? ` Dotted: ${picture.diagonal}.` : ""}`
-    + (isSuppressed(picture) ? " ✕ is suppressed." : "");
+  const dotted = picture.diagonal ?? (has(picture.neutral) ? `${picture.neutral}, no effect` : null);
+  return `${interval} are intervals of ${number(100 * confidence)} %.${dotted ? ` Dotted: ${dotted}.` : ""}`
+    + (picture.isLogarithmic ? " The axis is logarithmic." : "") + (isSuppressed(picture) ? " ✕ is suppressed." : "");
 }
 
 const fileNames = new Set();  // of the page so far

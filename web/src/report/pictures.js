@@ -5,7 +5,9 @@
 //   "curve"  steps or lines with bands     series: [{name, points: [{x, y, low, high, …}]}]
 //   "points" values with whiskers          the same
 //   "bars"   counts with whiskers          groups: [{name, label}], points: one for each group
-//   "ranges" values along the x axis       rows: [{label, x, low, high}]
+//   "ranges" values along the x axis       rows: [{label, x, low, high}]; edges: across it, or round
+//     values; neutral: the value without an effect; isLogarithmic: of the axis; hasNumbers: written
+//     behind the rows
 // y, or x of a range, is null where the number is suppressed.
 
 /** The number that a place begins with: "50", or the lower end of "[40, 50)"; NaN for other text. */
@@ -141,6 +143,25 @@ function quantiles(answer) {
   return [{ kind: "ranges", title: "quantiles", x: "value, with the edges of the cells", y: "", rows, edges: answer.edges ?? [] }];
 }
 
+/**
+ * A forest plot, whatever the kind of the model is: ratios where the answer has them, else coefficients. Those without
+ * an interval, as a discriminant's, are no effects.
+ */
+function forest(answer) {
+  const coefficients = answer.estimates.filter((estimate) => estimate.quantity === "coefficient");
+  if (coefficients.some((estimate) => isThere(estimate) && !isNumber(estimate.low))) return [];
+  const terms = new Set(coefficients.map((estimate) => estimate.group));
+  const ratios = answer.estimates.filter(({ quantity, group }) => quantity.endsWith(" ratio") && terms.has(group));
+  const isRatio = ratios.length > 0;
+  const rows = (isRatio ? ratios : coefficients).map((estimate) => (
+    { label: estimate.group, x: isThere(estimate) ? estimate.value : null, low: estimate.low,
+      high: isNumber(estimate.high) ? estimate.high : Infinity }));
+  if (!rows.some((row) => row.x !== null)) return [];
+  const title = isRatio ? ratios[0].quantity : "coefficient";
+  return [{ kind: "ranges", title, x: title, y: "", rows, edges: [], neutral: isRatio ? 1 : 0, isLogarithmic: isRatio,
+            hasNumbers: true }];
+}
+
 const kPictures = {
   survival: (answer) => survival(answer),
   evaluation: (answer) => [...rocCurve(answer), ...calibration(answer)],
@@ -151,4 +172,4 @@ const kPictures = {
 };
 
 /** What is drawn for an answer; none where too few numbers are shown. */
-export const picturesOf = (answer) => kPictures[answer.kind]?.(answer) ?? [];
+export const picturesOf = (answer) => [...(kPictures[answer.kind]?.(answer) ?? []), ...forest(answer)];
