@@ -23,9 +23,11 @@
 #include "tacet/base/status.h"
 #include "tacet/base/text_sink.h"
 #include "tacet/config/agreed_query.h"
+#include "tacet/run/paper_table.h"
 #include "tacet/run/query_columns.h"
 #include "tacet/run/query_run.h"
 #include "tacet/run/site_tables.h"
+#include "tacet/run/table_markup.h"
 #include "tacet/statistics/site_table.h"
 #include "tacet/table/person_text.h"
 
@@ -120,6 +122,36 @@ absl::StatusOr<std::vector<std::string>> Ask(QueryCall call) {
   return run::ProblemLines(problems);
 }
 
+// Quantity, group, value, error of the noise, and the ends of the interval.
+using GivenEstimate =
+    std::tuple<std::string, std::string, std::optional<double>, std::optional<double>,
+               std::optional<double>, std::optional<double>>;
+// Column of the groups, the groups, and of each row its name, cells and noise.
+using GivenPrint =
+    std::tuple<std::string, std::vector<std::string>,
+               std::vector<std::tuple<std::string, std::vector<std::string>, std::string>>>;
+
+statistics::Answer AnswerOf(std::string question, std::vector<GivenEstimate> estimates,
+                            std::optional<GivenPrint> printed) {
+  statistics::Answer answer{.question = std::move(question)};
+  for (auto& [quantity, group, value, noise, low, high] : estimates) {
+    statistics::Estimate& estimate = answer.estimates.emplace_back();
+    estimate.quantity = std::move(quantity);
+    estimate.group = std::move(group);
+    estimate.value = value;
+    estimate.noise_error = noise;
+    if (low.has_value() && high.has_value()) estimate.interval = {*low, *high};
+  }
+  if (printed.has_value()) {
+    auto& [by, groups, rows] = *printed;
+    answer.table = {.by = std::move(by), .groups = std::move(groups)};
+    for (auto& [name, cells, noise] : rows) {
+      answer.table->rows.push_back({std::move(name), std::move(cells), std::move(noise)});
+    }
+  }
+  return answer;
+}
+
 }  // namespace
 
 void BindStatistics(nb::module_& module) {
@@ -158,6 +190,19 @@ void BindStatistics(nb::module_& module) {
       },
       "text"_a, "tables"_a.none(), "data"_a, "sites"_a.none(), "path"_a, "insecure_seed"_a.none(),
       "threads"_a, "budget"_a.none(), "Answer a query; lines about fields that cannot be read.");
+  module.def(
+      "paper_table",
+      [](std::string question, std::vector<GivenEstimate> estimates,
+         std::optional<GivenPrint> printed, double confidence,
+         const std::string& markup) -> std::optional<std::string> {
+        const run::TableMarkup chosen = ValueOrThrow(run::ParseTableMarkup(markup));
+        const statistics::Answer answer =
+            AnswerOf(std::move(question), std::move(estimates), std::move(printed));
+        if (!run::HasPaperTable(answer)) return std::nullopt;
+        return run::TableText(ValueOrThrow(run::PaperTableOf(answer, confidence)), chosen);
+      },
+      "question"_a, "estimates"_a, "printed"_a.none(), "confidence"_a, "markup"_a,
+      "The table of a paper in a markup; None where the answer has none.");
 }
 
 }  // namespace tacet::python

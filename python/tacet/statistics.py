@@ -167,6 +167,7 @@ class Answer:
         methods: estimators and post-processing, by name.
         edges: of the question's cells, where it has one list of ordered ones.
         printed: of a `table1`, the table as its JSON has it (docs/formats/query.md); else None.
+        confidence: of the intervals.
     """
 
     name: str
@@ -175,6 +176,7 @@ class Answer:
     methods: tuple[str, ...]
     edges: tuple[float, ...] = ()
     printed: Mapping[str, Any] | None = None
+    confidence: float = 0.95
 
     def table(self) -> list[dict[str, str]]:
         """Return the lines of a `table1` as a paper prints them.
@@ -208,6 +210,42 @@ class Answer:
         """
         pandas = importlib.import_module("pandas")
         return pandas.DataFrame(self.table()).set_index("characteristic")
+
+    def to_table(self, markup: str = "markdown") -> str:
+        """Return the table of a paper: of a `table1`, or of a model with intervals.
+
+        A model has a line for each odds, rate or hazard ratio, or where it has none for intercept
+        and coefficients: its interval, and the error of the noise. ``tacet report --tables`` writes
+        the same. Names are shown unchanged, whatever characters they have.
+
+        Args:
+            markup: "markdown", "html", "latex" or "csv". LaTeX needs no package. A spreadsheet
+                takes no text of the CSV for a formula.
+
+        Raises:
+            ValueError: the answer has no such table.
+            InvalidArgumentError: the markup is another one.
+        """
+
+        def known(number: float) -> float | None:
+            return None if math.isnan(number) else number
+
+        printed = None
+        if self.printed is not None:
+            rows = [(row["name"], row["cells"], row["noise"]) for row in self.printed["rows"]]
+            printed = (self.printed["by"], self.printed["groups"], rows)
+        estimates = [
+            (e.quantity, e.group, e.value, known(e.noise_error), known(e.low), known(e.high))
+            for e in self.estimates
+        ]
+        text = _core.paper_table(self.name, estimates, printed, self.confidence, markup)
+        if text is None:
+            text = (
+                f"the answer {self.name!r} is of kind {self.kind}: only table1 and models with "
+                "intervals have a table"
+            )
+            raise ValueError(text)
+        return text
 
     def find(
         self, quantity: str, *, group: str | None = None, at: str | None = None
@@ -1018,6 +1056,7 @@ def open_release(path: str | os.PathLike[str]) -> Release:
             tuple(question["methods"]),
             tuple(question.get("edges", ())),
             question.get("table"),
+            told["confidence"],
         )
     return Release(
         folder,

@@ -149,9 +149,17 @@ confint.tacet_answers <- function(object, parm, level = object$confidence, ...) 
   matrix(c(rows$low, rows$high), ncol = 2, dimnames = list(labels, end_names(level)))
 }
 
-# The table of a `table1` as a paper prints it.
-tacet_table <- function(answers, question) {
-  printed_table(answers$questions[[chosen(answers, question)]])
+# The table of a `table1` as a paper prints it, or with `markup` that of a model, too, as text that
+# the program writes.
+tacet_table <- function(answers, question, markup = NULL) {
+  asked <- answers$questions[[chosen(answers, question)]]
+  if (is.null(markup)) return(printed_table(asked))
+  folder <- private_folder()
+  on.exit(unlink(folder, recursive = TRUE, force = TRUE))
+  file <- file.path(folder, "table")
+  options <- list(tables = markup, question = asked$name, out = file)
+  run_program(c("report", flags_of(options), existing_path(answers$path)), folder)
+  paste0(paste(readLines(file, encoding = "UTF-8"), collapse = "\n"), "\n")
 }
 
 printed_table <- function(question) {

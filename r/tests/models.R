@@ -153,6 +153,12 @@ for (family in c("binomial", "gaussian")) {
   stopifnot(all(noise < as.data.frame(model)$standard_error))
   same(names(model$answers$questions), "paper")
   stopifnot(any(grepl("epsilon 8.000", capture.output(print(model)))))
+  paper <- tacet_table(model$answers, "paper", "markdown")
+  title <- if (family == "binomial") "| Term | Odds ratio (95 % CI) |" else "| Term | Coefficient"
+  stopifnot(grepl(title, paper, fixed = TRUE), grepl("\n| age | ", paper, fixed = TRUE),
+            endsWith(paper, "\n"))
+  fails(tacet_table(model$answers, "paper"), "only table1 has a table")
+  fails(tacet_table(model$answers, "paper", "word"), "expected one of html, csv, latex, markdown")
 }
 # The program says what it refuses.
 fails(tacet_glm(ill ~ age:sex, list(ill = 0:1, age = c(20, 100)), query = terms, data = hospitals,

@@ -12,6 +12,7 @@
 #include "tacet/report/report_page.h"
 #include "tacet/run/report_data.h"
 #include "tacet/run/run_reader.h"
+#include "tacet/run/run_tables.h"
 #include "tacet/storage/file/posix_file.h"
 
 namespace tacet::app::report {
@@ -33,13 +34,23 @@ class ReportCommand : public program::Command {
                       "run directory (for several runs in the current directory)",
                       &out_);
     options.AddFlag("json", "print the data of the page as JSON, write no page", &json_);
+    options.AddString(
+        "tables",
+        "write the tables of a query's answers as a paper has them, and no page: html, "
+        "csv, latex or markdown; on standard output without --out",
+        &tables_);
+    options.AddString("question", "with --tables: the name of one question", &question_);
   }
 
   absl::Status Run() override {
+    if (question_.has_value() && !tables_.has_value()) {
+      return base::InvalidArgument("--question names a question for --tables, which is missing");
+    }
     std::vector<run::RunRecord> runs;
     for (const std::string& path : paths_) {
       TACET_ASSIGN_OR_RETURN(runs.emplace_back(), run::LoadRun(path));
     }
+    if (tables_.has_value()) return WriteTables(runs);
     TACET_ASSIGN_OR_RETURN(const base::JsonValue data,
                            run::ReportData(runs, version_, base::SystemUnixSeconds()));
     if (json_) {
@@ -63,9 +74,20 @@ class ReportCommand : public program::Command {
                               : std::filesystem::path(kName);
   }
 
+  absl::Status WriteTables(const std::vector<run::RunRecord>& runs) const {
+    if (runs.size() != 1 || json_) {
+      return base::InvalidArgument("--tables is about one run, and goes without --json");
+    }
+    TACET_ASSIGN_OR_RETURN(const run::TableMarkup markup, run::ParseTableMarkup(*tables_));
+    TACET_ASSIGN_OR_RETURN(const std::string text, run::TablesOfRun(runs[0], question_, markup));
+    if (out_.has_value()) return storage::file::ReplaceFile(*out_, base::AsBytes(text));
+    fmt::print("{}", text);
+    return absl::OkStatus();
+  }
+
   std::string version_;
   std::vector<std::string> paths_;
-  std::optional<std::string> out_;
+  std::optional<std::string> out_, tables_, question_;
   bool json_ = false;
 };
 
