@@ -4,9 +4,14 @@
 #include <thread>
 #include <vector>
 
+#include "tacet/base/cpu_quota.h"
+
 namespace tacet::base {
 
-size_t Processors() { return std::max(1u, std::thread::hardware_concurrency()); }
+size_t Processors(const std::filesystem::path& system) {
+  const size_t all = std::max(1u, std::thread::hardware_concurrency());
+  return std::min(all, CpuQuota(system).value_or(all));
+}
 
 void RunOnThreads(size_t tasks, const std::function<void(size_t)>& task) {
   std::vector<std::jthread> threads;

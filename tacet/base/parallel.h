@@ -3,6 +3,7 @@
 #define TACET_BASE_PARALLEL_H_
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 
 namespace tacet::base {
@@ -16,8 +17,9 @@ inline void RunInTurn(size_t tasks, const std::function<void(size_t)>& task) {
   for (size_t i = 0; i < tasks; ++i) task(i);
 }
 
-// Of this machine, at least 1.
-size_t Processors();
+// Default number of threads: the processors of this machine, or the quota of this process's control
+// groups where that is smaller (`cpu_quota.h`, with the meaning of `system`). At least 1.
+size_t Processors(const std::filesystem::path& system = "/");
 
 // On as many threads as there are tasks, the calling one among them.
 void RunOnThreads(size_t tasks, const std::function<void(size_t)>& task);

@@ -4,11 +4,11 @@
 #include <atomic>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "tacet/base/mutex.h"
+#include "tacet/base/parallel.h"
 #include "tacet/base/status.h"
 #include "tacet/transport/http/event_loop.h"
 #include "tacet/transport/http/listening_sockets.h"
@@ -26,7 +26,7 @@ constexpr auto kNoRoomPause = std::chrono::milliseconds(100);
 
 size_t Threads(size_t wanted) {
   if (wanted > 0) return wanted;
-  return std::clamp<size_t>(size_t{2} * std::thread::hardware_concurrency(), 4, 16);
+  return std::clamp<size_t>(2 * base::Processors(), 4, 16);
 }
 
 PlacesSpec Bounded(PlacesSpec places) {
