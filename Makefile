@@ -111,6 +111,11 @@ package-check: package ## install, run, upgrade and remove the packages in a bar
 	@tools/setup.sh package-check
 	@tools/package_check.sh build/package/packages
 
+.PHONY: reproducible-check
+reproducible-check: ## build the packages of the commit twice, in two folders, and compare their bytes
+	@tools/setup.sh demo server package
+	@tools/reproducible_check.sh build/reproducible
+
 .PHONY: python
 python: ## build the Python package and install it into build/python (its own environment)
 	@tools/announce_build.sh build/python/bin/python $(JOBS)

@@ -5,12 +5,23 @@ if(NOT TACET_WITH_NETWORK OR NOT TACET_LEARNING)
 endif()
 
 set(packaging ${PROJECT_SOURCE_DIR}/packaging)
+find_program(TACET_PYTHON python3 REQUIRED)
 
 # Manual pages come from the programs' own help.
 set(manual ${PROJECT_BINARY_DIR}/man)
 add_custom_target(manual_pages
   COMMAND ${PROJECT_SOURCE_DIR}/tools/manual_pages.sh ${PROJECT_BINARY_DIR} ${PROJECT_VERSION} ${manual}
   DEPENDS tacet tacet-server)
+# Bills of materials come from what ninja compiled and what the loader loads.
+set(bills ${PROJECT_BINARY_DIR}/bills)
+set(bill_of ${TACET_PYTHON} -B ${PROJECT_SOURCE_DIR}/tools/bill_of_materials.py
+            --build ${PROJECT_BINARY_DIR} --version ${PROJECT_VERSION})
+add_custom_target(bills_of_materials
+  COMMAND ${bill_of} --name tacet --out ${bills}/tacet.cdx.json tacet
+  COMMAND ${bill_of} --name tacet-server --out ${bills}/tacet-server.cdx.json tacet-server
+  COMMAND ${bill_of} --name tacet-dev --out ${bills}/tacet-dev.cdx.json
+          lib/$<TARGET_FILE_NAME:tacet_shared> lib/libtacet.a lib/libtacet_live.a
+  DEPENDS tacet tacet-server tacet_shared tacet_archive tacet_live)
 install(DIRECTORY ${manual}/program/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program
         EXCLUDE_FROM_ALL)
 install(DIRECTORY ${manual}/server/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT server
@@ -23,7 +34,8 @@ install(FILES ${packaging}/prometheus/tacet-server.rules.yml
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tacet-server COMPONENT server EXCLUDE_FROM_ALL)
 foreach(component IN ITEMS program:tacet server:tacet-server dev:tacet-dev)
   string(REGEX MATCH "^(.*):(.*)$" matched ${component})
-  install(FILES ${packaging}/debian/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CMAKE_MATCH_2}
+  install(FILES ${packaging}/debian/copyright ${bills}/${CMAKE_MATCH_2}.cdx.json
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${CMAKE_MATCH_2}
           COMPONENT ${CMAKE_MATCH_1} EXCLUDE_FROM_ALL)
 endforeach()
 
@@ -34,6 +46,10 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL program server dev)
+# The same files make the same packages, whatever the clock and the umask.
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/PackageTimes.cmake)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

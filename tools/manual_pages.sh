@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Writes a manual page for every program and subcommand, from what they say themselves with --help.
 # usage: tools/manual_pages.sh FOLDER-OF-PROGRAMS VERSION OUT
-# OUT gets the folders program/ and server/.
+# OUT gets the folders program/ and server/. The pages have the month of the source.
 set -euo pipefail
+SOURCE_DATE_EPOCH=$("$(dirname -- "${BASH_SOURCE[0]}")/source_date.sh")
+export SOURCE_DATE_EPOCH LC_ALL=C.UTF-8
 programs=$1 version=$2 out=$3
 rm -rf "$out"
 mkdir -p "$out/program" "$out/server"

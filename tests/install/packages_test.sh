@@ -9,7 +9,7 @@ fail() {
   exit 1
 }
 
-cmake --build "$build" --target manual_pages > /dev/null
+cmake --build "$build" --target manual_pages bills_of_materials > /dev/null
 rm -rf "$scratch"
 mkdir -p "$scratch/control"
 cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages" > "$scratch/cpack.log" ||
@@ -38,6 +38,24 @@ grep -q '^Depends:.* tacet (= ' "$scratch/control/tacet-server/control" ||
 for script in "$scratch"/control/tacet{,-server}/{postinst,prerm,postrm}; do
   sh -n "$script" && [ -x "$script" ] || fail "$script cannot run"
 done
+
+# Bills of materials name what the packages need and what the programs load.
+here=$(dirname -- "${BASH_SOURCE[0]}")
+for name in tacet tacet-server tacet-dev; do
+  program=$scratch/root/usr/bin/$name
+  [ -x "$program" ] || program=
+  python3 -B "$here/bill_of_materials_test.py" "$scratch/root/usr/share/doc/$name/$name.cdx.json" \
+    "$scratch/control/$name/control" $program || fail "the bill of $name is wrong"
+done
+
+# Files are as old as the source, and nobody but their owner may change them.
+seconds=$("$here/../../tools/source_date.sh")
+TZ=UTC dpkg-deb --fsys-tarfile "$scratch/packages/tacet_"*.deb | TZ=UTC tar -tv --full-time |
+  awk '{print $4, $5}' | sort -u > "$scratch/times"
+[ "$(cat "$scratch/times")" = "$(date -u -d "@$seconds" '+%F %T')" ] ||
+  fail "times of files: $(head -3 "$scratch/times")"
+writable=$(find "$scratch/root/usr" -perm /022 -not -type l)
+[ -z "$writable" ] || fail "others may change: $writable"
 
 # The units beside those of the system that they name.
 units=$scratch/root/usr/lib/systemd/system
