@@ -30,7 +30,8 @@ install(FILES ${packaging}/systemd/tacet-client.service DESTINATION lib/systemd/
         COMPONENT program EXCLUDE_FROM_ALL)
 install(FILES ${packaging}/systemd/tacet-server.service DESTINATION lib/systemd/system
         COMPONENT server EXCLUDE_FROM_ALL)
-install(FILES ${packaging}/prometheus/tacet-server.rules.yml
+install(FILES ${packaging}/prometheus/tacet-server.rules.yml ${packaging}/apache/tacet-page.conf
+              ${packaging}/apache/tacet-page-settings.conf
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tacet-server COMPONENT server EXCLUDE_FROM_ALL)
 foreach(component IN ITEMS program:tacet server:tacet-server dev:tacet-dev)
   string(REGEX MATCH "^(.*):(.*)$" matched ${component})
@@ -45,11 +46,11 @@ set(CPACK_PACKAGE_CONTACT "tacet developers")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL program server dev)
 # The same files make the same packages, whatever the clock and the umask.
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/PackageTimes.cmake)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_COMPONENTS_ALL program server dev)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
