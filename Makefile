@@ -15,6 +15,9 @@ PYTHON_ENVIRONMENT := $(CURDIR)/build/python
 WITH_PYTHON := -DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python
 # Environment of the frameworks in which it is tested.
 FRAMEWORKS_ENVIRONMENT := $(CURDIR)/build/frameworks
+# Environment of the checks of Compose file and chart.
+DEPLOY_ENVIRONMENT := $(CURDIR)/build/deploy
+TACET_IMAGE ?= localhost/tacet:$(shell sed -n 's/^project(tacet VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # Tests of live federations, of guides and in browsers wait for half of their time.
 export CTEST_PARALLEL_LEVEL := $(shell echo $$((2 * $(JOBS) + 1)))
@@ -115,6 +118,22 @@ package-check: package ## install, run, upgrade and remove the packages in a bar
 reproducible-check: ## build the packages of the commit twice, in two folders, and compare their bytes
 	@tools/setup.sh demo server package
 	@tools/reproducible_check.sh build/reproducible
+
+.PHONY: image
+image: ## build a container image from the packages (TACET_IMAGE=NAME, BASE=IMAGE of Debian 12)
+	@tools/quiet.sh "image" tools/image.sh build/package/packages $(TACET_IMAGE) $(BASE:%=--build-arg=BASE=%)
+
+.PHONY: image-check
+image-check: package ## build the image, and run the federation of packaging/compose.yaml in it (as root)
+	@tools/setup.sh image-check
+	@tools/image_check.sh build/package/packages
+
+.PHONY: deploy-check
+deploy-check: ## lint Compose file and Helm chart, and validate what the chart makes
+	@tools/setup.sh python
+	@tools/quiet.sh "deploy environment" tools/python_environment.sh $(DEPLOY_ENVIRONMENT) python/requirements/deploy.txt
+	@tools/quiet.sh "helm" tools/helm.sh build/helm
+	@$(DEPLOY_ENVIRONMENT)/bin/python tools/deploy_check.py "$$(tools/helm.sh build/helm)"
 
 .PHONY: python
 python: ## build the Python package and install it into build/python (its own environment)

@@ -42,6 +42,13 @@ class Version(unittest.TestCase):
         named = set(re.findall(r"tacet(?:-server)?_([0-9.]+)_amd64\.deb", text("docs/deploy.md")))
         self.assertEqual(named, {self.version})
 
+    def test_chart_and_compose_file_take_its_image(self):
+        chart = text("packaging/helm/Chart.yaml")
+        self.assertEqual(re.findall(r"^(?:version|appVersion): \"?([0-9.]+)", chart, re.M),
+                         [self.version] * 2)
+        images = re.findall(r"localhost/tacet:([0-9.]+)", text("packaging/compose.yaml"))
+        self.assertEqual(set(images), {self.version})
+
 
 if __name__ == "__main__":
     unittest.main()
