@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the container image on a Debian 12 of its own, without a registry, and runs the federation of
-# packaging/compose.yaml in it until the training is complete. Images, containers and volumes lie
-# below a temporary folder. Run as root.
+# packaging/compose.yaml in it until the training is complete. Images, containers, volumes and networks
+# lie below a temporary folder. Run as root.
 # usage: tools/image_check.sh FOLDER-WITH-PACKAGES
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -19,6 +19,7 @@ project=tacet-image-check
 compose_file=$here/../packaging/compose.yaml
 finish() {
   podman-compose -p "$project" -f "$compose_file" down -v > /dev/null 2>&1 || true
+  podman network prune -f > /dev/null 2>&1 || true
   umount "$root/storage/overlay" 2> /dev/null || true
   rm -rf --one-file-system "$root"
 }
@@ -38,6 +39,8 @@ default_ulimits = ["nofile=$(ulimit -n):$(ulimit -n)", "nproc=4096:4096"]
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+[network]
+network_config_dir = "$root/networks"
 END
 export CONTAINERS_STORAGE_CONF=$root/storage.conf CONTAINERS_CONF=$root/containers.conf TMPDIR=$root
 export TACET_IMAGE=localhost/tacet:check TACET_POSTGRES_IMAGE=localhost/postgres:check TACET_ADMIN_PORT=19464
