@@ -45,8 +45,9 @@ CASES = {
 }
 
 
-def helm(*arguments):
-    return subprocess.run([HELM, *arguments], check=False, capture_output=True, text=True)
+def helm(*arguments, text=""):
+    return subprocess.run([HELM, *arguments, "--values", "-"], input=text, check=False,
+                          capture_output=True, text=True)
 
 
 def flags(values):
@@ -57,9 +58,10 @@ def flags(values):
     return listed
 
 
-def render(values, kubernetes=KUBERNETES[-1]):
+def render(case, kubernetes=KUBERNETES[-1], values=""):
+    """Objects that the chart makes of a case, and of a text of values in addition."""
     done = helm("template", "hub", str(CHART), "--namespace", "tacet", "--kube-version", kubernetes,
-                *flags(values))
+                *flags(case), text=values)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
     return [one for one in yaml.safe_load_all(done.stdout) if one is not None]
@@ -91,6 +93,16 @@ class Chart(unittest.TestCase):
                         render({key: value for key, value in case.items() if key != name})
         with self.assertRaisesRegex(AssertionError, "server.postgres.to"):
             render(SERVER | {"server.postgres.url": "postgresql://tacet@database/tacet"})
+
+    def test_a_value_that_the_chart_does_not_know_is_refused(self):
+        for name, value in (("site.Server", "hub:7443"), ("site.networkPolicy.allow", "none"),
+                            ("server.page", "yes"), ("site.server", "hub"),
+                            ("site.homeStorage.accessMode", "ReadWriteMany")):
+            with self.assertRaisesRegex(AssertionError, "schema"):
+                render(SERVER | SITE | {name: value})
+        # An empty list of peers would let everybody in.
+        with self.assertRaisesRegex(AssertionError, "schema"):
+            render(SERVER, values="{server: {networkPolicy: {members: []}}}")
 
     def test_pods_have_no_rights(self):
         for _, kinds in self.each_case():
