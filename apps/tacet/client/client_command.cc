@@ -47,6 +47,7 @@ class ClientRequestCommand : public program::Command {
                        "makes this the server's request: DNS name or address at which members "
                        "reach the server; may be repeated",
                        &hosts_);
+    options.AddFlag("json", "print JSON", &json_);
     unlock_.Register(options);
     options.Require("name");
   }
@@ -56,11 +57,20 @@ class ClientRequestCommand : public program::Command {
     crypto::SystemEntropy entropy;
     TACET_ASSIGN_OR_RETURN(const SiteFolder folder,
                            SiteFolder::Create(home_, name_, hosts_, unlocker, entropy));
+    const std::string fingerprint =
+        agreement::FingerprintText(agreement::RequestFingerprint(folder.request()));
+    if (json_) {
+      fmt::print("{}\n", base::JsonValue::MakeObject()
+                             .Set("name", name_)
+                             .Set("request", folder.request_path().string())
+                             .Set("fingerprint", fingerprint)
+                             .Dump(2));
+      return absl::OkStatus();
+    }
     fmt::print(
         "request     {}\nfingerprint {}\n\nSend the request to the coordinating member, and tell "
         "it the fingerprint through another channel.\n",
-        folder.request_path().string(),
-        agreement::FingerprintText(agreement::RequestFingerprint(folder.request())));
+        folder.request_path().string(), fingerprint);
     return absl::OkStatus();
   }
 
@@ -68,6 +78,7 @@ class ClientRequestCommand : public program::Command {
   std::string home_ = std::string(kDefaultHome);
   std::string name_;
   std::vector<std::string> hosts_;
+  bool json_ = false;
   program::UnlockFlags unlock_;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/agreement/manifest_text.h"
 #include "tacet/agreement/privacy_warnings.h"
+#include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
 #include "tacet/coordinator/enrolled_parties.h"
 #include "tacet/coordinator/federation_setup.h"
@@ -39,28 +41,58 @@ constexpr std::string_view kServerHelp =
     "HOST:PORT at which sites reach the server, for their kits; when not given, the server's first "
     "host and port 7443";
 
-absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest& manifest,
-                     const CoordinatorKeys& keys, const crypto::SecretBytes& epoch_key,
-                     const std::string& server) {
-  TACET_ASSIGN_OR_RETURN(const std::vector<coordinator::HandedOut> handed_out,
-                         coordinator::WriteInvitations(folder, manifest, keys.signing, epoch_key));
+// Files of an epoch, for the coordinator to send.
+struct EpochFiles {
+  std::vector<coordinator::HandedOut> invitations;
+  std::vector<std::filesystem::path> kits;
+};
+
+void PrintFiles(const EpochFiles& files, const agreement::SignedManifest& manifest,
+                const CoordinatorKeys& keys) {
   fmt::print("epoch {} of {} with {} members, manifest {}\n", manifest.epoch(),
              manifest.federation(), manifest.members().size(),
              base::ToHex(manifest.manifest().hash()));
-  for (const coordinator::HandedOut& one : handed_out) {
+  for (const coordinator::HandedOut& one : files.invitations) {
     fmt::print("  {:<40} {}\n", one.name, one.file.string());
   }
   fmt::print(
       "Send each its own file; a site accepts it with\n"
       "  tacet client join FILE --coordinator \"{}\"\n",
       agreement::FingerprintText(keys.signing.public_key()));
-  TACET_ASSIGN_OR_RETURN(
-      const std::vector<std::filesystem::path> kits,
-      coordinator::WriteSiteKits(manifest, server, folder.path() / "invitations"));
-  if (!kits.empty()) {
+  if (!files.kits.empty()) {
     fmt::print("Send each site its kit, too: instructions, configuration and unit file, as {}\n",
-               kits.front().string());
+               files.kits.front().string());
   }
+}
+
+base::JsonValue FilesJson(const EpochFiles& files, const agreement::SignedManifest& manifest,
+                          const CoordinatorKeys& keys) {
+  return base::JsonValue::MakeObject()
+      .Set("federation", manifest.federation())
+      .Set("epoch", manifest.epoch())
+      .Set("manifest_hash", base::ToHex(manifest.manifest().hash()))
+      .Set("coordinator", agreement::FingerprintText(keys.signing.public_key()))
+      .Set("invitations", base::JsonList(files.invitations,
+                                         [](const coordinator::HandedOut& one) {
+                                           return base::JsonValue::MakeObject()
+                                               .Set("name", one.name)
+                                               .Set("file", one.file.string());
+                                         }))
+      .Set("kits", base::JsonList(files.kits,
+                                  [](const std::filesystem::path& kit) { return kit.string(); }));
+}
+
+// Writes the epoch's files, calls `print` with them, and forgets earlier epochs.
+absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest& manifest,
+                     const CoordinatorKeys& keys, const crypto::SecretBytes& epoch_key,
+                     const std::string& server,
+                     const std::function<void(const EpochFiles&)>& print) {
+  EpochFiles files;
+  TACET_ASSIGN_OR_RETURN(files.invitations,
+                         coordinator::WriteInvitations(folder, manifest, keys.signing, epoch_key));
+  TACET_ASSIGN_OR_RETURN(
+      files.kits, coordinator::WriteSiteKits(manifest, server, folder.path() / "invitations"));
+  print(files);
   // By `seal-key` too: both end a `rotate` that was interrupted.
   TACET_RETURN_IF_ERROR(folder.ForgetEpochsBefore(manifest.epoch()));
   std::fflush(stdout);
@@ -78,6 +110,7 @@ class FederationSealKeyCommand : public program::Command {
     options.AddString("folder", coordinator::kFolderHelp, &folder_);
     options.AddStrings("committee", kCommitteeHelp, &committee_);
     options.AddString("server", kServerHelp, &server_);
+    options.AddFlag("json", "print JSON", &json_);
     unlock_.Register(options);
   }
   absl::Status Run() override {
@@ -88,13 +121,20 @@ class FederationSealKeyCommand : public program::Command {
                            coordinator::SignLatestManifest(folder, keys.signing, committee_));
     TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
                            folder.EpochKey(manifest.epoch(), unlocker));
-    return HandOut(folder, manifest, keys, epoch_key, server_);
+    return HandOut(folder, manifest, keys, epoch_key, server_, [&](const EpochFiles& files) {
+      if (json_) {
+        fmt::print("{}\n", FilesJson(files, manifest, keys).Dump(2));
+      } else {
+        PrintFiles(files, manifest, keys);
+      }
+    });
   }
 
  private:
   std::string folder_ = std::string(coordinator::kDefaultFolder);
   std::vector<std::string> committee_;
   std::string server_;
+  bool json_ = false;
   program::UnlockFlags unlock_;
 };
 
@@ -117,6 +157,7 @@ class FederationRotateCommand : public program::Command {
                     "keys: a thief of enough of these keys decrypts the recorded uploads of "
                     "every epoch that has had them",
                     &keep_exchange_keys_);
+    options.AddFlag("json", "print JSON", &json_);
     unlock_.Register(options);
   }
   absl::Status Run() override {
@@ -125,16 +166,29 @@ class FederationRotateCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
     TACET_ASSIGN_OR_RETURN(std::optional<coordinator::NextEpoch> next,
                            coordinator::BegunEpoch(AsGiven(), unlocker, folder));
-    if (next.has_value()) {
+    const bool resumed = next.has_value();
+    if (!resumed) {
+      TACET_ASSIGN_OR_RETURN(next, Begin(keys.signing, unlocker, folder));
+    } else if (!json_) {
       fmt::print(
           "This command began epoch {} before, and now ends its work. To begin another epoch, run "
           "it once more.\n",
           next->manifest.epoch());
-    } else {
-      TACET_ASSIGN_OR_RETURN(next, Begin(keys.signing, unlocker, folder));
     }
-    TellKept(next->kept, next->manifest);
-    return HandOut(folder, next->manifest, keys, next->key, server_);
+    return HandOut(folder, next->manifest, keys, next->key, server_, [&](const EpochFiles& files) {
+      if (!json_) {
+        TellKept(next->kept, next->manifest);
+        PrintFiles(files, next->manifest, keys);
+        return;
+      }
+      fmt::print("{}\n", FilesJson(files, next->manifest, keys)
+                             .Set("resumed", resumed)
+                             .Set("kept_exchange_keys",
+                                  base::JsonValue::MakeObject()
+                                      .Set("committee", base::JsonList(next->kept.committee))
+                                      .Set("others", base::JsonList(next->kept.others)))
+                             .Dump(2));
+    });
   }
 
  private:
@@ -160,7 +214,7 @@ class FederationRotateCommand : public program::Command {
                                      .server = server_,
                                      .keep_exchange_keys = keep_exchange_keys_},
                                     AsGiven(), coordinator, unlocker, folder));
-    if (training.has_value()) {
+    if (training.has_value() && !json_) {
       fmt::print("{}{}\n", agreement::AgreementText(next.manifest.manifest()),
                  agreement::WarningLines(training->warnings));
     }
@@ -192,7 +246,7 @@ class FederationRotateCommand : public program::Command {
     }
   }
 
-  bool keep_exchange_keys_ = false;
+  bool keep_exchange_keys_ = false, json_ = false;
   std::string folder_ = std::string(coordinator::kDefaultFolder);
   std::vector<std::string> committee_;
   std::vector<std::string> removed_;
