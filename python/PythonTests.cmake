@@ -18,7 +18,7 @@ add_test(NAME python.doctests
                  ${CMAKE_CURRENT_BINARY_DIR}/tacet)
 add_test(NAME python.types
          COMMAND ${Python_EXECUTABLE} -m mypy --config-file ${PROJECT_SOURCE_DIR}/pyproject.toml --cache-dir ${CMAKE_CURRENT_BINARY_DIR}/mypy
-                 -p tacet)
+                 -p tacet -p tacet_programs)
 add_test(NAME python.style
          COMMAND ${Python_EXECUTABLE} -m ruff check --no-cache ${CMAKE_CURRENT_SOURCE_DIR})
 list(APPEND python_tests python.doctests python.types python.style)

@@ -35,6 +35,17 @@ void CountComputing(int change) {
   computing += change;
 }
 
+// Whether this thread holds the lock. Needs an interpreter.
+bool IsHeld() {
+#ifdef Py_LIMITED_API
+  // PyGILState_Check is not in the stable ABI. From Python 3.12 on, a thread has a current thread
+  // state, and so a dictionary, exactly while it holds the lock.
+  return PyThreadState_GetDict() != nullptr;
+#else
+  return PyGILState_Check() != 0;
+#endif
+}
+
 void CloseDoor() {
   {
     const std::lock_guard<std::mutex> lock(door);
@@ -91,8 +102,8 @@ ReleasedLock::~ReleasedLock() {
 }
 
 HeldLock::HeldLock() {
-  // PyGILState_Check needs an interpreter; without one nobody holds its lock.
-  if (Py_IsInitialized() != 0 && PyGILState_Check() != 0) {
+  // Without an interpreter nobody holds its lock.
+  if (Py_IsInitialized() != 0 && IsHeld()) {
     state_ = PyGILState_Ensure();
     return;
   }
