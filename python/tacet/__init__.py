@@ -8,7 +8,8 @@ True
 
 from __future__ import annotations
 
-from . import _core, errors, secagg
+from . import _core, audit, enrolment, errors, ledger, secagg
+from .coordinator import Coordinator
 from .errors import (
     AlreadyExistsError,
     BudgetError,
@@ -19,6 +20,7 @@ from .errors import (
     InvalidArgumentError,
     NotFoundError,
     PermissionDeniedError,
+    ProgramError,
     TacetError,
     UnavailableError,
 )
@@ -32,6 +34,8 @@ from .privacy import (
     guarantee,
 )
 from .relay_server import RelayServer
+from .run_page import report
+from .server import Server
 from .session import Session
 from .simulation import Evaluation, Run, open_run, simulate
 
@@ -39,6 +43,7 @@ __all__ = [
     "AlreadyExistsError",
     "BudgetError",
     "CancelledError",
+    "Coordinator",
     "DataLossError",
     "Evaluation",
     "FailedPreconditionError",
@@ -51,16 +56,22 @@ __all__ = [
     "NotFoundError",
     "PermissionDeniedError",
     "Privacy",
+    "ProgramError",
     "RelayServer",
     "Run",
+    "Server",
     "Session",
     "TacetError",
     "Task",
     "UnavailableError",
+    "audit",
     "calibrate",
+    "enrolment",
     "errors",
     "guarantee",
+    "ledger",
     "open_run",
+    "report",
     "secagg",
     "simulate",
 ]

@@ -15,6 +15,7 @@ __all__ = [
     "InvalidArgumentError",
     "NotFoundError",
     "PermissionDeniedError",
+    "ProgramError",
     "TacetError",
     "UnavailableError",
 ]
@@ -46,6 +47,10 @@ class PermissionDeniedError(TacetError, RuntimeError):
 
 class DataLossError(TacetError, RuntimeError):
     """A message or file is damaged or manipulated: the text says which check failed."""
+
+
+class ProgramError(TacetError, RuntimeError):
+    """A program of the package refused or failed: the text is the program's."""
 
 
 class UnavailableError(TacetError, RuntimeError):
