@@ -13,6 +13,7 @@ VALGRIND_TESTS ?= base_tests crypto_tests ring_tests dp_tests secagg_tests
 # Environment of the Python package, with its tests' packages.
 PYTHON_ENVIRONMENT := $(CURDIR)/build/python
 WITH_PYTHON := -DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMENT)/bin/python
+WHEELS := $(CURDIR)/build/wheel
 # Environment of the frameworks in which it is tested.
 FRAMEWORKS_ENVIRONMENT := $(CURDIR)/build/frameworks
 # Environment of the checks of Compose file and chart.
@@ -138,15 +139,22 @@ deploy-check: ## lint Compose file and Helm chart, and validate what the chart m
 .PHONY: python
 python: ## build the Python package and install it into build/python (its own environment)
 	@tools/announce_build.sh build/python/bin/python $(JOBS)
-	@tools/setup.sh demo server python
+	@tools/setup.sh demo server python wheel
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/wheel.txt
-	@tools/quiet.sh "python wheel" tools/python_wheel.sh $(PYTHON_ENVIRONMENT) build/wheel
-	@ls build/wheel/wheelhouse/*.whl
+	@tools/quiet.sh "python wheel" tools/python_wheel.sh $(PYTHON_ENVIRONMENT) $(WHEELS)
+	@tools/quiet.sh "install wheel" $(PYTHON_ENVIRONMENT)/bin/python -m pip install --no-deps --force-reinstall --disable-pip-version-check --no-index --find-links $(WHEELS)/wheelhouse tacet
+	@ls $(WHEELS)/wheelhouse/*.whl
+
+.PHONY: wheels
+wheels: ## build wheels for Python 3.11 and for 3.12 and later, and try them with every Python that is here
+	@tools/announce_build.sh $(WHEELS)/compiled/tacet $(JOBS)
+	@tools/setup.sh demo server python wheel
+	@tools/python_wheels.py $(WHEELS)
 
 .PHONY: python-check
-python-check: python ## install and use the wheel in a bare Debian 12 (as root)
+python-check: python ## install the wheel in a bare Debian 12, and run a federation there (as root)
 	@tools/setup.sh package-check
-	@tools/wheel_check.sh build/wheel/wheelhouse/*.whl
+	@tools/wheel_check.sh $(WHEELS)/wheelhouse
 
 .PHONY: python-frameworks
 python-frameworks: ## test the package inside Flower and NVFLARE (downloads them into build/frameworks)
@@ -213,7 +221,7 @@ bench: build ## measure the speed of encryption, noise, training and their inner
 
 .PHONY: peers
 peers: python ## measure the field's tools beside tacet and write docs/peers (downloads them, minutes)
-	@lab/peers.sh build/peers build/wheel/wheelhouse docs/peers
+	@lab/peers.sh build/peers $(WHEELS)/wheelhouse docs/peers
 
 .PHONY: public-start
 public-start: ## draw characters and train a model on them that private runs can start from

@@ -10,5 +10,5 @@ lab=$(dirname -- "${BASH_SOURCE[0]}")
 tools=$lab/../tools
 "$tools/python_environment.sh" "$environment" "$lab/peers/requirements.txt"
 "$environment/bin/python" -m pip install --quiet --no-deps --force-reinstall \
-  --disable-pip-version-check "$wheelhouse"/tacet-*.whl
+  --disable-pip-version-check --no-index --find-links "$wheelhouse" tacet
 "$environment/bin/python" "$lab/peers/run_peers.py" --out "$out"

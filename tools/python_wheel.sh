@@ -1,16 +1,35 @@
 #!/usr/bin/env bash
-# Builds the package's wheel with the libraries that it needs, and installs it into the environment.
+# Builds the package's wheel for one Python, with the libraries that it needs.
 # usage: tools/python_wheel.sh ENVIRONMENT FOLDER
-# FOLDER gets the wheel in wheelhouse/, and what compilation leaves.
+# ENVIRONMENT has the packages of python/requirements/wheel.txt. FOLDER gets the wheel in wheelhouse/,
+# in place of an earlier one for this Python, and what compilation leaves: the next Python's wheel
+# compiles little but the extension module.
 set -euo pipefail
+shopt -s extglob
 
 environment=$(realpath -- "$1")
 folder=$(realpath -m -- "$2")
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
-rm -rf -- "$folder/wheelhouse" "$folder/plain"
-"$environment/bin/python" -m pip wheel --no-build-isolation --no-deps --disable-pip-version-check \
-  --wheel-dir "$folder/plain" --config-settings build-dir="$folder/compiled" .
-PATH=$environment/bin:$PATH "$environment/bin/python" -m auditwheel repair \
-  --wheel-dir "$folder/wheelhouse" "$folder"/plain/tacet-*.whl
-"$environment/bin/python" -m pip install --no-deps --force-reinstall --disable-pip-version-check \
-  "$folder"/wheelhouse/tacet-*.whl
+# Pythons name compilers that they were built with; another name would compile everything again.
+export CC=${CC:-cc} CXX=${CXX:-c++}
+tools/lean_libraries.sh "$folder/libraries"
+rm -rf -- "$folder/plain"
+# The build backend of all wheels lies in one place: with another path it would forget its settings.
+tools=$folder/tools
+stamp=$tools/$(cksum < python/requirements/wheel.txt | tr ' ' -)
+if [ ! -e "$stamp" ]; then
+  rm -rf -- "$tools"
+  "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
+    --target "$tools" $(grep -E '^(nanobind|scikit-build-core)==' python/requirements/wheel.txt)
+  touch "$stamp"
+fi
+PYTHONPATH=$tools "$environment/bin/python" -m pip wheel --no-build-isolation --no-deps \
+  --disable-pip-version-check --wheel-dir "$folder/plain" \
+  --config-settings build-dir="$folder/compiled" \
+  --config-settings cmake.define.TACET_OLDER_SYMBOLS=ON .
+wheel=$(echo "$folder"/plain/tacet-*.whl)
+tags=${wheel##*/tacet-*([^-])-}
+rm -f -- "$folder"/wheelhouse/tacet-*-"${tags%-linux_*}"-*.whl
+LD_LIBRARY_PATH=$folder/libraries/lib PATH=$environment/bin:$PATH \
+  "$environment/bin/python" -m auditwheel repair --zip-compression-level 9 \
+  --wheel-dir "$folder/wheelhouse" "$wheel"

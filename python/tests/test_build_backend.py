@@ -249,3 +249,37 @@ def test_a_source_distribution_needs_no_package(machine: Machine) -> None:
         assert machine.call(hook, *arguments)[::2] == (0, "")
     for kind in ("wheel", "editable"):
         assert machine.call(f"prepare_metadata_for_build_{kind}", "metadata")[::2] == (0, "")
+
+
+def test_interpreters_are_found_and_not_assumed(tmp_path: Path) -> None:
+    def python(name: str, code: str) -> Path:
+        path = tmp_path / name / "python3"
+        path.parent.mkdir()
+        path.write_text(f"#!/bin/sh\n{code}\n", encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    # A release tells its numbers and whether it has headers; a shim may have no Python behind it.
+    later = python("later", "echo 3 99 1 0")
+    same = python("same", "echo 3 99 1 1")
+    old = python("old", "echo 3 10 2 1")
+    free_threaded = python("free-threaded", "exit 0")
+    shim = python("shim", "exit 127")
+    pyenv = python("of-pyenv", "echo 3 98 0 1")
+    versions = tmp_path / "versions" / "3.98.0"
+    versions.mkdir(parents=True)
+    (versions / "bin").symlink_to(pyenv.parent)
+    there = [shim, free_threaded, old, later, same]
+    told = subprocess.run(
+        [sys.executable, ROOT / "tools" / "python_interpreters.py"],
+        env={"TACET_PYTHONS": ":".join(map(str, there)), "PYENV_ROOT": str(tmp_path), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line.split() for line in told.stdout.splitlines()]
+    assert lines[-2:] == [
+        ["3.98.0", "headers", str(pyenv)],
+        ["3.99.1", "no-headers", str(later)],
+    ]
+    assert not any(path in {str(old), str(shim), str(same)} for *_, path in lines)
