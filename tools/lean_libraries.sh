@@ -38,6 +38,8 @@ apt_get=(apt-get -q -y -o APT::Sandbox::User=root -o Debug::NoLocking=1
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 (
   cd "$build"/curl-*/
+  # Debian's last two patches are for its builds with other TLS libraries.
+  for name in 99_nss 90_gnutls; do patch -R -p1 -s < "debian/patches/$name.patch"; done
   ./configure --disable-static --enable-versioned-symbols --with-openssl \
     --with-ca-path=/etc/ssl/certs --disable-ldap --disable-ldaps --disable-manual --disable-ftp \
     --disable-file --disable-dict --disable-gopher --disable-imap --disable-mqtt --disable-pop3 \
@@ -57,5 +59,14 @@ jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
   cp -P src/interfaces/libpq/libpq.so.5* "$folder/lib"
 )
 strip "$folder"/lib/*.so.*.*
+symbols() { nm -D --defined-only --with-symbol-versions "$1" | awk '{print $3}' | sort; }
+for name in libcurl.so.4 libpq.so.5; do
+  debian=$(/sbin/ldconfig -p | awk -v name=$name '$1 == name {print $NF; exit}')
+  absent=$(comm -23 <(symbols "$debian") <(symbols "$folder/lib/$name"))
+  [ -z "$absent" ] || {
+    echo "lean_libraries: $name lacks symbols of Debian's: $absent" >&2
+    exit 1
+  }
+done
 rm -r "$build"
 touch "$stamp"

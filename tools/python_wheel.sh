@@ -28,6 +28,9 @@ PYTHONPATH=$tools "$environment/bin/python" -m pip wheel --no-build-isolation --
   --config-settings build-dir="$folder/compiled" \
   --config-settings cmake.define.TACET_OLDER_SYMBOLS=ON .
 wheel=$(echo "$folder"/plain/tacet-*.whl)
+if command -v dpkg-query > /dev/null; then
+  LD_LIBRARY_PATH=$folder/libraries/lib python3 tools/wheel_licences.py "$wheel" "$tools"
+fi
 tags=${wheel##*/tacet-*([^-])-}
 rm -f -- "$folder"/wheelhouse/tacet-*-"${tags%-linux_*}"-*.whl
 LD_LIBRARY_PATH=$folder/libraries/lib PATH=$environment/bin:$PATH \

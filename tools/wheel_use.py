@@ -58,6 +58,7 @@ def use(folder):
         initial=np.zeros(50, dtype=np.float32),
         privacy=tacet.Privacy(noise_multiplier=2, delta=1e-3),
         rounds=2,
+        threads=2,
         out=folder / "run",
     )
     assert run.epsilon is not None
