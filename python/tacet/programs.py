@@ -39,7 +39,9 @@ def call(*words: object) -> str:
         ProgramError: it failed; the text is the program's.
     """
     command = [path_of_program("tacet"), *map(str, words)]
-    done = subprocess.run(command, capture_output=True, check=False)
+    # A question would be captured, too: the program refuses what nobody can answer. It asks for a
+    # passphrase at the terminal itself.
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode != 0:
         raise ProgramError(error_text(done.stderr, done.returncode))
     return done.stdout.decode("utf-8", "surrogateescape")

@@ -96,6 +96,7 @@ class Server:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             [programs.path_of_program("tacet-server"), *map(str, words)],
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._errors,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import socket
 import threading
 from pathlib import Path
@@ -97,6 +98,24 @@ def test_epochs_of_a_coordinator(
     assert after.facts["kept_exchange_keys"]["committee"] == SITES
     with pytest.raises(tacet.ProgramError, match="none"):
         tacet.Coordinator(tmp_path / "none", key_file=key)
+
+
+def test_no_call_waits_for_an_answer_at_the_terminal(
+    coordinator: tacet.Coordinator, tmp_path: Path, key: Path
+) -> None:
+    request = tacet.enrolment.request(tmp_path / "east", name="east", key_file=key)
+    user, terminal = pty.openpty()
+    standard_input = os.dup(0)
+    try:
+        os.dup2(terminal, 0)
+        os.write(user, b"yes\n")  # not the question whether the fingerprint was told
+        with pytest.raises(tacet.ProgramError, match="--fingerprint is needed"):
+            coordinator.enrol("east", request.path)
+    finally:
+        os.dup2(standard_input, 0)
+        for file in (user, terminal, standard_input):
+            os.close(file)
+    assert "east" not in coordinator.show()["enrolled"]
 
 
 def test_members_train_at_a_server(
