@@ -24,6 +24,7 @@ trap finish EXIT
 step "bare Debian 12" mmdebstrap --variant=minbase --mode=root --include=python3,python3-venv \
   bookworm "$root"
 mount -t proc proc "$root/proc"
+mount --bind /dev "$root/dev" # /dev/null
 mkdir "$root/wheels" "$root/federation"
 cp "$wheels"/tacet-*.whl "$here/wheel_use.py" "$root/wheels"
 step "NumPy's wheel" python3 -m pip download --quiet --disable-pip-version-check \
