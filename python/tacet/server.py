@@ -75,7 +75,8 @@ class Server:
         kept_rounds: int = 3,
         on_event: Callable[[dict[str, Any]], object] | None = None,
     ) -> None:
-        words: list[object] = ["--home", path_of("home", home)]
+        words: list[object] = [programs.path_of_program("tacet-server")]
+        words += ["--home", path_of("home", home)]
         words += ["--listen", text_of("listen", listen), "--admin", text_of("admin", admin)]
         words += [] if storage is None else ["--state", text_of("storage", storage)]
         numbers = {
@@ -95,7 +96,7 @@ class Server:
         self._begun = threading.Event()  # it listens, or it has ended
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
-            [programs.path_of_program("tacet-server"), *map(str, words)],
+            list(map(str, words)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._errors,

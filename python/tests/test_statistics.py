@@ -102,7 +102,7 @@ def test_all_kinds_with_the_programs_bits(tmp_path: Path) -> None:
         told = (tmp_path / "python" / name).read_bytes()
         assert told == (tmp_path / "program" / name).read_bytes(), name
         assert told == (tmp_path / "file" / name).read_bytes(), name
-    assert by_file.answers == release.answers
+    assert repr(by_file.answers) == repr(release.answers)  # NaN is not equal from Python 3.13 on
     assert release.epsilon == pytest.approx(4, abs=0.01)
     assert [answer.name for answer in release] == [question.keys["name"] for question in QUESTIONS]
 
@@ -358,7 +358,7 @@ def test_tables_of_other_libraries(tmp_path: Path) -> None:
         ).answers
         for place, table in enumerate((structured, Frame(), plain))
     ]
-    assert answers[0] == answers[1] == answers[2]
+    assert repr(answers[0]) == repr(answers[1]) == repr(answers[2])
     release = statistics.ask(
         {"one": structured, "two": Frame(), "three": plain},
         [statistics.count(name="ill", where=["ill = 1"])],
