@@ -72,6 +72,18 @@ function(tacet_library name)
   endif()
 endfunction()
 
+# tacet_embed_text(<function> <input> <output> HEADER ... NAMESPACE ...)
+# <output> is a source file of `std::string_view <function>()`, the text of the file <input>.
+function(tacet_embed_text function input output)
+  cmake_parse_arguments(ARG "" "HEADER;NAMESPACE" "" ${ARGN})
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${input} -DOUTPUT=${output} -DFUNCTION=${function}
+            -DHEADER=${ARG_HEADER} -DNAMESPACE=${ARG_NAMESPACE}
+            -P ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
+    DEPENDS ${input} ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
+    VERBATIM)
+endfunction()
+
 # Compiling tests is most of a build. They are read at -Og, sanitized ones at -O0 (the libraries that
 # they call are not), and what nearly every one of them includes is precompiled: 4 instead of 10.5 CPU
 # seconds a file.

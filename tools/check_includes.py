@@ -69,6 +69,7 @@ PROGRAM_ARROWS = {
     "tacet/audit": ["tacet/program"],
     "tacet/report": ["tacet/program"],
     "tacet/attack": ["tacet/simulate"],
+    "tacet/first_steps": ["tacet/program"],
     "tacet-server": ["tacet/program"],
 }
 

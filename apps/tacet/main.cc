@@ -12,6 +12,8 @@
 #include "apps/tacet/client/client_command.h"
 #include "apps/tacet/data/data_command.h"
 #include "apps/tacet/federation/federation_command.h"
+#include "apps/tacet/first_steps/demo_command.h"
+#include "apps/tacet/first_steps/init_command.h"
 #include "apps/tacet/keys/keys_command.h"
 #include "apps/tacet/ledger/ledger_command.h"
 #include "apps/tacet/privacy/privacy_command.h"
@@ -47,19 +49,15 @@ bool IsLabCommand(std::string_view name) {
   return name == "bench" || name == "reproduce" || name == "load";
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (const absl::Status status = app::program::Start(); !status.ok()) return Fail(status, 2);
-  const std::string_view first = argc > 1 ? argv[1] : "";
-  if (first == "server") return Fail(app::program::BecomeSibling("tacet-server", argc, argv), 1);
-  if (IsLabCommand(first)) {
-    return Fail(tacet::base::InvalidArgument("`{}` is a command of tacet-lab: run `tacet-lab {}`",
-                                             first, first),
-                2);
-  }
+int RunTacet(int argc, const char* const* argv) {
   const std::string version = app::program::FullVersion();
   std::vector<std::unique_ptr<app::program::Command>> commands;
+  commands.push_back(app::first_steps::NewDemoCommand([](const std::vector<std::string>& words) {
+    std::vector<const char*> line = {"tacet"};
+    for (const std::string& word : words) line.push_back(word.c_str());
+    return RunTacet(static_cast<int>(line.size()), line.data());
+  }));
+  commands.push_back(app::first_steps::NewInitCommand());
   commands.push_back(app::simulate::NewSimulateCommand());
   commands.push_back(app::statistics::NewStatisticsCommand());
   commands.push_back(app::data::NewDataCommand());
@@ -78,4 +76,18 @@ int main(int argc, char** argv) {
        .summary = "Federated learning with secure aggregation and differential privacy.",
        .version = version},
       std::move(commands));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (const absl::Status status = app::program::Start(); !status.ok()) return Fail(status, 2);
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "server") return Fail(app::program::BecomeSibling("tacet-server", argc, argv), 1);
+  if (IsLabCommand(first)) {
+    return Fail(tacet::base::InvalidArgument("`{}` is a command of tacet-lab: run `tacet-lab {}`",
+                                             first, first),
+                2);
+  }
+  return RunTacet(argc, argv);
 }

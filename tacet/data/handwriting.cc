@@ -10,6 +10,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/data/glyphs.h"
+#include "tacet/data/wobble.h"
 
 // Everything here is addition, multiplication, division and square root of doubles, which IEEE 754
 // fixes to the bit; so the same spec gives the same pictures everywhere.
@@ -20,13 +21,6 @@ constexpr int kSide = 28;
 constexpr double kInkHeight = 19;  // pixels, of a character of scale 1
 constexpr double kMargin = 1;      // pixels at the border that stay free
 constexpr int kPiecesPerCurve = 8;
-
-// Nearly normal with mean 0 and variance 1, within +-3.5: four uniforms.
-double Wobble(crypto::Random& random) {
-  double sum = -2;
-  for (int i = 0; i < 4; ++i) sum += crypto::Uniform(random);
-  return sum * std::sqrt(3.0);
-}
 
 double Between(crypto::Random& random, double low, double high) {
   return low + (high - low) * crypto::Uniform(random);

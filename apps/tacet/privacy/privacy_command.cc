@@ -39,6 +39,7 @@ class PrivacyCommand : public program::Command {
   void Register(program::Options& options) override {
     federation_.Register(options);
     options.AddFlag("json", "print JSON", &json_);
+    options.AddFlag("brief", "print the epsilon that counts, without the table", &brief_);
     options.AddFlag("explain", "explain the guarantee in words for each observer, with its limits",
                     &explain_);
     options.AddDouble("false-positive-rate",
@@ -112,7 +113,8 @@ class PrivacyCommand : public program::Command {
                              .Dump(2));
       return;
     }
-    fmt::print("{}\n\n{}", Heading(), GuaranteesTable(guarantees));
+    fmt::print("{}\n\n{}", Heading(),
+               brief_ ? GuaranteesSummary(guarantees) : GuaranteesTable(guarantees));
     if (!plan.ok()) {
       fmt::print("The mechanism cannot run at this size: {}\n", base::Message(plan));
     }
@@ -180,6 +182,7 @@ class PrivacyCommand : public program::Command {
   const std::unique_ptr<program::Command> sweep_ = NewSweepCommand();
   accounting::FederationPrivacySpec spec_;
   bool json_ = false;
+  bool brief_ = false;
   bool explain_ = false;
   double false_positive_rate_ = accounting::kFalsePositiveRate;
 };

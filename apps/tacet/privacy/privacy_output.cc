@@ -26,10 +26,6 @@ std::string GuaranteesTable(const accounting::Guarantees& guarantees) {
   std::string out = fmt::format("  {:<26}{:<17}{:<8}{:<13}{:<19}{:>10}{:>10}{:>8}  {}\n",
                                 "observer", "accountant", "unit", "neighbours", "sampling",
                                 "epsilon", "delta", "rounds", "what the figure assumes");
-  dp::ImplementationTerms most;
-  bool any = false;
-  int spent = 0;  // rows whose terms are more than delta, and the least epsilon among them
-  double least_spent = std::numeric_limits<double>::infinity();
   for (const PrivacyRow& row : guarantees.rows) {
     const bool number = row.epsilon.has_value();
     std::string note = row.note;
@@ -47,20 +43,29 @@ std::string GuaranteesTable(const accounting::Guarantees& guarantees) {
         number ? fmt::format("{:.3f}", *row.epsilon) : "none",
         number ? fmt::format("{:.3g}", row.delta) : "-",
         number ? fmt::format("{}", row.releases) : "-", note);
-    if (row.implementation) {
-      any = true;
-      most.epsilon = std::max(most.epsilon, row.implementation->epsilon);
-      most.delta = std::max(most.delta, row.implementation->delta);
-      if (row.implementation->delta > row.delta) {
-        ++spent;
-        least_spent = std::min(least_spent, *row.epsilon);
-      }
-    }
   }
   out +=
       "* the smallest valid bound of an observer; = the one that counts, of the worst observer "
       "that has a guarantee\n";
-  out += WorstLine(guarantees.headline());
+  return out + GuaranteesSummary(guarantees);
+}
+
+std::string GuaranteesSummary(const accounting::Guarantees& guarantees) {
+  std::string out = WorstLine(guarantees.headline());
+  dp::ImplementationTerms most;
+  bool any = false;
+  int spent = 0;  // rows whose terms are more than delta, and the least epsilon among them
+  double least_spent = std::numeric_limits<double>::infinity();
+  for (const PrivacyRow& row : guarantees.rows) {
+    if (!row.implementation) continue;
+    any = true;
+    most.epsilon = std::max(most.epsilon, row.implementation->epsilon);
+    most.delta = std::max(most.delta, row.implementation->delta);
+    if (row.implementation->delta > row.delta) {
+      ++spent;
+      least_spent = std::min(least_spent, *row.epsilon);
+    }
+  }
   if (any) {
     out += fmt::format(
         "Finite arithmetic and noise that ends add at most {:.2g} to epsilon and {:.2g} to delta "

@@ -8,8 +8,11 @@
 
 namespace tacet::app::privacy {
 
-// Columns aligned for a terminal, headlines marked; ends with a line feed.
+// Columns aligned for a terminal, headlines marked, with the summary below; ends with a line feed.
 std::string GuaranteesTable(const accounting::Guarantees& guarantees);
+
+// The headline in words, and what finite arithmetic adds to the rows: lines.
+std::string GuaranteesSummary(const accounting::Guarantees& guarantees);
 
 }  // namespace tacet::app::privacy
 

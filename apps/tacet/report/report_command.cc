@@ -7,10 +7,13 @@
 
 #include "fmt/core.h"
 
+#include "apps/tacet/program/console.h"
+#include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/report/report_page.h"
 #include "tacet/run/report_data.h"
+#include "tacet/run/run_guarantees.h"
 #include "tacet/run/run_reader.h"
 #include "tacet/run/run_tables.h"
 #include "tacet/storage/file/posix_file.h"
@@ -40,6 +43,8 @@ class ReportCommand : public program::Command {
         "csv, latex or markdown; on standard output without --out",
         &tables_);
     options.AddString("question", "with --tables: the name of one question", &question_);
+    options.AddFlag("explain", "print the guarantee in words for each observer, write no page",
+                    &explain_);
   }
 
   absl::Status Run() override {
@@ -51,6 +56,7 @@ class ReportCommand : public program::Command {
       TACET_ASSIGN_OR_RETURN(runs.emplace_back(), run::LoadRun(path));
     }
     if (tables_.has_value()) return WriteTables(runs);
+    if (explain_) return Explain(runs);
     TACET_ASSIGN_OR_RETURN(const base::JsonValue data,
                            run::ReportData(runs, version_, base::SystemUnixSeconds()));
     if (json_) {
@@ -67,6 +73,18 @@ class ReportCommand : public program::Command {
   }
 
  private:
+  static absl::Status Explain(const std::vector<run::RunRecord>& runs) {
+    TACET_ASSIGN_OR_RETURN(const std::vector<run::RunGuarantees> guarantees,
+                           run::GuaranteesOf(runs));
+    for (size_t i = 0; i < runs.size(); ++i) {
+      if (runs.size() > 1) fmt::print("{}{}\n", i == 0 ? "" : "\n", runs[i].path.string());
+      fmt::print("{}", guarantees[i].statement
+                           ? program::Folded(accounting::StatementText(*guarantees[i].statement))
+                           : std::string("No guarantee. `--json` has the reason.\n"));
+    }
+    return absl::OkStatus();
+  }
+
   std::filesystem::path OutPath() const {
     constexpr std::string_view kName = "report.html";
     if (out_) return *out_;
@@ -89,6 +107,7 @@ class ReportCommand : public program::Command {
   std::vector<std::string> paths_;
   std::optional<std::string> out_, tables_, question_;
   bool json_ = false;
+  bool explain_ = false;
 };
 
 }  // namespace
