@@ -7,10 +7,14 @@ endif()
 set(packaging ${PROJECT_SOURCE_DIR}/packaging)
 find_program(TACET_PYTHON python3 REQUIRED)
 
-# Manual pages come from the programs' own help.
+# Manual pages come from the programs' own help, and so do the completions of shells.
 set(manual ${PROJECT_BINARY_DIR}/man)
+set(completion ${PROJECT_BINARY_DIR}/completion)
 add_custom_target(manual_pages
   COMMAND ${PROJECT_SOURCE_DIR}/tools/manual_pages.sh ${PROJECT_BINARY_DIR} ${PROJECT_VERSION} ${manual}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${completion}
+  COMMAND $<TARGET_FILE:tacet> completion bash > ${completion}/tacet
+  COMMAND $<TARGET_FILE:tacet> completion zsh > ${completion}/_tacet
   DEPENDS tacet tacet-server)
 # Bills of materials come from what ninja compiled and what the loader loads.
 set(bills ${PROJECT_BINARY_DIR}/bills)
@@ -22,6 +26,10 @@ add_custom_target(bills_of_materials
   COMMAND ${bill_of} --name tacet-dev --out ${bills}/tacet-dev.cdx.json
           lib/$<TARGET_FILE_NAME:tacet_shared> lib/libtacet.a lib/libtacet_live.a
   DEPENDS tacet tacet-server tacet_shared tacet_archive tacet_live)
+install(FILES ${completion}/tacet DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        COMPONENT program EXCLUDE_FROM_ALL)
+install(FILES ${completion}/_tacet DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
+        COMPONENT program EXCLUDE_FROM_ALL)
 install(DIRECTORY ${manual}/program/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program
         EXCLUDE_FROM_ALL)
 install(DIRECTORY ${manual}/server/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT server

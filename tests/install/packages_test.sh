@@ -32,6 +32,10 @@ outside=$(cd "$scratch/root" && find . -type f -not -path './usr/*')
 for page in tacet tacet-client-run tacet-federation-init tacet-server; do
   zcat "$scratch/root/usr/share/man/man1/$page.1.gz" | grep -q '^\.SH OPTIONS' || fail "no page $page"
 done
+grep -q '^complete .* tacet$' "$scratch/root/usr/share/bash-completion/completions/tacet" ||
+  fail "bash does not complete tacet"
+grep -q '^#compdef tacet$' "$scratch/root/usr/share/zsh/vendor-completions/_tacet" ||
+  fail "zsh does not complete tacet"
 grep -q 'libabsl' "$scratch/control/tacet/control" || fail "tacet depends on no library"
 grep -q '^Depends:.* tacet (= ' "$scratch/control/tacet-server/control" ||
   fail "tacet-server takes another version of tacet"

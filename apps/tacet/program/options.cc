@@ -1,6 +1,8 @@
 #include "apps/tacet/program/options.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -9,13 +11,22 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/program/command.h"
+#include "apps/tacet/program/completion.h"
 #include "tacet/base/nearest_word.h"
 #include "tacet/base/status.h"
 
 namespace tacet::app::program {
 
+namespace {
+
+// Values from which an option's is chosen.
+using Choices = std::map<const CLI::Option*, std::vector<std::string>>;
+
+}  // namespace
+
 struct Options::Impl {
   CLI::App* app = nullptr;
+  Choices* choices = nullptr;
 };
 
 namespace {
@@ -83,10 +94,11 @@ void Options::AddFlag(std::string_view name, std::string_view help, bool* target
 
 void Options::AddChoice(std::string_view name, std::string_view help,
                         std::vector<std::string> choices, std::string* target) {
-  impl_.app->add_option(Flag(name), *target, std::string(help))
-      ->check(CLI::IsMember(std::move(choices)))
+  CLI::Option* option = impl_.app->add_option(Flag(name), *target, std::string(help));
+  option->check(CLI::IsMember(choices))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
       ->capture_default_str();
+  impl_.choices->emplace(option, std::move(choices));
 }
 
 void Options::AddStrings(std::string_view name, std::string_view help,
@@ -99,7 +111,8 @@ void Options::AddPositional(std::string_view name, std::string_view help,
   CLI::Option* option = impl_.app->add_option(std::string(name), *target, std::string(help));
   option->required(required);
   if (!choices.empty()) {
-    option->check(CLI::IsMember(std::move(choices)));
+    option->check(CLI::IsMember(choices));
+    impl_.choices->emplace(option, std::move(choices));
   }
 }
 
@@ -120,16 +133,44 @@ namespace {
 
 using KnownCommands = std::vector<std::pair<CLI::App*, Command*>>;
 
-void AddCommand(CLI::App& parent, Command& command, KnownCommands& known) {
+void AddCommand(CLI::App& parent, Command& command, KnownCommands& known, Choices& choices) {
   CLI::App* const app =
       parent.add_subcommand(std::string(command.name()), std::string(command.summary()));
-  Options::Impl impl{app};
+  Options::Impl impl{app, &choices};
   Options options(impl);
   command.Register(options);
   known.emplace_back(app, &command);
   const std::vector<Command*> subcommands = command.subcommands();
   if (!subcommands.empty()) app->require_subcommand(command.needs_subcommand() ? 1 : 0, 1);
-  for (Command* subcommand : subcommands) AddCommand(*app, *subcommand, known);
+  for (Command* subcommand : subcommands) AddCommand(*app, *subcommand, known, choices);
+}
+
+// The words of a command and of all below it, as its help lists them.
+void AppendWords(const CLI::App& app, std::string path, const Choices& choices,
+                 std::vector<CommandWords>& all) {
+  CommandWords words;
+  words.path = std::move(path);
+  for (const CLI::Option* option : app.get_options({})) {
+    const auto found = choices.find(option);
+    const Choices::mapped_type of_option =
+        found == choices.end() ? Choices::mapped_type() : found->second;
+    for (const std::string& name : option->get_lnames()) {
+      words.flags.push_back({.name = "--" + name,
+                             .help = option->get_description(),
+                             .takes_value = option->get_expected_min() > 0,
+                             .choices = of_option});
+    }
+    if (option->get_positional()) std::ranges::copy(of_option, std::back_inserter(words.choices));
+  }
+  const std::vector<const CLI::App*> below = app.get_subcommands({});
+  for (const CLI::App* command : below) {
+    words.subcommands.emplace_back(command->get_name(), command->get_description());
+  }
+  const std::string parent = words.path;
+  all.push_back(std::move(words));
+  for (const CLI::App* command : below) {
+    AppendWords(*command, fmt::format("{} {}", parent, command->get_name()), choices, all);
+  }
 }
 
 std::string MayBeMeant(std::string_view word, const std::vector<std::string>& known) {
@@ -213,8 +254,16 @@ int RunCommandLine(int argc, const char* const* argv, const Program& program,
   CLI::App app;
   Describe(program, app);
   app.require_subcommand(1);
+  Choices choices;
+  commands.push_back(NewCompletionCommand([&app, &choices] {
+    std::vector<CommandWords> words;
+    AppendWords(app, app.get_name(), choices, words);
+    return words;
+  }));
   KnownCommands known;
-  for (const std::unique_ptr<Command>& command : commands) AddCommand(app, *command, known);
+  for (const std::unique_ptr<Command>& command : commands) {
+    AddCommand(app, *command, known, choices);
+  }
   if (const std::optional<int> code = Parse(app, argc, argv)) return *code;
   // Each level has at most one chosen command, and a command stands before its subcommands.
   const std::pair<CLI::App*, Command*>* chosen = nullptr;
@@ -234,7 +283,8 @@ int RunCommandLine(int argc, const char* const* argv, const Program& program,
 int RunSingleCommand(int argc, const char* const* argv, const Program& program, Command& command) {
   CLI::App app;
   Describe(program, app);
-  Options::Impl impl{&app};
+  Choices choices;
+  Options::Impl impl{&app, &choices};
   Options options(impl);
   command.Register(options);
   if (const std::optional<int> code = Parse(app, argc, argv)) return *code;
