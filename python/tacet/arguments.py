@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import os
+from collections.abc import Callable, Mapping, Set
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
-__all__ = ["is_missing", "is_true", "number_of", "path_of", "text_of", "whole_number_of"]
+__all__ = [
+    "function_of",
+    "is_list",
+    "is_missing",
+    "is_true",
+    "list_of",
+    "mapping_of",
+    "number_of",
+    "path_of",
+    "text_of",
+    "truth_of",
+    "whole_number_of",
+]
 
 
 def is_missing(value: Any) -> bool:
@@ -23,14 +37,24 @@ def is_missing(value: Any) -> bool:
         return True
 
 
+def is_list(value: Any) -> bool:
+    """Return whether a value has items in an order and is no text: a list, an array, a Series.
+
+    >>> [is_list(value) for value in ([3], (), "ab", {"a": 1}, 3)]
+    [True, True, False, False, False]
+    """
+    if isinstance(value, str | bytes | Mapping | Set) or getattr(value, "ndim", 1) == 0:
+        return False
+    return any(hasattr(value, name) for name in ("__iter__", "__array__", "tolist"))
+
+
 def is_true(value: Any) -> bool:
     """Return whether a value is Python's or NumPy's True, and not merely something that counts.
 
     >>> [is_true(value) for value in (True, False, None, 1, [True])]
     [True, False, False, False, False]
     """
-    scalar = getattr(value, "shape", None) == () and value.dtype.kind == "b"
-    return value is True or (scalar and bool(value))
+    return _is_truth(value) and bool(value)
 
 
 def number_of(name: str, value: Any) -> float:
@@ -46,6 +70,19 @@ def number_of(name: str, value: Any) -> float:
         text = f"{name} = {value!r}: wanted a number"
         raise TypeError(text)
     return float(value)
+
+
+def truth_of(name: str, value: Any) -> bool:
+    """Return True or False; TypeError for anything else.
+
+    >>> truth_of("resume", "no")
+    Traceback (most recent call last):
+    TypeError: resume = 'no': wanted True or False
+    """
+    if not _is_truth(value):
+        text = f"{name} = {value!r}: wanted True or False"
+        raise TypeError(text)
+    return bool(value)
 
 
 def whole_number_of(name: str, value: Any, *, least: int = 0) -> int:
@@ -82,6 +119,64 @@ def text_of(name: str, value: Any) -> str:
     return value
 
 
+def list_of(name: str, value: Any, what: str = "values") -> list[Any]:
+    """Return the items of a list, an array or another sequence; TypeError for anything else.
+
+    A text is refused, because its letters would be taken, and so are a mapping and a set, whose
+    items have no order.
+
+    >>> list_of("units", (4, 5))
+    [4, 5]
+    >>> list_of("missing", "NA", "texts")
+    Traceback (most recent call last):
+    TypeError: missing = 'NA': wanted a list of texts
+    """
+    if not is_list(value):
+        text = f"{name} = {value!r}: wanted a list of {what}"
+        raise TypeError(text)
+    return list(value)
+
+
+def mapping_of(name: str, value: Any, what: str) -> Mapping[Any, Any]:
+    """Return a mapping; TypeError for anything else.
+
+    >>> mapping_of("columns", ["age"], "a column's bounds by its name")
+    Traceback (most recent call last):
+    TypeError: columns = ['age']: wanted a mapping, a column's bounds by its name
+    """
+    if not isinstance(value, Mapping):
+        text = f"{name} = {value!r}: wanted a mapping, {what}"
+        raise TypeError(text)
+    return value
+
+
+def function_of(name: str, value: Any, *arguments: str) -> Callable[..., Any]:
+    """Return a function; TypeError for anything else, or if it does not take these arguments.
+
+    >>> function_of("on_round", 1, "figures")
+    Traceback (most recent call last):
+    TypeError: on_round = 1: wanted a function, called as on_round(figures)
+    >>> function_of("on_round", lambda: None, "figures")
+    Traceback (most recent call last):
+    TypeError: on_round takes other arguments: it is called as on_round(figures)
+    """
+    call = f"called as {name}({', '.join(arguments)})"
+    if not callable(value):
+        text = f"{name} = {value!r}: wanted a function, {call}"
+        raise TypeError(text)
+    function: Callable[..., Any] = value
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of a function in C
+        return function
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        text = f"{name} takes other arguments: it is {call}"
+        raise TypeError(text) from None
+    return function
+
+
 def path_of(name: str, value: Any) -> Path:
     """Return the path of a file or folder; TypeError or ValueError for what cannot be one.
 
@@ -100,6 +195,12 @@ def path_of(name: str, value: Any) -> Path:
         pass
     text = f"{name} = {str(path)!r} is not the name of a file: leave out NUL and broken characters"
     raise ValueError(text)
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether a value is one of Python's or NumPy's two truth values."""
+    scalar = getattr(value, "shape", None) == () and value.dtype.kind == "b"
+    return isinstance(value, bool) or scalar
 
 
 def _fspath(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -13,15 +14,36 @@ from numpy.typing import NDArray
 from .arguments import is_missing
 from .errors import InvalidArgumentError
 
-__all__ = ["Columns", "plain_array"]
+__all__ = ["Columns", "interval_of", "plain_array"]
 
 
 def plain_array(name: str, values: Any, dtype: type | None = None) -> NDArray[Any]:
-    """Values as an array; TypeError for a masked array, whose hidden values would be used."""
+    """Values as an array.
+
+    Raises:
+        TypeError: the array is masked, whose hidden values would be used; or sparse or complex.
+        InvalidArgumentError: rows have different lengths, or a value is no number and ``dtype`` is
+            one.
+    """
     if isinstance(values, np.ma.MaskedArray):
         text = f"{name} is a masked array: leave its masked rows out, or fill them in"
         raise TypeError(text)
-    return np.asarray(values, dtype=dtype)
+    if hasattr(values, "toarray"):
+        text = f"{name} is sparse: give {name}.toarray()"
+        raise TypeError(text)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        text = f"{name}: its rows have different lengths, wanted equal ones"
+        raise InvalidArgumentError(text) from None
+    if array.dtype.kind == "c":
+        text = f"{name} holds complex numbers: give their real and imaginary parts as columns"
+        raise TypeError(text)
+    try:
+        return array if dtype is None else array.astype(dtype)
+    except (TypeError, ValueError):
+        text = f"{name} holds values that are no numbers: a DataFrame may have texts as categories"
+        raise InvalidArgumentError(text) from None
 
 
 @dataclass(frozen=True)
@@ -57,7 +79,11 @@ class Columns:
         if self.names is None:
             self._columns = _of_array(plain_array("X", rows), bounds)
         else:
+            _check_columns(self.names, bounds)
             self._columns = [_of_frame(rows[name], str(name), bounds) for name in rows.columns]
+        if not self._columns:
+            text = "X has no columns: give at least one"
+            raise InvalidArgumentError(text)
         self.width = sum(column.width for column in self._columns)
         """Number of columns that `encode` returns."""
 
@@ -109,14 +135,32 @@ def _names(rows: Any) -> list[str] | None:
     return [str(name) for name in rows.columns] if hasattr(rows, "columns") else None
 
 
+def _check_columns(names: list[str], bounds: Any) -> None:
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        text = f"X has the column {twice[0]!r} twice: rename the one that is not meant"
+        raise InvalidArgumentError(text)
+    unknown = [name for name in bounds if name not in names] if isinstance(bounds, Mapping) else []
+    if unknown:
+        text = f"bounds has {unknown[0]!r}, which is no column of X: they are {', '.join(names)}"
+        raise InvalidArgumentError(text)
+
+
+def interval_of(name: str, low: Any, high: Any) -> tuple[float, float]:
+    """Return two bounds as floats; InvalidArgumentError unless they are finite and increase."""
+    low, high = (each.item() if isinstance(each, np.generic) else each for each in (low, high))
+    if not (isinstance(low, Real) and isinstance(high, Real) and low < high):
+        text = f"{name} = ({low!r}, {high!r}): wanted two numbers, the first one smaller"
+        raise InvalidArgumentError(text)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        text = f"{name} = ({low!r}, {high!r}): wanted finite numbers"
+        raise InvalidArgumentError(text)
+    return float(low), float(high)
+
+
 def _interval(place: str, low: Any, high: Any) -> _Column:
-    if not all(isinstance(each, Real | np.generic) for each in (low, high)) or not low < high:
-        text = f"bounds of {place} = ({low!r}, {high!r}): wanted two numbers, the first one smaller"
-        raise InvalidArgumentError(text)
-    if not (np.isfinite(low) and np.isfinite(high)):
-        text = f"bounds of {place} = ({low!r}, {high!r}): wanted finite numbers"
-        raise InvalidArgumentError(text)
-    return _Column(float(low), float(high), clamped=True)
+    low, high = interval_of(f"bounds of {place}", low, high)
+    return _Column(low, high, clamped=True)
 
 
 def _of_array(rows: NDArray[Any], bounds: Any) -> list[_Column]:
@@ -126,7 +170,7 @@ def _of_array(rows: NDArray[Any], bounds: Any) -> list[_Column]:
     count = rows.shape[1]
     if bounds is None:
         return [_Column()] * count
-    if isinstance(bounds, Mapping) or len(bounds) != 2:
+    if isinstance(bounds, str | Mapping) or not hasattr(bounds, "__len__") or len(bounds) != 2:
         text = "bounds: wanted (low, high), each a number or one for each column of the array X"
         raise InvalidArgumentError(text)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from .arguments import number_of, whole_number_of
 from .columns import Columns, plain_array
 from .errors import InvalidArgumentError
 from .linear_training import CENTRE, LinearModel, Site, logistic_error, squared_error
+from .member import Member
 from .owners import owner_numbers
 from .privacy import Privacy
 from .simulation import Run, simulate
@@ -20,11 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .member import Member
     from .privacy import Neighbouring, Unit
     from .session import Session
 
-__all__ = ["LinearEstimator", "read_rows"]
+__all__ = ["LinearEstimator", "read_rows", "row_values"]
 
 # Clip norm of a unit's gradient over the root of the number of encoded columns.
 _CLIP = 0.1
@@ -112,25 +113,26 @@ class LinearEstimator:
     ) -> None:
         """Train on encoded rows; sets the attributes that a fit gives."""
         clip_norm = _CLIP * np.sqrt(columns.width + 1) if self.clip_norm is None else self.clip_norm
-        clip_norm = number_of("clip_norm", clip_norm)
+        clip_norm = _positive("clip_norm", clip_norm)
         by_client = self.unit == "client"
         default = 0.1 if by_client else self._unit_rate
-        rate = number_of(
+        rate = _positive(
             "learning_rate", default if self.learning_rate is None else self.learning_rate
         )
-        if not rate > 0:
-            text = f"learning_rate = {rate}: wanted a number above 0"
-            raise InvalidArgumentError(text)
         error = logistic_error if what.startswith("logistic") else squared_error
         centre_step = 0.0 if by_client else 1 / (rate * CENTRE)
         model = LinearModel(columns.width, targets.shape[1], error, centre_step)
-        steps = whole_number_of("local_steps", self.local_steps)
+        steps = whole_number_of("local_steps", self.local_steps, least=1)
         sites = _sites(
             rows,
             targets,
             [0] * len(rows) if member is not None else owner_numbers("clients", clients, len(rows)),
             None if self.unit != "person" else owner_numbers("persons", persons, len(rows)),
-            1 if self.appearances is None else self.appearances,
+            (
+                1
+                if self.appearances is None
+                else whole_number_of("appearances", self.appearances, least=1)
+            ),
         )
 
         def train_client(
@@ -213,6 +215,9 @@ class LinearEstimator:
             raise ValueError(text)
         if member is None:
             return
+        if not isinstance(member, Member):
+            text = f"member = {member!r}: wanted a tacet.Member"
+            raise TypeError(text)
         if self.session is not None:
             text = "session is for simulations: a live member's ledger charges its budget"
             raise ValueError(text)
@@ -229,6 +234,14 @@ class LinearEstimator:
             raise ValueError(text)
         found: NDArray[np.float64] = self._columns.expand(X) @ self.coef_.T + self.intercept_
         return found
+
+
+def _positive(name: str, value: Any) -> float:
+    number = number_of(name, value)
+    if not 0 < number < math.inf:
+        text = f"{name} = {value!r}: wanted a finite number above 0"
+        raise InvalidArgumentError(text)
+    return number
 
 
 def _sites(
@@ -282,11 +295,16 @@ def read_rows(X: Any, y: Any, bounds: Any) -> tuple[Columns, NDArray[np.float64]
     """Columns, encoded rows, and labels."""
     columns = Columns(X, bounds)
     rows = columns.encode(X)
-    labels = plain_array("y", y)
     if len(rows) == 0:
         text = "X has no rows: give at least one"
         raise InvalidArgumentError(text)
-    if labels.shape != (len(rows),):
-        text = f"X has {len(rows)} rows, y has shape {labels.shape}: wanted ({len(rows)},)"
+    return columns, rows, row_values("y", y, len(rows))
+
+
+def row_values(name: str, values: Any, rows: int) -> NDArray[Any]:
+    """Return one value for each row, shape (rows,); InvalidArgumentError for another shape."""
+    array = plain_array(name, values)
+    if array.shape != (rows,):
+        text = f"X has {rows} rows, {name} has shape {array.shape}: wanted ({rows},)"
         raise InvalidArgumentError(text)
-    return columns, rows, labels
+    return array

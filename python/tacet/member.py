@@ -21,13 +21,13 @@ import json
 import logging
 import queue
 import threading
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from . import _core
-from .arguments import number_of, path_of, text_of, whole_number_of
+from .arguments import function_of, number_of, path_of, text_of, whole_number_of
 from .errors import FailedPreconditionError
 from .progress import RoundBar
-from .simulation import open_run
+from .simulation import open_run, train_function_of
 
 if TYPE_CHECKING:
     import os
@@ -340,14 +340,9 @@ class Member:
         were sealed in the update's place. Control-C ends it at once; the round is trained again by
         the next run.
         """
-        if not callable(train):
-            text = (
-                f"train must be a function, not of type {type(train).__name__}: train(model, "
-                "client, round), or train(model, client, units, clip_norm) with unit record and "
-                "person"
-            )
-            raise TypeError(text)
-        call = cast("Callable[..., NDArray[np.float32]]", train)
+        call = train_function_of(train, self.unit)
+        if on_round is not None:
+            function_of("on_round", on_round, "figures")
         with RoundBar(self.rounds, show=progress) as bar:
 
             def told(line: dict[str, Any]) -> None:

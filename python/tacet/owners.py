@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from . import _core
-from .arguments import is_missing
+from .arguments import is_list, is_missing
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def owner_numbers(name: str, owners: Any, rows: int) -> list[int]:
     >>> owner_numbers("groups", ["0007", "7.0", "70"], 3)
     [0, 0, 1]
     """
-    if isinstance(owners, Mapping | Set) or getattr(owners, "ndim", 1) != 1:
+    if not is_list(owners) or getattr(owners, "ndim", 1) != 1:
         text = (
             f"{name} is of type {type(owners).__name__}: wanted one identifier for each row, in a "
             "list or an array of one dimension"

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _core
-from .arguments import number_of, whole_number_of
+from .arguments import number_of, text_of, truth_of, whole_number_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -151,6 +151,10 @@ class Privacy:
                 number_of(field.name, value)
             elif kind == "int" and value is not None:
                 object.__setattr__(self, field.name, whole_number_of(field.name, value))
+            elif kind == "bool" and value is not None:
+                truth_of(field.name, value)
+            elif value is not None or field.default is not None:
+                text_of(field.name, value)
         given = [name for name in _NOISE if getattr(self, name) is not None]
         if len(given) != 1:
             text = (
@@ -287,9 +291,12 @@ def calibrate(
         "rounds": _core.calibrate_rounds,
         "cohort": _core.calibrate_cohort,
     }
-    if find not in found:
+    if text_of("find", find) not in found:
         text = f"find = {find!r} is not one of {', '.join(found)}"
         raise ValueError(text)
     return found[find](
-        dict(federation), number_of("target_epsilon", target_epsilon), observer, accountant
+        dict(federation),
+        number_of("target_epsilon", target_epsilon),
+        None if observer is None else text_of("observer", observer),
+        None if accountant is None else text_of("accountant", accountant),
     )

@@ -7,6 +7,8 @@ import sys
 import warnings
 from typing import Any
 
+from .arguments import truth_of
+
 __all__ = ["RoundBar"]
 
 
@@ -39,7 +41,7 @@ class RoundBar:
 
     def __init__(self, rounds: int, *, show: bool | None) -> None:
         self._bar: Any = None
-        wanted = _is_watched() if show is None else show
+        wanted = _is_watched() if show is None else truth_of("progress", show)
         made = _bar_class() if wanted else None
         if show and made is None:
             text = "a progress bar needs tqdm: pip install tqdm, or leave out progress=True"

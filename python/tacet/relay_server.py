@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from . import _core
+from .arguments import function_of, mapping_of, number_of, path_of, text_of, whole_number_of
 from .callbacks import in_python_thread
 from .errors import InvalidArgumentError
 
@@ -50,16 +51,17 @@ class RelayServer:
         kept_rounds: int = 3,
         on_event: Callable[[str], object] | None = None,
     ) -> None:
+        told = None if on_event is None else function_of("on_event", on_event, "line")
         self._server = _core.RelayServer.open(
-            os.fspath(home),
-            storage,
-            None if on_event is None else in_python_thread(on_event),
-            collecting_seconds,
-            grace_seconds,
-            retry_seconds,
-            unmasking_seconds,
-            abandon_seconds,
-            kept_rounds,
+            str(path_of("home", home)),
+            None if storage is None else text_of("storage", storage),
+            None if told is None else in_python_thread(told),
+            whole_number_of("collecting_seconds", collecting_seconds),
+            whole_number_of("grace_seconds", grace_seconds),
+            whole_number_of("retry_seconds", retry_seconds),
+            whole_number_of("unmasking_seconds", unmasking_seconds),
+            whole_number_of("abandon_seconds", abandon_seconds),
+            whole_number_of("kept_rounds", kept_rounds),
         )
 
     def exchange(self, bundles: Mapping[str, bytes], wait_seconds: float) -> dict[str, bytes]:
@@ -75,7 +77,8 @@ class RelayServer:
                 behind it: members sign their requests.
             wait_seconds: 0 or more.
         """
-        for node, bundle in bundles.items():
+        wait_seconds = number_of("wait_seconds", wait_seconds)
+        for node, bundle in mapping_of("bundles", bundles, "bytes by the name of a node").items():
             if not isinstance(node, str) or not isinstance(bundle, bytes):
                 raise InvalidArgumentError("bundles: give bytes by the name of a node, a str")
         return self._server.exchange(dict(bundles), wait_seconds)

@@ -10,12 +10,20 @@ import html
 import importlib
 import json
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from . import _core
 from .answer_plot import axes_of
-from .arguments import is_true, number_of, text_of, whole_number_of
+from .arguments import (
+    function_of,
+    is_true,
+    list_of,
+    number_of,
+    path_of,
+    text_of,
+    truth_of,
+    whole_number_of,
+)
 from .callbacks import in_python_thread
 from .privacy import Privacy
 from .progress import RoundBar
@@ -25,6 +33,7 @@ from .session import Session, budget_of
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -209,6 +218,17 @@ class Run:
         return f"<Run {kept}, {len(self.rounds)} rounds, epsilon {epsilon}>"
 
 
+def train_function_of(train: Any, unit: str) -> Callable[..., NDArray[np.float32]]:
+    """Return the user's training; TypeError unless it is a function that takes what it gets.
+
+    Args:
+        train: as the user gave it.
+        unit: of the federation, on which the arguments depend.
+    """
+    rest = ("round",) if unit == "client" else ("units", "clip_norm")
+    return function_of("train", train, "model", "client", *rest)
+
+
 def open_run(path: str | os.PathLike[str]) -> Run:
     """Read and check a finished run, of this package or of the program.
 
@@ -219,7 +239,7 @@ def open_run(path: str | os.PathLike[str]) -> Run:
         FileNotFoundError: the directory holds no finished run.
         DataLossError: a file is damaged, or contradicts the others; the text names it.
     """
-    folder = Path(path)
+    folder = path_of("path", path)
     if not (folder / "summary.json").is_file():
         text = (
             f"{folder} holds no finished run: give the directory of a run's `out`, and end a run "
@@ -310,23 +330,18 @@ def simulate(
 
     What ``train``, ``evaluate`` or ``on_round`` raise ends the run and arrives here.
     """
-    if not callable(train):
-        text = (
-            f"train must be a function, not of type {type(train).__name__}: train(model, client, "
-            "round), or train(model, client, units, clip_norm) with unit record and person"
-        )
-        raise TypeError(text)
-    for name, function in (("evaluate", evaluate), ("on_round", on_round)):
-        if function is not None and not callable(function):
-            text = (
-                f"{name} must be a function of one argument or None, not of type "
-                f"{type(function).__name__}"
-            )
-            raise TypeError(text)
     if not isinstance(privacy, Privacy):
         text = (
             f"privacy is of type {type(privacy).__name__}: give tacet.Privacy(target_epsilon=...)"
         )
+        raise TypeError(text)
+    train_function_of(train, privacy.unit)
+    if evaluate is not None:
+        function_of("evaluate", evaluate, "model")
+    if on_round is not None:
+        function_of("on_round", on_round, "figures")
+    if initial is None:
+        text = "initial is None: wanted a one-dimensional array of float32"
         raise TypeError(text)
     clients = whole_number_of("clients", clients)
     rounds = whole_number_of("rounds", rounds)
@@ -359,9 +374,12 @@ def simulate(
         settings["privacy.budget_epsilon"] = number_of("budget_epsilon", budget_epsilon)
     if insecure_seed is not None:
         settings["insecure_seed"] = whole_number_of("insecure_seed", insecure_seed)
-    unit_counts = [whole_number_of("units", number) for number in units]
+    unit_counts = [
+        whole_number_of("units", number) for number in list_of("units", units, "whole numbers")
+    ]
     name = text_of("data_name", data_name)
     budget = budget_of(session)
+    resume = truth_of("resume", resume)
     if budget is not None and resume:
         text = (
             "resume=True with a session: it does not know what the run spent before. Begin another "
@@ -386,7 +404,7 @@ def simulate(
             unit_counts,
             name,
             str(path),
-            bool(resume),
+            resume,
             budget,
         )
         run = open_run(path)

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .columns import Columns, plain_array
-from .linear_estimator import LinearEstimator, read_rows
+from .arguments import list_of
+from .columns import interval_of, plain_array
+from .errors import InvalidArgumentError
+from .linear_estimator import LinearEstimator, read_rows, row_values
 from .linear_training import probabilities
 
 if TYPE_CHECKING:
@@ -180,7 +182,7 @@ class FederatedClassifier(LinearEstimator):
         if self.classes is None:
             text = "give classes: they cannot be taken from the data"
             raise ValueError(text)
-        classes = np.unique(np.asarray(self.classes))
+        classes = np.unique(np.array(list_of("classes", self.classes)))
         if len(classes) < 2:
             text = f"classes = {self.classes!r}: wanted two or more"
             raise ValueError(text)
@@ -222,7 +224,8 @@ class FederatedClassifier(LinearEstimator):
 
     def score(self, X: Any, y: ArrayLike) -> float:  # noqa: N803
         """Return the share of rows of X whose class is that in y, shape (rows,): in [0, 1]."""
-        return float(np.mean(self.predict(X) == plain_array("y", y)))
+        found = self.predict(X)
+        return float(np.mean(found == row_values("y", y, len(found))))
 
 
 class FederatedRegressor(LinearEstimator):
@@ -308,19 +311,25 @@ class FederatedRegressor(LinearEstimator):
         if self.target_bounds is None:
             text = "give target_bounds: they cannot be taken from the data"
             raise ValueError(text)
-        target = Columns(np.zeros((1, 1)), self.target_bounds)
+        ends = list_of("target_bounds", self.target_bounds, "two numbers, (low, high)")
+        if len(ends) != 2:
+            text = f"target_bounds = {self.target_bounds!r}: wanted two numbers, (low, high)"
+            raise ValueError(text)
+        low, high = interval_of("target_bounds", *ends)
+        scale, middle = 2 / (high - low), (low + high) / 2
         columns, rows, labels = read_rows(X, y, self.bounds)
+        targets = (np.clip(_targets(labels), low, high) - middle) * scale
         self._train(
             columns,
             rows,
-            target.encode(labels[:, None]),
+            targets[:, None],
             clients=clients,
             persons=persons,
             member=member,
             what="linear regression",
         )
-        self.coef_ = self.coef_[0] / target.scale[0]
-        self.intercept_ = float(self.intercept_[0] / target.scale[0] + target.middle[0])
+        self.coef_ = self.coef_[0] / scale
+        self.intercept_ = float(self.intercept_[0] / scale + middle)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -333,6 +342,20 @@ class FederatedRegressor(LinearEstimator):
 
     def score(self, X: Any, y: ArrayLike) -> float:  # noqa: N803
         """Return R² of X and y, the share of the variance that is explained: at most 1."""
-        wanted = plain_array("y", y, np.float64)
-        rest = float(np.sum((wanted - self.predict(X)) ** 2))
+        found = self.predict(X)
+        wanted = _targets(row_values("y", y, len(found)))
+        rest = float(np.sum((wanted - found) ** 2))
         return 1 - rest / float(np.sum((wanted - wanted.mean()) ** 2))
+
+
+def _targets(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Targets as numbers; InvalidArgumentError for texts, NaN and infinite ones."""
+    numbers = plain_array("y", values, np.float64)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        text = (
+            f"y holds {len(wrong)} values that are not finite, the first in row {wrong[0]}: leave "
+            "such rows out"
+        )
+        raise InvalidArgumentError(text)
+    return numbers

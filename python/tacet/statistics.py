@@ -28,8 +28,9 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -37,7 +38,8 @@ import numpy as np
 
 from . import _core, table_files
 from .answer_plot import plot_answer
-from .arguments import number_of, whole_number_of
+from .arguments import list_of, mapping_of, number_of, path_of, text_of, whole_number_of
+from .errors import InvalidArgumentError
 from .run_folder import run_folder
 from .session import Session, budget_of
 from .tables import QueryReading, plain_value
@@ -85,9 +87,8 @@ class Question:
     keys: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return (
-            f"<Question {', '.join(f'{key} = {_toml(value)}' for key, value in self.keys.items())}>"
-        )
+        keys = ", ".join(f"{key} = {_toml(key, value)}" for key, value in self.keys.items())
+        return f"<Question {keys}>"
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,14 @@ class Cells:
             "bins": None if self.bins is None else whole_number_of("bins", self.bins),
             "low": None if self.low is None else number_of("low", self.low),
             "high": None if self.high is None else number_of("high", self.high),
-            "categories": _list("categories", self.categories),
+            "categories": (
+                None
+                if self.categories is None
+                else [
+                    _value("categories", each)
+                    for each in list_of("categories", self.categories, "numbers and texts")
+                ]
+            ),
         }
         return {key: value for key, value in keys.items() if value is not None}
 
@@ -388,38 +396,71 @@ class Common(TypedDict, total=False):
     """Of the privacy, relative to the other questions; without it 1."""
 
 
+def _list(name: str, values: Any, what: str = "numbers and texts") -> list[Any] | None:
+    return None if values is None else list_of(name, values, what)
+
+
+def _texts(name: str, values: Any) -> list[str] | None:
+    if values is None:
+        return None
+    return [text_of(name, text) for text in list_of(name, values, "texts")]
+
+
+_COMMON: dict[str, Callable[[str, Any], Any]] = {
+    "name": lambda name, value: None if value is None else text_of(name, value),
+    "where": _texts,
+    "sites": _texts,
+    "share": lambda name, value: None if value is None else number_of(name, value),
+}
+
+
 def _question(kind: str, keys: Mapping[str, Any], common: Common) -> Question:
     all_keys: dict[str, Any] = {"kind": kind, **keys}
     for key, value in common.items():
-        if key not in Common.__annotations__:
-            text = f"unknown key {key}: expected one of {', '.join(Common.__annotations__)}"
+        if key not in _COMMON:
+            text = f"unknown key {key}: expected one of {', '.join(_COMMON)}"
             raise TypeError(text)
-        all_keys[key] = _list(key, value) if key in ("where", "sites") else value
+        all_keys[key] = _COMMON[key](key, value)
     return Question({key: value for key, value in all_keys.items() if value is not None})
 
 
-def _list(name: str, values: Any) -> list[Any] | None:
-    """Values in a list; TypeError for a text, whose letters would be taken."""
-    if isinstance(values, str):
-        text = f'{name} is "{values}", it must be a list of texts'
+def _value(name: str, value: Any) -> Any:
+    """Return a value of a column: a text, or a number; TypeError for anything else."""
+    if not isinstance(value, str | Real | np.generic):
+        text = f"{name} = {value!r}: wanted a value of the column, a text or a number"
         raise TypeError(text)
-    return None if values is None else list(values)
+    return value
 
 
 def _numbers(name: str, values: Sequence[float] | None) -> list[float] | None:
-    listed = _list(name, values)
+    listed = _list(name, values, "numbers")
     return None if listed is None else [number_of(name, value) for value in listed]
 
 
 def _edges(values: Sequence[Any] | None) -> list[float] | list[str] | None:
-    listed = _list("edges", values)
+    listed = _list("edges", values, "numbers or dates")
     if listed and isinstance(listed[0], str | datetime.date):
         return [day.isoformat() if isinstance(day, datetime.date) else str(day) for day in listed]
     return _numbers("edges", listed)
 
 
 def _within(column: str, low: float, high: float) -> dict[str, Any]:
-    return {"column": column, "low": number_of("low", low), "high": number_of("high", high)}
+    return {
+        **_column(column),
+        "low": number_of("low", low),
+        "high": number_of("high", high),
+    }
+
+
+def _column(column: str) -> dict[str, Any]:
+    return {"column": text_of("column", column)}
+
+
+def _cells(name: str, cells: Cells) -> dict[str, Any]:
+    if not isinstance(cells, Cells):
+        text = f"{name} = {cells!r}: wanted Cells(edges=...), or Cells(categories=...)"
+        raise TypeError(text)
+    return cells.keys()
 
 
 def count(**common: Unpack[Common]) -> Question:
@@ -518,7 +559,7 @@ def histogram(
         groups: its values. None: its agreed values.
         **common: keys of every question (`Common`).
     """
-    keys = {"column": column, **cells.keys(), **_groups(group, groups)}
+    keys = {**_column(column), **_cells("cells", cells), **_groups(group, groups)}
     return _question("histogram", keys, common)
 
 
@@ -535,8 +576,8 @@ def crosstab(
         **common: keys of every question (`Common`).
     """
     keys = {
-        "rows": {"column": row, **row_cells.keys()},
-        "columns": {"column": column, **column_cells.keys()},
+        "rows": {"column": text_of("row", row), **_cells("row_cells", row_cells)},
+        "columns": {**_column(column), **_cells("column_cells", column_cells)},
     }
     return _question("crosstab", keys, common)
 
@@ -560,7 +601,7 @@ def quantiles(
         groups: its values. None: its agreed values.
         **common: keys of every question (`Common`).
     """
-    keys = {"column": column, **cells.keys(), "quantiles": _numbers("at", at)}
+    keys = {**_column(column), **_cells("cells", cells), "quantiles": _numbers("at", at)}
     return _question("quantiles", {**keys, **_groups(group, groups)}, common)
 
 
@@ -581,7 +622,7 @@ def median(
         groups: its values. None: its agreed values.
         **common: keys of every question (`Common`).
     """
-    keys = {"column": column, **cells.keys(), **_groups(group, groups)}
+    keys = {**_column(column), **_cells("cells", cells), **_groups(group, groups)}
     return _question("median", keys, common)
 
 
@@ -627,7 +668,12 @@ def survival(
         groups: its values.
         **common: keys of every question (`Common`).
     """
-    keys = {"time": time, **cells.keys(), "event": event, "event_value": event_value}
+    keys = {
+        "time": text_of("time", time),
+        **_cells("cells", cells),
+        "event": text_of("event", event),
+        "event_value": _value("event_value", event_value),
+    }
     return _question("survival", {**keys, **_groups(group, groups)}, common)
 
 
@@ -654,7 +700,12 @@ def evaluation(
         groups: its values.
         **common: keys of every question (`Common`).
     """
-    keys = {"score": score, **cells.keys(), "label": label, "positive": positive}
+    keys = {
+        "score": text_of("score", score),
+        **_cells("cells", cells),
+        "label": text_of("label", label),
+        "positive": _value("positive", positive),
+    }
     if threshold is not None:
         keys["threshold"] = number_of("threshold", threshold)
     return _question("evaluation", {**keys, **_groups(group, groups)}, common)
@@ -677,7 +728,11 @@ def proportion(
         groups: its values.
         **common: keys of every question (`Common`).
     """
-    keys = {"column": column, "positive": positive, **_groups(group, groups)}
+    keys = {
+        **_column(column),
+        "positive": _value("positive", positive),
+        **_groups(group, groups),
+    }
     return _question("proportion", keys, common)
 
 
@@ -696,7 +751,11 @@ def regression(
         positive: its value for class 1.
         **common: keys of every question (`Common`).
     """
-    keys = {"columns": _bounded(columns), "label": label, "positive": positive}
+    keys = {
+        "columns": _bounded(columns),
+        "label": text_of("label", label),
+        "positive": _value("positive", positive),
+    }
     return _question("regression", keys, common)
 
 
@@ -719,29 +778,44 @@ def glm(
             second is the event, or bounds 0 and 1. Models of both need a query each.
         **common: keys of every question (`Common`).
     """
-    keys = {"formula": formula, "family": family, "columns": _variables(columns)}
+    keys = {
+        "formula": text_of("formula", formula),
+        "family": text_of("family", family),
+        "columns": _variables(columns),
+    }
     return _question("glm", keys, common)
 
 
 def _variables(columns: Mapping[str, tuple[float, float] | None]) -> list[str]:
+    known = mapping_of("columns", columns, "(low, high) or None by the column's name")
     return [
-        column if bounds is None else _bounded({column: bounds})[0]
-        for column, bounds in columns.items()
+        text_of("columns", column) if bounds is None else _interval(column, bounds)
+        for column, bounds in known.items()
     ]
 
 
 def _bounded(columns: Mapping[str, tuple[float, float]]) -> list[str]:
-    return [
-        f"{column} {number_of(column, low)!r}..{number_of(column, high)!r}"
-        for column, (low, high) in columns.items()
-    ]
+    known = mapping_of("columns", columns, "(low, high) by the column's name")
+    return [_interval(column, bounds) for column, bounds in known.items()]
+
+
+def _interval(column: str, bounds: tuple[float, float]) -> str:
+    name = f"columns[{column!r}]"
+    ends = [number_of(name, each) for each in list_of(name, bounds, "two numbers, (low, high)")]
+    if len(ends) != 2:
+        text = f"{name} = {bounds!r}: wanted two numbers, (low, high)"
+        raise TypeError(text)
+    return f"{text_of('columns', column)} {ends[0]!r}..{ends[1]!r}"
 
 
 def _groups(group: str | None, groups: Sequence[Field] | None) -> dict[str, Any]:
-    return {"group": group, "groups": _list("groups", groups)}
+    return {
+        "group": None if group is None else text_of("group", group),
+        "groups": _list("groups", groups),
+    }
 
 
-def _toml(value: Any) -> str:
+def _toml(name: str, value: Any) -> str:
     if isinstance(value, np.generic):
         value = plain_value(value)
     if isinstance(value, bool):  # as in tables
@@ -749,12 +823,12 @@ def _toml(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {_toml(part)}" for key, part in value.items()) + "}"
+        return "{" + ", ".join(f"{key} = {_toml(key, part)}" for key, part in value.items()) + "}"
     if isinstance(value, Sequence):
-        return "[" + ", ".join(_toml(part) for part in value) + "]"
+        return "[" + ", ".join(_toml(name, part) for part in value) + "]"
     if isinstance(value, int | float) and math.isfinite(value):
         return repr(value)
-    text = f"{value!r}: wanted a text, a finite number, or a list of them"
+    text = f"{name} = {value!r}: wanted a text, a finite number, or a list of them"
     raise TypeError(text)
 
 
@@ -822,15 +896,15 @@ def query_text(
         TypeError: an argument has another type; the text names it.
     """
     data = {
-        "person_column": person_column,
-        "site_column": site_column,
-        "missing": _list("missing", missing),
-        "values": _list("values", values),
-        "derived": _list("derived", derived),
+        "person_column": None if person_column is None else text_of("person_column", person_column),
+        "site_column": None if site_column is None else text_of("site_column", site_column),
+        "missing": _texts("missing", missing),
+        "values": _texts("values", values),
+        "derived": _texts("derived", derived),
     }
     privacy = {
-        "unit": unit,
-        "neighbouring": neighbouring,
+        "unit": text_of("unit", unit),
+        "neighbouring": text_of("neighbouring", neighbouring),
         "target_epsilon": (
             None if target_epsilon is None else number_of("target_epsilon", target_epsilon)
         ),
@@ -838,22 +912,22 @@ def query_text(
             None if noise_multiplier is None else number_of("noise_multiplier", noise_multiplier)
         ),
         "noise_stddev": None if noise_stddev is None else number_of("noise_stddev", noise_stddev),
-        "noise_law": noise_law,
+        "noise_law": None if noise_law is None else text_of("noise_law", noise_law),
         "delta": number_of("delta", delta),
         "max_units": whole_number_of("max_units", max_units),
         "rows_per_unit": whole_number_of("rows_per_unit", rows_per_unit),
         "colluders": whole_number_of("colluders", colluders),
-        "appearances": whole_number_of("appearances", appearances),
+        "appearances": whole_number_of("appearances", appearances, least=1),
         "budget_epsilon": number_of("budget_epsilon", budget_epsilon),
         "spare_attempts": whole_number_of("spare_attempts", spare_attempts),
     }
     top = {
-        "name": name,
+        "name": text_of("name", name),
         "floor": number_of("floor", floor),
         "confidence": number_of("confidence", confidence),
     }
     blocks = [_table("", top), _table("[data]", data), _table("[privacy]", privacy)]
-    for question in questions:
+    for question in list_of("questions", questions, "questions, such as [count()]"):
         if not isinstance(question, Question):
             text = f"{question!r} is no question: make one with count, mean, histogram, …"
             raise TypeError(text)
@@ -863,7 +937,7 @@ def query_text(
 
 def _table(title: str, keys: Mapping[str, Any]) -> str:
     lines = [title] if title else []
-    lines += [f"{key} = {_toml(value)}" for key, value in keys.items() if value is not None]
+    lines += [f"{key} = {_toml(key, value)}" for key, value in keys.items() if value is not None]
     return "\n".join(lines) + "\n"
 
 
@@ -949,7 +1023,12 @@ def ask_file(
         out: as in `ask`.
         session: as in `ask`.
     """
-    text = Path(query).read_text(encoding="utf-8")
+    file = path_of("query", query)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        wrong = f"query: {file} is no text in UTF-8: {error.reason} at byte {error.start}"
+        raise InvalidArgumentError(wrong) from None
     return _ask(
         text,
         tables,
@@ -993,7 +1072,7 @@ def _ask(
             text,
             given,
             "python" if given is not None else str(tables),
-            None if sites is None else os.fspath(sites),
+            None if sites is None else str(path_of("sites", sites)),
             str(path),
             seed,
             workers,
@@ -1025,7 +1104,7 @@ def open_release(path: str | os.PathLike[str]) -> Release:
         FailedPreconditionError: the run has not ended.
         DataLossError: a file was changed; the text names it.
     """
-    folder = Path(path)
+    folder = path_of("path", path)
     if not (folder / "answers.json").is_file():
         text = (
             f"{folder} holds no answers: give the run directory (`out`) of a query that has ended"

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import is_missing
+from .arguments import is_missing, path_of
 from .errors import InvalidArgumentError, NotFoundError, TacetError
 
 __all__ = ["read", "write_csv"]
@@ -60,7 +60,7 @@ def read(path: str | os.PathLike[str], *, sheet: str | None = None) -> dict[str,
             sheets and none is chosen.
         ModuleNotFoundError: openpyxl or pyarrow is not installed.
     """
-    file = Path(path)
+    file = path_of("path", path)
     ending = file.suffix.lower()
     if ending not in _EXCEL + _PARQUET:
         known = ", ".join(_EXCEL + _PARQUET)
@@ -93,9 +93,10 @@ def write_csv(
     Raises:
         FileExistsError: there is such a CSV file.
     """
+    written = path_of("out", out)
     columns = read(path, sheet=sheet)
     count = max((len(values) for values in columns.values()), default=0)
-    with Path(out).open("x", encoding="utf-8", newline="") as file:
+    with written.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         for row in range(count):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
 
 from . import _core
-from .arguments import is_missing
+from .arguments import is_list, is_missing
 from .errors import InvalidArgumentError
 
 __all__ = ["QueryReading", "plain_value"]
@@ -90,9 +90,12 @@ class QueryReading:
         return any(text == name or text.startswith(begins) for text in self._texts)
 
     def _column(self, site: str, name: Any, values: Any) -> _core.Column | int:
-        if not self._reads(str(name)):
-            return len(values) if hasattr(values, "__len__") else sum(1 for _ in values)
         place = f"site {site!r}, column {str(name)!r}"
+        if not is_list(values):
+            text = f"{place}: wanted a list or an array with a value for each row, not {values!r}"
+            raise TypeError(text)
+        if not self._reads(str(name)):
+            return len(values) if isinstance(values, Sized) else sum(1 for _ in values)
         if getattr(getattr(values, "dtype", None), "kind", "") == "M":
             if str(name) not in self._dates:
                 text = (

@@ -385,7 +385,7 @@ def test_homes_and_keys_that_do_not_fit(
     with pytest.raises(tacet.InvalidArgumentError, match="not HOST:PORT"):
         member(federation, "north", server="no port").run(direction)
     site = member(federation, "north")
-    with pytest.raises(TypeError, match="train must be a function"):
+    with pytest.raises(TypeError, match="train = None: wanted a function"):
         site.run(None)  # type: ignore[arg-type]
     for spread in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="not pickled or copied"):
@@ -540,4 +540,4 @@ kind = "count"
 def test_a_query_needs_no_training(make: Callable[..., LiveFederation]) -> None:
     federation = make(SITES[:2], query=QUERY)
     with pytest.raises(tacet.InvalidArgumentError, match="about a query, which needs no training"):
-        member(federation, "north").run(direction)
+        member(federation, "north").run(lambda model, client, units, clip_norm: model)

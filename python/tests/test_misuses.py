@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from conftest import DIMENSION, Round
 
 import tacet
 from tacet import secagg, statistics
-from tacet.sklearn import FederatedClassifier
+from tacet.sklearn import FederatedClassifier, FederatedRegressor
 
 D = 50
 WEAK = tacet.Privacy(noise_multiplier=2.0, delta=1e-3)
 PERSONS = tacet.Privacy(
     noise_multiplier=4.0, delta=1e-3, unit="person", record_rate=0.5, coordinate_bound=5.0
 )
+ROWS = np.zeros((6, 2))
+LABELS = [0, 1] * 3
 TABLES = {"north": {"age": [40, 50]}, "south": {"age": [60, 70]}}
 
 Misuse = Callable[[Path, Round], Any]
@@ -48,8 +51,8 @@ def ask(path: Path, tables: Any = TABLES, questions: Any = None, **changed: Any)
 
 def fit(rows: Any, labels: Any, **options: Any) -> Any:
     settings: dict[str, Any] = {"noise_multiplier": 9, "classes": [0, 1], "rounds": 1}
-    clients = options.pop("clients", range(6))
-    return FederatedClassifier(**{**settings, **options}).fit(rows, labels, clients=clients)
+    of_rows = {"clients": options.pop("clients", range(6)), "member": options.pop("member", None)}
+    return FederatedClassifier(**{**settings, **options}).fit(rows, labels, **of_rows)
 
 
 def ran(path: Path, _: Round, **changed: Any) -> tacet.Run:
@@ -79,9 +82,22 @@ def member(path: Path, **changed: Any) -> tacet.Member:
     return tacet.Member(**options)
 
 
-def file_of(path: Path) -> Path:
-    (path / "file").write_text("text")
+def file_of(path: Path, content: bytes = b"text") -> Path:
+    (path / "file").write_bytes(content)
     return path / "file"
+
+
+def of_units(model: Any, client: int, units: list[int], clip_norm: float) -> Any:
+    return np.zeros_like(model)
+
+
+def session(**changed: Any) -> tacet.Session:
+    return tacet.Session(**{"budget_epsilon": 3, "unit": "record", **changed})
+
+
+def fit_regressor(labels: Any, **options: Any) -> Any:
+    settings = {"noise_multiplier": 9, "target_bounds": (0, 1), "rounds": 1, **options}
+    return FederatedRegressor(**settings).fit(ROWS, labels, clients=range(6))
 
 
 def run_twice(path: Path, r: Round) -> None:
@@ -126,20 +142,28 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("no privacy", lambda p, r: ran(p, r, privacy=None), TypeError,
      "privacy is of type NoneType: give tacet.Privacy(target_epsilon=...)"),
     ("train as text", lambda p, r: ran(p, r, train="train.py"), TypeError,
-     "train must be a function, not of type str: train(model, client, round), or"),
+     "train = 'train.py': wanted a function, called as train(model, client, round)"),
+    ("train of one argument", lambda p, r: ran(p, r, train=lambda model: model), TypeError,
+     "train takes other arguments: it is called as train(model, client, round)"),
+    ("train of clients for persons", lambda p, r: ran(p, r, privacy=PERSONS), TypeError,
+     "train takes other arguments: it is called as train(model, client, units, clip_norm)"),
     ("clients as text", lambda p, r: ran(p, r, clients="six"), TypeError,
      "clients = 'six': wanted a whole number of 0 or more"),
     ("clients below 0", lambda p, r: ran(p, r, clients=-1), TypeError,
      "clients = -1: wanted a whole number of 0 or more"),
-    ("unit unknown", lambda p, r: ran(p, r, privacy=tacet.Privacy(
+    ("unit unknown", lambda p, r: ran(p, r, train=of_units, privacy=tacet.Privacy(
         noise_multiplier=2, unit="patient", coordinate_bound=2)), ValueError,  # type: ignore[arg-type]
      'unknown unit "patient": expected client, person or record'),
-    ("persons without units", lambda p, r: ran(p, r, privacy=PERSONS), ValueError,
+    ("persons without units", lambda p, r: ran(p, r, train=of_units, privacy=PERSONS), ValueError,
      "with unit person they must be given for 6"),
-    ("units as text", lambda p, r: ran(p, r, privacy=PERSONS, units=["5"] * 6), TypeError,
+    ("units as texts", lambda p, r: ran(
+        p, r, train=of_units, privacy=PERSONS, units=["5"] * 6), TypeError,
      "units = '5': wanted a whole number of 0 or more"),
-    ("persons without a rate", lambda p, r: ran(p, r, units=[5] * 6, privacy=tacet.Privacy(
-        noise_multiplier=2, unit="person", coordinate_bound=2)), ValueError,
+    ("units is a number", lambda p, r: ran(p, r, units=5), TypeError,
+     "units = 5: wanted a list of whole numbers"),
+    ("persons without a rate", lambda p, r: ran(
+        p, r, train=of_units, units=[5] * 6, privacy=tacet.Privacy(
+            noise_multiplier=2, unit="person", coordinate_bound=2)), ValueError,
      "record_rate is 0, it must be above 0 and at most 1"),
     ("threads as text", lambda p, r: ran(p, r, threads="2"), TypeError,
      "threads = '2': wanted a whole number of 0 or more"),
@@ -210,9 +234,21 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("evaluation of -1 samples", lambda p, r: ran(p, r, evaluate=lambda m: {"samples": -1}),
      TypeError, "evaluate(model): samples = -1: wanted a whole number from 0"),
     ("evaluate is a number", lambda p, r: ran(p, r, evaluate=1), TypeError,
-     "evaluate must be a function of one argument or None, not of type int"),
+     "evaluate = 1: wanted a function, called as evaluate(model)"),
     ("on_round is a number", lambda p, r: ran(p, r, on_round=1), TypeError,
-     "on_round must be a function of one argument or None, not of type int"),
+     "on_round = 1: wanted a function, called as on_round(figures)"),
+    ("on_round of no argument", lambda p, r: ran(p, r, on_round=lambda: None), TypeError,
+     "on_round takes other arguments: it is called as on_round(figures)"),
+    ("resume as text", lambda p, r: ran(p, r, resume="yes"), TypeError,
+     "resume = 'yes': wanted True or False"),
+    ("progress as text", lambda p, r: ran(p, r, progress="yes"), TypeError,
+     "progress = 'yes': wanted True or False"),
+    ("no initial model", lambda p, r: ran(p, r, initial=None), TypeError,
+     "initial is None: wanted a one-dimensional array of float32"),
+    ("sampling is a number", lambda *_: tacet.Privacy(noise_multiplier=2, sampling=3), TypeError,  # type: ignore[arg-type]
+     "sampling = 3: wanted a text"),
+    ("dummies as text", lambda *_: tacet.Privacy(noise_multiplier=2, dummy_uploads="no"), TypeError,  # type: ignore[arg-type]
+     "dummy_uploads = 'no': wanted True or False"),
     ("noise as text", lambda *_: tacet.Privacy(noise_multiplier="2"), TypeError,  # type: ignore[arg-type]
      "noise_multiplier = '2': wanted a number"),
     ("colluders below 0", lambda *_: tacet.Privacy(noise_multiplier=2, colluders=-1), TypeError,
@@ -312,10 +348,42 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("no tables", lambda p, _: ask(p, {}), ValueError,
      "tables is empty: give a table for each site"),
     ("missing is a text", lambda p, _: ask(p, missing="NA"), TypeError,
-     'missing is "NA", it must be a list of texts'),
+     "missing = 'NA': wanted a list of texts"),
     ("categories are a text", lambda p, _: ask(p, questions=[
         statistics.histogram("sex", statistics.Cells(categories="fm"))]), TypeError,
-     'categories is "fm", it must be a list of texts'),
+     "categories = 'fm': wanted a list of numbers and texts"),
+    ("edges without cells", lambda *_: statistics.histogram("age", [0, 50]), TypeError,  # type: ignore[arg-type]
+     "cells = [0, 50]: wanted Cells(edges=...), or Cells(categories=...)"),
+    ("columns without bounds", lambda *_: statistics.table1(["age"]), TypeError,  # type: ignore[arg-type]
+     "columns = ['age']: wanted a mapping, (low, high) or None by the column's name"),
+    ("one bound of a column", lambda *_: statistics.normalise({"age": 3}), TypeError,  # type: ignore[dict-item]
+     "columns['age'] = 3: wanted a list of two numbers, (low, high)"),
+    ("three bounds of a column", lambda *_: statistics.normalise({"age": (1, 2, 3)}), TypeError,  # type: ignore[dict-item]
+     "columns['age'] = (1, 2, 3): wanted two numbers, (low, high)"),
+    ("bound NaN", lambda p, _: ask(p, questions=[statistics.mean("age", low=0, high=np.nan)]),
+     TypeError, "high = nan: wanted a text, a finite number, or a list of them"),
+    ("condition as text", lambda *_: statistics.count(where="age >= 40"), TypeError,
+     "where = 'age >= 40': wanted a list of texts"),
+    ("condition is a number", lambda *_: statistics.count(where=[3]), TypeError,  # type: ignore[list-item]
+     "where = 3: wanted a text"),
+    ("unknown key of a question", lambda *_: statistics.count(weight=1), TypeError,  # type: ignore[call-arg]
+     "unknown key weight: expected one of name, where, sites, share"),
+    ("one question", lambda p, _: ask(p, questions=statistics.count()), TypeError,
+     "wanted a list of questions, such as [count()]"),
+    ("questions as texts", lambda p, _: ask(p, questions=["count"]), TypeError,
+     "'count' is no question: make one with count, mean, histogram"),
+    ("no unit in a query", lambda p, _: ask(p, unit=None), TypeError,
+     "unit = None: wanted a text"),
+    ("no appearances", lambda p, _: ask(p, appearances=0), TypeError,
+     "appearances = 0: wanted a whole number of 1 or more"),
+    ("column is a text", lambda p, _: ask(p, {"north": {"age": "abc"}}), TypeError,
+     "site 'north', column 'age': wanted a list or an array with a value for each row, not 'abc'"),
+    ("column is a number", lambda p, _: ask(p, {"north": {"age": 3}}), TypeError,
+     "site 'north', column 'age': wanted a list or an array with a value for each row, not 3"),
+    ("query of bytes", lambda p, _: statistics.ask_file(TABLES, file_of(p, b"\xff\xfe")),
+     ValueError, "is no text in UTF-8: invalid start byte at byte 0"),
+    ("release of a number", lambda *_: statistics.open_release(3), TypeError,  # type: ignore[arg-type]
+     "path = 3: wanted a text or a pathlib.Path"),
     ("epsilon as text in a query", lambda p, _: ask(p, target_epsilon="1"), TypeError,
      "target_epsilon = '1': wanted a number"),
     ("units of a half", lambda p, _: ask(p, max_units=1.5), TypeError,
@@ -340,7 +408,84 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
      "wanted a mapping, a structured array or a DataFrame, not int"),
     ("no answers", lambda p, _: statistics.open_release(p), FileNotFoundError,
      "holds no answers: give the run directory (`out`) of a query that has ended"),
-    # Classifier
+    # Sessions
+    ("budget as text in a session", lambda *_: session(budget_epsilon="3"), TypeError,
+     "budget_epsilon = '3': wanted a number"),
+    ("no budget", lambda *_: session(budget_epsilon=0), ValueError,
+     "budget_epsilon = 0: wanted a finite number above 0"),
+    ("endless budget", lambda *_: session(budget_epsilon=np.inf), ValueError,
+     "budget_epsilon = inf: wanted a finite number above 0"),
+    ("unit of a session", lambda *_: session(unit="row"), ValueError,
+     'unknown unit "row": expected client, person or record'),
+    ("delta of a session", lambda *_: session(delta=1), ValueError,
+     "delta is 1, expected a probability above 0 and below 1"),
+    ("neighbours of a session", lambda *_: session(neighbouring="add-remove"), ValueError,
+     'unknown neighbouring "add-remove": expected replace-one or zero-out'),
+    ("session is a number", lambda p, _: ask(p, session=3), TypeError,
+     "session = 3: wanted a tacet.Session or None"),
+    ("session of another unit", lambda p, r: ran(p, r, session=session()), ValueError,
+     "unit is client in this run and record in the session: epsilons of different units do not add "
+     "up. Give the run the session's unit"),
+    ("session of other neighbours", lambda p, _: ask(p, session=session(neighbouring="zero-out")),
+     ValueError, "neighbouring is replace-one in this run and zero-out in the session: give"),
+    ("session without protection", lambda p, _: ask(p, session=session(), insecure_seed=1),
+     ValueError, "a session counts only runs that protect. Leave out one of them"),
+    ("session too small", lambda p, _: ask(p, session=session(budget_epsilon=0.1)),
+     tacet.BudgetError, "it would fit with a target_epsilon of 0.079"),
+    ("session resumed", lambda p, r: ran(p, r, session=session(unit="client"), resume=True),
+     ValueError, "Begin another run, or go on without a session"),
+    ("session is pickled", lambda *_: pickle.dumps(session()), TypeError,
+     "a Session is not pickled: another process would spend its budget again"),
+    # Estimators
+    ("classes are a text", lambda *_: fit(ROWS, LABELS, classes="01"), TypeError,
+     "classes = '01': wanted a list of values"),
+    ("one class", lambda *_: fit(ROWS, LABELS, classes=[0]), ValueError,
+     "classes = [0]: wanted two or more"),
+    ("bounds are a number", lambda *_: fit(ROWS, LABELS, bounds=3), ValueError,
+     "bounds: wanted (low, high), each a number or one for each column of the array X"),
+    ("bounds are texts", lambda *_: fit(ROWS, LABELS, bounds=("0", "1")), ValueError,
+     "bounds of column 0 = ('0', '1'): wanted two numbers, the first one smaller"),
+    ("bounds in disorder", lambda *_: fit(ROWS, LABELS, bounds=(3, 1)), ValueError,
+     "bounds of column 0 = (3, 1): wanted two numbers, the first one smaller"),
+    ("bounds of no column", lambda *_: fit(
+        pandas.DataFrame({"age": [0.0] * 6}), LABELS, bounds={"age": (0, 1), "sex": (0, 1)}),
+     ValueError, "bounds has 'sex', which is no column of X: they are age"),
+    ("column twice", lambda *_: fit(pandas.DataFrame(ROWS, columns=["a", "a"]), LABELS),
+     ValueError, "X has the column 'a' twice"),
+    ("rows of texts", lambda *_: fit([["a", "b"]] * 6, LABELS), ValueError,
+     "X holds values that are no numbers"),
+    ("rows of other lengths", lambda *_: fit([[1], [1, 2]] * 3, LABELS), ValueError,
+     "X: its rows have different lengths"),
+    ("rows are complex", lambda *_: fit(ROWS * 1j, LABELS), TypeError,
+     "X holds complex numbers: give their real and imaginary parts as columns"),
+    ("rows without columns", lambda *_: fit(np.zeros((6, 0)), LABELS), ValueError,
+     "X has no columns: give at least one"),
+    ("labels of fewer rows", lambda *_: fit(ROWS, [0, 1]), ValueError,
+     "X has 6 rows, y has shape (2,): wanted (6,)"),
+    ("clients as text", lambda *_: fit(ROWS, LABELS, clients="abcdef"), ValueError,
+     "clients is of type str: wanted one identifier for each row"),
+    ("clients as number", lambda *_: fit(ROWS, LABELS, clients=6), ValueError,
+     "clients is of type int: wanted one identifier for each row"),
+    ("no step", lambda *_: fit(ROWS, LABELS, local_steps=0, unit="client"), TypeError,
+     "local_steps = 0: wanted a whole number of 1 or more"),
+    ("clip norm below 0", lambda *_: fit(ROWS, LABELS, clip_norm=-1), ValueError,
+     "clip_norm = -1: wanted a finite number above 0"),
+    ("endless rate", lambda *_: fit(ROWS, LABELS, learning_rate=np.inf), ValueError,
+     "learning_rate = inf: wanted a finite number above 0"),
+    ("home as member", lambda *_: fit(ROWS, LABELS, clients=None, member="home"), TypeError,
+     "member = 'home': wanted a tacet.Member"),
+    ("score of fewer labels", lambda *_: fit(ROWS, LABELS, insecure_seed=1).score(ROWS, [0]),
+     ValueError, "X has 6 rows, y has shape (1,): wanted (6,)"),
+    ("target without bounds", lambda *_: fit_regressor(LABELS, target_bounds=None), ValueError,
+     "give target_bounds: they cannot be taken from the data"),
+    ("one target bound", lambda *_: fit_regressor(LABELS, target_bounds=3), TypeError,
+     "target_bounds = 3: wanted a list of two numbers, (low, high)"),
+    ("target bounds in disorder", lambda *_: fit_regressor(LABELS, target_bounds=(3, 1)),
+     ValueError, "target_bounds = (3, 1): wanted two numbers, the first one smaller"),
+    ("target NaN", lambda *_: fit_regressor([0, 1, np.nan, 0, 1, 0]), ValueError,
+     "y holds 1 values that are not finite, the first in row 2: leave such rows out"),
+    ("target of texts", lambda *_: fit_regressor(list("abcdef")), ValueError,
+     "y holds values that are no numbers"),
     ("not fitted", lambda *_: FederatedClassifier(target_epsilon=1).predict(
         np.zeros((3, 2))), ValueError, "the FederatedClassifier is not fitted: call fit first"),
     ("unknown label", lambda *_: fit(np.zeros((6, 2)), [0, 1, 2, 0, 1, 2]), ValueError,

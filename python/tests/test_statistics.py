@@ -725,7 +725,7 @@ def test_misuse_is_an_error(
 
 
 def test_questions_and_answers_name_what_is_wrong(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="it must be a list of texts"):
+    with pytest.raises(TypeError, match="wanted a list of texts"):
         statistics.count(where="sex = f")
     with pytest.raises(TypeError, match="unknown key whre: expected one of name, where"):
         statistics.count(whre=["sex = f"])  # type: ignore[call-arg]
