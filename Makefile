@@ -163,7 +163,7 @@ python-frameworks: ## test the package inside Flower and NVFLARE (downloads them
 	@tools/quiet.sh "frameworks environment" tools/python_environment.sh $(FRAMEWORKS_ENVIRONMENT) python/requirements/frameworks.txt
 	$(call configure,ci,$(WITH_PYTHON))
 	$(call build,ci,--target tacet_python_package)
-	$(call run_tests,ci,--tests-regex 'python.(flower|nvflare|ferry)')
+	$(call run_tests,ci,--tests-regex 'python.(flower|nvflare|ferry|trackers)')
 
 .PHONY: r-check
 r-check: ## run R CMD check on the R package; a warning fails it

@@ -61,6 +61,15 @@ foreach(framework flower=flwr nvflare=nvflare)
                          WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
   endif()
 endforeach()
+execute_process(COMMAND ${TACET_FRAMEWORKS_PYTHON} -c "import mlflow, tensorboard, tensorboardX"
+                RESULT_VARIABLE without OUTPUT_QUIET ERROR_QUIET)
+if(without EQUAL 0)
+  add_test(NAME python.trackers
+           COMMAND ${TACET_FRAMEWORKS_PYTHON} -m pytest -q -p no:cacheprovider
+                   ${CMAKE_CURRENT_SOURCE_DIR}/tests/trackers_test.py)
+  set_tests_properties(python.trackers PROPERTIES LABELS long TIMEOUT 600
+                       WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
+endif()
 if(TEST python.flower AND TEST python.nvflare)
   # The example apps, and jobs on real servers: minutes.
   foreach(test flower_apps nvflare_apps flower_deployment nvflare_deployment)

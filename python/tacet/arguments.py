@@ -6,7 +6,7 @@ import inspect
 import operator
 import os
 from collections.abc import Callable, Mapping, Set
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ __all__ = [
     "mapping_of",
     "number_of",
     "path_of",
+    "short",
     "text_of",
     "truth_of",
     "whole_number_of",
@@ -55,6 +56,18 @@ def is_true(value: Any) -> bool:
     [True, False, False, False, False]
     """
     return _is_truth(value) and bool(value)
+
+
+def short(value: Any) -> str:
+    """Return the text of a value for a person: a number that is not whole has three digits.
+
+    >>> [short(value) for value in (2 / 3, 1234.5, 4, "record", None)]
+    ['0.667', '1234', '4', "'record'", 'None']
+    """
+    if isinstance(value, Integral) or not isinstance(value, Real):
+        return repr(value)
+    number = float(value)
+    return f"{number:.0f}" if 1000 <= abs(number) < 1e15 else f"{number:.3g}"
 
 
 def number_of(name: str, value: Any) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .arguments import number_of, whole_number_of
+from .arguments import number_of, short, whole_number_of
 from .columns import Columns, plain_array
 from .errors import InvalidArgumentError
 from .linear_training import CENTRE, LinearModel, Site, logistic_error, squared_error
@@ -99,6 +99,15 @@ class LinearEstimator:
                 raise ValueError(text)
             setattr(self, name, value)
         return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        given = (
+            f"{name}={short(value)}"
+            for name, value in self.get_params().items()
+            if value is not defaults[name].default and repr(value) != repr(defaults[name].default)
+        )
+        return f"{type(self).__name__}({', '.join(given)})"
 
     def _train(
         self,

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _core
-from .arguments import number_of, text_of, truth_of, whole_number_of
+from .arguments import number_of, short, text_of, truth_of, whole_number_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -110,7 +110,7 @@ class FederationOptions(TypedDict, total=False):
 
 _NOISE = ("noise_multiplier", "noise_stddev", "target_epsilon")
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Privacy:
     """Protection of a training: the mechanism, the unit and the guarantee that is wanted.
 
@@ -119,8 +119,8 @@ class Privacy:
     `FederationOptions`. Unless ``sampling`` is given, nobody learns who takes part in a round of
     fewer than all clients: each tosses a coin, and all upload.
 
-    >>> Privacy(noise_multiplier=6, clip_norm=0.5).delta
-    1e-05
+    >>> Privacy(noise_multiplier=6, clip_norm=1 / 3)
+    Privacy(noise_multiplier=6, clip_norm=0.333)
     """
 
     noise_multiplier: float | None = None
@@ -141,6 +141,14 @@ class Privacy:
     record_rate: float | None = None
     expected_batch: float | None = None
     appearances: int | None = None
+
+    def __repr__(self) -> str:
+        given = (
+            f"{field.name}={short(value)}"
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != field.default
+        )
+        return f"Privacy({', '.join(given)})"
 
     def __post_init__(self) -> None:
         """Check the types, and that the noise is given in one way."""

@@ -38,7 +38,15 @@ import numpy as np
 
 from . import _core, table_files
 from .answer_plot import plot_answer
-from .arguments import list_of, mapping_of, number_of, path_of, text_of, whole_number_of
+from .arguments import (
+    list_of,
+    mapping_of,
+    number_of,
+    path_of,
+    short,
+    text_of,
+    whole_number_of,
+)
 from .errors import InvalidArgumentError
 from .run_folder import run_folder
 from .session import Session, budget_of
@@ -129,7 +137,7 @@ class Cells:
         return {key: value for key, value in keys.items() if value is not None}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """One number of an answer.
 
@@ -163,8 +171,15 @@ class Estimate:
         """Whether a count that it follows from is below the floor."""
         return self.value is None
 
+    def __repr__(self) -> str:
+        what = " ".join(part for part in (self.quantity, self.group, self.at) if part)
+        if self.value is None:
+            return f"<Estimate {what}: suppressed>"
+        interval = "" if math.isnan(self.low) else f" ({short(self.low)} to {short(self.high)})"
+        return f"<Estimate {what}: {short(self.value)}{interval}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Answer:
     """Answer to one question.
 
@@ -302,6 +317,9 @@ class Answer:
             ModuleNotFoundError: matplotlib is not installed.
         """
         return plot_answer(self, axes, what)
+
+    def __repr__(self) -> str:
+        return f"<Answer {self.name!r} ({self.kind}), {len(self.estimates)} estimates>"
 
     def __str__(self) -> str:
         lines = [f"{self.name} ({self.kind})"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,6 +15,8 @@ import pandas as pd
 import pytest
 
 import tacet
+from tacet import statistics
+from tacet.sklearn import FederatedClassifier
 
 
 def simulate(**changed: Any) -> tacet.Run:
@@ -105,3 +108,17 @@ def test_an_early_end_leaves_the_rest_to_the_session() -> None:
 def test_the_last_round_needs_no_end() -> None:
     run = simulate(rounds=1, on_round=lambda line: True)
     assert run.summary["stopped"] is None
+
+
+def test_a_text_for_people_has_three_digits() -> None:
+    assert repr(tacet.Privacy(noise_multiplier=6 / 7)) == "Privacy(noise_multiplier=0.857)"
+    model = FederatedClassifier(target_epsilon=2, learning_rate=20 / 7, classes=["no", "yes"])
+    text = "FederatedClassifier(target_epsilon=2, learning_rate=2.86, classes=['no', 'yes'])"
+    assert repr(model) == text
+    tables = {site: {"age": [40, 50, 60] * 100} for site in ("north", "south")}
+    questions = [statistics.mean("age", low=20, high=100, name="age")]
+    answer = statistics.ask(tables, questions, target_epsilon=4, max_units=300)["age"]
+    texts = [repr(answer), *map(repr, answer.estimates)]
+    assert texts[0] == f"<Answer 'age' (mean), {len(answer.estimates)} estimates>"
+    assert re.match(r"<Estimate count: [-\d.e]+ \([-\d.e]+ to [-\d.e]+\)>$", texts[1])
+    assert not [text for text in texts if re.search(r"\d\.\d{6}", text)]
