@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "fmt/core.h"
 #include "fmt/ranges.h"
@@ -129,13 +130,30 @@ std::string TextOf(const Term&, std::optional<accounting::Sampling> value) {
   return std::string(WordOf(*value));
 }
 
+// Texts of two values that differ: numbers with as many digits, from three, as tell them apart.
+template <typename Value>
+std::pair<std::string, std::string> TextsOf(const Term& term, const Value& before,
+                                            const Value& now) {
+  std::pair<std::string, std::string> texts = {TextOf(term, before), TextOf(term, now)};
+  if constexpr (std::is_same_v<Value, double>) {
+    const bool is_limited = term.weaker != Weaker::kMoreOrNone || (before != 0 && now != 0);
+    for (int digits = 3; is_limited && digits < 17; ++digits) {
+      const std::string was = fmt::format("{:.{}g}", before, digits);
+      const std::string is = fmt::format("{:.{}g}", now, digits);
+      if (was != is) return {was, is};
+    }
+  }
+  return texts;
+}
+
 void CompareTerms(const ManifestSpec& was, const ManifestSpec& is, Comparison& changes) {
   const auto rate = [](const ManifestSpec& spec) {
     return static_cast<double>(spec.sampling.cohort) / static_cast<double>(spec.sampling.clients);
   };
   const auto compare = [&](const Term& term, const auto& before, const auto& now) {
     if (term.weaker == Weaker::kNotCompared || before == now) return;
-    changes.Add(term.key, TextOf(term, before), TextOf(term, now), IsWeaker(term, before, now));
+    const auto [was_text, is_text] = TextsOf(term, before, now);
+    changes.Add(term.key, was_text, is_text, IsWeaker(term, before, now));
   };
   VisitSignedTerms(compare, was, is);
   compare(Term{"sampling rate", Weaker::kMore}, rate(was), rate(is));

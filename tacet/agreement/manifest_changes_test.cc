@@ -1,5 +1,6 @@
 #include "tacet/agreement/manifest_changes.h"
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -122,6 +123,21 @@ TEST(ManifestChangesTest, WeakerTermsAreMarked) {
       EXPECT_EQ(found->is_weaker, weaker) << ManifestChangesText(changes);
       EXPECT_EQ(IsAnyWeaker(changes) || !weaker, true);
     }
+  }
+}
+
+TEST(ManifestChangesTest, NumbersHaveAsManyDigitsAsTellThemApart) {
+  const struct {
+    double noise;
+    const char* text;
+  } cases[] = {{2.9, "3 -> 2.9\n"},
+               {10.0 / 3, "3 -> 3.33\n"},
+               {3.000001, "3 -> 3.000001\n"},
+               {std::nextafter(3.0, 4.0), "3 -> 3.0000000000000004\n"}};
+  for (const auto& one : cases) {
+    const auto changes = ChangesBy(
+        [&](SignedManifestSpec& spec) { spec.agreement.mechanism.noise_stddev = one.noise; });
+    EXPECT_THAT(ManifestChangesText(changes), ::testing::HasSubstr(one.text));
   }
 }
 

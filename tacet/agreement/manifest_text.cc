@@ -77,15 +77,15 @@ std::string AgreementText(const agreement::Manifest& manifest) {
   const bool is_laplace = agreed.mechanism.noise_law == dp::NoiseLaw::kDiscreteLaplace;
   if (is_laplace) {
     text += fmt::format(
-        "privacy     discrete Laplace noise in steps of {}, of deviation {:.6g} from any {} "
-        "uploads together; what one unit can change adds up to {} at most\n",
+        "privacy     discrete Laplace noise in steps of {:.3g}, of deviation {:.4g} from any {} "
+        "uploads together; what one unit can change adds up to {:.4g} at most\n",
         agreed.mechanism.scale, agreed.mechanism.noise_stddev, mechanism.spec().noise_shares,
         agreed.mechanism.clip_norm *
             (agreed.privacy.neighbouring == accounting::Neighbouring::kReplaceOne ? 2 : 1));
   } else {
     text += fmt::format(
-        "privacy     clip norm {}, noise multiplier {:.6g} (deviation {:.6g} in the sum), "
-        "quantised to {}: deviation of an average value "
+        "privacy     clip norm {:.4g}, noise multiplier {:.4g} (deviation {:.4g} in the sum), "
+        "quantised to {:.3g}: deviation of an average value "
         "{:.3g}, of which quantisation {:.2g}\n",
         agreed.mechanism.clip_norm, agreed.mechanism.noise_stddev / agreed.mechanism.clip_norm,
         agreed.mechanism.noise_stddev, agreed.mechanism.scale,
