@@ -63,6 +63,11 @@ kinds = ["training", "query"]
 kinds = ["count", "survival"]
 floor = 10
 site_groups = false
+[acceptance]
+accept = "within-policy"
+kinds = ["training", "query", "removal", "server", "renewal"]
+epsilon = 0.5
+unknown_members = 1
 [ledger]
 folder = "/var/lib/tacet/ledger"
 rule = "own-seals"
@@ -105,6 +110,9 @@ int main(int argc, char** argv) {
         std::pair("population-path", "population = \"../staff\"\nothers = true\n")}) {
     folder.Write(name, 0, base::AsBytes(std::string(kPolicy) + ledger));
   }
+  folder.Write("accepts-without-limits", 0,
+               base::AsBytes(std::string(kPolicy) +
+                             "[acceptance]\naccept = \"within-policy\"\nkinds = [\"query\"]\n"));
   folder.Write("unknown-key", 0, base::AsBytes(std::string(kPolicy) + "place = 1\n"));
   folder.Write("empty", 0, {});
   return 0;

@@ -30,7 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       policy->delta > 0 && policy->delta < 1 && policy->serial >= 1 && !policy->sites.empty() &&
       !policy->units.empty() && !policy->neighbouring.empty() && !policy->noise_laws.empty() &&
       !policy->columns.empty() && ledger::CheckPopulation(policy->population).ok() &&
-      !policy->kinds.empty() && policy->floor >= 0 && std::isfinite(policy->floor);
+      !policy->kinds.empty() && policy->floor >= 0 && std::isfinite(policy->floor) &&
+      policy->accepted_epsilon.value_or(1) > 0;
   if (!limits) std::abort();
   return 0;
 }

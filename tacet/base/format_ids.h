@@ -57,6 +57,7 @@ inline constexpr FormatId kOpeningStatement{"TCT9", 2};
 inline constexpr FormatId kRowSketch{"TCT0"};
 inline constexpr FormatId kSeatAnchor{"TCTs"};
 inline constexpr FormatId kKeyPacket{"TCTk"};
+inline constexpr FormatId kAcceptances{"TCTa"};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,
@@ -96,7 +97,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kAbstention,
                                           format::kObjection,
                                           format::kSeatAnchor,
-                                          format::kKeyPacket};
+                                          format::kKeyPacket,
+                                          format::kAcceptances};
 
 inline constexpr size_t kPreambleBytes = 6;
 

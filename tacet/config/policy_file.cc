@@ -1,5 +1,6 @@
 #include "tacet/config/policy_file.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,7 @@ absl::StatusOr<policy::SitePolicy> ParseSitePolicy(std::string_view toml, std::s
 }
 
 absl::StatusOr<policy::DataUse> DataUseOf(const RunConfig& agreed, std::string site,
-                                          uint64_t records) {
+                                          std::optional<uint64_t> records) {
   policy::DataUse use{.site = std::move(site),
                       .records = records,
                       .renames_columns = !agreed.data.csv_columns.empty(),

@@ -3,6 +3,7 @@
 #define TACET_CONFIG_POLICY_FILE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,9 +19,10 @@ namespace tacet::config {
 // ReadSitePolicy.
 absl::StatusOr<policy::SitePolicy> ParseSitePolicy(std::string_view toml, std::string_view source);
 
-// What the agreed training reads at the site of this name, which has so many records.
+// What the agreed training reads at the site of this name, which has so many records; none: its
+// table has not been read.
 absl::StatusOr<policy::DataUse> DataUseOf(const RunConfig& agreed, std::string site,
-                                          uint64_t records);
+                                          std::optional<uint64_t> records);
 
 }  // namespace tacet::config
 

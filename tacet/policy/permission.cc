@@ -135,7 +135,9 @@ class Checks {
     if (!Has(policy_.kinds, std::string(use_.kind))) {
       Violate("training.kinds", fmt::format("a {} is not allowed", use_.kind));
     }
-    AtLeast("data.records", policy_.records, use_.records, "the number of records at this site");
+    if (use_.records.has_value()) {
+      AtLeast("data.records", policy_.records, *use_.records, "the number of records at this site");
+    }
     const bool of_persons = agreed_.privacy.unit == Unit::kPerson;
     if (of_persons && !policy_.person_column.empty() &&
         use_.person_column != policy_.person_column) {
@@ -213,8 +215,10 @@ absl::StatusOr<std::vector<Violation>> ViolationsOf(const SitePolicy& policy,
 absl::StatusOr<Permission> Permission::ByPolicy(const SitePolicy& policy, std::string_view source,
                                                 const agreement::SignedManifest& manifest,
                                                 const DataUse& use) {
+  DataUse judged = use;
+  judged.records = use.records.value_or(0);  // a run has counted them
   TACET_ASSIGN_OR_RETURN(const std::vector<Violation> violations,
-                         ViolationsOf(policy, manifest.manifest(), use));
+                         ViolationsOf(policy, manifest.manifest(), judged));
   if (violations.empty()) {
     return Permission(
         manifest.manifest().hash(),

@@ -34,7 +34,8 @@ struct QuestionUse {
 struct DataUse {
   std::string site = {};  // its name in the federation
   std::string_view kind = kTraining;
-  uint64_t records = 0;  // at this site
+  // At this site; none: not known yet, as before the table is read. Then no limit judges it.
+  std::optional<uint64_t> records = std::nullopt;
   // Columns of tables that are used, in the words of the agreement; none where it does not name
   // them.
   std::optional<std::vector<std::string>> columns = std::nullopt;

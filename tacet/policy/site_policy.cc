@@ -63,6 +63,15 @@ absl::Status Assign(const JsonValue& value, dp::NoiseLaw& target) {
   TACET_ASSIGN_OR_RETURN(target, dp::ParseNoiseLaw(word));
   return absl::OkStatus();
 }
+absl::Status Assign(const JsonValue& value, ChangeKind& target) {
+  TACET_ASSIGN_OR_RETURN(const std::string word, value.AsString());
+  TACET_ASSIGN_OR_RETURN(target, ParseChangeKind(word));
+  return absl::OkStatus();
+}
+absl::Status Assign(const JsonValue& value, std::optional<double>& target) {
+  TACET_ASSIGN_OR_RETURN(target, value.AsDouble());
+  return absl::OkStatus();
+}
 absl::Status Assign(const JsonValue& value, std::optional<ledger::ChargingRule>& target) {
   TACET_ASSIGN_OR_RETURN(const std::string word, value.AsString());
   TACET_ASSIGN_OR_RETURN(target, ledger::ParseChargingRule(word));
@@ -102,6 +111,9 @@ class Keys {
   void Check(const std::string& key, bool holds, std::string_view rule) {
     if (!holds) Fail(key, base::InvalidArgument("must be {}", rule));
   }
+  void NeedFor(std::string_view reason, const std::string& key) {
+    if (Find(key) == nullptr) Fail(key, base::InvalidArgument("is missing: {}", reason));
+  }
 
   // The first thing that was wrong; an unknown key before all others.
   absl::Status Finish() const {
@@ -127,14 +139,17 @@ class Keys {
   template <typename T>
   void Read(const std::string& key, T& target, bool needed) {
     known_.insert(key);
-    const size_t point = key.find('.');
-    const JsonValue* section = root_.Find(key.substr(0, point));
-    const JsonValue* value = section == nullptr ? nullptr : section->Find(key.substr(point + 1));
+    const JsonValue* const value = Find(key);
     if (value == nullptr) {
       if (needed) Fail(key, base::InvalidArgument("is missing"));
       return;
     }
     Fail(key, Assign(*value, target));
+  }
+  const JsonValue* Find(const std::string& key) const {
+    const size_t point = key.find('.');
+    const JsonValue* const section = root_.Find(key.substr(0, point));
+    return section == nullptr ? nullptr : section->Find(key.substr(point + 1));
   }
   void Fail(const std::string& key, const absl::Status& wrong) {
     status_.Update(base::Annotate(wrong, fmt::format("{}: key `{}`", source_, key)));
@@ -146,11 +161,51 @@ class Keys {
   absl::Status status_;
 };
 
+template <typename T>
+bool Lists(const std::vector<T>& list, const T& value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+// Section [acceptance]. A limit that is left open would be decided by the coordinator alone, so a
+// policy that accepts without a person states every one.
+void TakeAcceptance(Keys& keys, SitePolicy& policy) {
+  constexpr std::string_view kAsk = "ask", kWithinPolicy = "within-policy";
+  constexpr std::string_view kReason = "a policy that accepts without a person states this limit";
+  std::string accept(kAsk);
+  keys.Take("acceptance.accept", accept);
+  keys.Take("acceptance.kinds", policy.accepted_kinds);
+  keys.Take("acceptance.epsilon", policy.accepted_epsilon);
+  keys.Take("acceptance.unknown_members", policy.unknown_members);
+  const double most = policy.accepted_epsilon.value_or(1);
+  keys.Check("acceptance.epsilon", most > 0 && std::isfinite(most), "a positive number");
+  keys.Check("acceptance.accept", accept == kAsk || accept == kWithinPolicy,
+             "\"ask\" or \"within-policy\"");
+  if (accept != kWithinPolicy) {
+    policy.accepted_kinds.clear();
+    return;
+  }
+  keys.NeedFor("it says what is accepted without a person", "acceptance.kinds");
+  keys.NeedFor(kReason, "privacy.neighbouring");
+  keys.NeedFor(kReason, "privacy.noise_laws");
+  keys.NeedFor(kReason, "privacy.colluders");
+  if (Lists(policy.units, Unit::kClient)) keys.NeedFor(kReason, "federation.dummy_uploads");
+  if (policy.smallest_unit() != Unit::kClient) keys.NeedFor(kReason, "privacy.appearances");
+  if (Lists(policy.units, Unit::kPerson)) {
+    keys.NeedFor(kReason, "data.person_column");
+    keys.Check("data.person_column", !policy.person_column.empty(),
+               "the name of a column in a policy that accepts without a person");
+  }
+  if (!Lists(policy.accepted_kinds, ChangeKind::kQuery)) return;
+  keys.NeedFor(kReason, "query.kinds");
+  keys.NeedFor(kReason, "query.floor");
+  keys.NeedFor(kReason, "query.site_groups");
+}
+
 }  // namespace
 
 Unit SitePolicy::smallest_unit() const {
   for (const Unit unit : {Unit::kRecord, Unit::kPerson}) {
-    if (std::ranges::find(units, unit) != units.end()) return unit;
+    if (Lists(units, unit)) return unit;
   }
   return Unit::kClient;
 }
@@ -182,6 +237,7 @@ absl::StatusOr<SitePolicy> ReadSitePolicy(const JsonValue& root, std::string_vie
   keys.Take("query.kinds", policy.question_kinds);
   keys.Take("query.floor", policy.floor);
   keys.Take("query.site_groups", policy.site_groups);
+  TakeAcceptance(keys, policy);
   keys.Need("ledger.folder", policy.ledger_folder);
   keys.Take("ledger.rule", policy.rule);
   keys.Take("ledger.population", population);

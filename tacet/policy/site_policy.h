@@ -16,6 +16,7 @@
 #include "tacet/crypto/signing.h"
 #include "tacet/dp/noise_law.h"
 #include "tacet/ledger/ledger_format.h"
+#include "tacet/policy/change_kind.h"
 
 namespace tacet::policy {
 
@@ -56,6 +57,13 @@ struct SitePolicy {
   std::vector<std::string> question_kinds = {};
   double floor = 0;         // least floor of a query; >= 0
   bool site_groups = true;  // whether a question may be about some sites only
+  // [acceptance]
+  // Changes that the site joins without a person; none: it asks.
+  std::vector<ChangeKind> accepted_kinds = {};
+  // Most that all permitted attempts of one agreement may cost then; none: epsilon_per_year.
+  std::optional<double> accepted_epsilon = std::nullopt;
+  // Most members then whose keys no person at this site has accepted.
+  uint64_t unknown_members = 0;
   // [ledger]
   std::string ledger_folder = {};  // the only one, an absolute path
   // Whose data these are: the folder's own population, or one of other people, who have a ledger of

@@ -1,8 +1,10 @@
 #include "tacet/policy/site_policy.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -132,6 +134,58 @@ TEST(SitePolicyTest, AnotherPopulationIsDeclaredInFull) {
   }
   EXPECT_THAT(base::Message(read("main", "true").status()), HasSubstr("the folder's own"));
   EXPECT_THAT(base::Message(read("../main", "true").status()), HasSubstr("lower-case letters"));
+}
+
+// A coordinator alone would decide about a limit that is left open.
+TEST(SitePolicyTest, APolicyThatAcceptsStatesEveryLimit) {
+  const auto read = [](const std::vector<std::string>& lines) {
+    JsonValue root = Parsed(kNeeded);
+    for (const std::string& line : lines) {
+      const size_t point = line.find('.'), blank = line.find(' ');
+      const std::string section = line.substr(0, point);
+      JsonValue changed =
+          root.Find(section) == nullptr ? JsonValue::MakeObject() : *root.Find(section);
+      changed.Set(line.substr(point + 1, blank - point - 1), Parsed(line.substr(blank + 1)));
+      root.Set(section, std::move(changed));
+    }
+    return ReadSitePolicy(root, "policy.toml");
+  };
+  const std::vector<std::string> all = {"acceptance.accept \"within-policy\"",
+                                        "acceptance.kinds [\"training\", \"query\"]",
+                                        "privacy.neighbouring [\"replace-one\"]",
+                                        "privacy.noise_laws [\"gaussian\"]",
+                                        "privacy.colluders 1",
+                                        "privacy.appearances 2",
+                                        "data.person_column \"patient\"",
+                                        "query.kinds [\"count\"]",
+                                        "query.floor 10",
+                                        "query.site_groups false"};
+  ASSERT_OK_AND_ASSIGN(const auto policy, read(all));
+  EXPECT_THAT(policy.accepted_kinds, ElementsAre(ChangeKind::kTraining, ChangeKind::kQuery));
+  EXPECT_FALSE(policy.accepted_epsilon.has_value());
+  EXPECT_EQ(policy.unknown_members, 0u);
+  for (size_t missing = 1; missing < all.size(); ++missing) {
+    std::vector<std::string> lines = all;
+    lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(missing));
+    EXPECT_THAT(base::Message(read(lines).status()),
+                HasSubstr(fmt::format("key `{}`", all[missing].substr(0, all[missing].find(' ')))));
+  }
+  // Units decide which limits there are.
+  std::vector<std::string> clients = {all[0], "acceptance.kinds [\"renewal\"]", all[2], all[3],
+                                      all[4], "privacy.units [\"client\"]"};
+  EXPECT_THAT(base::Message(read(clients).status()), HasSubstr("`federation.dummy_uploads`"));
+  clients.push_back("federation.dummy_uploads false");
+  EXPECT_TRUE(read(clients).ok());
+}
+
+TEST(SitePolicyTest, APolicyAsksUnlessItSaysOtherwise) {
+  EXPECT_THAT(ReadSitePolicy(Parsed(kNeeded), "policy.toml")->accepted_kinds, ::testing::IsEmpty());
+  EXPECT_THAT(With("acceptance", "kinds", "[\"training\"]")->accepted_kinds, ::testing::IsEmpty());
+  EXPECT_THAT(Refusal("acceptance", "accept", "\"always\""),
+              HasSubstr("must be \"ask\" or \"within-policy\""));
+  EXPECT_THAT(Refusal("acceptance", "kinds", "[\"trainings\"]"),
+              HasSubstr("expected training, query, removal, server or renewal"));
+  EXPECT_THAT(Refusal("acceptance", "epsilon", "0"), HasSubstr("must be a positive number"));
 }
 
 TEST(SitePolicyTest, OptionalKeys) {

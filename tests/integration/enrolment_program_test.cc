@@ -156,7 +156,7 @@ TEST_F(EnrolmentProgramTest, ChangesAreShownAndAskedFor) {
   EXPECT_THAT(checked.out, ContainsRegex("changed +member +\\(none\\) -> east"));
   EXPECT_THAT(checked.out, HasSubstr("Nothing was changed."));
   const Outcome asked = join(1, {});
-  EXPECT_EQ(asked.exit_code, 1);
+  EXPECT_EQ(asked.exit_code, 4);
   EXPECT_THAT(asked.err, HasSubstr("Nothing was changed, and there is no terminal"));
   EXPECT_THAT(asked.err, ContainsRegex("changed +member +\\(none\\) -> east"));
   EXPECT_EQ(Read("north/invitation"), before);
@@ -169,7 +169,7 @@ TEST_F(EnrolmentProgramTest, ChangesAreShownAndAskedFor) {
   ASSERT_EQ(Rotate({"--keep-exchange-keys", "--remove", "east", "--remove", "west"}).exit_code, 0);
   const std::string accepted = Read("north/invitation");
   const Outcome refused = join(2, {"--accept"});
-  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_EQ(refused.exit_code, 4);
   EXPECT_THAT(refused.err, HasSubstr("has weaker terms than the manifest of epoch 1"));
   EXPECT_THAT(refused.err, ContainsRegex("WEAKER +federation.min_participants +3 -> 2"));
   EXPECT_EQ(Read("north/invitation"), accepted);

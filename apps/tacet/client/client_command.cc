@@ -1,6 +1,7 @@
 #include "apps/tacet/client/client_command.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -18,9 +19,11 @@
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
+#include "tacet/base/unix_clock.h"
 #include "tacet/config/site_config.h"
 #include "tacet/coordinator/kept_exchange_keys.h"
 #include "tacet/report/privacy_json.h"
+#include "tacet/site/invitation_acceptance.h"
 #include "tacet/storage/file/membership.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/site_folder.h"
@@ -163,6 +166,10 @@ class ClientJoinCommand : public program::Command {
         &coordinator_);
     options.AddFlag("check", "check the invitation and show what it changes; change nothing",
                     &check_);
+    options.AddString("policy",
+                      "the site's policy, which may accept without a person; when not given, "
+                      "policy.toml in the site's folder",
+                      &policy_);
     options.AddFlag("accept",
                     "accept changes of members, server and terms without asking, unless a term is "
                     "weaker than in the manifest accepted last",
@@ -179,41 +186,83 @@ class ClientJoinCommand : public program::Command {
     if (!storage::file::IsNotJoined(before.status())) TACET_RETURN_IF_ERROR(before.status());
     TACET_ASSIGN_OR_RETURN(const Membership next,
                            folder.CheckInvitation(invitation, coordinator, unlocker));
-    if (before.ok()) TACET_RETURN_IF_ERROR(AcceptChanges(before->manifest, next.manifest));
+    policy::AcceptedEpoch accepted{.unix_seconds = base::SystemUnixSeconds()};
+    if (before.ok()) {
+      TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
+      TACET_ASSIGN_OR_RETURN(const bool is_accepted, Accept(*before, next, keys, accepted));
+      if (!is_accepted) return absl::OkStatus();
+    }
     if (check_) {
       TACET_RETURN_IF_ERROR(PrintMembership(next));
       fmt::print("\nThe invitation is in order. Nothing was changed.\n");
       return absl::OkStatus();
     }
-    TACET_ASSIGN_OR_RETURN(const Membership membership,
-                           folder.Join(invitation, coordinator, unlocker));
+    const std::filesystem::path home(home_);
+    TACET_ASSIGN_OR_RETURN(
+        const Membership membership,
+        site::JoinAccepted(
+            folder, {.home = home,
+                     .joined = before.ok() ? before->manifest.manifest().hash() : crypto::Digest{},
+                     .invitation = invitation,
+                     .next = next,
+                     .coordinator = coordinator,
+                     .unlocker = unlocker,
+                     .accepted = std::move(accepted)}));
     TACET_RETURN_IF_ERROR(PrintMembership(membership));
     if (before.ok() && before->manifest.epoch() < membership.manifest.epoch()) {
       TellExchangeKeys(before->manifest, membership);
     }
     return absl::OkStatus();
   }
+  int exit_code() const override { return needs_person_ ? program::kNeedsPerson : 0; }
 
  private:
-  // Shows what differs from the manifest that was accepted last, and asks.
-  absl::Status AcceptChanges(const agreement::SignedManifest& before,
-                             const agreement::SignedManifest& now) const {
-    if (before.manifest().hash() == now.manifest().hash()) return absl::OkStatus();
+  // Shows what differs from the manifest that was accepted last, decides by the site's policy, and
+  // asks where the policy does not accept. False: nobody could be asked.
+  absl::StatusOr<bool> Accept(const Membership& before, const Membership& next,
+                              const agreement::MemberKeys& keys, policy::AcceptedEpoch& accepted) {
+    const bool is_same = before.manifest.manifest().hash() == next.manifest.manifest().hash();
+    if (is_same && !accept_ && !accept_weaker_) {
+      accepted.by = policy::AcceptedBy::kUnchanged;
+      return true;
+    }
     TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ManifestChange> changes,
-                           agreement::ManifestChanges(before, now));
+                           agreement::ManifestChanges(before.manifest, next.manifest));
     fmt::print("{}{}", agreement::ManifestChangesText(changes), changes.empty() ? "" : "\n");
     std::fflush(stdout);
     const bool weaker = agreement::IsAnyWeaker(changes);
-    if (check_ || changes.empty() || accept_weaker_ || (accept_ && !weaker)) {
-      return absl::OkStatus();
+    if (accept_weaker_ || (accept_ && !weaker)) return true;
+    if (changes.empty()) {
+      accepted.by = policy::AcceptedBy::kUnchanged;
+      return true;
     }
-    const std::string_view flag = weaker ? "--accept-weaker" : "--accept";
+    const std::filesystem::path home(home_);
+    TACET_ASSIGN_OR_RETURN(
+        const site::InvitationDecision decision,
+        site::DecideInvitation(
+            {.home = home, .policy = policy_, .keys = keys, .joined = before, .next = next}));
+    accepted.kinds = decision.acceptance.kinds;
+    const std::string objections = site::ObjectionsText(decision.acceptance);
+    if (decision.acceptance.accepted()) {
+      accepted.by = policy::AcceptedBy::kPolicy;
+      accepted.serial = decision.serial;
+      fmt::print("accepted    by the policy, number {}: {}\n\n", decision.serial,
+                 policy::ChangeKindNames(accepted.kinds));
+      return true;
+    }
+    fmt::print("A person has to accept this:\n{}\n", objections);
+    std::fflush(stdout);
+    if (check_) return true;
     if (::isatty(STDIN_FILENO) == 0) {
-      return base::PermissionDenied(
-          "epoch {} {} the manifest of epoch {} that this site accepted. Nothing was changed, and "
-          "there is no terminal on which to ask. {} accepts it:\n{}",
-          now.epoch(), weaker ? "has weaker terms than" : "differs from", before.epoch(), flag,
-          agreement::ManifestChangesText(changes));
+      needs_person_ = true;
+      fmt::print(stderr,
+                 "tacet: epoch {} {} the manifest of epoch {} that this site accepted, and the "
+                 "policy does not accept it without a person:\n{}Nothing was changed, and there is "
+                 "no terminal on which to ask. `tacet client join {} --home {} {}` accepts it:\n{}",
+                 next.manifest.epoch(), weaker ? "has weaker terms than" : "differs from",
+                 before.manifest.epoch(), objections, invitation_, home_,
+                 weaker ? "--accept-weaker" : "--accept", agreement::ManifestChangesText(changes));
+      return false;
     }
     const std::string_view word = weaker ? "weaker" : "yes";
     fmt::print("{}Accept these changes? ({}/no) ",
@@ -221,8 +270,9 @@ class ClientJoinCommand : public program::Command {
     std::fflush(stdout);
     std::string answer;
     std::getline(std::cin, answer);
-    if (answer == word) return absl::OkStatus();
-    return base::PermissionDenied("epoch {} was not accepted. Nothing was changed", now.epoch());
+    if (answer == word) return true;
+    return base::PermissionDenied("epoch {} was not accepted. Nothing was changed",
+                                  next.manifest.epoch());
   }
 
   absl::StatusOr<crypto::PublicKey> ExpectedCoordinator(const SiteFolder& folder) const {
@@ -247,7 +297,9 @@ class ClientJoinCommand : public program::Command {
   std::string home_ = std::string(kDefaultHome);
   std::string invitation_;
   std::optional<std::string> coordinator_;
+  std::optional<std::string> policy_;
   bool check_ = false, accept_ = false, accept_weaker_ = false;
+  bool needs_person_ = false;
   program::UnlockFlags unlock_;
 };
 
@@ -264,7 +316,10 @@ class ClientShowCommand : public program::Command {
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(const SiteFolder folder, SiteFolder::Open(home_));
     TACET_ASSIGN_OR_RETURN(const Membership membership, storage::file::MembershipOf(folder, home_));
-    if (!json_) return PrintMembership(membership);
+    if (!json_) {
+      TACET_RETURN_IF_ERROR(PrintMembership(membership));
+      return PrintAcceptances(membership);
+    }
     const agreement::Manifest& manifest = membership.manifest.manifest();
     TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees,
                            agreement::GuaranteesOf(agreement::PermittedTerms(manifest)));
@@ -284,6 +339,16 @@ class ClientShowCommand : public program::Command {
   }
 
  private:
+  absl::Status PrintAcceptances(const Membership& membership) const {
+    if (!membership.member.has_value()) return absl::OkStatus();
+    const absl::StatusOr<policy::AcceptanceRecord> record =
+        site::LoadAcceptances(home_, membership.manifest.members()[*membership.member].signing_key);
+    if (record.status().code() == absl::StatusCode::kNotFound) return absl::OkStatus();
+    fmt::print("\n{}", record.ok() ? site::AcceptancesText(*record)
+                                   : "warning     " + base::Message(record.status()) + "\n");
+    return absl::OkStatus();
+  }
+
   std::string home_ = std::string(kDefaultHome);
   bool json_ = false;
 };

@@ -60,11 +60,13 @@ struct Program {
 
 // Work that ended before it was complete, without an error: run it again, or read the reason.
 inline constexpr int kIncomplete = 3;
+// A person has to decide, and there is no terminal on which to ask: nothing was changed.
+inline constexpr int kNeedsPerson = 4;
 
 // Parses the command line and runs the chosen command, which may also be `completion`: it prints
 // the script by which a shell completes all others. Exit code: 0 done, or help or version was asked
-// for; 1 the command failed; 2 the command line was wrong; 3 as kIncomplete. Errors go to standard
-// error.
+// for; 1 the command failed; 2 the command line was wrong; 3 as kIncomplete, 4 as kNeedsPerson.
+// Errors go to standard error.
 int RunCommandLine(int argc, const char* const* argv, const Program& program,
                    std::vector<std::unique_ptr<Command>> commands);
 

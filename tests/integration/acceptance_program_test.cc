@@ -1,0 +1,191 @@
+// Invitations that a site joins without a person, as its officer's signed policy allows, and those
+// for which it asks.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "fmt/core.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/enrolment_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kNeedsPerson = 4;
+
+std::string Agreed(double epsilon, int rounds = 20) {
+  return fmt::format(R"(
+[data]
+classes = 2
+[model]
+name = "logistic"
+input_shape = [10]
+[federation]
+rounds = {}
+[privacy]
+target_epsilon = {}
+scale = 1e-2
+)",
+                     rounds, epsilon);
+}
+
+constexpr std::string_view kAcceptance = R"(
+[acceptance]
+accept = "within-policy"
+kinds = ["training", "removal", "renewal"]
+)";
+
+class AcceptanceProgramTest : public EnrolmentTest {
+ protected:
+  void SetUp() override {
+    EnrolmentTest::SetUp();
+    Init(Agreed(1.5));
+    for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
+    ASSERT_EQ(SealKey().exit_code, 0);
+    ASSERT_EQ(Join("north", 0, {"--coordinator", coordinator_}).exit_code, 0);
+    const Outcome key =
+        Tacet({"client", "policy", "key", "officer.key", "--key-file", "officer.unlock"});
+    std::string fingerprint = key.out.substr(key.out.find(' '));
+    std::erase_if(fingerprint, [](char c) { return c == ' ' || c == '\n'; });
+    SignPolicy("");
+    ASSERT_EQ(Tacet({"client", "policy", "pin", fingerprint, "--home", "north", "--key-file",
+                     "north.key"})
+                  .exit_code,
+              0);
+  }
+
+  // Two epsilon a year, sums of two sites at least.
+  void SignPolicy(std::string_view acceptance) {
+    std::ofstream(path_ / "north/policy.toml") << fmt::format(R"(
+[policy]
+sites = ["north"]
+serial = {}
+[privacy]
+epsilon_per_year = 2.0
+delta = 1e-5
+units = ["client"]
+neighbouring = ["replace-one"]
+noise_laws = ["gaussian"]
+colluders = 0
+[federation]
+min_participants = 2
+committee_seats = 2
+committee_corrupt = 0
+dummy_uploads = false
+[data]
+records = 5
+columns = ["*"]
+[training]
+kinds = ["training"]
+[ledger]
+folder = "/ledger"
+{})",
+                                                              ++serial_, acceptance);
+    const Outcome made = Tacet({"client", "policy", "sign", "north/policy.toml", "--officer",
+                                "officer.key", "--key-file", "officer.unlock"});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+  }
+
+  void BeginTraining(const std::string& agreed) {
+    WriteConfig(agreed, "next.toml");
+    const Outcome rotated = Rotate({"--config", "next.toml", "--keep-exchange-keys"});
+    ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  }
+  // Without a word of acceptance, and without a terminal.
+  Outcome JoinAlone(int epoch) {
+    return Tacet({"client", "join",
+                  "federation/invitations/north-epoch-" + std::to_string(epoch) + ".tacet",
+                  "--home", "north", "--key-file", "north.key"});
+  }
+  void ExpectAsked(int epoch, const std::string& objection) {
+    const std::string before = Read("north/invitation");
+    const Outcome asked = JoinAlone(epoch);
+    EXPECT_EQ(asked.exit_code, kNeedsPerson) << asked.out;
+    EXPECT_THAT(asked.err, HasSubstr(objection));
+    EXPECT_THAT(asked.err, ContainsRegex("`tacet client join federation/invitations/north-epoch-" +
+                                         std::to_string(epoch) +
+                                         ".tacet --home north --accept(-weaker)?` accepts it"));
+    EXPECT_EQ(Read("north/invitation"), before);
+  }
+  void ExpectJoined(int epoch, const std::string& kinds) {
+    const Outcome joined = JoinAlone(epoch);
+    EXPECT_EQ(joined.exit_code, 0) << joined.err;
+    EXPECT_THAT(joined.out,
+                HasSubstr(fmt::format("by the policy, number {}: {}\n", serial_, kinds)));
+  }
+
+  int serial_ = 0;
+};
+
+TEST_F(AcceptanceProgramTest, WhatIsInsideThePolicyIsJoinedAndTheRestIsAskedFor) {
+  BeginTraining(Agreed(1.5, 10));
+  ExpectAsked(1, "acceptance.kinds: \"training\" is not accepted without a person");
+  SignPolicy(kAcceptance);
+  ExpectJoined(1, "training");
+
+  BeginTraining(Agreed(2.5));
+  ExpectAsked(2, "privacy.epsilon_per_year: all permitted attempts together cost epsilon");
+  ASSERT_EQ(Join("north", 2).exit_code, 0);  // a person
+
+  ASSERT_EQ(Rotate({"--remove", "west", "--keep-exchange-keys"}).exit_code, 0);
+  ExpectAsked(3, "privacy.epsilon_per_year");  // the training that goes on is outside
+  BeginTraining(Agreed(1.5));
+  ExpectJoined(4, "training, removal");
+
+  // The coordinator adds a member that no person here has seen.
+  ASSERT_EQ(Enrol("east", Request("east")).exit_code, 0);
+  ASSERT_EQ(Rotate({"--keep-exchange-keys"}).exit_code, 0);
+  ExpectAsked(5,
+              "acceptance.unknown_members: no person at this site has accepted the keys of east");
+  const Outcome shown = Tacet({"client", "show", "--home", "north"});
+  EXPECT_THAT(shown.out, ContainsRegex("epoch 0 +accepted by a person"));
+  EXPECT_THAT(shown.out, ContainsRegex("epoch 1 +accepted by the policy, number 2: training"));
+}
+
+// Write access to the home makes no key known.
+TEST_F(AcceptanceProgramTest, ARecordThatIsLostOrAlteredOrOldAsksOnce) {
+  SignPolicy(kAcceptance);
+  const std::string first = Read("north/acceptances");
+  BeginTraining(Agreed(1.5));
+  ExpectJoined(1, "training");
+  BeginTraining(Agreed(1.5));
+  const auto put = [&](const std::string& bytes) {
+    std::ofstream(path_ / "north/acceptances", std::ios::binary) << bytes;
+  };
+  std::string altered = Read("north/acceptances");
+  altered[altered.size() / 2] ^= 1;
+  put(altered);
+  ExpectAsked(2, "acceptances: record of acceptances");
+  put(first);
+  ExpectAsked(2, "acceptance.unknown_members: no person at this site");
+  std::filesystem::remove(path_ / "north/acceptances");
+  ExpectAsked(2, "A person accepts this epoch, and the record begins with it");
+  ASSERT_EQ(Join("north", 2).exit_code, 0);
+  BeginTraining(Agreed(1.5));
+  ExpectJoined(3, "training");
+}
+
+// An operator cannot accept by a policy that the officer has replaced.
+TEST_F(AcceptanceProgramTest, AnOlderPolicyAcceptsNothing) {
+  SignPolicy(kAcceptance);
+  const std::string policy = Read("north/policy.toml"), signature = Read("north/policy.toml.sig");
+  SignPolicy(kAcceptance);
+  BeginTraining(Agreed(1.5));
+  ExpectJoined(1, "training");
+  std::ofstream(path_ / "north/policy.toml") << policy;
+  std::ofstream(path_ / "north/policy.toml.sig", std::ios::binary) << signature;
+  BeginTraining(Agreed(1.5));
+  ExpectAsked(2, "policy.serial: is 2, and number 3 has accepted an epoch");
+  std::ofstream(path_ / "north/policy.toml", std::ios::app) << "# altered\n";
+  ExpectAsked(2, "policy: ");
+}
+
+}  // namespace
+}  // namespace tacet::app
