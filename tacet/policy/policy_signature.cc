@@ -23,9 +23,8 @@ base::Bytes SignPolicy(std::span<const uint8_t> policy, const crypto::SigningKey
   return writer.Take();
 }
 
-absl::Status CheckPolicySignature(std::span<const uint8_t> policy,
-                                  std::span<const uint8_t> signature,
-                                  const crypto::PublicKey& officer) {
+absl::StatusOr<crypto::PublicKey> SignerOfPolicy(std::span<const uint8_t> policy,
+                                                 std::span<const uint8_t> signature) {
   base::ByteReader reader(signature, "signature of the policy");
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kPolicySignature, reader));
   TACET_ASSIGN_OR_RETURN(const crypto::PublicKey signer, secagg::ReadArray<32>(reader, "officer"));
@@ -35,15 +34,20 @@ absl::Status CheckPolicySignature(std::span<const uint8_t> policy,
   if (!is_signed) {
     return base::DataLoss("signature of the policy: it is not of the key in it");
   }
-  if (signer != officer) {
-    return base::PermissionDenied("the policy is signed by {}, this site's officer is {}",
-                                  agreement::FingerprintText(signer),
-                                  agreement::FingerprintText(officer));
-  }
   if (digest != crypto::Sha256(policy)) {
     return base::PermissionDenied("the policy was changed after its officer signed it");
   }
-  return absl::OkStatus();
+  return signer;
+}
+
+absl::Status CheckPolicySignature(std::span<const uint8_t> policy,
+                                  std::span<const uint8_t> signature,
+                                  const crypto::PublicKey& officer) {
+  TACET_ASSIGN_OR_RETURN(const crypto::PublicKey signer, SignerOfPolicy(policy, signature));
+  if (signer == officer) return absl::OkStatus();
+  return base::PermissionDenied("the policy is signed by {}, this site's officer is {}",
+                                agreement::FingerprintText(signer),
+                                agreement::FingerprintText(officer));
 }
 
 }  // namespace tacet::policy

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/signing.h"
@@ -15,8 +16,12 @@ namespace tacet::policy {
 // Of the bytes of a policy file (docs/formats/policy.md).
 base::Bytes SignPolicy(std::span<const uint8_t> policy, const crypto::SigningKey& officer);
 
-// DataLoss when the signature is cut short or damaged; PermissionDenied when it is another
-// officer's, or of another policy.
+// Who signed the policy. DataLoss when the signature is cut short or damaged, PermissionDenied when
+// it is of another policy.
+absl::StatusOr<crypto::PublicKey> SignerOfPolicy(std::span<const uint8_t> policy,
+                                                 std::span<const uint8_t> signature);
+
+// Errors of SignerOfPolicy; PermissionDenied when the signer is another officer.
 absl::Status CheckPolicySignature(std::span<const uint8_t> policy,
                                   std::span<const uint8_t> signature,
                                   const crypto::PublicKey& officer);

@@ -11,11 +11,13 @@
 #include "fmt/chrono.h"
 #include "fmt/core.h"
 
+#include "apps/tacet/ledger/ledger_words.h"
 #include "tacet/accounting/guarantee_in_words.h"
 #include "tacet/accounting/privacy_filter.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/json.h"
 #include "tacet/base/status.h"
+#include "tacet/base/unix_clock.h"
 #include "tacet/ledger/ledger_format.h"
 #include "tacet/ledger/ledger_recovery.h"
 #include "tacet/storage/file/ledger_file.h"
@@ -155,11 +157,15 @@ class LedgerShowCommand : public program::Command {
  public:
   std::string_view name() const override { return "show"; }
   std::string_view summary() const override {
-    return "charges of a ledger, epsilon, and what is left of its budget";
+    return "what a population has spent, by training and query, and what is left of its budget";
   }
 
   void Register(program::Options& options) override {
     options.AddPositional("path", kPathHelp, {}, true, &path_);
+    options.AddStrings("home",
+                       "folder of a site that charges this ledger, for the names of its federation "
+                       "and the policy's budget; may be repeated",
+                       &homes_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
@@ -172,6 +178,9 @@ class LedgerShowCommand : public program::Command {
   absl::Status Show(const RecoveredLedger& found) const {
     TACET_ASSIGN_OR_RETURN(PrivacyFilter spending, SpendingOf(found));
     TACET_ASSIGN_OR_RETURN(const EpsilonBounds spent, spending.Epsilon());
+    TACET_ASSIGN_OR_RETURN(const HomesOfLedger homes, ReadHomes(homes_, found));
+    TACET_ASSIGN_OR_RETURN(const LedgerInWords words,
+                           InWords(found, homes, base::SystemUnixSeconds()));
     const std::vector<Group> groups = GroupsOf(found.entries);
     std::vector<uint64_t> fits;  // by group; how many more of this kind
     if (found.header.spending.budget_epsilon > 0) {
@@ -182,16 +191,19 @@ class LedgerShowCommand : public program::Command {
       }
     }
     if (json_) {
-      PrintJson(found, spending, spent, groups, fits);
+      base::JsonValue shown = ShownJson(found, spending, spent, groups, fits);
+      SetWords(words, shown);
+      fmt::print("{}\n", shown.Dump(2));
     } else {
+      fmt::print("{}\n", words.text);
       PrintTable(found, spending, spent, groups, fits);
     }
     return absl::OkStatus();
   }
 
-  void PrintJson(const RecoveredLedger& found, const PrivacyFilter& spending,
-                 const EpsilonBounds& spent, const std::vector<Group>& groups,
-                 const std::vector<uint64_t>& fits) const {
+  static base::JsonValue ShownJson(const RecoveredLedger& found, const PrivacyFilter& spending,
+                                   const EpsilonBounds& spent, const std::vector<Group>& groups,
+                                   const std::vector<uint64_t>& fits) {
     const LedgerHeader& header = found.header;
     const double budget = header.spending.budget_epsilon;
     base::JsonValue list = base::JsonValue::MakeArray();
@@ -222,35 +234,31 @@ class LedgerShowCommand : public program::Command {
                              .Set("valid", row.is_proved));
     }
     const bool finite = std::isfinite(spent.epsilon());
-    fmt::print(
-        "{}\n",
-        base::JsonValue::MakeObject()
-            .Set("population", header.population)
-            .Set("rule", RuleText(groups))
-            .Set("composition", accounting::CompositionName(header.spending.composition))
-            .Set("filter", FilterOf(spending).empty() ? base::JsonValue()
-                                                      : base::JsonValue(FilterOf(spending)))
-            .Set("unit", accounting::UnitName(header.unit))
-            .Set("neighbouring", accounting::NeighbouringName(header.neighbouring))
-            .Set("created", header.created)
-            .Set("budget_epsilon", budget > 0 ? base::JsonValue(budget) : base::JsonValue())
-            .Set("delta", header.spending.delta)
-            .Set("charges", spending.charges())
-            .Set("refused", found.refusals.size())
-            .Set("policy_serial", found.policies.empty()
-                                      ? base::JsonValue()
-                                      : base::JsonValue(found.policies.back().serial))
-            .Set("entries", std::move(list))
-            .Set("accountants", std::move(accountants))
-            .Set("epsilon", spent.epsilon())
-            .Set("accountant",
-                 finite ? base::JsonValue(accounting::AccountantName(spent.headline()->accountant))
-                        : base::JsonValue())
-            .Set("reason", finite ? base::JsonValue() : base::JsonValue(kNoGuarantee))
-            .Set("epsilon_left", budget > 0
-                                     ? base::JsonValue(std::max(0.0, budget - spent.epsilon()))
-                                     : base::JsonValue())
-            .Dump(2));
+    return base::JsonValue::MakeObject()
+        .Set("population", header.population)
+        .Set("rule", RuleText(groups))
+        .Set("composition", accounting::CompositionName(header.spending.composition))
+        .Set("filter",
+             FilterOf(spending).empty() ? base::JsonValue() : base::JsonValue(FilterOf(spending)))
+        .Set("unit", accounting::UnitName(header.unit))
+        .Set("neighbouring", accounting::NeighbouringName(header.neighbouring))
+        .Set("created", header.created)
+        .Set("budget_epsilon", budget > 0 ? base::JsonValue(budget) : base::JsonValue())
+        .Set("delta", header.spending.delta)
+        .Set("charges", spending.charges())
+        .Set("refused", found.refusals.size())
+        .Set("policy_serial", found.policies.empty()
+                                  ? base::JsonValue()
+                                  : base::JsonValue(found.policies.back().serial))
+        .Set("entries", std::move(list))
+        .Set("accountants", std::move(accountants))
+        .Set("epsilon", spent.epsilon())
+        .Set("accountant",
+             finite ? base::JsonValue(accounting::AccountantName(spent.headline()->accountant))
+                    : base::JsonValue())
+        .Set("reason", finite ? base::JsonValue() : base::JsonValue(kNoGuarantee))
+        .Set("epsilon_left", budget > 0 ? base::JsonValue(std::max(0.0, budget - spent.epsilon()))
+                                        : base::JsonValue());
   }
 
   void PrintTable(const RecoveredLedger& found, const PrivacyFilter& spending,
@@ -326,6 +334,7 @@ class LedgerShowCommand : public program::Command {
       "a release without noise, or without clipping, has no guarantee";
 
   std::string path_;
+  std::vector<std::string> homes_;
   bool json_ = false;
 };
 
