@@ -226,6 +226,8 @@ absl::StatusOr<std::vector<ManifestChange>> ManifestChanges(const SignedManifest
     comparison.Add("epsilon of all attempts", text(epsilon_before), text(epsilon),
                    epsilon > epsilon_before);
   }
+  std::stable_partition(changes.begin(), changes.end(),
+                        [](const ManifestChange& change) { return change.is_weaker; });
   return changes;
 }
 

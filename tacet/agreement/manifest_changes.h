@@ -22,8 +22,8 @@ struct ManifestChange {
 };
 
 // Members by name, the committee, the server, every term of the agreement that differs, lines of
-// the annex, and epsilon of the whole attempt budget. Fresh exchange keys do not count. Errors of
-// agreement::GuaranteesOf.
+// the annex, and epsilon of the whole attempt budget; weaker ones first. Fresh exchange keys do not
+// count. Errors of agreement::GuaranteesOf.
 absl::StatusOr<std::vector<ManifestChange>> ManifestChanges(const agreement::SignedManifest& before,
                                                             const agreement::SignedManifest& now);
 

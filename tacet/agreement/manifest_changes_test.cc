@@ -141,6 +141,18 @@ TEST(ManifestChangesTest, NumbersHaveAsManyDigitsAsTellThemApart) {
   }
 }
 
+TEST(ManifestChangesTest, WeakerOnesComeFirst) {
+  const auto changes = ChangesBy([](SignedManifestSpec& spec) {
+    spec.agreement.model = "mlp";
+    spec.agreement.rounds = 9;
+    spec.server.hosts = {"elsewhere.example"};
+    spec.annex = "[train]\nbatch = 40\n";
+  });
+  EXPECT_TRUE(changes.front().is_weaker);
+  EXPECT_FALSE(changes.back().is_weaker);
+  EXPECT_TRUE(std::ranges::is_sorted(changes, std::greater(), &ManifestChange::is_weaker));
+}
+
 // A term that is left out of the comparison could be changed without a word to the members.
 TEST(ManifestChangesTest, EveryTermIsNamed) {
   const struct {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fmt/core.h"
+#include "fmt/ranges.h"
 #include <unistd.h>
 
 #include "apps/tacet/program/unlock_flags.h"
@@ -20,6 +21,7 @@
 #include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/config/policy_file.h"
 #include "tacet/config/site_config.h"
 #include "tacet/coordinator/kept_exchange_keys.h"
 #include "tacet/report/privacy_json.h"
@@ -118,12 +120,33 @@ class ClientRenewCommand : public program::Command {
   program::UnlockFlags unlock_;
 };
 
+// The columns that a site gives, and to which questions.
+absl::StatusOr<std::string> ReadingLines(const Membership& membership) {
+  if (!membership.member.has_value()) return std::string();
+  TACET_ASSIGN_OR_RETURN(const config::RunConfig agreed,
+                         config::ParseRunConfig(membership.manifest.annex(), "the agreement"));
+  TACET_ASSIGN_OR_RETURN(
+      const policy::DataUse use,
+      config::DataUseOf(agreed, membership.manifest.members()[*membership.member].name,
+                        std::nullopt));
+  std::string text =
+      use.columns.has_value()
+          ? fmt::format("reads       columns {}\n", fmt::join(*use.columns, ", "))
+          : "reads       the columns of this site's file: the agreement names none\n";
+  for (const policy::QuestionUse& question : use.questions) {
+    text += fmt::format("question    {} ({}), of columns {}\n", question.name, question.kind,
+                        fmt::join(question.columns, ", "));
+  }
+  return text;
+}
+
 absl::Status PrintMembership(const Membership& membership) {
   TACET_ASSIGN_OR_RETURN(const std::string text,
                          agreement::SignedManifestText(membership.manifest));
   TACET_ASSIGN_OR_RETURN(const std::string model,
                          config::ExternalModelLines(membership.manifest.annex()));
-  fmt::print("{}{}", model, text);
+  TACET_ASSIGN_OR_RETURN(const std::string reading, ReadingLines(membership));
+  fmt::print("{}{}{}", model, text, reading);
   return absl::OkStatus();
 }
 
@@ -228,10 +251,13 @@ class ClientJoinCommand : public program::Command {
     }
     TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ManifestChange> changes,
                            agreement::ManifestChanges(before.manifest, next.manifest));
-    fmt::print("{}{}", agreement::ManifestChangesText(changes), changes.empty() ? "" : "\n");
-    std::fflush(stdout);
     const bool weaker = agreement::IsAnyWeaker(changes);
-    if (accept_weaker_ || (accept_ && !weaker)) return true;
+    const std::string shown = agreement::ManifestChangesText(changes);
+    const auto show = [&] { fmt::print("{}{}", shown, shown.empty() ? "" : "\n"); };
+    if (accept_weaker_ || (accept_ && !weaker)) {
+      show();
+      return true;
+    }
     if (changes.empty()) {
       accepted.by = policy::AcceptedBy::kUnchanged;
       return true;
@@ -246,14 +272,12 @@ class ClientJoinCommand : public program::Command {
     if (decision.acceptance.accepted()) {
       accepted.by = policy::AcceptedBy::kPolicy;
       accepted.serial = decision.serial;
+      show();
       fmt::print("accepted    by the policy, number {}: {}\n\n", decision.serial,
                  policy::ChangeKindNames(accepted.kinds));
       return true;
     }
-    fmt::print("A person has to accept this:\n{}\n", objections);
-    std::fflush(stdout);
-    if (check_) return true;
-    if (::isatty(STDIN_FILENO) == 0) {
+    if (!check_ && ::isatty(STDIN_FILENO) == 0) {
       needs_person_ = true;
       fmt::print(stderr,
                  "tacet: epoch {} {} the manifest of epoch {} that this site accepted, and the "
@@ -261,9 +285,12 @@ class ClientJoinCommand : public program::Command {
                  "no terminal on which to ask. `tacet client join {} --home {} {}` accepts it:\n{}",
                  next.manifest.epoch(), weaker ? "has weaker terms than" : "differs from",
                  before.manifest.epoch(), objections, invitation_, home_,
-                 weaker ? "--accept-weaker" : "--accept", agreement::ManifestChangesText(changes));
+                 weaker ? "--accept-weaker" : "--accept", shown);
       return false;
     }
+    show();
+    fmt::print("A person has to accept this:\n{}\n", objections);
+    if (check_) return true;
     const std::string_view word = weaker ? "weaker" : "yes";
     fmt::print("{}Accept these changes? ({}/no) ",
                weaker ? "Terms marked WEAKER protect your data less than before. " : "", word);

@@ -21,6 +21,7 @@
 #include "tacet/config/site_config.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/member/member_session.h"
+#include "tacet/member/violation_advice.h"
 #include "tacet/run/run_output.h"
 #include "tacet/site/app_member.h"
 #include "tacet/site/external_training.h"
@@ -241,7 +242,8 @@ class ClientRunCommand : public program::Command {
     last_trouble_.clear();
     for (; told_violations_ < session.violations().size(); ++told_violations_) {
       const member::NodeEvent& violation = session.violations()[told_violations_];
-      fmt::print(stderr, "tacet: PROTOCOL VIOLATION {}: {}\n", violation.what, violation.text);
+      fmt::print(stderr, "tacet: PROTOCOL VIOLATION {}: {}\ntacet: next step: {}\n", violation.what,
+                 violation.text, member::ViolationAdvice(violation.what));
     }
     for (; told_refusals_ < session.refusals().size(); ++told_refusals_) {
       const member::NodeEvent& refusal = session.refusals()[told_refusals_];
