@@ -11,6 +11,7 @@
 #include "fmt/ranges.h"
 
 #include "tacet/accounting/guarantee_in_words.h"
+#include "tacet/audit/audit_document.h"
 #include "tacet/audit/audit_record.h"
 #include "tacet/audit/audit_verify.h"
 #include "tacet/audit/model_card.h"
@@ -31,6 +32,7 @@ namespace {
 
 using base::JsonValue;
 using tacet::audit::AuditedRun;
+using tacet::audit::DocumentKind;
 
 constexpr std::string_view kModelCardFile = "model-card.md";
 
@@ -104,10 +106,15 @@ class WriteCommand : public program::Command {
                       "file with the Ed25519 seed (32 bytes, mode 0600) to sign with; the run's "
                       "own audit.key when not given",
                       &key_);
+    options.AddStrings("as",
+                       "dpia, annex-iv or registry: also write this document beside the audit, as "
+                       "WORD.md; may be repeated",
+                       &documents_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
   absl::Status Run() override {
+    TACET_ASSIGN_OR_RETURN(const std::vector<DocumentKind> kinds, Kinds());
     absl::StatusOr<run::RunToAudit> read = run::ReadRunToAudit(run_, base::SystemUnixSeconds());
     if (read.status().code() == absl::StatusCode::kDataLoss) {
       return base::Annotate(read.status(), fmt::format("the run in {}", run_));
@@ -130,10 +137,39 @@ class WriteCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const std::string text, CardOf(*audited, path.filename().string()));
     TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(card, base::AsBytes(text)));
     PrintAudit(*audited, record, path, card);
-    return absl::OkStatus();
+    return WriteDocuments(kinds, *audited, path.parent_path());
   }
 
  private:
+  absl::StatusOr<std::vector<DocumentKind>> Kinds() const {
+    std::vector<DocumentKind> kinds;
+    for (const std::string& name : documents_) {
+      const absl::StatusOr<DocumentKind> kind = tacet::audit::ParseDocumentKind(name);
+      if (!kind.ok()) return base::Annotate(kind.status(), "--as");
+      kinds.push_back(*kind);
+    }
+    return kinds;
+  }
+  // A document that people have filled in is not overwritten.
+  absl::Status WriteDocuments(const std::vector<DocumentKind>& kinds, const AuditedRun& run,
+                              const std::filesystem::path& folder) const {
+    for (const DocumentKind kind : kinds) {
+      const std::filesystem::path path =
+          folder / fmt::format("{}.md", tacet::audit::DocumentKindName(kind));
+      const absl::StatusOr<base::Bytes> there = storage::file::ReadFile(path);
+      if (there.ok()) {
+        const auto known = tacet::audit::CheckDocument(base::AsText(*there), run);
+        if (known.ok() && known->filled + known->others.size() == 0) continue;
+        return base::AlreadyExists(
+            "{} is there and is not what the program writes: move it away first", path.string());
+      }
+      TACET_ASSIGN_OR_RETURN(const std::string text, tacet::audit::AuditDocument(kind, run));
+      TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(path, base::AsBytes(text)));
+      if (!json_) fmt::print("document    {}\n", path.string());
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<crypto::SigningKey> SigningKey(const run::RunRecord& run) const {
     if (key_.has_value()) return run::LoadSigningKey(*key_);
     if (!run.start.has_value() || !run.start->audit_key.has_value()) {
@@ -184,6 +220,7 @@ class WriteCommand : public program::Command {
 
   std::string run_;
   std::optional<std::string> out_, key_;
+  std::vector<std::string> documents_;
   bool json_ = false;
 };
 
@@ -202,6 +239,10 @@ class VerifyCommand : public program::Command {
                       "with --model: file with the key of the model's digest, digest-EPOCH.key of "
                       "the run directory (32 bytes, mode 0600)",
                       &digest_key_);
+    options.AddString("document",
+                      "document that `tacet audit write --as` wrote: compute its figures again, "
+                      "and name what people have to fill in",
+                      &document_);
     options.AddFlag("json", "print JSON", &json_);
   }
 
@@ -221,6 +262,7 @@ class VerifyCommand : public program::Command {
       fmt::print("valid: every figure follows from the facts in the file\nsigned by   {}\n",
                  verified->signer);
       if (model_.has_value()) fmt::print("model       {} is {}\n", *model_, model_is_);
+      if (checked_.has_value()) PrintDocument(*checked_);
       for (const std::string& note : verified->notes) fmt::print("note        {}\n", note);
       return absl::OkStatus();
     }
@@ -229,6 +271,7 @@ class VerifyCommand : public program::Command {
                            .Set("signer", verified->signer)
                            .Set("pinned", !signer_.empty())
                            .Set("model", model_ ? JsonValue(model_is_) : JsonValue())
+                           .Set("document", DocumentJson())
                            .Set("run", Described(verified->run, verified->record))
                            .Set("notes", base::JsonList(verified->notes))
                            .Dump(2));
@@ -236,6 +279,22 @@ class VerifyCommand : public program::Command {
   }
 
  private:
+  void PrintDocument(const tacet::audit::CheckedDocument& checked) const {
+    fmt::print("document    {} ({}): every line that follows from the record is there\n",
+               *document_, tacet::audit::DocumentKindName(checked.kind));
+    for (const std::string& field : checked.open) fmt::print("to fill in  {}\n", field);
+    if (checked.filled > 0) fmt::print("filled in   {} fields, by people\n", checked.filled);
+    for (const std::string& line : checked.others) fmt::print("added       {}\n", line);
+  }
+  JsonValue DocumentJson() const {
+    if (!checked_.has_value()) return JsonValue();
+    return JsonValue::MakeObject()
+        .Set("kind", tacet::audit::DocumentKindName(checked_->kind))
+        .Set("filled", uint64_t{checked_->filled})
+        .Set("open", base::JsonList(checked_->open))
+        .Set("added", base::JsonList(checked_->others));
+  }
+
   absl::StatusOr<tacet::audit::VerifiedAudit> VerifyFile() {
     TACET_ASSIGN_OR_RETURN(const std::string text,
                            run::ReadText(file_, tacet::audit::kMaxAuditBytes));
@@ -263,6 +322,11 @@ class VerifyCommand : public program::Command {
           "the key of its digest with --digest-key");
     }
     TACET_RETURN_IF_ERROR(CheckQuery(audit, model));
+    if (document_.has_value()) {
+      TACET_ASSIGN_OR_RETURN(const std::string document,
+                             run::ReadText(*document_, tacet::audit::kMaxAuditBytes));
+      TACET_ASSIGN_OR_RETURN(checked_, tacet::audit::CheckDocument(document, audit.run));
+    }
     return audit;
   }
 
@@ -294,7 +358,8 @@ class VerifyCommand : public program::Command {
   }
 
   std::string file_, signer_;
-  std::optional<std::string> model_, digest_key_;
+  std::optional<std::string> model_, digest_key_, document_;
+  std::optional<tacet::audit::CheckedDocument> checked_;
   std::string model_is_;  // which of the run's models `model_` holds, in words
   bool json_ = false;
 };
