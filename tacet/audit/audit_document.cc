@@ -9,6 +9,7 @@
 
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/audit/audit_record.h"
+#include "tacet/audit/bill_of_materials.h"
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/dp/noise_law.h"
@@ -48,6 +49,8 @@ std::string_view Title(DocumentKind kind) {
       return "# Technical documentation of an AI system";
     case DocumentKind::kRegistry:
       return "# Entry for the Differential Privacy Deployments Registry";
+    case DocumentKind::kBillOfMaterials:
+      break;
   }
   return "";
 }
@@ -75,6 +78,8 @@ class Writer {
       case DocumentKind::kRegistry:
         Registry();
         break;
+      case DocumentKind::kBillOfMaterials:
+        break;  // JSON
     }
     return std::move(text_);
   }
@@ -258,6 +263,8 @@ std::string_view DocumentKindName(DocumentKind kind) {
       return "annex-iv";
     case DocumentKind::kRegistry:
       return "registry";
+    case DocumentKind::kBillOfMaterials:
+      return "cyclonedx";
   }
   return "";
 }
@@ -266,20 +273,37 @@ absl::StatusOr<DocumentKind> ParseDocumentKind(std::string_view name) {
   for (const DocumentKind kind : kDocumentKinds) {
     if (DocumentKindName(kind) == name) return kind;
   }
-  return base::InvalidArgument("unknown document \"{}\": expected dpia, annex-iv or registry",
-                               name);
+  return base::InvalidArgument(
+      "unknown document \"{}\": expected dpia, annex-iv, registry or "
+      "cyclonedx",
+      name);
+}
+
+std::string DocumentFile(DocumentKind kind) {
+  return fmt::format("{}.{}", DocumentKindName(kind),
+                     kind == DocumentKind::kBillOfMaterials ? "json" : "md");
 }
 
 absl::StatusOr<std::string> AuditDocument(DocumentKind kind, const AuditedRun& run) {
+  if (kind == DocumentKind::kBillOfMaterials) {
+    TACET_ASSIGN_OR_RETURN(const base::JsonValue bill, BillOfMaterials(run));
+    return bill.Dump(2) + "\n";
+  }
   TACET_ASSIGN_OR_RETURN(const accounting::Guarantees guarantees, AuditedGuarantees(run));
   TACET_ASSIGN_OR_RETURN(const double charged, ChargedEpsilonOf(run));
   return Writer(run, guarantees, charged).Write(kind);
 }
 
 absl::StatusOr<CheckedDocument> CheckDocument(std::string_view document, const AuditedRun& run) {
+  if (document.starts_with('{')) {
+    CheckedDocument bill{.kind = DocumentKind::kBillOfMaterials};
+    TACET_ASSIGN_OR_RETURN(bill.others, CheckBillOfMaterials(document, run));
+    return bill;
+  }
   const std::vector<std::string_view> found = LinesOf(document);
   const auto kind = std::ranges::find_if(kDocumentKinds, [&](DocumentKind known) {
-    return !found.empty() && found.front() == Title(known);
+    return !found.empty() && known != DocumentKind::kBillOfMaterials &&
+           found.front() == Title(known);
   });
   if (kind == kDocumentKinds.end()) {
     return base::DataLoss("the document does not begin with the title of one that tacet writes");

@@ -1,5 +1,5 @@
-// Documents that an officer keeps about a run: an impact assessment, a technical documentation and
-// an entry for a registry, written from an audit and checked against it again.
+// Documents that an officer keeps about a run: an impact assessment, a technical documentation, an
+// entry for a registry and a bill of materials, written from an audit and checked against it again.
 #ifndef TACET_AUDIT_AUDIT_DOCUMENT_H_
 #define TACET_AUDIT_AUDIT_DOCUMENT_H_
 
@@ -21,18 +21,21 @@ enum class DocumentKind : uint8_t {
   kImpactAssessment,        // "dpia": data protection regulation, Article 35(7)
   kTechnicalDocumentation,  // "annex-iv": AI Act, Annex IV
   kRegistry,                // "registry": Differential Privacy Deployments Registry
+  kBillOfMaterials,         // "cyclonedx": bill_of_materials.h
 };
-inline constexpr std::array kDocumentKinds = {DocumentKind::kImpactAssessment,
-                                              DocumentKind::kTechnicalDocumentation,
-                                              DocumentKind::kRegistry};
+inline constexpr std::array kDocumentKinds = {
+    DocumentKind::kImpactAssessment, DocumentKind::kTechnicalDocumentation, DocumentKind::kRegistry,
+    DocumentKind::kBillOfMaterials};
 std::string_view DocumentKindName(DocumentKind kind);
 absl::StatusOr<DocumentKind> ParseDocumentKind(std::string_view name);
+// Its file's name: the word and ".md", or ".json" of the bill.
+std::string DocumentFile(DocumentKind kind);
 
 // A field that people fill in ends so. The program cannot know it.
 inline constexpr std::string_view kToFillIn = "______";
 
-// Markdown, one field a line: the fields that follow from the record, each with its figure, and
-// those that people fill in. The same run gives the same bytes.
+// JSON of a bill. Else Markdown, one field a line: the fields that follow from the record, each
+// with its figure, and those that people fill in. The same run gives the same bytes.
 absl::StatusOr<std::string> AuditDocument(DocumentKind kind, const AuditedRun& run);
 
 struct CheckedDocument {

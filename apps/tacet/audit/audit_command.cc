@@ -107,8 +107,8 @@ class WriteCommand : public program::Command {
                       "own audit.key when not given",
                       &key_);
     options.AddStrings("as",
-                       "dpia, annex-iv or registry: also write this document beside the audit, as "
-                       "WORD.md; may be repeated",
+                       "dpia, annex-iv, registry or cyclonedx: also write this document beside the "
+                       "audit, as WORD.md or cyclonedx.json; may be repeated",
                        &documents_);
     options.AddFlag("json", "print JSON", &json_);
   }
@@ -154,14 +154,14 @@ class WriteCommand : public program::Command {
   absl::Status WriteDocuments(const std::vector<DocumentKind>& kinds, const AuditedRun& run,
                               const std::filesystem::path& folder) const {
     for (const DocumentKind kind : kinds) {
-      const std::filesystem::path path =
-          folder / fmt::format("{}.md", tacet::audit::DocumentKindName(kind));
+      const std::filesystem::path path = folder / tacet::audit::DocumentFile(kind);
       const absl::StatusOr<base::Bytes> there = storage::file::ReadFile(path);
       if (there.ok()) {
         const auto known = tacet::audit::CheckDocument(base::AsText(*there), run);
         if (known.ok() && known->filled + known->others.size() == 0) continue;
         return base::AlreadyExists(
-            "{} is there and is not what the program writes: move it away first", path.string());
+            "{} is there, and people or an earlier audit wrote it: move it away first",
+            path.string());
       }
       TACET_ASSIGN_OR_RETURN(const std::string text, tacet::audit::AuditDocument(kind, run));
       TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(path, base::AsBytes(text)));
