@@ -107,7 +107,7 @@ package: ## build the Debian packages tacet, tacet-server and tacet-dev in build
 	@tools/setup.sh demo server package
 	$(call configure,package)
 	$(call build,package)
-	@tools/quiet.sh package cpack --config build/package/CPackConfig.cmake
+	@tools/quiet.sh package tools/pack.sh build/package
 	@ls build/package/packages/*.deb
 
 .PHONY: package-check

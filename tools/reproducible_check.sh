@@ -18,7 +18,7 @@ build() { # FOLDER JOBS [CMAKE-ARGUMENT...]
   export TACET_LOGS=$folder/build/logs CMAKE_BUILD_PARALLEL_LEVEL=$jobs
   tools/quiet.sh "configure $folder" cmake --preset package "$@"
   tools/quiet.sh "build $folder" cmake --build --preset package
-  tools/quiet.sh "package $folder" cpack --config build/package/CPackConfig.cmake
+  tools/quiet.sh "package $folder" tools/pack.sh build/package
 }
 
 first=$scratch/first second=$scratch/a-second-folder/with-a-longer-name

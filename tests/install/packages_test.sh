@@ -9,10 +9,13 @@ fail() {
   exit 1
 }
 
+here=$(dirname -- "${BASH_SOURCE[0]}")
+tools=$here/../../tools
 cmake --build "$build" --target manual_pages bills_of_materials > /dev/null
 rm -rf "$scratch"
 mkdir -p "$scratch/control"
-cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages" > "$scratch/cpack.log" ||
+# A package has the same modes when the builder's umask hides files.
+(umask 077; "$tools/pack.sh" "$build" -B "$scratch/packages") > "$scratch/cpack.log" ||
   { cat "$scratch/cpack.log"; fail "cpack failed"; }
 for name in tacet tacet-server tacet-dev; do
   deb=$(echo "$scratch/packages/${name}_"*.deb)
@@ -44,7 +47,6 @@ for script in "$scratch"/control/tacet{,-server}/{postinst,prerm,postrm}; do
 done
 
 # Bills of materials name what the packages need and what the programs load.
-here=$(dirname -- "${BASH_SOURCE[0]}")
 for name in tacet tacet-server tacet-dev; do
   program=$scratch/root/usr/bin/$name
   [ -x "$program" ] || program=
@@ -53,13 +55,13 @@ for name in tacet tacet-server tacet-dev; do
 done
 
 # Files are as old as the source, and nobody but their owner may change them.
-seconds=$("$here/../../tools/source_date.sh")
+seconds=$("$tools/source_date.sh")
 TZ=UTC dpkg-deb --fsys-tarfile "$scratch/packages/tacet_"*.deb | TZ=UTC tar -tv --full-time |
   awk '{print $4, $5}' | sort -u > "$scratch/times"
 [ "$(cat "$scratch/times")" = "$(date -u -d "@$seconds" '+%F %T')" ] ||
   fail "times of files: $(head -3 "$scratch/times")"
-writable=$(find "$scratch/root/usr" -perm /022 -not -type l)
-[ -z "$writable" ] || fail "others may change: $writable"
+wrong=$(find "$scratch/root/usr" \( -perm /022 -o -not -perm -044 -o -type d -not -perm -011 \) -not -type l)
+[ -z "$wrong" ] || fail "others may change it, or may not read it: $wrong"
 
 # The units beside those of the system that they name.
 units=$scratch/root/usr/lib/systemd/system
