@@ -44,9 +44,12 @@ kinds = ["training", "removal", "renewal"]
 
 class AcceptanceProgramTest : public EnrolmentTest {
  protected:
-  void SetUp() override {
+  void SetUp() override { SetUpNorth(Agreed(1.5), "--config"); }
+
+  // North has joined epoch 0, and pins an officer whose policy accepts nothing without a person.
+  void SetUpNorth(const std::string& agreed, const std::string& kind) {
     EnrolmentTest::SetUp();
-    Init(Agreed(1.5));
+    Init(agreed, kind);
     for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
     ASSERT_EQ(SealKey().exit_code, 0);
     ASSERT_EQ(Join("north", 0, {"--coordinator", coordinator_}).exit_code, 0);
@@ -63,7 +66,8 @@ class AcceptanceProgramTest : public EnrolmentTest {
 
   // Two epsilon a year, sums of two sites at least.
   void SignPolicy(std::string_view acceptance) {
-    std::ofstream(path_ / "north/policy.toml") << fmt::format(R"(
+    ++serial_;
+    Sign(fmt::format(R"(
 [policy]
 sites = ["north"]
 serial = {}
@@ -87,7 +91,10 @@ kinds = ["training"]
 [ledger]
 folder = "/ledger"
 {})",
-                                                              ++serial_, acceptance);
+                     serial_, acceptance));
+  }
+  void Sign(const std::string& policy) {
+    std::ofstream(path_ / "north/policy.toml") << policy;
     const Outcome made = Tacet({"client", "policy", "sign", "north/policy.toml", "--officer",
                                 "officer.key", "--key-file", "officer.unlock"});
     ASSERT_EQ(made.exit_code, 0) << made.err;
@@ -147,6 +154,62 @@ TEST_F(AcceptanceProgramTest, WhatIsInsideThePolicyIsJoinedAndTheRestIsAskedFor)
   const Outcome shown = Tacet({"client", "show", "--home", "north"});
   EXPECT_THAT(shown.out, ContainsRegex("epoch 0 +accepted by a person"));
   EXPECT_THAT(shown.out, ContainsRegex("epoch 1 +accepted by the policy, number 2: training"));
+}
+
+constexpr std::string_view kMeanAge = R"(
+floor = 5
+[privacy]
+target_epsilon = 0.5
+max_units = 100
+[[question]]
+name = "age"
+kind = "mean"
+column = "age"
+low = 20
+high = 100
+)";
+
+class AcceptedQueryTest : public AcceptanceProgramTest {
+ protected:
+  void SetUp() override {
+    SetUpNorth(std::string(kMeanAge), "--query");
+    ++serial_;
+    Sign(fmt::format(R"(
+policy = {{ sites = ["north"], serial = {} }}
+privacy = {{ epsilon_per_year = 2.0, delta = 1e-5, units = ["record"], appearances = 1, colluders = 0, neighbouring = ["replace-one", "zero-out"], noise_laws = ["gaussian", "discrete-laplace"] }}
+federation = {{ min_participants = 3, committee_seats = 3, committee_corrupt = 0 }}
+data = {{ records = 100, columns = ["age"] }}
+training = {{ kinds = ["query"] }}
+query = {{ kinds = ["mean"], floor = 5, site_groups = false }}
+acceptance = {{ accept = "within-policy", kinds = ["query"] }}
+ledger = {{ folder = "/ledger" }}
+)",
+                     serial_));
+  }
+  void BeginQuery(const std::string& query) {
+    WriteConfig(query, "next.toml");
+    const Outcome rotated = Rotate({"--query", "next.toml", "--keep-exchange-keys"});
+    ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  }
+};
+
+// The manifest names the columns and questions, and no table is there to look at.
+TEST_F(AcceptedQueryTest, QuestionsAreJudgedWithoutATable) {
+  BeginQuery(std::string(kMeanAge));
+  ExpectJoined(1, "query");
+  const std::string sex =
+      "[[question]]\nname = \"sex\"\nkind = \"histogram\"\ncolumn = \"sex\"\n"
+      "categories = [\"f\", \"m\"]\n";
+  BeginQuery(std::string(kMeanAge) + sex);
+  ExpectAsked(2, "data.columns: the column \"sex\", which question \"sex\" reads, is not allowed");
+  ExpectAsked(2, "query.kinds: question \"sex\" has the kind histogram");
+  std::string low(kMeanAge);
+  BeginQuery(low.replace(low.find("floor = 5"), 9, "floor = 4"));
+  ExpectAsked(3, "query.floor: floor is 4, at least 5 is required");
+  BeginQuery(std::string(kMeanAge) + "sites = [\"north\", \"south\"]\n");
+  ExpectAsked(4, "query.site_groups: question \"age\" is about some sites only");
+  BeginQuery(std::string(kMeanAge));
+  ExpectJoined(5, "query");
 }
 
 // Write access to the home makes no key known.
