@@ -26,7 +26,10 @@ FRAMEWORKS = ("flwr", "nvflare", "torch")
 
 
 # Modules of the package that its users do not import.
-INTERNAL = ("callbacks", "durable_file", "progress", "torch_gradients", "torch_modules")
+INTERNAL = (
+    "callbacks", "durable_file", "progress", "torch_clients", "torch_fit", "torch_gradients",
+    "torch_modules", "torch_state", "torch_training", "torch_vectors",
+)
 
 
 class AnyClass(type):

@@ -13,8 +13,8 @@ from .columns import Columns, plain_array
 from .errors import InvalidArgumentError
 from .linear_training import CENTRE, LinearModel, Site, logistic_error, squared_error
 from .member import Member
-from .owners import owner_numbers
-from .privacy import Privacy
+from .owners import owner_numbers, unit_rows
+from .privacy import Privacy, unit_sum_bounds
 from .simulation import Run, simulate
 
 if TYPE_CHECKING:
@@ -31,12 +31,6 @@ __all__ = ["LinearEstimator", "read_rows", "row_values"]
 _CLIP = 0.1
 # Learning rate of the last round over that of the first one.
 _LAST_RATE = 0.3
-# Largest coordinate of a site's sum, times the root of the number of parameters, in clip norms. The
-# agreement permits 2^14. It is a constant: the units of the sites are data.
-_LARGEST = 16_000
-# Steps of the quantisation in a clip norm. A site's quantisation adds a variance of about the step
-# times the largest coordinate: half a squared clip norm over the root of the number of parameters.
-_STEPS = 2**15
 
 
 class LinearEstimator:
@@ -191,14 +185,12 @@ class LinearEstimator:
             neighbouring=self.neighbouring,
             colluders=self.colluders,
             clip_norm=clip_norm,
-            scale=clip_norm / _STEPS if not by_client else 1e-4,
-            coordinate_bound=(
-                None if by_client else _LARGEST * clip_norm / float(np.sqrt(model.parameters))
-            ),
             record_rate=None if by_client else self.record_rate,
             appearances=None if by_client else self.appearances,
             max_absent=None if by_client else 0,  # in a simulation nobody is
         )
+        if not by_client:
+            privacy = unit_sum_bounds(privacy, model.parameters)
         return simulate(
             train,
             clients=len(sites),
@@ -261,26 +253,10 @@ def _sites(
     appearances: int,
 ) -> list[Site]:
     """Rows of each owner; those of a person follow each other."""
-    client = np.asarray(owners)
-    if persons is None:
-        places = np.split(np.argsort(client, kind="stable"), np.cumsum(np.bincount(client))[:-1])
-        return [Site(rows[place], targets[place]) for place in places]
-    person = np.asarray(persons)
-    pairs = np.unique(np.stack([person, client]), axis=1)
-    most = int(np.bincount(pairs[0]).max())
-    if most > appearances:
-        text = (
-            f"persons: one has rows at {most} clients, and appearances permits {appearances}: the "
-            "noise would not hide this person. Raise appearances, or give its rows to one client"
-        )
-        raise InvalidArgumentError(text)
-    sites = []
-    for each in range(int(client.max()) + 1):
-        place = np.flatnonzero(client == each)
-        place = place[np.argsort(person[place], kind="stable")]
-        starts = np.flatnonzero(np.diff(person[place], prepend=-1))
-        sites.append(Site(rows[place], targets[place], starts))
-    return sites
+    return [
+        Site(rows[places], targets[places], starts)
+        for places, starts in unit_rows(owners, persons, appearances=appearances)
+    ]
 
 
 def _check_agreed(member: Member, model: LinearModel, rate: float | None) -> None:

@@ -11,9 +11,11 @@ from .arguments import is_list, is_missing
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
-__all__ = ["owner_numbers"]
+    from numpy.typing import NDArray
+
+__all__ = ["owner_numbers", "unit_rows"]
 
 # Python refuses to read longer numbers (sys.get_int_max_str_digits); longer keys stay texts.
 _INTEGER_DIGITS = 640
@@ -62,6 +64,51 @@ def owner_numbers(name: str, owners: Any, rows: int) -> list[int]:
             )
             raise InvalidArgumentError(text)
         found.append(numbers.setdefault(_key(owner), len(numbers)))
+    return found
+
+
+def unit_rows(
+    clients: Sequence[int],
+    persons: Sequence[int] | None,
+    *,
+    appearances: int,
+    count: int | None = None,
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp] | None]]:
+    """Return for each client the places of its rows, and where among them each person begins.
+
+    Args:
+        clients: number of each row's client, from 0.
+        persons: number of each row's person, whose rows follow each other in the result. None: each
+            row is a unit, and there are no beginnings.
+        appearances: clients at which one person may have rows.
+        count: number of clients; None: the largest number, and one.
+
+    Raises:
+        InvalidArgumentError: a person has rows at more clients.
+
+    >>> unit_rows([0, 0, 1, 0], [5, 3, 4, 5], appearances=1)
+    [(array([1, 0, 3]), array([0, 1])), (array([2]), array([0]))]
+    """
+    client = np.asarray(clients, dtype=np.intp)
+    if count is None:
+        count = int(client.max()) + 1
+    if persons is None:
+        ends = np.cumsum(np.bincount(client, minlength=count))[:-1]
+        return [(places, None) for places in np.split(np.argsort(client, kind="stable"), ends)]
+    person = np.asarray(persons, dtype=np.intp)
+    pairs = np.unique(np.stack([person, client]), axis=1)
+    most = int(np.bincount(pairs[0], minlength=1).max())
+    if most > appearances:
+        text = (
+            f"persons: one has rows at {most} clients, and appearances permits {appearances}: the "
+            "noise would not hide this person. Raise appearances, or give its rows to one client"
+        )
+        raise InvalidArgumentError(text)
+    found: list[tuple[NDArray[np.intp], NDArray[np.intp] | None]] = []
+    for each in range(count):
+        places = np.flatnonzero(client == each)
+        places = places[np.argsort(person[places], kind="stable")]
+        found.append((places, np.flatnonzero(np.diff(person[places], prepend=-1))))
     return found
 
 

@@ -6,7 +6,7 @@ noise multiplier sigma / S.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from . import _core
@@ -109,6 +109,12 @@ class FederationOptions(TypedDict, total=False):
 
 
 _NOISE = ("noise_multiplier", "noise_stddev", "target_epsilon")
+# Largest coordinate of a site's sum, times the root of the number of parameters, in clip norms. The
+# agreement permits 2^14. It is a constant: the units of the sites are data.
+_LARGEST = 16_000
+# Steps of the quantisation in a clip norm. A site's quantisation adds a variance of about the step
+# times the largest coordinate: half a squared clip norm over the root of the number of parameters.
+_STEPS = 2**15
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Privacy:
@@ -194,6 +200,23 @@ class Privacy:
         if target is not None:
             options["noise_multiplier"] = calibrate(target_epsilon=target, **options)
         return options
+
+
+def unit_sum_bounds(privacy: Privacy, parameters: int) -> Privacy:
+    """Return ``privacy`` with a clamp on a site's sum of clipped updates, and steps that suit it.
+
+    For the units record and person. The clamp is a constant, 16,000 clip norms over the root of the
+    number of parameters: it depends on no site's data.
+
+    Args:
+        privacy: without ``coordinate_bound``.
+        parameters: their number, d.
+
+    >>> unit_sum_bounds(Privacy(noise_multiplier=2, unit="record"), 6400).coordinate_bound
+    200.0
+    """
+    bound = _LARGEST * privacy.clip_norm / parameters**0.5
+    return replace(privacy, coordinate_bound=bound, scale=privacy.clip_norm / _STEPS)
 
 
 class Guarantee:

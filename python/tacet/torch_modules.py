@@ -7,23 +7,19 @@ since it is not a parameter. After training on private data, ``module.state_dict
 from __future__ import annotations
 
 import copy
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.modules.batchnorm import _NormBase
 
 from .errors import InvalidArgumentError
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-__all__ = ["check_private", "keeps_buffers", "private"]
+__all__ = ["check_private", "copied", "named_part", "private"]
 
 _MOST_GROUPS = 32  # as in "Group Normalization", arXiv:1803.08494
 
 
-def _named(module: torch.nn.Module, path: str) -> str:
+def named_part(module: torch.nn.Module, path: str) -> str:
+    """Return path and type of the part of ``module`` at ``path``, for errors."""
     owner = module.get_submodule(path)
     return f"{path or 'the module'} ({type(owner).__name__})"
 
@@ -44,9 +40,9 @@ def check_private(module: torch.nn.Module) -> None:
     for path, part in module.named_modules():
         if _has_statistics(part):
             text = (
-                f"{_named(module, path)} keeps running statistics of the data in buffers, which "
-                "are neither clipped nor noised. Train tacet.torch.private(module), which has "
-                "group norm in its place"
+                f"{named_part(module, path)} keeps running statistics of the data in buffers, "
+                "which are neither clipped nor noised. Train tacet.torch.private(module), which "
+                "has group norm in its place"
             )
             raise InvalidArgumentError(text)
 
@@ -69,7 +65,7 @@ def private(module: torch.nn.Module) -> torch.nn.Module:
     for path, part in module.named_modules():
         if _has_statistics(part) and part.num_features == 0:
             text = (
-                f"{_named(module, path)} has no number of channels yet: call the module on a "
+                f"{named_part(module, path)} has no number of channels yet: call the module on a "
                 "public input first"
             )
             raise InvalidArgumentError(text)
@@ -79,7 +75,7 @@ def private(module: torch.nn.Module) -> torch.nn.Module:
         if not _has_statistics(part):
             continue
         if part not in made:
-            made[part] = _without_statistics(part, _named(copied, path))
+            made[part] = _without_statistics(part, named_part(copied, path))
         if not path:
             return made[part]
         parent, _, name = path.rpartition(".")
@@ -107,48 +103,7 @@ def _without_statistics(norm: _NormBase, named: str) -> torch.nn.Module:
     return group_norm.train(norm.training)
 
 
-@contextmanager
-def keeps_buffers(module: torch.nn.Module, named: Collection[str] = ()) -> Iterator[None]:
-    """Give buffers back the values that they had before a training or an evaluation.
-
-    A buffer that is not named and takes other values meanwhile may hold what the data say. One that
-    only changes its shape, or is new, is a cache by size unless ``state_dict()`` has it.
-
-    Args:
-        module: has run on data afterwards.
-        named: names of buffers that belong to the model.
-
-    Raises:
-        InvalidArgumentError: a buffer changed; the text names it, its owner and the remedy.
-    """
-    before = {n: b.detach().clone() for n, b in module.named_buffers() if n not in named}
-    changed: list[str] = []
-    try:
-        yield
-    finally:
-        stored = module.state_dict().keys()
-        for name, now in module.named_buffers():
-            then = before.get(name)
-            if name in named or (then is not None and _same(now, then)):
-                continue
-            if then is not None and now.shape == then.shape:
-                with torch.no_grad():
-                    now.copy_(then)
-                changed.append(name)
-            elif name in stored:
-                changed.append(name)
-    if changed:
-        owner = _named(module, changed[0].rpartition(".")[0])
-        text = (
-            f"the buffer {changed[0]} of {owner} changed while the module ran on data. It is "
-            "neither clipped nor noised. Name it in buffers, so that it is part of the update, or "
-            "replace the part that writes it"
-        )
-        raise InvalidArgumentError(text)
-
-
-def _same(now: torch.Tensor, then: torch.Tensor) -> bool:
-    """Whether all values are equal; not-a-number equals itself."""
-    if now.shape != then.shape or now.dtype != then.dtype:
-        return False
-    return bool(((now == then) | ((now != now) & (then != then))).all())  # noqa: PLR0124
+def copied(module: torch.nn.Module) -> torch.nn.Module:
+    """Return a copy of the module that shares its frozen parameters, which may be large."""
+    frozen = {id(p): p for p in module.parameters() if not p.requires_grad}
+    return copy.deepcopy(module, frozen)

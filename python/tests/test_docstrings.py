@@ -15,7 +15,10 @@ MODULES = (
     "sklearn",
     "statistics",
     "table_files",
-    "torch",
+    "torch_fit",
+    "torch_modules",
+    "torch_training",
+    "torch_vectors",
 )
 
 

@@ -1,0 +1,133 @@
+"""Training of one client in a round: steps on minibatches, or a sum of clipped gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from .owners import owner_numbers
+from .torch_gradients import clipped_gradients
+from .torch_state import check_same_value, keeps_buffers, keeps_frozen, value_of
+from .torch_vectors import load_vector, to_vector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["clipped_sum", "train_local"]
+
+
+def train_local(
+    module: torch.nn.Module,
+    model: NDArray[np.float32],
+    batches: Iterable[tuple[torch.Tensor, torch.Tensor]],
+    *,
+    loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    optimizer: Callable[[Iterable[torch.nn.Parameter]], torch.optim.Optimizer],
+    buffers: Iterable[str] = (),
+) -> NDArray[np.float32]:
+    """Train the module from ``model`` on one client's batches and return the update.
+
+    The module is work space: it holds the client's trained parameters afterwards. Buffers that are
+    not named have their former values then. Do not share the module between threads.
+
+    Args:
+        module: module of the agreed architecture.
+        model: parameters of the round, float32 of shape (d,).
+        batches: pairs (inputs, targets); the client's data, as often as wanted.
+        loss: mean loss of a batch, ``loss(outputs, targets)``.
+        optimizer: makes the optimizer, e.g. ``lambda p: torch.optim.SGD(p, lr=0.1)``.
+        buffers: names of buffers that belong to the model.
+
+    Returns:
+        New minus old parameters, float32 of shape (d,), not clipped: the federation clips it.
+
+    Raises:
+        InvalidArgumentError: a part of the module keeps running statistics, a buffer that is not
+            named changed in the training, or the first batch has another loss afterwards with the
+            same parameters: the module or the loss has kept something.
+    """
+    names = tuple(buffers)
+    load_vector(module, model, buffers=names)
+    steps = optimizer([p for p in module.parameters() if p.requires_grad])
+    first = None
+    with keeps_buffers(module, names), keeps_frozen(module):
+        for inputs, targets in batches:
+            if first is None:
+                first = inputs, targets
+                before = value_of(module, loss, *first)
+                load_vector(module, model, buffers=names)
+                module.train()
+            steps.zero_grad()
+            value = loss(module(inputs), targets)
+            value.backward()
+            steps.step()
+    trained = to_vector(module, buffers=names)
+    if first is not None:
+        load_vector(module, model, buffers=names)
+        check_same_value(module, before, value_of(module, loss, *first))
+        load_vector(module, trained, buffers=names)
+    return trained - model
+
+
+def clipped_sum(
+    module: torch.nn.Module,
+    model: NDArray[np.float32],
+    inputs: torch.Tensor,
+    targets: torch.Tensor,
+    *,
+    loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    clip_norm: float,
+    groups: Sequence[Any] | NDArray[Any] | torch.Tensor | None = None,
+) -> NDArray[np.float32]:
+    """Return the sum of the clipped negative gradients of records or groups of records.
+
+    For unit record without ``groups``, for unit person with the person of each record. With g_u the
+    gradient of the loss at ``model``, added over the records of unit u, the result is
+
+        - sum over u of g_u min(1, clip_norm / ||g_u||).
+
+    Gradients are those of batches of one record, in evaluation mode, and are added in float64. A
+    unit whose gradient is not finite contributes zeros.
+
+    Args:
+        module: module of the agreed architecture; work space.
+        model: parameters of the round, float32 of shape (d,).
+        inputs: records along the first axis.
+        targets: their targets.
+        loss: ``loss(outputs, targets)`` of a batch of one record.
+        clip_norm: L2 norm to which each unit's gradient is clipped, above 0.
+        groups: the person of each record, by position: numbers or texts in a list, an array, a
+            tensor or a pandas Series. None: each record is a unit.
+
+    Returns:
+        float32 of shape (d,); zeros without records.
+
+    Raises:
+        InvalidArgumentError: a record has no person that can be compared with the others': None,
+            NaN, or a tensor in a list. The text names its row. Or a part of the module keeps
+            running statistics, or the first record has another loss after the others.
+        ValueError: another number of targets or groups, or a clip norm that is not above 0.
+    """
+    if not clip_norm > 0:
+        text = f"clip_norm is {clip_norm}, it must be above 0"
+        raise ValueError(text)
+    records = len(inputs)
+    if len(targets) != records:
+        text = f"there are {records} inputs and {len(targets)} targets: give one of each a record"
+        raise ValueError(text)
+    unit_of = range(records) if groups is None else owner_numbers("groups", groups, records)
+    load_vector(module, model)
+    module.eval()
+    first = inputs[:1], targets[:1]
+    with keeps_buffers(module), keeps_frozen(module):
+        before = value_of(module, loss, *first) if records else 0.0
+        total = clipped_gradients(
+            module, inputs, targets, loss=loss, clip_norm=clip_norm, units=unit_of
+        )
+    if records:
+        check_same_value(module, before, value_of(module, loss, *first))
+    return total.astype(np.float32)
