@@ -11,12 +11,14 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-import torch
+from .torch_records import RecordGradients
+from .torch_sums import Gradient, Total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy as np
+    import torch
     from numpy.typing import NDArray
 
 __all__ = ["clipped_gradients"]
@@ -48,19 +50,15 @@ def clipped_gradients(
         float64 of shape (d,), in the order of the module's parameters.
     """
     parameters = [p for p in module.parameters() if p.requires_grad]
-    total = [torch.zeros(p.numel(), dtype=torch.float64) for p in parameters]
+    total = Total(parameters)
     by_unit = sorted(range(len(units)), key=units.__getitem__)
-    for _, records in itertools.groupby(by_unit, key=units.__getitem__):
-        of_unit = [torch.zeros_like(part) for part in total]
-        for record in records:
-            value = loss(module(inputs[record : record + 1]), targets[record : record + 1])
-            gradients = torch.autograd.grad(value, parameters, allow_unused=True)
-            for part, gradient in zip(of_unit, gradients, strict=True):
-                if gradient is not None:
-                    part.add_(gradient.detach().reshape(-1).to("cpu", torch.float64))
-        norm = math.hypot(*(float(torch.linalg.vector_norm(part)) for part in of_unit))
+    records = RecordGradients(module, loss, parameters).each(inputs, targets, by_unit)
+    pairs = zip(by_unit, records, strict=True)
+    for _, of_unit in itertools.groupby(pairs, lambda pair: units[pair[0]]):
+        unit = Gradient(parameters)
+        for _, add_to in of_unit:
+            add_to(unit)
+        norm = unit.norm()
         if norm > 0 and math.isfinite(norm):
-            for summed, part in zip(total, of_unit, strict=True):
-                summed.sub_(part, alpha=min(1.0, clip_norm / norm))
-    flat: NDArray[np.float64] = torch.cat(total).numpy()
-    return flat
+            total.subtract(unit, min(1.0, clip_norm / norm))
+    return total.flat()

@@ -13,7 +13,7 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from .errors import InvalidArgumentError
 
-__all__ = ["check_private", "copied", "named_part", "private"]
+__all__ = ["check_device", "check_private", "copied", "named_part", "private"]
 
 _MOST_GROUPS = 32  # as in "Group Normalization", arXiv:1803.08494
 
@@ -43,6 +43,34 @@ def check_private(module: torch.nn.Module) -> None:
                 f"{named_part(module, path)} keeps running statistics of the data in buffers, "
                 "which are neither clipped nor noised. Train tacet.torch.private(module), which "
                 "has group norm in its place"
+            )
+            raise InvalidArgumentError(text)
+
+
+def check_device(module: torch.nn.Module, *data: object) -> None:
+    """Refuse tensors of which no vector can be made, and data in another memory than the module.
+
+    Args:
+        module: any module.
+        data: tensors; other objects are not looked at.
+
+    Raises:
+        InvalidArgumentError: a parameter is neither on the CPU nor on a CUDA device, or a tensor of
+            ``data`` is on a device that has no parameter.
+    """
+    devices = {parameter.device for parameter in module.parameters()}
+    for device in devices:
+        if device.type not in ("cpu", "cuda"):
+            text = (
+                f"the module has parameters on {device}: sums in float64 need the CPU or CUDA. "
+                "Call module.to('cpu'), or to_empty(device='cpu') for one on meta"
+            )
+            raise InvalidArgumentError(text)
+    for tensor in data:
+        if isinstance(tensor, torch.Tensor) and tensor.device not in devices:
+            text = (
+                f"inputs or targets are on {tensor.device}, and the module's parameters on "
+                f"{', '.join(sorted(map(str, devices)))}: move one to the other by .to(device)"
             )
             raise InvalidArgumentError(text)
 

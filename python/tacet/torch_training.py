@@ -9,6 +9,7 @@ import torch
 
 from .owners import owner_numbers
 from .torch_gradients import clipped_gradients
+from .torch_modules import check_device
 from .torch_state import check_same_value, keeps_buffers, keeps_frozen, value_of
 from .torch_vectors import load_vector, to_vector
 
@@ -58,6 +59,7 @@ def train_local(
         for inputs, targets in batches:
             if first is None:
                 first = inputs, targets
+                check_device(module, *first)
                 before = value_of(module, loss, *first)
                 load_vector(module, model, buffers=names)
                 module.train()
@@ -90,8 +92,8 @@ def clipped_sum(
 
         - sum over u of g_u min(1, clip_norm / ||g_u||).
 
-    Gradients are those of batches of one record, in evaluation mode, and are added in float64. A
-    unit whose gradient is not finite contributes zeros.
+    Gradients are those of batches of one record, in evaluation mode, and are added in float64 on
+    the parameters' devices. A unit whose gradient is not finite contributes zeros.
 
     Args:
         module: module of the agreed architecture; work space.
@@ -121,6 +123,7 @@ def clipped_sum(
         raise ValueError(text)
     unit_of = range(records) if groups is None else owner_numbers("groups", groups, records)
     load_vector(module, model)
+    check_device(module, inputs, targets)
     module.eval()
     first = inputs[:1], targets[:1]
     with keeps_buffers(module), keeps_frozen(module):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from .torch_modules import check_private
+from .torch_modules import check_device, check_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +20,7 @@ __all__ = ["load_vector", "to_vector"]
 def _tensors(module: torch.nn.Module, buffers: Iterable[str]) -> list[tuple[str, torch.Tensor]]:
     """Trainable parameters, then the named buffers, each with its name."""
     check_private(module)
+    check_device(module)
     found: list[tuple[str, torch.Tensor]] = [
         (name, parameter)
         for name, parameter in module.named_parameters()
@@ -67,7 +68,8 @@ def to_vector(module: torch.nn.Module, *, buffers: Iterable[str] = ()) -> NDArra
         buffers: names of buffers that follow the parameters.
 
     Raises:
-        InvalidArgumentError: a part of the module keeps running statistics.
+        InvalidArgumentError: a part of the module keeps running statistics, or a parameter is on
+            another device than the CPU and CUDA's.
         ValueError: a value is not finite, or there is no such buffer.
         TypeError: a tensor does not hold floating-point values.
     """
@@ -97,7 +99,8 @@ def load_vector(
         buffers: names of the buffers that `to_vector` was given.
 
     Raises:
-        InvalidArgumentError: a part of the module keeps running statistics.
+        InvalidArgumentError: a part of the module keeps running statistics, or a parameter is on
+            another device than the CPU and CUDA's.
         ValueError: the vector has another length; the module is unchanged then.
     """
     tensors = _tensors(module, buffers)

@@ -314,7 +314,7 @@ class GuideTest(unittest.TestCase):
 class MisuseTest(unittest.TestCase):
     def test_what_does_not_fit_is_named(self) -> None:
         x, y = SITES[0]
-        iterable = type("Stream", (torch.utils.data.IterableDataset,), {})()
+        iterable = type("Stream", (torch.utils.data.IterableDataset,), {"__iter__": iter})()
         person = tacet.Privacy(noise_multiplier=2, unit="person")
         for text, changed in (
             (r"datasets is one dataset", {"datasets": Pairs(x, y)}),

@@ -50,14 +50,19 @@ class Branches(torch.nn.Module):
         return self.layer(self.scale * x if float(x.detach().sum()) > 0 else -x)
 
 
-def plain_sum(
-    net: torch.nn.Module, x: torch.Tensor, y: torch.Tensor, clip_norm: float, units: Sequence[int]
+def plain_sum(  # noqa: PLR0917
+    net: torch.nn.Module,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    clip_norm: float,
+    units: Sequence[int],
+    loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = LOSS,
 ) -> np.ndarray:
     """As the definition says: one record after the other, in float64."""
     parameters = [p for p in net.parameters() if p.requires_grad]
     sums: dict[int, np.ndarray] = {}
     for i, unit in enumerate(units):
-        value = LOSS(net(x[i : i + 1]), y[i : i + 1])
+        value = loss(net(x[i : i + 1]), y[i : i + 1])
         found = torch.autograd.grad(value, parameters, allow_unused=True)
         gradient = np.concatenate([
             np.zeros(p.numel()) if g is None else g.double().numpy().ravel()

@@ -76,6 +76,8 @@ class VectorTest(unittest.TestCase):
         with torch.no_grad():
             net[0].weight[0, 0] = 3e38  # type: ignore[index]  # its square is not finite
         self.assertEqual(tacet.torch.to_vector(net)[0], np.float32(3e38))
+        with self.assertRaisesRegex(tacet.InvalidArgumentError, "parameters on meta: sums in"):
+            tacet.torch.to_vector(torch.nn.Linear(2, 2, device="meta"))
         for parameter in net.parameters():
             parameter.requires_grad_(False)
         with self.assertRaisesRegex(ValueError, "no parameter that is trained"):
@@ -158,6 +160,10 @@ class ClippedSumTest(unittest.TestCase):
             self.clipped(None, 0)
         with self.assertRaisesRegex(ValueError, "groups has 2 values for 30 rows"):
             self.clipped([1, 2])
+        inputs, self.inputs = self.inputs, self.inputs.to("meta")
+        with self.assertRaisesRegex(tacet.InvalidArgumentError, "are on meta, and .* on cpu: move"):
+            self.clipped(None)
+        self.inputs = inputs
         self.targets = self.targets[:-1]
         with self.assertRaisesRegex(ValueError, "give one of each a record"):
             self.clipped(None)

@@ -1,0 +1,232 @@
+"""Tests of record gradients by uses of layers, for a Python with PyTorch, which has no pytest."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch_gradients_test import plain_sum
+
+import tacet
+import tacet.torch
+from tacet.torch_records import RecordGradients
+from tacet.torch_sums import Gradient, Total
+
+nn = torch.nn
+Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+CROSS_ENTROPY = nn.functional.cross_entropy
+HAS_BATCHES = hasattr(torch, "func")
+
+
+class Net(nn.Module):
+    """A module whose forward is a function of the module and the rows."""
+
+    def __init__(
+        self, forward: Callable[[Net, torch.Tensor], torch.Tensor], **parts: nn.Module
+    ) -> None:
+        super().__init__()
+        self._forward = forward
+        for name, part in parts.items():
+            self.add_module(name, part)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return self._forward(self, rows)
+
+
+def skips(net: Net, x: torch.Tensor) -> torch.Tensor:
+    y = net.first(x)
+    return net.last(net.middle(y) if float(x.detach().sum()) > 0 else y)
+
+
+def cross_attention(net: Net, x: torch.Tensor) -> torch.Tensor:
+    return net.last(net.attention(x[:, :2], x, x)[0].flatten(1))
+
+
+def tied(net: Net, words: torch.Tensor) -> torch.Tensor:
+    return nn.functional.linear(net.table(words).mean(1), net.table.weight)[:, :3]
+
+
+def writes_into_outputs(net: Net, x: torch.Tensor) -> torch.Tensor:
+    y = net.first(x)
+    y.mul_(2)
+    y[:, :2] = 0
+    return net.last(y)
+
+
+def wide(inputs: int = 40) -> nn.Linear:
+    return nn.Linear(inputs, 40)
+
+
+def cases(n: int) -> dict[str, tuple[nn.Module, torch.Tensor, Loss]]:
+    torch.manual_seed(1)
+    x, words = torch.randn(n, 40), torch.randint(0, 30, (n, 4))
+    rows, images = torch.randn(n, 3, 40), torch.randn(n, 3, 7, 7)
+    encoder = nn.TransformerEncoderLayer(40, 4, 80, batch_first=True)
+
+    def last() -> nn.Linear:
+        return nn.Linear(40, 3)
+
+    def net(forward: Callable[[Net, torch.Tensor], torch.Tensor], **parts: nn.Module) -> Net:
+        return Net(forward, **{"first": wide(), "last": last(), **parts})
+
+    mlp = net(lambda m, x: m.last(m.first(x).tanh()))
+
+    def decayed(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return CROSS_ENTROPY(outputs, targets) + mlp.first.weight.pow(2).sum()
+
+    return {
+        "layers": (mlp, x, CROSS_ENTROPY),
+        "a layer twice": (net(lambda m, x: m.last(m.first(m.first(x).tanh()))), x, CROSS_ENTROPY),
+        "a layer for some": (net(skips, middle=wide()), x, CROSS_ENTROPY),
+        "a layer for none": (net(lambda m, x: m.last(m.first(x)), more=wide()), x, CROSS_ENTROPY),
+        "a layer by its weight": (net(lambda m, x: m.last(x @ m.first.weight)), x, CROSS_ENTROPY),
+        "one weight in two ways": (
+            net(lambda m, x: m.last(m.first(x) + x @ m.first.weight.T)), x, CROSS_ENTROPY),
+        "a loss of weights": (mlp, x, decayed),
+        "in place": (net(writes_into_outputs), x, CROSS_ENTROPY),
+        "a mean over the batch": (net(lambda m, x: m.last(m.first(x - x.mean(0)))), x,
+                                  CROSS_ENTROPY),
+        "dropout": (nn.Sequential(wide(), nn.Dropout(0.5), last()), x, CROSS_ENTROPY),
+        "tokens": (net(lambda m, x: m.last(m.first(x).tanh().mean(1))), rows, CROSS_ENTROPY),
+        "table": (nn.Sequential(nn.Embedding(30, 10, padding_idx=3), nn.Flatten(), wide(), last()),
+                  words % 5, CROSS_ENTROPY),
+        "tied": (Net(tied, table=nn.Embedding(30, 10)), words, CROSS_ENTROPY),
+        "attention": (net(lambda m, x: m.last(m.body(x)[:, 0]), body=encoder), rows,
+                      CROSS_ENTROPY),
+        "cross attention": (Net(cross_attention, attention=nn.MultiheadAttention(
+            40, 2, batch_first=True), last=nn.Linear(80, 3)), rows, CROSS_ENTROPY),
+        "images": (nn.Sequential(
+            nn.Conv2d(3, 24, 3, stride=2, padding=(1, 0)), nn.GroupNorm(4, 24), nn.ReLU(True),
+            nn.Conv2d(24, 40, (2, 1), dilation=2), nn.Flatten(), nn.LazyLinear(3)), images,
+            CROSS_ENTROPY),
+        "signals": (nn.Sequential(
+            nn.Conv1d(3, 24, 9, stride=4, padding=2, dilation=2), nn.Tanh(), nn.Flatten(),
+            nn.LazyLinear(40), nn.LayerNorm(40), last()), rows, CROSS_ENTROPY),
+        "groups of channels": (nn.Sequential(
+            nn.Conv2d(3, 9, 3, groups=3, padding="same"), nn.Flatten(), nn.LazyLinear(3)), images,
+            CROSS_ENTROPY),
+    }  # fmt: skip
+
+
+class UsesOfLayersTest(unittest.TestCase):
+    RECORDS = 40  # more than a batch
+
+    def test_sums_are_those_of_a_plain_loop(self) -> None:
+        y = torch.randint(0, 3, (self.RECORDS,), generator=torch.Generator().manual_seed(1))
+        for name, (net, x, loss) in cases(self.RECORDS).items():
+            net.eval()(x[:1])  # lazy layers
+            model = tacet.torch.to_vector(net)
+            for groups in (list(range(self.RECORDS)), [i % 3 for i in range(self.RECORDS)]):
+                with self.subTest(name, persons=len(set(groups))):
+                    wanted = plain_sum(net, x, y, 0.3, groups, loss)
+                    found = tacet.torch.clipped_sum(
+                        net, model, x, y, loss=loss, clip_norm=0.3, groups=groups
+                    )
+                    error = np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
+                    self.assertLess(error, 1e-6)
+
+    def test_rows_that_cancel_do_not_pass_the_clip_norm(self) -> None:
+        # Three rows of a record are large and add up to zero, and the fourth is what is left of its
+        # weights' gradient. Products of rows lose its norm in rounding: they say 0 for half of the
+        # seeds, and the bias alone is within the clip norm.
+        for seed in range(20):
+            torch.manual_seed(seed)
+            net = nn.Linear(256, 64)
+            large = 2.0**9 * torch.randint(0, 2**24, (2, 256))
+            large[1].neg_()
+            rows = torch.cat([large, -large.sum(0, keepdim=True), 100 * torch.randn(1, 256)])
+            self.assertEqual(float(rows[:3].sum(0).abs().max()), 0)
+            x = torch.stack([torch.ones(4, 256), rows])
+            both, first = (
+                tacet.torch.clipped_sum(
+                    net, tacet.torch.to_vector(net), x[:count], torch.zeros(count),
+                    loss=lambda outputs, _: outputs.sum(), clip_norm=33,
+                )
+                for count in (2, 1)
+            )  # fmt: skip
+            self.assertLessEqual(float(np.linalg.norm(both - first)), 33 * 1.00001)
+
+    def test_gradients_that_a_module_or_a_loss_computes_are_followed(self) -> None:
+        # Penalties on a slope, for some records: the weights of a layer are in its slope, too.
+        torch.manual_seed(1)
+        x = torch.randn(6, 40)
+        x[0] = -x[0].abs()
+
+        def by_rows(net: Net, rows: torch.Tensor) -> torch.Tensor:
+            with torch.enable_grad():
+                rows = rows.detach().requires_grad_()
+                found = net.last(net.first(rows).tanh())
+                if float(rows.detach().sum()) > 0:
+                    slope = torch.autograd.grad(found.sum(), rows, create_graph=True)[0]
+                    found = found + slope.pow(2).sum()
+            return found
+
+        def by_weights(net: Net, rows: torch.Tensor) -> torch.Tensor:
+            with torch.enable_grad():
+                found = net.last(net.first(rows).tanh())
+                if float(rows.sum()) > 0:
+                    weight = net.first.weight
+                    slope = torch.autograd.grad(found.sum(), weight, create_graph=True)[0]
+                    found = found + slope.pow(2).sum()
+            return found
+
+        for forward in (by_rows, by_weights):
+            net = Net(forward, first=wide(), last=nn.Linear(40, 3))
+            y = torch.zeros(6)
+
+            def loss(outputs: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+                return outputs.pow(2).sum()
+
+            wanted = plain_sum(net, x, y, 0.3, range(6), loss)
+            found = tacet.torch.clipped_sum(
+                net, tacet.torch.to_vector(net), x, y, loss=loss, clip_norm=0.3
+            )
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+    def test_a_record_gives_the_same_bits_wherever_it_lies(self) -> None:
+        for name, (net, x, loss) in cases(self.RECORDS).items():
+            if name in ("a loss of weights", "tied"):
+                continue
+            net.eval()(x[:1])
+            y = torch.arange(self.RECORDS) % 3
+            last = self.RECORDS - 1
+            seen = {
+                self._gradient(net, loss, x, y, order)
+                for order in ([last, *range(5)], [*range(35), last], [*range(8, 40)], [0, last])
+            }
+            self.assertEqual(len(seen), 1, name)
+
+    def _gradient(
+        self, net: nn.Module, loss: Loss, x: torch.Tensor, y: torch.Tensor, order: list[int]
+    ) -> bytes:
+        """Bits of the last record's gradient in an order that begins with record 0."""
+        parameters = list(net.parameters())
+        total = Total(parameters)
+        order = [0, *order]
+        records = RecordGradients(net, loss, parameters).each(x, y, order)
+        for record, add_to in zip(order, records, strict=True):
+            if record == self.RECORDS - 1:
+                unit = Gradient(parameters)
+                add_to(unit)
+                unit.norm()
+                total.subtract(unit, 1.0)
+        return total.flat().tobytes()
+
+    @unittest.skipUnless(HAS_BATCHES, "needs torch.func")
+    def test_common_layers_run_in_batches(self) -> None:
+        for name, (net, x, loss) in cases(self.RECORDS).items():
+            net.eval()(x[:1])
+            parameters = list(net.parameters())
+            gradients = RecordGradients(net, loss, parameters)
+            for add_to in gradients.each(x, torch.arange(self.RECORDS) % 3, [0, 1]):
+                add_to(Gradient(parameters))
+            if name in ("layers", "tokens", "in place", "attention", "table", "signals"):
+                self.assertIsNotNone(gradients._batches, name)
+            elif name == "a layer for some":
+                self.assertIsNone(gradients._batches, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
