@@ -38,21 +38,32 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // With replace-one no row is farther than 2 S from a row that counts nowhere.
   const bool replaced = file->query.neighbouring == accounting::Neighbouring::kReplaceOne &&
                         file->query.unit == accounting::Unit::kRecord;
-  std::vector<std::vector<float>> sums;
+  // A round is summed at coefficients that earlier ones lead to, whatever they are.
+  std::vector<statistics::ModelCoefficients> at = {{}};
+  for (const double coefficient : {-800.0, -3.0, 3.0, 800.0}) {
+    if (query->rounds() == 1) break;
+    statistics::ModelCoefficients& all = at.emplace_back();
+    for (const statistics::QuestionPlan& plan : query->questions()) {
+      all.emplace_back(plan.baselines + plan.design->columns(), coefficient);
+    }
+  }
+  std::vector<std::vector<std::vector<float>>> sums(at.size());
   // Rows that count, and one that cannot be read.
   for (const char* field : {"1", "2025-01-31", "> 89", "36y"}) {
     const statistics::SiteTable table =
         statistics::TableOfRows("fuzz", columns, {std::vector<std::string>(columns.size(), field)});
     const auto site = statistics::SiteUnits::Create(query, table);
     if (!site.ok()) std::abort();
-    std::vector<float> sum(query->round_dimension());
-    site->SumUnits(std::vector<uint32_t>{0}, sum);
-    if (!(norm_of(sum) <= (replaced ? 2 : 1) * most)) std::abort();
-    for (std::vector<float> other : sums) {
-      for (size_t i = 0; i < sum.size(); ++i) other[i] -= sum[i];
-      if (!(norm_of(other) <= 2 * most)) std::abort();
+    for (size_t of_round = 0; of_round < at.size(); ++of_round) {
+      std::vector<float> sum(query->round_dimension());
+      site->SumUnits(std::vector<uint32_t>{0}, sum, at[of_round]);
+      if (!(norm_of(sum) <= (replaced ? 2 : 1) * most)) std::abort();
+      for (std::vector<float> other : sums[of_round]) {
+        for (size_t i = 0; i < sum.size(); ++i) other[i] -= sum[i];
+        if (!(norm_of(other) <= 2 * most)) std::abort();
+      }
+      sums[of_round].push_back(std::move(sum));
     }
-    sums.push_back(std::move(sum));
   }
   return 0;
 }

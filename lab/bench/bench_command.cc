@@ -47,9 +47,10 @@ class BenchCommand : public program::Command {
                       "statistics: folder with survival/ and heart-disease/; when not given, "
                       "$TACET_DATA",
                       &flags_.data);
-    options.AddChoice("part", "statistics: one part of it; all when not given",
-                      {"bins", "survival", "log-rank", "coverage", "models", "logistic", "auc"},
-                      &flags_.part);
+    options.AddChoice(
+        "part", "statistics: one part of it; all when not given",
+        {"bins", "survival", "log-rank", "coverage", "models", "logistic", "poisson", "auc"},
+        &flags_.part);
     options.AddChoice("parameters", "he: encryption scheme",
                       {"compact", "paper", "paper-secret-key"}, &flags_.parameters);
     options.AddUint("dimension", "d, values of an update", &flags_.dimension);

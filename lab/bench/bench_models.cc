@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -9,7 +10,8 @@
 #include "tacet/crypto/seeded_random.h"
 #include "tacet/statistics/cholesky.h"
 #include "tacet/statistics/estimate.h"
-#include "tacet/statistics/logistic_steps.h"
+#include "tacet/statistics/likelihood_rows.h"
+#include "tacet/statistics/likelihood_steps.h"
 #include "tacet/statistics/site_units.h"
 
 namespace tacet::app::bench {
@@ -18,6 +20,7 @@ namespace {
 using tacet::statistics::Answer;
 using tacet::statistics::BoundedColumn;
 using tacet::statistics::Estimate;
+using tacet::statistics::GlmFamily;
 using tacet::statistics::QuestionKind;
 using tacet::statistics::QuestionSpec;
 using tacet::statistics::SiteUnits;
@@ -40,9 +43,9 @@ QuestionSpec ModelOf(std::string formula, std::vector<TableVariable> variables) 
           .formula = std::move(formula)};
 }
 
-QuestionSpec LogisticOf(std::string formula, std::vector<TableVariable> variables) {
+QuestionSpec OfFamily(GlmFamily family, std::string formula, std::vector<TableVariable> variables) {
   QuestionSpec question = ModelOf(std::move(formula), std::move(variables));
-  question.family = tacet::statistics::GlmFamily::kBinomial;
+  question.family = family;
   return question;
 }
 
@@ -61,77 +64,120 @@ double NormalNumberOf(crypto::Random& random) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * crypto::Uniform(random));
 }
 
+// From sums over the releases that show the coefficients, and `of_central` those of one party.
+void Average(uint64_t of_central, ModelCoverage& coverage) {
+  for (CoveredCoefficient& of : coverage.coefficients) {
+    const auto shown = static_cast<double>(std::max<uint64_t>(coverage.shown, 1));
+    of.width /= shown;
+    of.error = std::sqrt(of.error / shown);
+    of.central_error =
+        std::sqrt(of.central_error / static_cast<double>(std::max<uint64_t>(of_central, 1)));
+  }
+}
+
+// The sum of all rows' vectors, at these coefficients.
+std::vector<float> SumOfRows(const SiteUnits& site, size_t values,
+                             const tacet::statistics::ModelCoefficients& at) {
+  std::vector<uint32_t> units(site.units());
+  std::iota(units.begin(), units.end(), 0u);
+  std::vector<float> sum(values);
+  site.SumUnits(units, sum, at);
+  return sum;
+}
+
 // The coefficients of the largest likelihood of all rows: more steps than a query has.
 absl::StatusOr<std::vector<double>> LargestLikelihood(
     const std::shared_ptr<const tacet::statistics::Query>& query, const TextTable& table) {
   constexpr int kSteps = 30;
   const tacet::statistics::QuestionPlan& plan = query->questions()[0];
   TACET_ASSIGN_OR_RETURN(const SiteUnits units, SiteUnits::Create(query, table.AsSite()));
-  const size_t size = plan.design->columns() + 1;
-  std::vector<double> coefficients(size);
+  std::vector<double> coefficients = tacet::statistics::FirstCoefficients(plan);
   for (int step = 0; step < kSteps; ++step) {
-    std::vector<double> total(query->round_dimension());
-    for (uint32_t unit = 0; unit < units.units(); ++unit) {
-      std::vector<float> part(total.size());
-      units.SumUnits(std::vector<uint32_t>{unit}, part, {coefficients});
-      for (size_t i = 0; i < total.size(); ++i) total[i] += part[i];
-    }
-    const tacet::statistics::LogisticRelease release(plan, std::span(total).first(plan.measured()));
-    const auto factor = tacet::statistics::Cholesky::Of(release.Information(), size);
+    const std::vector<float> sum = SumOfRows(units, query->round_dimension(), {coefficients});
+    const std::vector<double> total(sum.begin(), sum.end());
+    const tacet::statistics::LikelihoodRelease release(plan,
+                                                       std::span(total).first(plan.measured()));
+    const auto factor = tacet::statistics::Cholesky::Of(release.Information(), release.size());
     if (!factor.has_value()) return base::InvalidArgument("the table determines no model");
-    std::vector<double> gradient;
-    for (size_t i = 0; i < size; ++i) gradient.push_back(release.Gradient(i));
-    const std::vector<double> moved = factor->Solve(gradient);
-    for (size_t i = 0; i < size; ++i) coefficients[i] += std::clamp(moved[i], -2.0, 2.0);
+    const std::vector<double> moved = factor->Solve(release.Gradient());
+    for (size_t i = 0; i < moved.size(); ++i) coefficients[i] += std::clamp(moved[i], -2.0, 2.0);
   }
+  const size_t size = plan.design->columns() + 1;
   const std::vector<double> to_columns = plan.design->ToColumns();
   std::vector<double> of_columns(size);
   for (size_t i = 0; i < size; ++i) {
     for (size_t j = 0; j < size; ++j) of_columns[i] += to_columns[i * size + j] * coefficients[j];
   }
+  if (plan.is_rate()) of_columns[0] += std::log(plan.design->RateUnit());
   return of_columns;
 }
 
-// As ModelCoverageOf, of a model with several releases.
-absl::StatusOr<ModelCoverage> LogisticCoverageOf(const ModelSetting& setting,
-                                                 const QueryTrials& trials, size_t rows,
-                                                 uint64_t releases, uint64_t seed) {
-  // The grid of a site of the whole table is finer than those of the trials need.
-  TACET_ASSIGN_OR_RETURN(const QueryTrials whole,
-                         QueryTrials::Create({setting.question}, 1, setting.table->rows.size(), 0,
-                                             dp::NoiseLaw::kGaussian, setting.values));
+// The answer where one trusted party has all rows and adds the noise.
+absl::StatusOr<Answer> CentralAnswer(const std::shared_ptr<const tacet::statistics::Query>& query,
+                                     const TextTable& table, double noise, crypto::Random& random) {
+  TACET_ASSIGN_OR_RETURN(const SiteUnits site, SiteUnits::Create(query, table.AsSite()));
+  const size_t values = query->round_dimension();
+  std::vector<float> model(query->dimension());
+  for (uint32_t round = 0; round < query->rounds(); ++round) {
+    const auto state = tacet::statistics::StateAfter(*query, model);
+    const std::vector<float> sum = SumOfRows(site, values, state.coefficients);
+    for (size_t i = 0; i < values; ++i) {
+      model[round * values + i] = static_cast<float>(sum[i] + noise * NormalNumberOf(random));
+    }
+  }
   TACET_ASSIGN_OR_RETURN(
-      const std::vector<double> truth,
-      LargestLikelihood(std::make_shared<const tacet::statistics::Query>(whole.query()),
-                        *setting.table));
+      std::vector<Answer> answers,
+      tacet::statistics::AnswersOf(*query, std::vector<double>(model.begin(), model.end()),
+                                   {.stddev = noise}));
+  return std::move(answers[0]);
+}
+
+// As ModelCoverageOf, of a model with several releases.
+absl::StatusOr<ModelCoverage> LikelihoodCoverageOf(const ModelSetting& setting,
+                                                   const QueryTrials& trials, size_t rows,
+                                                   uint64_t releases, uint64_t seed) {
+  // The grid of a site of the whole table is finer than those of the trials need.
+  const size_t all_rows = std::max(setting.table->rows.size(), rows);
+  TACET_ASSIGN_OR_RETURN(const QueryTrials whole,
+                         QueryTrials::Create({setting.question}, 1, all_rows, 0,
+                                             dp::NoiseLaw::kGaussian, setting.values));
+  const auto whole_query = std::make_shared<const tacet::statistics::Query>(whole.query());
+  TACET_ASSIGN_OR_RETURN(const std::vector<double> truth,
+                         LargestLikelihood(whole_query, *setting.table));
   const auto& plan = trials.query().questions()[0];
+  // Noise of one trusted party, in the scale of its plan.
+  const double central_noise = trials.noise() / kSharedNoise;
   ModelCoverage coverage{.releases = releases};
   for (size_t i = 0; i < truth.size(); ++i) {
     coverage.coefficients.push_back({.label = i == 0 ? "" : plan.design->labels()[i - 1]});
   }
   const double deviate = tacet::statistics::NormalDeviate(trials.query().spec().confidence);
   crypto::Random random = crypto::SeededRandom(seed, "bench/logistic");
+  uint64_t of_central = 0;
   for (uint64_t release = 0; release < releases; ++release) {
+    const TextTable drawn = Resampled(*setting.table, rows, random);
     TACET_ASSIGN_OR_RETURN(
         const std::vector<Answer> answers,
-        trials.ReleaseInTheClear(SpreadOverSites(Resampled(*setting.table, rows, random), release),
-                                 random.Below(uint64_t{1} << 62)));
+        trials.ReleaseInTheClear(SpreadOverSites(drawn, release), random.Below(uint64_t{1} << 62)));
+    TACET_ASSIGN_OR_RETURN(const Answer of_trusted,
+                           CentralAnswer(whole_query, drawn, central_noise, random));
     const std::vector<Estimate> estimates = CoefficientsIn(answers[0]);
-    if (!estimates[0].value.has_value()) continue;
-    ++coverage.shown;
+    const std::vector<Estimate> trusted = CoefficientsIn(of_trusted);
+    const bool is_shown = estimates[0].value.has_value();
+    const bool is_trusted_shown = trusted[0].value.has_value();
+    coverage.shown += is_shown ? 1 : 0;
+    of_central += is_trusted_shown ? 1 : 0;
     for (size_t i = 0; i < truth.size(); ++i) {
       CoveredCoefficient& of = coverage.coefficients[i];
+      if (is_trusted_shown) of.central_error += std::pow(*trusted[i].value - truth[i], 2);
+      if (!is_shown) continue;
       const auto [low, high] = *estimates[i].interval;
       of.covered += low <= truth[i] && truth[i] <= high ? 1 : 0;
       of.width += (high - low) / 2 / deviate;
       of.error += std::pow(*estimates[i].value - truth[i], 2);
     }
   }
-  for (CoveredCoefficient& of : coverage.coefficients) {
-    const auto shown = static_cast<double>(std::max<uint64_t>(coverage.shown, 1));
-    of.width /= shown;
-    of.error = std::sqrt(of.error / shown);
-  }
+  Average(of_central, coverage);
   return coverage;
 }
 
@@ -168,11 +214,20 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
       ModelOf("dtime ~ age + nodes + size + grade + hormon + chemo",
               {age, nodes, size, grade, Bounded("hormon", 0, 1), Bounded("chemo", 0, 1), days}),
       {sizes});
+  add(rotterdam, 3,
+      OfFamily(GlmFamily::kPoisson, "nodes ~ age + size + grade", {age, size, grade, nodes}),
+      {sizes});
   const TableVariable death = Bounded("death", 0, 1);
-  add(rotterdam, 3, LogisticOf("death ~ age + nodes + grade", {age, nodes, grade, death}));
+  QuestionSpec deaths = OfFamily(
+      GlmFamily::kPoisson, "death ~ age + grade + hormon",
+      {age, grade, Bounded("hormon", 0, 1), Bounded("death", 0, 2), Bounded("dtime", 30, 7300)});
+  deaths.exposure = "dtime";
+  add(rotterdam, 3, deaths);
+  add(rotterdam, 3,
+      OfFamily(GlmFamily::kBinomial, "death ~ age + nodes + grade", {age, nodes, grade, death}));
   add(rotterdam, 6,
-      LogisticOf("death ~ age + nodes + size + grade + hormon + chemo",
-                 {age, nodes, size, grade, Bounded("hormon", 0, 1), Bounded("chemo", 0, 1), death}),
+      OfFamily(GlmFamily::kBinomial, "death ~ age + nodes + size + grade + hormon + chemo",
+               {age, nodes, size, grade, Bounded("hormon", 0, 1), Bounded("chemo", 0, 1), death}),
       {sizes});
   TACET_ASSIGN_OR_RETURN(const auto flchain,
                          load("survival/flchain.csv",
@@ -189,7 +244,8 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
       ModelOf("futime ~ age + sex + log(kappa) + log(creatinine) + death + age:sex",
               {old, sex, kappa, creatinine, Bounded("death", 0, 1), Bounded("futime", 0, 5300)}),
       {women_first});
-  add(flchain, 3, LogisticOf("death ~ age + sex + log(lambda)", {old, sex, lambda, death}),
+  add(flchain, 3,
+      OfFamily(GlmFamily::kBinomial, "death ~ age + sex + log(lambda)", {old, sex, lambda, death}),
       {women_first});
   TACET_ASSIGN_OR_RETURN(
       const auto lung, load("survival/lung.csv", {"age", "sex", "wt.loss", "ph.karno", "pat.karno",
@@ -204,7 +260,8 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
   TACET_ASSIGN_OR_RETURN(const table::AgreedValues dead,
                          table::ParseAgreedValues("status one-of=1,2"));
   add(lung, 3,
-      LogisticOf("status ~ age + sex + ph.karno", {ages, sexes, karno, {.column = "status"}}),
+      OfFamily(GlmFamily::kBinomial, "status ~ age + sex + ph.karno",
+               {ages, sexes, karno, {.column = "status"}}),
       {dead});
   TACET_ASSIGN_OR_RETURN(
       const auto fair, load("statsmodels/fair.csv", {"rate_marriage", "age", "yrs_married",
@@ -228,6 +285,14 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
       ModelOf("mdvis ~ lncoins + idp + disea + hlthg + lpi + physlm",
               {coins, idp, disea, Bounded("hlthg", 0, 1), Bounded("lpi", 0, 7.5),
                Bounded("physlm", 0, 1), visits}));
+  const TableVariable some_visits = Bounded("mdvis", 0, 20);
+  add(randhie, 3,
+      OfFamily(GlmFamily::kPoisson, "mdvis ~ lncoins + idp + disea",
+               {coins, idp, disea, some_visits}));
+  add(randhie, 6,
+      OfFamily(GlmFamily::kPoisson, "mdvis ~ lncoins + idp + disea + hlthg + lpi + physlm",
+               {coins, idp, disea, Bounded("hlthg", 0, 1), Bounded("lpi", 0, 7.5),
+                Bounded("physlm", 0, 1), some_visits}));
   return settings;
 }
 
@@ -237,7 +302,7 @@ absl::StatusOr<ModelCoverage> ModelCoverageOf(const ModelSetting& setting, size_
                          QueryTrials::Create({setting.question}, epsilon, rows / kSites + 1, 0,
                                              dp::NoiseLaw::kGaussian, setting.values));
   if (trials.query().rounds() > 1) {
-    return LogisticCoverageOf(setting, trials, rows, releases, seed);
+    return LikelihoodCoverageOf(setting, trials, rows, releases, seed);
   }
   // Vectors of the table's rows, each as a unit of its own.
   const auto query = std::make_shared<const tacet::statistics::Query>(trials.query());
@@ -301,13 +366,7 @@ absl::StatusOr<ModelCoverage> ModelCoverageOf(const ModelSetting& setting, size_
       of.error += std::pow(*estimates[i].value - *truth[i].value, 2);
     }
   }
-  for (CoveredCoefficient& of : coverage.coefficients) {
-    const auto shown = static_cast<double>(std::max<uint64_t>(coverage.shown, 1));
-    of.width /= shown;
-    of.error = std::sqrt(of.error / shown);
-    of.central_error =
-        std::sqrt(of.central_error / static_cast<double>(std::max<uint64_t>(of_central, 1)));
-  }
+  Average(of_central, coverage);
   return coverage;
 }
 

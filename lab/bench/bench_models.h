@@ -1,5 +1,5 @@
-// Linear and logistic models of queries over many releases: how often their intervals hold the fit
-// of the whole table, how wide they are, and how often the coefficients are suppressed.
+// Linear, logistic and Poisson models of queries over many releases: how often their intervals hold
+// the fit of the whole table, how wide they are, and how often the coefficients are suppressed.
 #ifndef TACET_LAB_BENCH_BENCH_MODELS_H_
 #define TACET_LAB_BENCH_BENCH_MODELS_H_
 
@@ -38,7 +38,7 @@ struct CoveredCoefficient {
   uint64_t covered = 0;
   double width = 0;  // mean half width over the normal deviate: the stated error
   double error = 0;  // root mean square of what was seen
-  // The same where one trusted party adds the noise; of linear models.
+  // The same where one trusted party adds the noise.
   double central_error = 0;
 };
 

@@ -303,7 +303,8 @@ absl::StatusOr<base::JsonValue> BenchStatistics(const BenchStatisticsSpec& spec)
   }
   for (const auto& [part, family] :
        {std::pair("models", tacet::statistics::GlmFamily::kGaussian),
-        std::pair("logistic", tacet::statistics::GlmFamily::kBinomial)}) {
+        std::pair("logistic", tacet::statistics::GlmFamily::kBinomial),
+        std::pair("poisson", tacet::statistics::GlmFamily::kPoisson)}) {
     if (!asked(part)) continue;
     TACET_ASSIGN_OR_RETURN(base::JsonValue models, BenchModels(spec.data, family, spec.runs));
     json.Set(part, std::move(models));

@@ -782,18 +782,23 @@ def glm(
     columns: Mapping[str, tuple[float, float] | None],
     *,
     family: str = "gaussian",
+    exposure: str | None = None,
     **common: Unpack[Common],
 ) -> Question:
-    """Ask for a linear or logistic model: intercept and coefficients with intervals.
+    """Ask for a linear, logistic or Poisson model: coefficients with intervals, and deviances.
 
     Args:
         formula: as in R, ``"bmi ~ age * sex + log(crp)"``: columns, ``log(column)``, ``+``, ``:``
             and ``*``; a column with other characters between backticks.
         columns: each column of the formula with the bounds to which its values are cut, or None for
             a column with agreed values (``values``), of which the first is the reference.
-        family: "gaussian", least squares, from one release; or "binomial", a logistic curve with
-            odds ratios, from four. The response of the latter has two agreed values, of which the
-            second is the event, or bounds 0 and 1. Models of both need a query each.
+        family: "gaussian", least squares, from one release; "binomial", a logistic curve with odds
+            ratios, from four; or "poisson", rates with their ratios, from four. The response of the
+            second has two agreed values, of which the second is the event, or bounds 0 and 1. That
+            of the third is a count with the bounds 0 and at least twice the largest mean. Models of
+            one and of four releases need a query each.
+        exposure: of family "poisson", a column of ``columns`` with bounds above 0: the means are in
+            proportion to it.
         **common: keys of every question (`Common`).
     """
     keys = {
@@ -801,6 +806,8 @@ def glm(
         "family": text_of("family", family),
         "columns": _variables(columns),
     }
+    if exposure is not None:
+        keys["exposure"] = text_of("exposure", exposure)
     return _question("glm", keys, common)
 
 

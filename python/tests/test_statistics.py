@@ -120,41 +120,59 @@ def drawn(seed: int, rows: int) -> dict[str, list[Any]]:
     }
 
 
-def test_a_logistic_model_takes_four_releases(tmp_path: Path) -> None:
+def test_logistic_and_poisson_models_take_four_releases(tmp_path: Path) -> None:
     random = np.random.default_rng(11)
     age = random.integers(20, 91, 6000)
     man = random.random(6000) < 0.4
     ill = random.random(6000) < 1 / (1 + np.exp(4 - 0.06 * age - 0.8 * man))
+    years = random.choice([0.5, 1.0, 1.5], 6000)
+    visits = random.poisson(years * np.exp(-1.5 + 0.02 * age))
     tables = {
         f"site{site}": {
             "age": age[site::4],
             "sex": np.where(man[site::4], "m", "f"),
             "ill": np.where(ill[site::4], "yes", "no"),
+            "years": years[site::4],
+            "visits": visits[site::4],
         }
         for site in range(4)
     }
-    question = statistics.glm(
-        "ill ~ age + sex", {"age": (20, 90), "sex": None, "ill": None}, family="binomial",
-        name="model",
-    )  # fmt: skip
+    questions = [
+        statistics.glm(
+            "ill ~ age + sex", {"age": (20, 90), "sex": None, "ill": None}, family="binomial",
+            name="illness",
+        ),
+        statistics.glm(
+            "visits ~ age", {"age": (20, 90), "years": (0.5, 1.5), "visits": (0, 10)},
+            family="poisson", exposure="years", name="visits",
+        ),
+    ]  # fmt: skip
     options = {
         "values": ["sex one-of=f,m", "ill one-of=no,yes"],
-        "target_epsilon": 4.0,
+        "target_epsilon": 6.0,
         "max_units": 1500,
     }
     release = statistics.ask(
-        tables, [question], insecure_seed=3, out=tmp_path / "run", **options
+        tables, questions, insecure_seed=3, out=tmp_path / "run", **options
     )
-    assert release.epsilon == pytest.approx(4, abs=0.01)
-    model = release["model"]
+    assert release.epsilon == pytest.approx(6, abs=0.01)
     # Within five stated errors: wrong for one seed in a million.
-    for label, truth in (("age", 0.06), ("sex = m", 0.8)):
-        told = next(each for each in model.find("coefficient") if each.group == label)
+    for model, ratio_of, label, truth in (
+        ("illness", "odds ratio", "age", 0.06),
+        ("illness", "odds ratio", "sex = m", 0.8),
+        ("visits", "rate ratio", "age", 0.02),
+    ):
+        told = next(each for each in release[model].find("coefficient") if each.group == label)
         assert told.value is not None
         assert told.standard_error is not None
         assert abs(told.value - truth) < 5 * told.standard_error
-        ratio = next(each for each in model.find("odds ratio") if each.group == label)
+        ratio = next(each for each in release[model].find(ratio_of) if each.group == label)
         assert ratio.value == pytest.approx(np.exp(told.value))
+        deviance = release[model]["deviance"].value
+        null = release[model]["null deviance"].value
+        assert deviance is not None
+        assert null is not None
+        assert 0 < deviance < null
     rounds = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     assert len(rounds) == 4
 

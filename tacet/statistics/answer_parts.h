@@ -33,7 +33,7 @@ Answer AnswerSurvival(const Measurements& measured);
 Answer AnswerEvaluation(const Measurements& measured);
 Answer AnswerRegression(const Measurements& measured);
 Answer AnswerGlm(const Measurements& measured);
-Answer AnswerLogistic(const Measurements& measured);  // of a glm of family binomial
+Answer AnswerLikelihood(const Measurements& measured);  // of a model with several releases
 Answer AnswerProportion(const Measurements& measured);
 
 // The count of rows in `cells` cells that are each measured by themselves, or their sum; not shown:

@@ -80,15 +80,11 @@ absl::StatusOr<Design> Design::Create(const QuestionSpec& question, const QueryS
     design.AddLabels(term);
     design.terms_.push_back(std::move(term));
   }
-  TACET_RETURN_IF_ERROR(design.AddFactor(formula.response, question, query));
-  if (question.family == GlmFamily::kBinomial) {
-    TACET_RETURN_IF_ERROR(design.CheckBinary(question));
-  } else if (!design.response().is_number()) {
-    return base::InvalidArgument(
-        "formula \"{}\": the response \"{}\" has agreed values, expected a column of numbers with "
-        "bounds",
-        question.formula, formula.response.column);
+  if (!question.exposure.empty()) {
+    TACET_RETURN_IF_ERROR(design.AddExposure(question, query));
   }
+  TACET_RETURN_IF_ERROR(design.AddFactor(formula.response, question, query));
+  TACET_RETURN_IF_ERROR(design.CheckResponse(question));
   for (const TableVariable& variable : question.variables) {
     const auto uses = [&variable](const DesignFactor& factor) {
       return factor.factor.column == variable.column;
@@ -100,14 +96,49 @@ absl::StatusOr<Design> Design::Create(const QuestionSpec& question, const QueryS
   return design;
 }
 
-absl::Status Design::CheckBinary(const QuestionSpec& question) const {
+absl::Status Design::CheckResponse(const QuestionSpec& question) const {
   const DesignFactor& y = response();
-  const bool is_share = y.is_number() && y.low == 0 && y.high == 1 && !y.factor.is_log;
-  if (is_share || y.values.size() == 2) return absl::OkStatus();
+  const auto wrong = [&](std::string_view what) {
+    return base::InvalidArgument("formula \"{}\": the response \"{}\" {}", question.formula,
+                                 y.factor.Text(), what);
+  };
+  if (question.family == GlmFamily::kBinomial) {
+    const bool is_share = y.is_number() && y.low == 0 && y.high == 1 && !y.factor.is_log;
+    if (is_share || y.values.size() == 2) return absl::OkStatus();
+    return wrong(
+        "of family binomial is neither a column of two agreed values, of which the second is the "
+        "event, nor one of numbers with the bounds 0..1");
+  }
+  if (!y.is_number()) return wrong("has agreed values, expected a column of numbers with bounds");
+  if (question.family == GlmFamily::kPoisson && (y.low != 0 || y.factor.is_log)) {
+    return wrong("of family poisson is no count: expected a column of numbers with bounds from 0");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Design::AddExposure(const QuestionSpec& question, const QuerySpec& query) {
+  const FormulaFactor factor{.column = question.exposure};
+  if (question.family != GlmFamily::kPoisson) {
+    return base::InvalidArgument("`exposure` is of family poisson alone");
+  }
+  TACET_ASSIGN_OR_RETURN(const Formula formula, ParseFormula(question.formula));
+  if (formula.response.column == question.exposure) {
+    return base::InvalidArgument("column \"{}\" is the response and the exposure, too",
+                                 question.exposure);
+  }
+  const auto found = std::ranges::find(factors_, factor, &DesignFactor::factor);
+  exposure_ = found - factors_.begin();
+  if (found == factors_.end()) {
+    TACET_RETURN_IF_ERROR(AddFactor(factor, question, query));
+  }
+  const DesignFactor& made = factors_[*exposure_];
+  if (made.is_number() && made.low > 0 && std::isfinite(made.high / made.low)) {
+    return absl::OkStatus();
+  }
   return base::InvalidArgument(
-      "formula \"{}\": the response \"{}\" of family binomial is neither a column of two agreed "
-      "values, of which the second is the event, nor one of numbers with the bounds 0..1",
-      question.formula, y.factor.Text());
+      "`exposure` is \"{0}\": expected a column of numbers with bounds above 0 in `columns`, as in "
+      "\"{0} 0.1..10\"",
+      question.exposure);
 }
 
 absl::Status Design::AddFactor(const FormulaFactor& factor, const QuestionSpec& question,
@@ -205,6 +236,22 @@ void Design::Fill(std::span<const double> of_factors, std::span<double> values) 
     first += width;
   }
   values[first] = response().is_number() ? of_factors.back() : 2 * of_factors.back() - 1;
+}
+
+double Design::ExposureOf(std::span<const double> of_factors) const {
+  if (!exposure_.has_value()) return 1;
+  const DesignFactor& exposure = factors_[*exposure_];
+  const double value = exposure.middle() + exposure.half() * of_factors[*exposure_];
+  return std::clamp(value, exposure.low, exposure.high) / exposure.high;
+}
+
+double Design::least_log_exposure() const {
+  if (!exposure_.has_value()) return 0;
+  return std::log(factors_[*exposure_].low / factors_[*exposure_].high);
+}
+
+double Design::RateUnit() const {
+  return response().high / (exposure_.has_value() ? factors_[*exposure_].high : 1);
 }
 
 double Design::Shift(size_t factor, size_t column) const {

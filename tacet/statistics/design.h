@@ -4,6 +4,7 @@
 #define TACET_STATISTICS_DESIGN_H_
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,7 +49,7 @@ class Design {
   // agreed values, one that the formula does not use, a logarithm of numbers that are not above 0.
   static absl::StatusOr<Design> Create(const QuestionSpec& question, const QuerySpec& query);
 
-  // Distinct ones; the response is the last.
+  // Distinct ones, the exposure's among them; the response is the last.
   const std::vector<DesignFactor>& factors() const { return factors_; }
   const DesignFactor& response() const { return factors_.back(); }
   size_t terms() const { return terms_.size(); }
@@ -59,6 +60,12 @@ class Design {
   // The design columns, then the response in [-1, 1], of two values -1 and 1. `of_factors`: t of a
   // number, the place of a category, of each factor.
   void Fill(std::span<const double> of_factors, std::span<double> values) const;
+  // In (0, 1]: part of its upper bound; 1 without an exposure.
+  double ExposureOf(std::span<const double> of_factors) const;
+  // Logarithm of the least of them, 0 or less.
+  double least_log_exposure() const;
+  // Of a rate: upper bound of the response over that of the exposure.
+  double RateUnit() const;
   // Matrix U, row by row, of which column and row 0 are the intercept's: U gamma are the
   // coefficients of the columns themselves, of indicators of each category but the first, and of
   // products of these, where gamma are those of the design columns.
@@ -70,8 +77,9 @@ class Design {
 
   absl::Status AddFactor(const FormulaFactor& factor, const QuestionSpec& question,
                          const QuerySpec& query);
-  // Whether the response is one of family binomial.
-  absl::Status CheckBinary(const QuestionSpec& question) const;
+  // Whether the response is one of the family's.
+  absl::Status CheckResponse(const QuestionSpec& question) const;
+  absl::Status AddExposure(const QuestionSpec& question, const QuerySpec& query);
   void AddLabels(const Term& term);
   size_t WidthOf(const Term& term) const;
   // Value `column` of the design's part of a factor, as shift + sum of scale times the factor's own
@@ -80,6 +88,7 @@ class Design {
   double Scale(size_t factor, size_t column, size_t own) const;
 
   std::vector<DesignFactor> factors_;
+  std::optional<size_t> exposure_;            // in factors_
   std::vector<std::vector<double>> corners_;  // of each factor with categories: k (k-1) values
   std::vector<Term> terms_;
   std::vector<std::string> labels_;

@@ -10,6 +10,7 @@
 
 #include "tacet/statistics/answer_parts.h"
 #include "tacet/statistics/cholesky.h"
+#include "tacet/statistics/robust_variance.h"
 
 namespace tacet::statistics {
 namespace {
@@ -25,10 +26,6 @@ constexpr double kClearCount = 4;
 // Units are rounded to the grid. All rows of a release together may be off by as much of it as this
 // share of their number, where many rows are alike.
 constexpr double kRoundedAlike = 0.125;
-// Deviations of what noise and rounding leave open about a sampling variance that are added to it.
-constexpr double kAllowance = 0.5;
-// The sampling variance is at least this share of the one with errors of equal variance.
-constexpr double kLeastRobust = 0.5;
 
 // ReleasedMoments of the release: sums over rows of products of the constant 1 (place 0), the
 // design columns and the response (the last place). Each has noise of its own.
@@ -143,9 +140,7 @@ class LeastSquares {
     return variance;
   }
   // The same of rows as a sample: sum of (solved . x)^2 e^2 over rows, e the residual, which is
-  // linear in the fourth moments. Noise may hide it. So it is drawn towards the variance with
-  // equal errors, `equal`, which it is supposed to be near: within that variance itself. What is
-  // left open is allowed for.
+  // linear in the fourth moments. Noise and rounding may hide it (RobustVariance).
   double SamplingVariance(const Vector& solved, double equal) const {
     Vector weights(moments_.places());
     for (size_t a = 0; a < solved.size(); ++a) {
@@ -165,10 +160,7 @@ class LeastSquares {
       value += weights[place] * moments_.AtPlace(place);
       noise += std::pow(weights[place] * moments_.UncertaintyAtPlace(place), 2);
     }
-    if (!(equal > 0)) return 0;
-    const double kept = equal * equal / (equal * equal + noise);
-    return std::max(equal + kept * (value - equal) + kAllowance * equal * std::sqrt(1 - kept),
-                    kLeastRobust * equal);
+    return RobustVariance(value, noise, equal);
   }
 
  private:
@@ -235,7 +227,7 @@ std::string Remedy(const Design& design, const ReleasedMoments& moments, double 
 
 Answer AnswerGlm(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
-  if (plan.is_logistic()) return AnswerLogistic(measured);
+  if (plan.has_steps()) return AnswerLikelihood(measured);
   const Design& design = *plan.design;
   const ReleasedMoments moments(measured);
   const double n = moments.rows();

@@ -25,7 +25,7 @@ std::optional<RowCount> CountOf(const Measurements& measured, size_t column) {
   };
   if (plan.kind().form == PartForm::kRegression) return of_value(0, plan.count);
   if (plan.kind().form == PartForm::kGlm) {
-    return of_value(0, plan.is_logistic() ? plan.count : plan.scales[0]);
+    return of_value(0, plan.has_steps() ? plan.count : plan.scales[0]);
   }
   if (!plan.kind().keeps_floor) return std::nullopt;
   RowCount count;

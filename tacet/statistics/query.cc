@@ -7,6 +7,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/statistics/column_use.h"
+#include "tacet/statistics/row_reach.h"
 #include "tacet/statistics/site_table.h"
 #include "tacet/statistics/table1.h"
 
@@ -21,8 +22,6 @@ constexpr size_t kMaxOrderedCells = 1024;
 constexpr size_t kMaxQuestions = 64;
 constexpr uint64_t kMaxUnits = 10'000'000;
 constexpr uint64_t kMaxRowsPerUnit = 1'000'000;
-// Amplitudes leave room for the rounding of norms.
-constexpr double kRoom = 1 - 0x1p-30;
 
 absl::Status CheckBounds(const QuestionSpec& spec, size_t most) {
   if (spec.columns.empty() || spec.columns.size() > most) {
@@ -63,46 +62,9 @@ absl::Status CheckPart(const QuestionPlan& plan) {
   return kind.check == nullptr ? absl::OkStatus() : kind.check(plan);
 }
 
-// The largest multiple of `step` that is at most `value`.
-double RoundedDown(double value, double step) { return std::floor(value / step) * step; }
-
-// What one row that counts does to a part, at amplitude 1.
-struct RowReach {
-  double norm = 0;      // the largest, so the distance from a row that is left out in no part
-  double distance = 0;  // of two rows, or a row and none
-  double largest = 0;   // of its values
-};
-
-// Least value of a row that is left out, in amplitudes. At a quarter the count of such rows has
-// four times the error of a count. It takes 1/17 of its squared charge. In L1 17/64 takes 17/81 of
-// the charge: four sites at epsilon 1 then have errors of 2.07 rows and 7.78 rows left out.
-constexpr double kLeastLeftOut = 0.25;
-constexpr double kLeastLeftOutL1 = 17.0 / 64;
-
 // Whether a field of a row can leave it out. A count without conditions reads none.
 bool ReadsFields(const QuestionSpec& spec) {
   return RowOf(spec.kind).reads_fields() || !spec.where.empty();
-}
-
-// Plans the values of rows that are left out. Two such rows are equal. In one value, such a row and
-// a row that counts are never both other than 0: they are
-//   hypot(norm, value) apart in L2, so the value is free up to sqrt(distance^2 - norm^2),
-//   norm + value in L1 (discrete Laplace noise), so it is free up to distance - norm,
-// or up to the norm where only norms are charged. It is never larger than values of rows that
-// count, which costs no bits. Returns how a row of either sort moves the part.
-RowReach PlanLeftOut(RowReach reach, bool by_distance, dp::NoiseLaw law, QuestionPlan& plan) {
-  const bool is_l1 = law == dp::NoiseLaw::kDiscreteLaplace;
-  const double square = reach.distance * reach.distance - reach.norm * reach.norm;
-  const double room = is_l1 ? reach.distance - reach.norm : std::sqrt(std::max(square, 0.0));
-  const double free = by_distance ? room : reach.norm;
-  const double least = is_l1 ? kLeastLeftOutL1 : kLeastLeftOut;
-  plan.left_out = std::min(reach.largest, std::max(free, least));
-  const double distance = std::max(
-      reach.distance, is_l1 ? reach.norm + plan.left_out : std::hypot(reach.norm, plan.left_out));
-  const double kept = reach.distance / distance;
-  plan.left_out_cost = by_distance ? 1 - (is_l1 ? kept : kept * kept) : 0;
-  reach.distance = distance;
-  return reach;
 }
 
 // A row of a one-hot question in L1, at amplitude 1: it counts in one cell, or is left out.
@@ -219,80 +181,13 @@ absl::Status Query::PlanRegression(double budget, QuestionPlan& plan) {
   return absl::OkStatus();
 }
 
-absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
-  if (spec_.unit == Unit::kClient) {
-    return base::InvalidArgument(
-        "a model needs many units, and with unit client each site is one: choose unit record or "
-        "person");
-  }
-  TACET_ASSIGN_OR_RETURN(plan.design, Design::Create(plan.spec, spec_));
-  if (plan.is_logistic()) return PlanLogistic(budget, plan);
-  plan.moments.emplace(plan.design->columns() + 1);
-  plan.left_out_values = 1;
-  plan.size = plan.moments->size() + 1;
-  // Each term has a norm of at most 1, and so has the response.
-  const double norm_square = static_cast<double>(plan.design->terms()) + 1;
-  const MomentReach reach = ReachOfMoments(norm_square);
-  const RowReach row =
-      PlanLeftOut({.norm = reach.norm, .distance = reach.distance, .largest = reach.count},
-                  by_distance(), dp::NoiseLaw::kGaussian, plan);
-  const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
-  const auto rows = static_cast<double>(spec_.rows_per_unit);
-  const double most =
-      (budget * kRoom - rounding) / (rows * (by_distance() ? row.distance : row.norm));
-  plan.amplitude = most;
-  plan.grid = grid_;
-  plan.left_out = RoundedDown(most * plan.left_out, grid_);
-  plan.scales = plan.moments->Scales(norm_square);
-  for (double& scale : plan.scales) scale = RoundedDown(most * scale, grid_);
-  // Sums and products of two are needed. Higher moments of less than a step stay unknown.
-  if (!(most > 2 * grid_)) return TooSmall();
-  plan.replace_one = most * rows * row.distance + rounding;
-  plan.zero_out = most * rows * row.norm + rounding;
-  coordinate_bound_ =
-      std::max(coordinate_bound_, *std::ranges::max_element(plan.scales) * rows + grid_);
-  return absl::OkStatus();
-}
-
-// With M = 1 + terms >= |x|^2, e = max(mu, 1 - mu) >= |y - mu| and mu (1 - mu) = e (1 - e), at
-// amplitude 1:
-//   distance^2 <= M max_e (4 e^2 + 44 e^2 (1 - e)^2) = 4 M,
-//   norm^2     <= count^2 + M max_e (e^2 + 22 e^2 (1 - e)^2) <= (1 + 1.66) M.
-absl::Status Query::PlanLogistic(double budget, QuestionPlan& plan) {
-  const auto most_square = static_cast<double>(plan.design->terms()) + 1;
-  const size_t coefficients = plan.design->columns() + 1;
-  const double count = std::sqrt(most_square);
-  const double square = std::sqrt(22 / most_square);
-  plan.left_out_values = 1;
-  plan.size = 2 + coefficients + coefficients * (coefficients + 1) / 2;
-  const RowReach row = PlanLeftOut({.norm = std::sqrt(2.66 * most_square),
-                                    .distance = 2 * std::sqrt(most_square),
-                                    .largest = count},
-                                   by_distance(), dp::NoiseLaw::kGaussian, plan);
-  const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
-  const auto rows = static_cast<double>(spec_.rows_per_unit);
-  const double most =
-      (budget * kRoom - rounding) / (rows * (by_distance() ? row.distance : row.norm));
-  plan.left_out = RoundedDown(most * plan.left_out, grid_);
-  plan.amplitude = RoundedDown(most, grid_);
-  plan.count = RoundedDown(most * count, grid_);
-  plan.square = RoundedDown(most * square, grid_);
-  plan.cross = RoundedDown(most * square * std::sqrt(2.0), grid_);
-  if (!(std::min(plan.amplitude, plan.square) > 2 * grid_)) return TooSmall();
-  plan.replace_one = most * rows * row.distance + rounding;
-  plan.zero_out = most * rows * row.norm + rounding;
-  // mu (1 - mu) is at most 1/4.
-  const double largest = std::max({plan.count, plan.amplitude, plan.cross / 4});
-  coordinate_bound_ = std::max(coordinate_bound_, largest * rows + grid_);
-  return absl::OkStatus();
-}
-
 absl::Status Query::CheckRounds() const {
   for (const QuestionPlan& plan : questions_) {
     if (plan.rounds() == questions_[0].rounds()) continue;
     return base::InvalidArgument(
-        "question \"{}\" needs {} and question \"{}\" {} releases: ask logistic models and other "
-        "questions in queries of their own",
+        "question \"{}\" needs {} and question \"{}\" {} releases: ask models of several releases "
+        "and "
+        "other questions in queries of their own",
         questions_[0].spec.name, questions_[0].rounds(), plan.spec.name, plan.rounds());
   }
   if (dimension() <= kMaxDimension) return absl::OkStatus();

@@ -54,6 +54,7 @@ struct TableVariable {
 enum class GlmFamily {
   kGaussian,  // least squares, from one release
   kBinomial,  // logistic curve, by Newton steps on one release each
+  kPoisson,   // rates, likewise
 };
 
 // One question, unchecked; fields that its kind does not use stay as they are here. A row is left
@@ -80,6 +81,7 @@ struct QuestionSpec {
   std::vector<TableVariable> variables = {};
   std::string formula = {};  // glm (formula.h)
   GlmFamily family = GlmFamily::kGaussian;
+  std::string exposure = {};  // family Poisson: column of what the means are in proportion to
   // Name of the table that this is a question of (table1.h); empty: none.
   std::string table = {};
 
@@ -134,8 +136,13 @@ struct QuerySpec {
   friend bool operator==(const QuerySpec&, const QuerySpec&) = default;
 };
 
-// Releases of a logistic model: docs/security/statistics.md, "Logistic model".
-inline constexpr uint32_t kLogisticRounds = 4;
+// Releases of a model that is fitted by Newton steps: docs/security/statistics.md, "Logistic
+// model".
+inline constexpr uint32_t kLikelihoodRounds = 4;
+// Of a rate model, in upper bounds of the response: no row's mean is larger.
+inline constexpr double kMostPoissonMean = 0.5;
+// y log(y) is at least -1/e.
+inline constexpr double kLeastSurprise = 0.36787944117144233;
 
 // Place of a question in the vector, and its scale.
 //
@@ -166,7 +173,11 @@ inline constexpr uint32_t kLogisticRounds = 4;
 // x)),
 //   (count, a (y - mu) x, square mu (1 - mu) x_i^2, cross mu (1 - mu) x_i x_j for i < j),
 // one release after the other, each at the coefficients that the earlier ones lead to
-// (logistic_steps.h).
+// (likelihood_steps.h). A Poisson model measures, with y and the exposure e as parts of their upper
+// bounds and mu = min(e exp(b x), 1/2),
+//   (count, a (y - mu) x, square mu x_i^2, cross mu x_i x_j,
+//    dispersion (y - mu)^2, robust (y - mu)^2 x_i^2, robust_cross (y - mu)^2 x_i x_j,
+//    cut where mu is 1/2, saturated y log(y / e)).
 //
 // The last values of a part count the rows that are left out, which are 0 elsewhere: `left_out` for
 // each such row. There is one such value, or one a column where each column is measured by itself.
@@ -188,12 +199,21 @@ struct QuestionPlan {
   double count = 0;
   double label = 0;
   double cross = 0;
+  // Of a model with several releases. Rates: the most mean; baselines have coefficients of their
+  // own in place of one intercept.
+  size_t baselines = 1;
+  double most_mean = 0;
+  double dispersion = 0;
+  double robust = 0;
+  double robust_cross = 0;
+  double cut = 0;
+  double saturated = 0;
   // Of a linear model; `amplitude` is that of the second moments.
   std::optional<Design> design = {};
   std::optional<SymmetricMoments> moments = {};
   std::vector<double> scales = {};  // 0: not measured, since the grid is coarser
   double left_out = 0;              // a multiple of the grid
-  double grid = 0;                  // of the query; of a linear model
+  double grid = 0;                  // of the query; of a model
   size_t left_out_values = 0;       // of `size`
   // Their share of the part's squared charge; of its charge under discrete Laplace noise.
   double left_out_cost = 0;
@@ -206,11 +226,12 @@ struct QuestionPlan {
   // Of a table's question: the table's.
   QuestionKind asked_kind() const { return spec.table.empty() ? spec.kind : QuestionKind::kTable1; }
   bool is_moments() const { return kind().form != PartForm::kCells; }
-  bool is_logistic() const {
-    return kind().form == PartForm::kGlm && spec.family == GlmFamily::kBinomial;
-  }
+  bool is_model() const { return kind().form == PartForm::kGlm; }
+  // A model that is fitted by Newton steps.
+  bool has_steps() const { return is_model() && spec.family != GlmFamily::kGaussian; }
+  bool is_rate() const { return has_steps() && spec.family == GlmFamily::kPoisson; }
   // Releases that it needs.
-  uint32_t rounds() const { return is_logistic() ? kLogisticRounds : 1; }
+  uint32_t rounds() const { return has_steps() ? kLikelihoodRounds : 1; }
   // Values of rows that count.
   size_t measured() const { return size - left_out_values; }
   // The columns that it reads: its own, those of groups, labels, events and conditions. Sorted.
@@ -284,7 +305,7 @@ class Query {
   absl::Status PlanMoments(double budget, QuestionPlan& plan);
   absl::Status PlanRegression(double budget, QuestionPlan& plan);
   absl::Status PlanGlm(double budget, QuestionPlan& plan);
-  absl::Status PlanLogistic(double budget, QuestionPlan& plan);
+  absl::Status PlanLikelihood(double budget, QuestionPlan& plan);
   absl::Status PlanCells(double budget, QuestionPlan& plan);
   absl::Status PlanLaplaceCells(double amplitude, size_t length, QuestionPlan& plan);
   // Amplitudes of the questions under discrete Laplace noise, and the grid that they are multiples

@@ -61,7 +61,8 @@ absl::Status GetField(const base::JsonValue& value, std::string& target) {
 absl::StatusOr<GlmFamily> ParseGlmFamily(std::string_view name) {
   if (name == "gaussian") return GlmFamily::kGaussian;
   if (name == "binomial") return GlmFamily::kBinomial;
-  return base::InvalidArgument("\"{}\": expected gaussian or binomial", name);
+  if (name == "poisson") return GlmFamily::kPoisson;
+  return base::InvalidArgument("\"{}\": expected gaussian, binomial or poisson", name);
 }
 
 // Members of a table of the file. Finish() refuses those that nothing read.
@@ -221,6 +222,7 @@ void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
   if (kind.takes_formula) {
     table.Take("formula", spec.formula);
     table.TakeWord("family", ParseGlmFamily, spec.family);
+    table.Take("exposure", spec.exposure);
   }
   if (kind.takes_groups) {
     table.Take("group", spec.groups.column);

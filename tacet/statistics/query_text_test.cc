@@ -109,8 +109,8 @@ TEST(QueryTextTest, ErrorsNameTheKey) {
   }
   EXPECT_THAT(Refusal(with(R"({"kind": "table1", "columns": ["age 18.."]})")),
               HasSubstr("question[0].columns: \"age 18..\": expected COLUMN LOW..HIGH"));
-  EXPECT_THAT(Refusal(with(R"({"kind": "glm", "family": "poisson"})")),
-              HasSubstr("question[0].family: \"poisson\": expected gaussian or binomial"));
+  EXPECT_THAT(Refusal(with(R"({"kind": "glm", "family": "gamma"})")),
+              HasSubstr("question[0].family: \"gamma\": expected gaussian, binomial or poisson"));
   for (const char* column : {"age", "age 120..0", "age 0..inf", "age -1e308..1e308", "0..1"}) {
     EXPECT_THAT(
         Refusal(with(fmt::format(

@@ -69,7 +69,7 @@ struct KindRow {
   bool takes_groups = false;        // `group` and `groups`
   bool takes_quantiles = false;
   bool takes_threshold = false;
-  bool takes_formula = false;  // `formula` and `family`
+  bool takes_formula = false;  // `formula`, `family` and `exposure`
   // What this kind alone demands.
   absl::Status (*check)(const QuestionPlan& plan) = nullptr;
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "tacet/base/status.h"
-#include "tacet/statistics/logistic_steps.h"
+#include "tacet/statistics/likelihood_rows.h"
 
 namespace tacet::statistics {
 namespace {
@@ -320,9 +320,20 @@ bool QuestionReading::AddDesignRow(const QuestionPlan& plan, std::span<const dou
   }
   std::array<double, Design::kMaxColumns + 2> all{1};  // the constant, the design, the response
   plan.design->Fill(of_factors, std::span(all).subspan(1));
-  if (plan.is_logistic()) {
-    const std::span<const double> x = std::span(all).first(plan.design->columns() + 1);
-    AddLogisticRow(plan, x, (all[x.size()] + 1) / 2, coefficients, weight, part);
+  if (plan.has_steps()) {
+    const std::vector<double> first =
+        coefficients.empty() ? FirstCoefficients(plan) : std::vector<double>();
+    const LikelihoodRow part_of{.plan = plan,
+                                .x = std::span(all).first(plan.design->columns() + 1),
+                                .coefficients = coefficients.empty() ? first : coefficients,
+                                .weight = weight,
+                                .part = part};
+    const double y = (all[plan.design->columns() + 1] + 1) / 2;
+    if (plan.is_rate()) {
+      AddPoissonRow(part_of, y, plan.design->ExposureOf(of_factors));
+    } else {
+      AddLogisticRow(part_of, y);
+    }
     return true;
   }
   for (size_t i = 0; i < plan.moments->size(); ++i) {

@@ -74,7 +74,7 @@ class QuestionReading {
   size_t place() const { return place_; }
   RowUse UseOf(uint32_t row) const;
   // Adds the row's part, scaled by `weight`, to the histogram of a question that has one, or to the
-  // moments; of a logistic model at the coefficients of its design columns. `plan` is the
+  // moments; of a model with several releases at its coefficients. `plan` is the
   // question's; `part` has plan.size values, of a histogram the last for rows that are left out.
   void AddRow(const QuestionPlan& plan, std::span<const double> coefficients, uint32_t row,
               double weight, std::span<double> part) const;
@@ -90,7 +90,7 @@ class QuestionReading {
   bool AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
                         std::span<double> part) const;
 
-  // The same of a linear and of a logistic model.
+  // The same of a model.
   bool AddDesignRow(const QuestionPlan& plan, std::span<const double> coefficients, uint32_t row,
                     double weight, std::span<double> part) const;
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 
-#include "tacet/statistics/logistic_steps.h"
+#include "tacet/statistics/likelihood_steps.h"
 #include "tacet/statistics/query.h"
 #include "tacet/statistics/question_reading.h"
 #include "tacet/statistics/site_table.h"

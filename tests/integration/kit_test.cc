@@ -202,20 +202,22 @@ TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
   }
 }
 
-// A logistic model: four releases under one agreement and one charge, the same answers everywhere,
-// and an audit that computes them again from all releases.
-TEST_F(KitTest, ALogisticModelTakesFourReleases) {
-  std::string table = "age,ill\n";
+// A logistic and a Poisson model: four releases under one agreement and one charge, the same
+// answers everywhere, and an audit that computes them again from all releases.
+TEST_F(KitTest, ModelsTakeFourReleases) {
+  std::string table = "age,ill,visits,years\n";
   for (int i = 0; i < 400; ++i) {
     const int age = 20 + i % 70;
-    table += fmt::format("{},{}\n", age, (i * 37) % 100 < age ? "yes" : "no");
+    const int visits = (i * 53) % 100 < age ? 1 + i % 3 : 0;
+    table +=
+        fmt::format("{},{},{},{}\n", age, (i * 37) % 100 < age ? "yes" : "no", visits, 1 + i % 2);
   }
   const std::string address = fmt::format("127.0.0.1:{}", FreePort());
   SetUpFive(address, R"(
 [data]
 values = ["ill one-of=no,yes"]
 [privacy]
-target_epsilon = 8.0
+target_epsilon = 12.0
 max_units = 400
 [[question]]
 name = "illness"
@@ -223,6 +225,13 @@ kind = "glm"
 family = "binomial"
 formula = "ill ~ age"
 columns = ["ill", "age 20..90"]
+[[question]]
+name = "visits"
+kind = "glm"
+family = "poisson"
+formula = "visits ~ age"
+exposure = "years"
+columns = ["visits 0..8", "age 20..90", "years 1..2"]
 )",
             table);
   StartServer({"--listen", address});
@@ -247,6 +256,13 @@ columns = ["ill", "age 20..90"]
   ASSERT_NE(slope, estimates.end());
   EXPECT_GT(*slope->Find("low")->AsDouble(), 0.02);
   EXPECT_LT(*slope->Find("high")->AsDouble(), 0.1);
+  const auto& rates = answers.Find("questions")->items()[1].Find("estimates")->items();
+  const auto ratio = std::ranges::find_if(rates, [](const base::JsonValue& estimate) {
+    return *estimate.Find("quantity")->AsString() == "rate ratio";
+  });
+  ASSERT_NE(ratio, rates.end());
+  EXPECT_GT(*ratio->Find("low")->AsDouble(), 1.0);
+  EXPECT_LT(*ratio->Find("high")->AsDouble(), 1.1);
   ASSERT_EQ(Tacet({"audit", "write", "north/run"}).exit_code, 0);
   const std::vector<std::string> verify = {"audit",
                                            "verify",

@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+
+#include "tacet/statistics/answer_parts.h"
+#include "tacet/statistics/cholesky.h"
+#include "tacet/statistics/likelihood_deviance.h"
+#include "tacet/statistics/likelihood_steps.h"
+#include "tacet/statistics/robust_variance.h"
+
+namespace tacet::statistics {
+namespace {
+
+using Vector = std::vector<double>;
+
+// The least information in any direction, in deviations of its noise. Below, the coefficients are
+// suppressed.
+constexpr double kClearInformation = 2.5;
+// The information of the intercept alone, which all others are measured against.
+constexpr double kClearIntercept = 4;
+// Further steps may add this many last steps: the intervals allow for it.
+constexpr double kFurtherStep = 0.35;
+// Rows whose mean is cut, in parts of all. Beyond, coefficients would be biased.
+constexpr double kManyCutMeans = 0.01;
+constexpr double kAnyCount = std::numeric_limits<double>::infinity();
+
+// Least eigenvalue of the information without what the intercept explains.
+double LeastInformation(const std::vector<double>& information, size_t size) {
+  const size_t columns = size - 1;
+  std::vector<double> rest(columns * columns);
+  for (size_t i = 0; i < columns; ++i) {
+    for (size_t j = 0; j < columns; ++j) {
+      rest[i * columns + j] = information[(i + 1) * size + j + 1] -
+                              information[i + 1] * information[j + 1] / information[0];
+    }
+  }
+  return LeastEigenvalue(rest, columns);
+}
+
+struct LikelihoodCoefficient {
+  double value = 0;
+  double noise_error = 0;
+  double standard_error = 0;
+};
+
+// Errors of sums of the coefficients, by the delta method. `clear` is the least information, in
+// deviations of its noise.
+class LikelihoodErrors {
+ public:
+  LikelihoodErrors(const Measurements& measured, const LikelihoodSteps& steps,
+                   const Cholesky& factor, double clear)
+      : measured_(measured),
+        steps_(steps),
+        factor_(factor),
+        second_order_(1 + static_cast<double>(steps.coefficients.size()) / (clear * clear)) {}
+
+  // Of the sum of the coefficients with these weights.
+  LikelihoodCoefficient Of(const Vector& weights) const {
+    const QuestionPlan& plan = measured_.plan;
+    const Vector solved = factor_.Solve(weights);
+    const Vector& step = steps_.last_step();
+    const double of_gradient = measured_.noise.stddev / plan.amplitude;
+    const double of_square = steps_.pooled * measured_.noise.stddev / plan.square;
+    const double of_cross = steps_.pooled * measured_.noise.stddev / plan.cross;
+    LikelihoodCoefficient sum;
+    double equal = 0, further = 0, noise = 0;
+    for (size_t j = 0; j < solved.size(); ++j) {
+      sum.value += weights[j] * steps_.coefficients[j];
+      equal += weights[j] * solved[j];
+      further += kFurtherStep * weights[j] * step[j];
+      noise += std::pow(solved[j] * of_gradient, 2) + std::pow(solved[j] * step[j] * of_square, 2);
+      for (size_t k = 0; k < j; ++k) {
+        noise += std::pow((solved[j] * step[k] + solved[k] * step[j]) * of_cross, 2);
+      }
+    }
+    noise *= second_order_;
+    const double sampling = steps_.squares.empty() ? equal : SamplingVariance(solved, equal);
+    sum.noise_error = std::sqrt(noise);
+    sum.standard_error = std::sqrt(noise + sampling + further * further);
+    return sum;
+  }
+
+ private:
+  // Of a Poisson model: counts vary more than their means, and not alike. `equal` is the variance
+  // at a dispersion of 1. Noise may hide the squares: then the dispersion of all rows counts.
+  double SamplingVariance(const Vector& solved, double equal) const {
+    const QuestionPlan& plan = measured_.plan;
+    const size_t size = solved.size();
+    const double noise = steps_.pooled * measured_.noise.stddev;
+    const double of_dispersion = noise / plan.dispersion;
+    const double dispersion =
+        std::max(steps_.squares[0] + of_dispersion, of_dispersion) / steps_.information[0];
+    equal *= dispersion;
+    double value = 0, unclear = 0;
+    for (size_t i = 0; i < size; ++i) {
+      for (size_t j = i; j < size; ++j) {
+        const double weight = (i == j ? 1 : 2) * solved[i] * solved[j];
+        const double scale = j == 0 ? plan.dispersion : i == j ? plan.robust : plan.robust_cross;
+        value += weight * steps_.squares[i * size + j];
+        unclear += std::pow(weight * noise / scale, 2);
+      }
+    }
+    return RobustVariance(value, unclear, equal);
+  }
+
+  const Measurements& measured_;
+  const LikelihoodSteps& steps_;
+  const Cholesky& factor_;
+  double second_order_;
+};
+
+// In the units of the columns, the intercept first.
+std::vector<LikelihoodCoefficient> CoefficientsOf(const QuestionPlan& plan,
+                                                  const LikelihoodErrors& errors) {
+  const size_t size = plan.design->columns() + 1;
+  const Vector to_columns = plan.design->ToColumns();
+  std::vector<LikelihoodCoefficient> all;
+  for (size_t i = 0; i < size; ++i) {
+    all.push_back(errors.Of({to_columns.begin() + i * size, to_columns.begin() + (i + 1) * size}));
+  }
+  if (plan.is_rate()) all[0].value += std::log(plan.design->RateUnit());
+  return all;
+}
+
+std::vector<std::string> MethodsOf(const QuestionPlan& plan) {
+  const std::string& exposure = plan.spec.exposure;
+  const std::string curve =
+      plan.is_rate()
+          ? fmt::format("poisson family: logarithm of the rates{} of {}",
+                        exposure.empty() ? "" : fmt::format(" per {}", exposure), plan.spec.formula)
+          : fmt::format("binomial family: logistic curve of {}", plan.spec.formula);
+  return {
+      fmt::format("{}, by {} Newton steps on a release of gradient and information each; values "
+                  "cut to their bounds{}; rows without a missing value",
+                  curve, plan.rounds(),
+                  plan.is_rate() ? ", and means to half of the response's" : ""),
+      fmt::format("errors by the delta method, widened by its second order; sampling errors from "
+                  "the {}; intervals allow for a further step of {} last ones",
+                  plan.is_rate() ? "squares of residuals (sandwich), as far as the noise shows them"
+                                 : "information",
+                  kFurtherStep)};
+}
+
+}  // namespace
+
+Answer AnswerLikelihood(const Measurements& measured) {
+  const QuestionPlan& plan = measured.plan;
+  const Design& design = *plan.design;
+  const LikelihoodSteps steps = StepsOf(plan, measured.releases);
+  const LikelihoodRelease last(plan, measured.values);
+  const size_t size = steps.coefficients.size();
+  const double n = last.rows();
+  const double n_error = measured.noise.stddev / plan.count;
+  const bool enough = n > 0 && n >= measured.floor;
+  const double noise = steps.pooled * measured.noise.stddev / plan.square;
+  const bool is_cut = plan.is_rate() && last.CutMeans() - measured.noise.stddev / plan.cut >
+                                            kManyCutMeans * std::max(n, 0.0);
+  double clear = 0;
+  if (enough && steps.information[0] > kClearIntercept * noise) {
+    const double least = std::max(LeastInformation(steps.information, size), 0.0);
+    clear = noise > 0 ? least / noise : (least > 0 ? kAnyCount : 0);
+  }
+  const std::optional<Cholesky> factor =
+      clear >= kClearInformation && !is_cut ? Cholesky::Of(steps.information, size) : std::nullopt;
+  Answer answer;
+  answer.methods = MethodsOf(plan);
+  const auto add = [&](const Estimate& labels, const LikelihoodCoefficient& of, bool shown,
+                       std::optional<Range> range = std::nullopt) {
+    answer.estimates.push_back(shown ? MakeEstimate(labels, of.value, of.noise_error,
+                                                    of.standard_error, measured.confidence, range)
+                                     : labels);
+  };
+  add({.quantity = "count"}, {n, n_error, n_error}, enough, Range{0, kAnyCount});
+  std::vector<LikelihoodCoefficient> coefficients(size);
+  if (factor.has_value()) {
+    coefficients = CoefficientsOf(plan, LikelihoodErrors(measured, steps, *factor, clear));
+  }
+  for (size_t i = 0; i < size; ++i) {
+    add({.quantity = i == 0 ? "intercept" : "coefficient",
+         .group = i == 0 ? "" : design.labels()[i - 1]},
+        coefficients[i], factor.has_value());
+  }
+  for (size_t i = 1; i < size; ++i) {
+    const auto& [value, of_noise, error] = coefficients[i];
+    const Estimate labels{.quantity = plan.is_rate() ? "rate ratio" : "odds ratio",
+                          .group = design.labels()[i - 1]};
+    const double ratio = std::exp(value);
+    const double reach = NormalDeviate(measured.confidence) * error;
+    answer.estimates.push_back(
+        factor.has_value() ? MakeEstimate(labels, ratio, ratio * of_noise, ratio * error,
+                                          Range{std::exp(value - reach), std::exp(value + reach)},
+                                          Range{0, kAnyCount})
+                           : labels);
+  }
+  const auto add_deviance = [&](std::string quantity, const NoisedDeviance& of, bool shown) {
+    add({.quantity = std::move(quantity)}, {of.value, of.error, of.error}, shown,
+        Range{0, kAnyCount});
+  };
+  add_deviance("deviance",
+               factor.has_value() ? DevianceOf(measured, steps, *factor, n) : NoisedDeviance{},
+               factor.has_value());
+  const bool has_rows = clear > 0;
+  add_deviance("null deviance", has_rows ? NullDeviance(measured, n) : NoisedDeviance{}, has_rows);
+  if (is_cut && clear >= kClearInformation) {
+    answer.methods.push_back(fmt::format(
+        "coefficients suppressed: the means of more than {:g} % of the rows are above half of the "
+        "response's bound, {:g}, and are cut: raise the bound",
+        100 * kManyCutMeans, design.response().high));
+  } else if (enough && !factor.has_value()) {
+    answer.methods.push_back(fmt::format(
+        "coefficients suppressed: in some direction the information is {:.2g} deviations of its "
+        "noise, and {} are needed; ask with a larger epsilon or share, of more rows, with narrower "
+        "bounds or log(), or with fewer columns",
+        clear, kClearInformation));
+  }
+  return answer;
+}
+
+}  // namespace tacet::statistics

@@ -1,0 +1,36 @@
+// Parts of a row in a release of a model with several: gradient and information of its likelihood.
+#ifndef TACET_STATISTICS_LIKELIHOOD_ROWS_H_
+#define TACET_STATISTICS_LIKELIHOOD_ROWS_H_
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "tacet/statistics/query.h"
+
+namespace tacet::statistics {
+
+// What a row adds and where: times `weight`, to a part that begins with the question's. `x` is 1
+// and the design. `coefficients` has the baseline's, then those of the design columns.
+struct LikelihoodRow {
+  const QuestionPlan& plan;
+  std::span<const double> x;
+  std::span<const double> coefficients;
+  double weight = 1;
+  std::span<double> part = {};
+};
+
+// Where a model with several releases begins: zeros. Rates begin at the most mean over the largest
+// exposure, where no row is cut.
+std::vector<double> FirstCoefficients(const QuestionPlan& plan);
+
+// `y` in [0, 1] is the outcome.
+void AddLogisticRow(const LikelihoodRow& row, double y);
+
+// `y` in [0, 1] and `exposure` in (0, 1] are parts of their upper bounds. The row's mean is cut to
+// the plan's most.
+void AddPoissonRow(const LikelihoodRow& row, double y, double exposure);
+
+}  // namespace tacet::statistics
+
+#endif  // TACET_STATISTICS_LIKELIHOOD_ROWS_H_
