@@ -49,7 +49,7 @@ class BenchCommand : public program::Command {
                       &flags_.data);
     options.AddChoice(
         "part", "statistics: one part of it; all when not given",
-        {"bins", "survival", "log-rank", "coverage", "models", "logistic", "poisson", "auc"},
+        {"bins", "survival", "log-rank", "coverage", "models", "logistic", "poisson", "cox", "auc"},
         &flags_.part);
     options.AddChoice("parameters", "he: encryption scheme",
                       {"compact", "paper", "paper-secret-key"}, &flags_.parameters);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "tacet/base/status.h"
@@ -28,6 +29,9 @@ using tacet::statistics::TableVariable;
 
 constexpr size_t kRowsOfModels[] = {2000, 4000, 12000, 20000};
 constexpr double kEpsilonsOfModels[] = {1, 2, 4};
+// Of hazards: rotterdam, and four times as many.
+constexpr size_t kRowsOfHazards[] = {2982, 11928};
+constexpr double kEpsilonsOfHazards[] = {2, 4};
 
 // The four sites' noise over that of one trusted party.
 const double kSharedNoise = std::sqrt(static_cast<double>(kSites) / (kSites - 1));
@@ -46,6 +50,15 @@ QuestionSpec ModelOf(std::string formula, std::vector<TableVariable> variables) 
 QuestionSpec OfFamily(GlmFamily family, std::string formula, std::vector<TableVariable> variables) {
   QuestionSpec question = ModelOf(std::move(formula), std::move(variables));
   question.family = family;
+  return question;
+}
+
+QuestionSpec HazardsOf(std::string formula, std::vector<TableVariable> variables,
+                       const std::string& time, double follow_up) {
+  QuestionSpec question = ModelOf(std::move(formula), std::move(variables));
+  question.kind = QuestionKind::kCox;
+  question.cells = {.column = time, .edges = tacet::statistics::FollowUpEdges(follow_up)};
+  question.yes = {"death", "1"};
   return question;
 }
 
@@ -105,10 +118,13 @@ absl::StatusOr<std::vector<double>> LargestLikelihood(
   const size_t size = plan.design->columns() + 1;
   const std::vector<double> to_columns = plan.design->ToColumns();
   std::vector<double> of_columns(size);
+  of_columns[0] = coefficients[0] + (plan.is_poisson() ? std::log(plan.design->RateUnit()) : 0);
   for (size_t i = 0; i < size; ++i) {
-    for (size_t j = 0; j < size; ++j) of_columns[i] += to_columns[i * size + j] * coefficients[j];
+    for (size_t j = 1; j < size; ++j) {
+      of_columns[i] += to_columns[i * size + j] * coefficients[plan.baselines - 1 + j];
+    }
   }
-  if (plan.is_rate()) of_columns[0] += std::log(plan.design->RateUnit());
+  if (plan.is_cox()) of_columns.erase(of_columns.begin());  // baselines, and no intercept
   return of_columns;
 }
 
@@ -149,7 +165,9 @@ absl::StatusOr<ModelCoverage> LikelihoodCoverageOf(const ModelSetting& setting,
   const double central_noise = trials.noise() / kSharedNoise;
   ModelCoverage coverage{.releases = releases};
   for (size_t i = 0; i < truth.size(); ++i) {
-    coverage.coefficients.push_back({.label = i == 0 ? "" : plan.design->labels()[i - 1]});
+    const size_t column = plan.is_cox() ? i + 1 : i;
+    coverage.coefficients.push_back(
+        {.label = column == 0 ? "" : plan.design->labels()[column - 1]});
   }
   const double deviate = tacet::statistics::NormalDeviate(trials.query().spec().confidence);
   crypto::Random random = crypto::SeededRandom(seed, "bench/logistic");
@@ -229,6 +247,13 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
       OfFamily(GlmFamily::kBinomial, "death ~ age + nodes + size + grade + hormon + chemo",
                {age, nodes, size, grade, Bounded("hormon", 0, 1), Bounded("chemo", 0, 1), death}),
       {sizes});
+  const TableVariable some_nodes = Bounded("nodes", 1, 35);
+  add(rotterdam, 3, HazardsOf("age + log(nodes) + grade", {age, some_nodes, grade}, "dtime", 7300));
+  add(rotterdam, 6,
+      HazardsOf("age + log(nodes) + size + grade + hormon + chemo",
+                {age, some_nodes, size, grade, Bounded("hormon", 0, 1), Bounded("chemo", 0, 1)},
+                "dtime", 7300),
+      {sizes});
   TACET_ASSIGN_OR_RETURN(const auto flchain,
                          load("survival/flchain.csv",
                               {"age", "sex", "kappa", "lambda", "creatinine", "futime", "death"}));
@@ -246,6 +271,8 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
       {women_first});
   add(flchain, 3,
       OfFamily(GlmFamily::kBinomial, "death ~ age + sex + log(lambda)", {old, sex, lambda, death}),
+      {women_first});
+  add(flchain, 3, HazardsOf("age + sex + log(lambda)", {old, sex, lambda}, "futime", 5300),
       {women_first});
   TACET_ASSIGN_OR_RETURN(
       const auto lung, load("survival/lung.csv", {"age", "sex", "wt.loss", "ph.karno", "pat.karno",
@@ -370,15 +397,25 @@ absl::StatusOr<ModelCoverage> ModelCoverageOf(const ModelSetting& setting, size_
   return coverage;
 }
 
+std::string_view PartOf(const QuestionSpec& question) {
+  if (question.kind == QuestionKind::kCox) return "cox";
+  if (question.family == GlmFamily::kBinomial) return "logistic";
+  return question.family == GlmFamily::kPoisson ? "poisson" : "models";
+}
+
 absl::StatusOr<base::JsonValue> BenchModels(const std::filesystem::path& folder,
-                                            tacet::statistics::GlmFamily family,
-                                            uint64_t releases) {
+                                            std::string_view part, uint64_t releases) {
   TACET_ASSIGN_OR_RETURN(const std::vector<ModelSetting> settings, ModelSettingsOfTables(folder));
+  const bool is_cox = part == "cox";
+  const std::span<const size_t> all_rows =
+      is_cox ? std::span<const size_t>(kRowsOfHazards) : kRowsOfModels;
+  const std::span<const double> epsilons =
+      is_cox ? std::span<const double>(kEpsilonsOfHazards) : kEpsilonsOfModels;
   base::JsonValue list = base::JsonValue::MakeArray();
   for (const ModelSetting& setting : settings) {
-    if (setting.question.family != family) continue;
-    for (const size_t rows : kRowsOfModels) {
-      for (const double epsilon : kEpsilonsOfModels) {
+    if (PartOf(setting.question) != part) continue;
+    for (const size_t rows : all_rows) {
+      for (const double epsilon : epsilons) {
         TACET_ASSIGN_OR_RETURN(const ModelCoverage coverage,
                                ModelCoverageOf(setting, rows, epsilon, releases, 1));
         base::JsonValue json = base::JsonValue::MakeObject()

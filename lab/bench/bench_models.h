@@ -1,4 +1,4 @@
-// Linear, logistic and Poisson models of queries over many releases: how often their intervals hold
+// Linear, logistic and Poisson models and hazards of queries over many releases: how often their intervals hold
 // the fit of the whole table, how wide they are, and how often the coefficients are suppressed.
 #ifndef TACET_LAB_BENCH_BENCH_MODELS_H_
 #define TACET_LAB_BENCH_BENCH_MODELS_H_
@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -55,10 +56,13 @@ struct ModelCoverage {
 absl::StatusOr<ModelCoverage> ModelCoverageOf(const ModelSetting& setting, size_t rows,
                                               double epsilon, uint64_t releases, uint64_t seed);
 
-// Those of ModelSettingsOfTables of one family at 2,000 to 20,000 rows and epsilon 1, 2 and 4
-// (docs/formats/experiments.md).
+// Part of a record that a model belongs to: models, logistic, poisson or cox.
+std::string_view PartOf(const tacet::statistics::QuestionSpec& question);
+
+// Those of ModelSettingsOfTables of one part at 2,000 to 20,000 rows and epsilon 1, 2 and 4, of cox
+// at 2,982 and 11,928 rows and epsilon 2 and 4 (docs/formats/experiments.md).
 absl::StatusOr<base::JsonValue> BenchModels(const std::filesystem::path& folder,
-                                            tacet::statistics::GlmFamily family, uint64_t releases);
+                                            std::string_view part, uint64_t releases);
 
 }  // namespace tacet::app::bench
 

@@ -301,12 +301,9 @@ absl::StatusOr<base::JsonValue> BenchStatistics(const BenchStatisticsSpec& spec)
     TACET_ASSIGN_OR_RETURN(base::JsonValue coverage, BenchIntervals(spec.data, spec.runs));
     json.Set("coverage", std::move(coverage));
   }
-  for (const auto& [part, family] :
-       {std::pair("models", tacet::statistics::GlmFamily::kGaussian),
-        std::pair("logistic", tacet::statistics::GlmFamily::kBinomial),
-        std::pair("poisson", tacet::statistics::GlmFamily::kPoisson)}) {
+  for (const std::string_view part : {"models", "logistic", "poisson", "cox"}) {
     if (!asked(part)) continue;
-    TACET_ASSIGN_OR_RETURN(base::JsonValue models, BenchModels(spec.data, family, spec.runs));
+    TACET_ASSIGN_OR_RETURN(base::JsonValue models, BenchModels(spec.data, part, spec.runs));
     json.Set(part, std::move(models));
   }
   if (asked("auc")) {

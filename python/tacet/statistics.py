@@ -65,6 +65,7 @@ __all__ = [
     "ask",
     "ask_file",
     "count",
+    "cox",
     "crosstab",
     "evaluation",
     "glm",
@@ -809,6 +810,43 @@ def glm(
     if exposure is not None:
         keys["exposure"] = text_of("exposure", exposure)
     return _question("glm", keys, common)
+
+
+def cox(
+    formula: str,
+    columns: Mapping[str, tuple[float, float] | None],
+    *,
+    time: str,
+    cells: Cells,
+    event: str,
+    event_value: Field,
+    strata: str | None = None,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for proportional hazards: hazard ratios with intervals and baseline survival.
+
+    Args:
+        formula: what explains the hazard, ``"age * sex + log(nodes)"``, written as in `glm`.
+        columns: each column of the formula, as in `glm`.
+        time: column with the time of the event or of the last look.
+        cells: intervals of the time, from 0, in each of which the baseline hazard is constant; few
+            ones need fewer rows. ``Cells(high=10)`` makes three: up to a sixth, a third and all.
+        event: column that says whether the event happened.
+        event_value: its value where it did.
+        strata: "sites": each of ``sites`` has hazards of its own. None: all have the same.
+        **common: keys of every question (`Common`).
+    """
+    keys: dict[str, Any] = {
+        "time": time,
+        **cells.keys(),
+        "event": event,
+        "event_value": event_value,
+        "formula": formula,
+        "columns": _variables(columns),
+    }
+    if strata is not None:
+        keys["strata"] = strata
+    return _question("cox", keys, common)
 
 
 def _variables(columns: Mapping[str, tuple[float, float] | None]) -> list[str]:

@@ -120,13 +120,15 @@ def drawn(seed: int, rows: int) -> dict[str, list[Any]]:
     }
 
 
-def test_logistic_and_poisson_models_take_four_releases(tmp_path: Path) -> None:
+def test_models_with_a_likelihood_take_four_releases(tmp_path: Path) -> None:
     random = np.random.default_rng(11)
     age = random.integers(20, 91, 6000)
     man = random.random(6000) < 0.4
     ill = random.random(6000) < 1 / (1 + np.exp(4 - 0.06 * age - 0.8 * man))
     years = random.choice([0.5, 1.0, 1.5], 6000)
     visits = random.poisson(years * np.exp(-1.5 + 0.02 * age))
+    until = random.exponential(1 / np.exp(-4 + 0.03 * age))
+    followed = np.minimum(until, 8)
     tables = {
         f"site{site}": {
             "age": age[site::4],
@@ -134,6 +136,8 @@ def test_logistic_and_poisson_models_take_four_releases(tmp_path: Path) -> None:
             "ill": np.where(ill[site::4], "yes", "no"),
             "years": years[site::4],
             "visits": visits[site::4],
+            "followed": followed[site::4],
+            "died": (until <= 8)[site::4].astype(int),
         }
         for site in range(4)
     }
@@ -146,21 +150,26 @@ def test_logistic_and_poisson_models_take_four_releases(tmp_path: Path) -> None:
             "visits ~ age", {"age": (20, 90), "years": (0.5, 1.5), "visits": (0, 10)},
             family="poisson", exposure="years", name="visits",
         ),
+        statistics.cox(
+            "age", {"age": (20, 90)}, time="followed", cells=statistics.Cells(high=8),
+            event="died", event_value=1, name="death",
+        ),
     ]  # fmt: skip
     options = {
         "values": ["sex one-of=f,m", "ill one-of=no,yes"],
-        "target_epsilon": 6.0,
+        "target_epsilon": 8.0,
         "max_units": 1500,
     }
     release = statistics.ask(
         tables, questions, insecure_seed=3, out=tmp_path / "run", **options
     )
-    assert release.epsilon == pytest.approx(6, abs=0.01)
+    assert release.epsilon == pytest.approx(8, abs=0.01)
     # Within five stated errors: wrong for one seed in a million.
     for model, ratio_of, label, truth in (
         ("illness", "odds ratio", "age", 0.06),
         ("illness", "odds ratio", "sex = m", 0.8),
         ("visits", "rate ratio", "age", 0.02),
+        ("death", "hazard ratio", "age", 0.03),
     ):
         told = next(each for each in release[model].find("coefficient") if each.group == label)
         assert told.value is not None
@@ -168,11 +177,17 @@ def test_logistic_and_poisson_models_take_four_releases(tmp_path: Path) -> None:
         assert abs(told.value - truth) < 5 * told.standard_error
         ratio = next(each for each in release[model].find(ratio_of) if each.group == label)
         assert ratio.value == pytest.approx(np.exp(told.value))
+        if model == "death":
+            continue
         deviance = release[model]["deviance"].value
         null = release[model]["null deviance"].value
         assert deviance is not None
         assert null is not None
         assert 0 < deviance < null
+    survival = release["death"].find("baseline survival")
+    assert [each.at for each in survival] == ["1.33333", "2.66667", "8"]
+    # Of age 55: the middle of its bounds.
+    assert survival[2].low < np.exp(-8 * np.exp(-4 + 0.03 * 55)) < survival[2].high
     rounds = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     assert len(rounds) == 4
 

@@ -2,7 +2,7 @@
 
 KINDS <- c(
   "count", "sum", "mean", "variance", "normalise", "histogram", "crosstab", "quantiles", "median",
-  "survival", "proportion", "evaluation", "regression", "table1", "glm"
+  "survival", "proportion", "evaluation", "regression", "table1", "glm", "cox"
 )
 
 tacet_answers <- function(path) {

@@ -19,6 +19,8 @@ std::vector<double> EqualEdges(double low, double high, size_t cells) {
   return edges;
 }
 
+std::vector<double> FollowUpEdges(double high) { return {0, high / 6, high / 3, high}; }
+
 absl::StatusOr<ColumnCells> ColumnCells::Create(ColumnCellsSpec spec,
                                                 const table::CategoryList* agreed) {
   if (spec.column.empty()) return base::InvalidArgument("the name of the column is missing");

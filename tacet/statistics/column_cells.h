@@ -34,6 +34,8 @@ struct ColumnCellsSpec {
 
 // low, low + (high - low) / cells, ..., high. `cells` >= 1.
 std::vector<double> EqualEdges(double low, double high, size_t cells);
+// 0, a sixth and a third of `high`, and `high`: most rows are followed early in a study.
+std::vector<double> FollowUpEdges(double high);
 
 class ColumnCells {
  public:

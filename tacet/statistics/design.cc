@@ -55,8 +55,10 @@ double DesignFactor::half() const {
 }
 
 absl::StatusOr<Design> Design::Create(const QuestionSpec& question, const QuerySpec& query) {
-  TACET_ASSIGN_OR_RETURN(const Formula formula, ParseFormula(question.formula));
   Design design;
+  design.has_response_ = question.kind != QuestionKind::kCox;
+  TACET_ASSIGN_OR_RETURN(const Formula formula,
+                         ParseFormula(question.formula, design.has_response_));
   const auto place_of = [&design](const FormulaFactor& factor) -> std::optional<size_t> {
     const auto found = std::ranges::find(design.factors_, factor, &DesignFactor::factor);
     if (found == design.factors_.end()) return std::nullopt;
@@ -83,8 +85,10 @@ absl::StatusOr<Design> Design::Create(const QuestionSpec& question, const QueryS
   if (!question.exposure.empty()) {
     TACET_RETURN_IF_ERROR(design.AddExposure(question, query));
   }
-  TACET_RETURN_IF_ERROR(design.AddFactor(formula.response, question, query));
-  TACET_RETURN_IF_ERROR(design.CheckResponse(question));
+  if (design.has_response_) {
+    TACET_RETURN_IF_ERROR(design.AddFactor(formula.response, question, query));
+    TACET_RETURN_IF_ERROR(design.CheckResponse(question));
+  }
   for (const TableVariable& variable : question.variables) {
     const auto uses = [&variable](const DesignFactor& factor) {
       return factor.factor.column == variable.column;
@@ -235,6 +239,7 @@ void Design::Fill(std::span<const double> of_factors, std::span<double> values) 
     }
     first += width;
   }
+  if (!has_response_) return;
   values[first] = response().is_number() ? of_factors.back() : 2 * of_factors.back() - 1;
 }
 

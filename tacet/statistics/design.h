@@ -49,15 +49,16 @@ class Design {
   // agreed values, one that the formula does not use, a logarithm of numbers that are not above 0.
   static absl::StatusOr<Design> Create(const QuestionSpec& question, const QuerySpec& query);
 
-  // Distinct ones, the exposure's among them; the response is the last.
+  // Distinct ones, the exposure's among them; the response is the last, where there is one.
   const std::vector<DesignFactor>& factors() const { return factors_; }
   const DesignFactor& response() const { return factors_.back(); }
+  bool has_response() const { return has_response_; }
   size_t terms() const { return terms_.size(); }
   // Without the intercept.
   size_t columns() const { return labels_.size(); }
   // "age", "sex = F", "age:sex = F"; those of the coefficients behind the intercept.
   const std::vector<std::string>& labels() const { return labels_; }
-  // The design columns, then the response in [-1, 1], of two values -1 and 1. `of_factors`: t of a
+  // The design columns, then a response in [-1, 1], of two values -1 and 1. `of_factors`: t of a
   // number, the place of a category, of each factor.
   void Fill(std::span<const double> of_factors, std::span<double> values) const;
   // In (0, 1]: part of its upper bound; 1 without an exposure.
@@ -88,7 +89,8 @@ class Design {
   double Scale(size_t factor, size_t column, size_t own) const;
 
   std::vector<DesignFactor> factors_;
-  std::optional<size_t> exposure_;            // in factors_
+  std::optional<size_t> exposure_;  // in factors_
+  bool has_response_ = true;
   std::vector<std::vector<double>> corners_;  // of each factor with categories: k (k-1) values
   std::vector<Term> terms_;
   std::vector<std::string> labels_;

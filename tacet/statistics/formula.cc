@@ -29,14 +29,18 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), rest_(text) {}
 
-  absl::StatusOr<Formula> Parse() {
+  absl::StatusOr<Formula> Parse(bool has_response) {
     if (text_.size() > kMaxFormulaBytes) {
       return base::InvalidArgument("the formula has {} bytes, expected at most {}", text_.size(),
                                    kMaxFormulaBytes);
     }
     Formula formula;
-    TACET_ASSIGN_OR_RETURN(formula.response, ParseFactor());
-    if (!Take('~')) return Wrong("expected ~ behind the response");
+    if (has_response) {
+      TACET_ASSIGN_OR_RETURN(formula.response, ParseFactor());
+      if (!Take('~')) return Wrong("expected ~ behind the response");
+    } else if (Take('~'), rest_.empty()) {
+      return Wrong("it has no terms");
+    }
     do {
       TACET_RETURN_IF_ERROR(ParseTerms(formula.terms));
     } while (Take('+'));
@@ -175,6 +179,8 @@ bool IsSameTerm(const FormulaTerm& a, const FormulaTerm& b) {
          });
 }
 
-absl::StatusOr<Formula> ParseFormula(std::string_view text) { return Parser(text).Parse(); }
+absl::StatusOr<Formula> ParseFormula(std::string_view text, bool has_response) {
+  return Parser(text).Parse(has_response);
+}
 
 }  // namespace tacet::statistics

@@ -33,13 +33,14 @@ struct Formula {
 inline constexpr size_t kMaxFormulaFactors = 3;  // of a term
 inline constexpr size_t kMaxFormulaTerms = 32;
 
-// RESPONSE ~ TERM + TERM ..., where a term is a factor, `a:b` a product, and `a * b` stands for a +
-// b + a:b. A factor is a column or log(column). A column with other characters than letters,
-// digits, `_` and `.` is written between backticks. Every model has an intercept.
+// RESPONSE ~ TERM + TERM ..., or without a response TERM + TERM ..., where a term is a factor,
+// `a:b` a product, and `a * b` stands for a + b + a:b. A factor is a column or log(column). A
+// column with other characters than letters, digits, `_` and `.` is written between backticks.
+// Every model has an intercept.
 //
 // InvalidArgument quotes the formula and says what is wrong: also where a product lacks one of the
 // terms that it contains, or the response is among the factors.
-absl::StatusOr<Formula> ParseFormula(std::string_view text);
+absl::StatusOr<Formula> ParseFormula(std::string_view text, bool has_response = true);
 
 // Whether both have the same factors.
 bool IsSameTerm(const FormulaTerm& a, const FormulaTerm& b);

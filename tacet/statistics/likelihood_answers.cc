@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,18 +26,25 @@ constexpr double kClearInformation = 2.5;
 constexpr double kClearIntercept = 4;
 // Further steps may add this many last steps: the intervals allow for it.
 constexpr double kFurtherStep = 0.35;
+// Sampling variances of hazards: in tables of patients those of a sandwich are up to this much
+// larger than the information's, as hazards are not quite proportional.
+constexpr double kHazardSampling = 1.2;
 // Rows whose mean is cut, in parts of all. Beyond, coefficients would be biased.
 constexpr double kManyCutMeans = 0.01;
 constexpr double kAnyCount = std::numeric_limits<double>::infinity();
 
-// Least eigenvalue of the information without what the intercept explains.
-double LeastInformation(const std::vector<double>& information, size_t size) {
-  const size_t columns = size - 1;
-  std::vector<double> rest(columns * columns);
+// Least eigenvalue of the information without what the baselines explain, each of which has some.
+double LeastInformation(const Vector& information, size_t baselines, size_t size) {
+  const size_t columns = size - baselines;
+  Vector rest(columns * columns);
   for (size_t i = 0; i < columns; ++i) {
-    for (size_t j = 0; j < columns; ++j) {
-      rest[i * columns + j] = information[(i + 1) * size + j + 1] -
-                              information[i + 1] * information[j + 1] / information[0];
+    for (size_t k = 0; k < columns; ++k) {
+      double& value = rest[i * columns + k];
+      value = information[(baselines + i) * size + baselines + k];
+      for (size_t j = 0; j < baselines; ++j) {
+        value -= information[j * size + baselines + i] * information[j * size + baselines + k] /
+                 information[j * size + j];
+      }
     }
   }
   return LeastEigenvalue(rest, columns);
@@ -79,7 +87,9 @@ class LikelihoodErrors {
       }
     }
     noise *= second_order_;
-    const double sampling = steps_.squares.empty() ? equal : SamplingVariance(solved, equal);
+    const double sampling = plan.is_cox()            ? kHazardSampling * equal
+                            : steps_.squares.empty() ? equal
+                                                     : SamplingVariance(solved, equal);
     sum.noise_error = std::sqrt(noise);
     sum.standard_error = std::sqrt(noise + sampling + further * further);
     return sum;
@@ -114,20 +124,78 @@ class LikelihoodErrors {
   double second_order_;
 };
 
-// In the units of the columns, the intercept first.
+// In the units of the columns, the intercept first; baselines have none.
 std::vector<LikelihoodCoefficient> CoefficientsOf(const QuestionPlan& plan,
                                                   const LikelihoodErrors& errors) {
   const size_t size = plan.design->columns() + 1;
   const Vector to_columns = plan.design->ToColumns();
   std::vector<LikelihoodCoefficient> all;
   for (size_t i = 0; i < size; ++i) {
-    all.push_back(errors.Of({to_columns.begin() + i * size, to_columns.begin() + (i + 1) * size}));
+    Vector weights(plan.baselines - 1);
+    weights.insert(weights.end(), to_columns.begin() + i * size,
+                   to_columns.begin() + (i + 1) * size);
+    all.push_back(errors.Of(weights));
   }
-  if (plan.is_rate()) all[0].value += std::log(plan.design->RateUnit());
+  if (plan.is_poisson()) all[0].value += std::log(plan.design->RateUnit());
   return all;
 }
 
+// Survival of a row whose numbers are in the middle of their bounds, and whose categories are the
+// first ones, at the end of each interval. The interval is that of the logarithm of its hazard.
+void AddBaselineSurvival(const Measurements& measured, const LikelihoodSteps& steps,
+                         const LikelihoodErrors* errors, Answer& answer) {
+  const QuestionPlan& plan = measured.plan;
+  const std::vector<double>& edges = plan.cells->edges();
+  const size_t intervals = plan.cells->size(), columns = plan.design->columns();
+  Vector row(columns);
+  plan.design->Fill(Vector(plan.design->factors().size()), row);
+  const std::span<const double> slopes = std::span(steps.coefficients).subspan(plan.baselines);
+  const double linear = std::inner_product(row.begin(), row.end(), slopes.begin(), 0.0);
+  for (size_t first = 0; first < plan.baselines; first += intervals) {
+    double hazard = 0;
+    Vector weights(plan.baselines + columns);  // of the hazard, then of its logarithm
+    std::ranges::copy(row, weights.begin() + plan.baselines);
+    Vector hazards(plan.baselines);
+    for (size_t j = 0; j < intervals; ++j) {
+      const Estimate labels{.quantity = "baseline survival",
+                            .group = plan.spec.by_site ? plan.spec.sites[first / intervals] : "",
+                            .at = fmt::format("{:g}", edges[j + 1])};
+      if (errors == nullptr) {
+        answer.estimates.push_back(labels);
+        continue;
+      }
+      hazards[first + j] = (edges[j + 1] - edges[j]) / edges.back() *
+                           std::exp(steps.coefficients[first + j] + linear);
+      hazard += hazards[first + j];
+      for (size_t i = 0; i < plan.baselines; ++i) weights[i] = hazards[i] / hazard;
+      const LikelihoodCoefficient of_log = errors->Of(weights);
+      const double survival = std::exp(-hazard), slope = survival * hazard;
+      const double reach = NormalDeviate(measured.confidence) * of_log.standard_error;
+      answer.estimates.push_back(MakeEstimate(
+          labels, survival, slope * of_log.noise_error, slope * of_log.standard_error,
+          Range{std::exp(-hazard * std::exp(reach)), std::exp(-hazard * std::exp(-reach))},
+          Range{0, 1}));
+    }
+  }
+}
+
 std::vector<std::string> MethodsOf(const QuestionPlan& plan) {
+  if (plan.is_cox()) {
+    return {fmt::format(
+                "proportional hazards of {}, constant in each interval of \"{}\"{}, by {} Newton "
+                "steps on a release of gradient and information each; values cut to their "
+                "bounds; rows without a missing value, followed until their hazard adds up to "
+                "{:g}",
+                plan.spec.formula, plan.cells->column(), plan.spec.by_site ? " and site" : "",
+                plan.rounds(), kMostHazard),
+            fmt::format(
+                "errors by the delta method, widened by its second order; sampling errors from "
+                "the information, their variance times {}; intervals allow for a further step of "
+                "{} last ones",
+                kHazardSampling, kFurtherStep),
+            "baseline survival: numbers in the middle of their bounds, categories at their first "
+            "value"};
+  }
   const std::string& exposure = plan.spec.exposure;
   const std::string curve =
       plan.is_rate()
@@ -158,11 +226,15 @@ Answer AnswerLikelihood(const Measurements& measured) {
   const double n_error = measured.noise.stddev / plan.count;
   const bool enough = n > 0 && n >= measured.floor;
   const double noise = steps.pooled * measured.noise.stddev / plan.square;
-  const bool is_cut = plan.is_rate() && last.CutMeans() - measured.noise.stddev / plan.cut >
-                                            kManyCutMeans * std::max(n, 0.0);
+  const bool is_cut = plan.is_poisson() && last.CutMeans() - measured.noise.stddev / plan.cut >
+                                               kManyCutMeans * std::max(n, 0.0);
   double clear = 0;
-  if (enough && steps.information[0] > kClearIntercept * noise) {
-    const double least = std::max(LeastInformation(steps.information, size), 0.0);
+  double baseline = kAnyCount;  // the least information of one
+  for (size_t j = 0; j < plan.baselines; ++j) {
+    baseline = std::min(baseline, steps.information[j * size + j]);
+  }
+  if (enough && baseline > kClearIntercept * noise) {
+    const double least = std::max(LeastInformation(steps.information, plan.baselines, size), 0.0);
     clear = noise > 0 ? least / noise : (least > 0 ? kAnyCount : 0);
   }
   const std::optional<Cholesky> factor =
@@ -176,18 +248,22 @@ Answer AnswerLikelihood(const Measurements& measured) {
                                      : labels);
   };
   add({.quantity = "count"}, {n, n_error, n_error}, enough, Range{0, kAnyCount});
-  std::vector<LikelihoodCoefficient> coefficients(size);
+  std::vector<LikelihoodCoefficient> coefficients(design.columns() + 1);
+  std::optional<LikelihoodErrors> errors;
   if (factor.has_value()) {
-    coefficients = CoefficientsOf(plan, LikelihoodErrors(measured, steps, *factor, clear));
+    errors.emplace(measured, steps, *factor, clear);
+    coefficients = CoefficientsOf(plan, *errors);
   }
-  for (size_t i = 0; i < size; ++i) {
+  for (size_t i = plan.is_cox() ? 1 : 0; i < coefficients.size(); ++i) {
     add({.quantity = i == 0 ? "intercept" : "coefficient",
          .group = i == 0 ? "" : design.labels()[i - 1]},
         coefficients[i], factor.has_value());
   }
-  for (size_t i = 1; i < size; ++i) {
+  for (size_t i = 1; i < coefficients.size(); ++i) {
     const auto& [value, of_noise, error] = coefficients[i];
-    const Estimate labels{.quantity = plan.is_rate() ? "rate ratio" : "odds ratio",
+    const Estimate labels{.quantity = plan.is_cox()       ? "hazard ratio"
+                                      : plan.is_poisson() ? "rate ratio"
+                                                          : "odds ratio",
                           .group = design.labels()[i - 1]};
     const double ratio = std::exp(value);
     const double reach = NormalDeviate(measured.confidence) * error;
@@ -201,16 +277,27 @@ Answer AnswerLikelihood(const Measurements& measured) {
     add({.quantity = std::move(quantity)}, {of.value, of.error, of.error}, shown,
         Range{0, kAnyCount});
   };
-  add_deviance("deviance",
-               factor.has_value() ? DevianceOf(measured, steps, *factor, n) : NoisedDeviance{},
-               factor.has_value());
-  const bool has_rows = clear > 0;
-  add_deviance("null deviance", has_rows ? NullDeviance(measured, n) : NoisedDeviance{}, has_rows);
+  if (plan.is_cox()) {
+    AddBaselineSurvival(measured, steps, errors.has_value() ? &*errors : nullptr, answer);
+  } else {
+    add_deviance("deviance",
+                 factor.has_value() ? DevianceOf(measured, steps, *factor, n) : NoisedDeviance{},
+                 factor.has_value());
+    const bool has_rows = clear > 0;
+    add_deviance("null deviance", has_rows ? NullDeviance(measured, n) : NoisedDeviance{},
+                 has_rows);
+  }
   if (is_cut && clear >= kClearInformation) {
     answer.methods.push_back(fmt::format(
         "coefficients suppressed: the means of more than {:g} % of the rows are above half of the "
         "response's bound, {:g}, and are cut: raise the bound",
         100 * kManyCutMeans, design.response().high));
+  } else if (enough && plan.is_cox() && !(baseline > kClearIntercept * noise)) {
+    answer.methods.push_back(fmt::format(
+        "coefficients suppressed: the information of an interval is {:.2g} deviations of its "
+        "noise, "
+        "and {} are needed; ask with fewer intervals, a larger epsilon or share, or of more rows",
+        baseline / noise, kClearIntercept));
   } else if (enough && !factor.has_value()) {
     answer.methods.push_back(fmt::format(
         "coefficients suppressed: in some direction the information is {:.2g} deviations of its "

@@ -74,4 +74,25 @@ void AddPoissonRow(const LikelihoodRow& row, double y, double exposure) {
   part[place] += weight * plan.saturated * surprise;
 }
 
+void AddCoxRow(const LikelihoodRow& row, double time, bool event, size_t stratum) {
+  const QuestionPlan& plan = row.plan;
+  const std::vector<double>& edges = plan.cells->edges();
+  const size_t first = stratum * plan.cells->size();
+  const double linear = LinearOf(row);
+  std::vector<double> residuals(plan.baselines), hazards(plan.baselines);
+  double rest = plan.most_mean;
+  for (size_t j = 0; j < plan.cells->size(); ++j) {
+    if (j > 0 && time <= edges[j]) break;
+    const double followed = std::min(time, edges[j + 1]) - edges[j];
+    const double wanted = followed / edges.back() *
+                          std::exp(std::min(row.coefficients[first + j] + linear, kLargestLinear));
+    const double hazard = hazards[first + j] = std::min(wanted, rest);
+    residuals[first + j] = -hazard;
+    if (wanted > rest) break;
+    rest -= hazard;
+    if (event && time <= edges[j + 1]) residuals[first + j] += 1;
+  }
+  AddGradientAndInformation(row, residuals, hazards);
+}
+
 }  // namespace tacet::statistics

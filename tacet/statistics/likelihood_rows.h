@@ -21,7 +21,7 @@ struct LikelihoodRow {
 };
 
 // Where a model with several releases begins: zeros. Rates begin at the most mean over the largest
-// exposure, where no row is cut.
+// exposure, or the whole time of follow-up, where no row is cut.
 std::vector<double> FirstCoefficients(const QuestionPlan& plan);
 
 // `y` in [0, 1] is the outcome.
@@ -30,6 +30,12 @@ void AddLogisticRow(const LikelihoodRow& row, double y);
 // `y` in [0, 1] and `exposure` in (0, 1] are parts of their upper bounds. The row's mean is cut to
 // the plan's most.
 void AddPoissonRow(const LikelihoodRow& row, double y, double exposure);
+
+// Follow-up of a row with the plan's baselines: up to `time` >= 0, where it ends with the event or
+// without. It ends before, without the event, where the row's hazard adds up to the plan's most:
+// that depends on nothing but the design, so it is a censoring like others. `stratum` is the place
+// of the site, or 0.
+void AddCoxRow(const LikelihoodRow& row, double time, bool event, size_t stratum);
 
 }  // namespace tacet::statistics
 

@@ -326,6 +326,11 @@ absl::Status Query::PlanQuestion(const QuestionSpec& spec, double budget) {
       TACET_RETURN_IF_ERROR(PlanRegression(budget, plan));
       break;
     case PartForm::kGlm:
+      if (!plan.kind().cells.empty()) {
+        TACET_ASSIGN_OR_RETURN(plan.cells,
+                               ColumnCells::Create(spec.cells, spec_.ValuesOf(spec.cells.column)));
+        TACET_RETURN_IF_ERROR(CheckPart(plan));
+      }
       TACET_RETURN_IF_ERROR(PlanGlm(budget, plan));
       break;
   }

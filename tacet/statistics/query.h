@@ -67,21 +67,22 @@ struct QuestionSpec {
   std::vector<RowCondition> where = {};     // all must hold
   std::vector<std::string> sites = {};      // whose rows count, by name; empty: all
   std::vector<BoundedColumn> columns = {};  // sum, mean, variance: one; normalise, regression: more
-  // Histogram: the column; crosstab: the rows; quantiles, median; survival: intervals from 0;
+  // Histogram: the column; crosstab: the rows; quantiles, median; survival, cox: intervals from 0;
   // evaluation: scores, in [0, 1].
   ColumnCellsSpec cells = {};
   ColumnCellsSpec across = {};  // crosstab: the columns
   ColumnCellsSpec groups = {};  // where the kind has them; without column: none
-  // Survival: the event happened, else the row is censored. Evaluation, regression: the label.
+  // Survival, cox: the event happened, else the row is censored. Evaluation, regression: the label.
   // Proportion: the value.
   FieldEquals yes = {};
   double threshold = 0.5;                             // evaluation: an edge of the scores
   std::vector<double> quantiles = {0.25, 0.5, 0.75};  // in (0, 1)
-  // Table1, glm; of a table's question: its own one.
+  // Table1, glm, cox; of a table's question: its own one.
   std::vector<TableVariable> variables = {};
-  std::string formula = {};  // glm (formula.h)
+  std::string formula = {};  // glm, cox (formula.h)
   GlmFamily family = GlmFamily::kGaussian;
   std::string exposure = {};  // family Poisson: column of what the means are in proportion to
+  bool by_site = false;       // cox: each of `sites` has hazards of its own
   // Name of the table that this is a question of (table1.h); empty: none.
   std::string table = {};
 
@@ -141,6 +142,8 @@ struct QuerySpec {
 inline constexpr uint32_t kLikelihoodRounds = 4;
 // Of a rate model, in upper bounds of the response: no row's mean is larger.
 inline constexpr double kMostPoissonMean = 0.5;
+// Of a proportional-hazards model: a row is followed until its hazard has added up to it.
+inline constexpr double kMostHazard = 2;
 // y log(y) is at least -1/e.
 inline constexpr double kLeastSurprise = 0.36787944117144233;
 
@@ -178,6 +181,11 @@ inline constexpr double kLeastSurprise = 0.36787944117144233;
 //   (count, a (y - mu) x, square mu x_i^2, cross mu x_i x_j,
 //    dispersion (y - mu)^2, robust (y - mu)^2 x_i^2, robust_cross (y - mu)^2 x_i x_j,
 //    cut where mu is 1/2, saturated y log(y / e)).
+// A proportional-hazards model has a baseline for each interval of time, of each site where it is
+// by site. With mu_j the hazard that a row adds up in interval j, d_j its event there, d and mu the
+// sums, it measures
+//   (count, a (d_j - mu_j), a (d - mu) x_i, square mu_j, cross mu_j x_i, square mu x_i^2,
+//    cross mu x_i x_j).
 //
 // The last values of a part count the rows that are left out, which are 0 elsewhere: `left_out` for
 // each such row. There is one such value, or one a column where each column is measured by itself.
@@ -226,10 +234,15 @@ struct QuestionPlan {
   // Of a table's question: the table's.
   QuestionKind asked_kind() const { return spec.table.empty() ? spec.kind : QuestionKind::kTable1; }
   bool is_moments() const { return kind().form != PartForm::kCells; }
-  bool is_model() const { return kind().form == PartForm::kGlm; }
+  bool is_cox() const { return spec.kind == QuestionKind::kCox; }
   // A model that is fitted by Newton steps.
-  bool has_steps() const { return is_model() && spec.family != GlmFamily::kGaussian; }
-  bool is_rate() const { return has_steps() && spec.family == GlmFamily::kPoisson; }
+  bool has_steps() const {
+    return kind().form == PartForm::kGlm && (is_cox() || spec.family != GlmFamily::kGaussian);
+  }
+  bool is_poisson() const {
+    return kind().form == PartForm::kGlm && spec.family == GlmFamily::kPoisson;
+  }
+  bool is_rate() const { return is_cox() || is_poisson(); }
   // Releases that it needs.
   uint32_t rounds() const { return has_steps() ? kLikelihoodRounds : 1; }
   // Values of rows that count.

@@ -24,6 +24,7 @@ struct LikelihoodReach {
   double norm_square = 0;
   double information = 0;  // scale of it
   double largest_mean = 0;
+  double largest_residual = 1;
 };
 
 // With e = max(mu, 1 - mu) >= |y - mu| and mu (1 - mu) = e (1 - e):
@@ -50,6 +51,19 @@ LikelihoodReach ReachOfPoisson(double most_square) {
           .largest_mean = kMostPoissonMean};
 }
 
+// A row's hazards add up to mu <= 2. Its gradient has a square of at most mu^2 M without an event,
+// and 1 + mu^2 + (1 - mu)^2 (M - 1) with one; its information one of mu^2 M^2, by 1 / M. So the
+// norm is at most 8 M. Two rows are at most 18 M apart where neither has an event, as their
+// information grows with the angle between them, 17 M + 4 where one has, 12 M + 14 where both have:
+// proof in docs/security/statistics.md. M >= 2.
+LikelihoodReach ReachOfCox(double most_square) {
+  return {.distance_square = 19 * most_square,
+          .norm_square = 8 * most_square,
+          .information = 1 / std::sqrt(most_square),
+          .largest_mean = kMostHazard,
+          .largest_residual = kMostHazard};
+}
+
 }  // namespace
 
 absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
@@ -57,6 +71,9 @@ absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
     return base::InvalidArgument(
         "a model needs many units, and with unit client each site is one: choose unit record or "
         "person");
+  }
+  if (plan.is_cox()) {
+    plan.baselines = plan.cells->size() * (plan.spec.by_site ? plan.spec.sites.size() : 1);
   }
   TACET_ASSIGN_OR_RETURN(plan.design, Design::Create(plan.spec, spec_));
   if (plan.has_steps()) return PlanLikelihood(budget, plan);
@@ -90,16 +107,20 @@ absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
 absl::Status Query::PlanLikelihood(double budget, QuestionPlan& plan) {
   const auto most_square = static_cast<double>(plan.design->terms()) + 1;
   const size_t columns = plan.design->columns();
-  const bool is_poisson = plan.is_rate();
-  const LikelihoodReach reach =
-      is_poisson ? ReachOfPoisson(most_square) : ReachOfLogistic(most_square);
-  const double count = std::sqrt(most_square);
+  const bool is_poisson = plan.is_poisson();
+  const LikelihoodReach reach = plan.is_cox() ? ReachOfCox(most_square)
+                                : is_poisson  ? ReachOfPoisson(most_square)
+                                              : ReachOfLogistic(most_square);
+  plan.most_mean = reach.largest_mean;
+  const double count = reach.largest_residual * std::sqrt(most_square);
   // Difference of the largest and the least y log(y / exposure).
   const double surprises = kLeastSurprise - plan.design->least_log_exposure();
   const size_t products = (columns + 1) * (columns + 2) / 2;
   plan.left_out_values = 1;
-  plan.size = 2 + columns + 1 + products + (is_poisson ? products + 2 : 0);
-  const RowReach row = PlanLeftOut({.norm = std::sqrt(most_square + reach.norm_square),
+  // The count, the rows left out, and those of more baselines than one.
+  plan.size = 2 + columns + 1 + products + (is_poisson ? products + 2 : 0) +
+              (plan.baselines - 1) * (columns + 2);
+  const RowReach row = PlanLeftOut({.norm = std::sqrt(count * count + reach.norm_square),
                                     .distance = std::sqrt(reach.distance_square),
                                     .largest = count},
                                    by_distance(), dp::NoiseLaw::kGaussian, plan);
@@ -115,7 +136,6 @@ absl::Status Query::PlanLikelihood(double budget, QuestionPlan& plan) {
   plan.square = scale(reach.information);
   plan.cross = scale(reach.information * std::sqrt(2.0));
   if (is_poisson) {
-    plan.most_mean = kMostPoissonMean;
     // Half of the charge for the dispersion, half for the other products.
     plan.dispersion = scale(std::sqrt(most_square * kRobustCharge));
     const double robust = std::sqrt(most_square * kRobustCharge / (most_square * most_square - 1));
@@ -129,7 +149,8 @@ absl::Status Query::PlanLikelihood(double budget, QuestionPlan& plan) {
   plan.replace_one = most * rows * row.distance + rounding;
   plan.zero_out = most * rows * row.norm + rounding;
   const double largest = std::max({plan.count, plan.amplitude, plan.cross * reach.largest_mean,
-                                   plan.dispersion, plan.robust_cross, plan.saturated * surprises});
+                                   plan.amplitude * reach.largest_residual, plan.dispersion,
+                                   plan.robust_cross, plan.saturated * surprises});
   coordinate_bound_ = std::max(coordinate_bound_, largest * rows + grid_);
   return absl::OkStatus();
 }

@@ -65,6 +65,12 @@ absl::StatusOr<GlmFamily> ParseGlmFamily(std::string_view name) {
   return base::InvalidArgument("\"{}\": expected gaussian, binomial or poisson", name);
 }
 
+// Whether each site is a stratum.
+absl::StatusOr<bool> ParseStrata(std::string_view name) {
+  if (name == "sites") return true;
+  return base::InvalidArgument("\"{}\": expected sites", name);
+}
+
 // Members of a table of the file. Finish() refuses those that nothing read.
 class Table {
  public:
@@ -125,7 +131,9 @@ class Table {
 };
 
 // Edges as a list, or from low, high and bins; or categories.
-void TakeCells(Table& table, ColumnCellsSpec& cells, double default_low, double default_high) {
+// Edges of a follow-up may be `high` alone.
+void TakeCells(Table& table, ColumnCellsSpec& cells, double default_low, double default_high,
+               bool is_follow_up = false) {
   table.Read("edges", [&cells](const base::JsonValue& value) { return GetEdges(value, cells); });
   table.TakeFields("categories", cells.categories);
   double low = default_low, high = default_high;
@@ -143,6 +151,9 @@ void TakeCells(Table& table, ColumnCellsSpec& cells, double default_low, double 
     cells.edges = EqualEdges(low, high, bins);
     return absl::OkStatus();
   });
+  if (is_follow_up && cells.edges.empty() && cells.categories.empty() && low == 0 && high > 0) {
+    cells.edges = FollowUpEdges(high);
+  }
 }
 
 // "COLUMN LOW..HIGH"
@@ -211,7 +222,7 @@ void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
     TakeAxis(table, kind.across, spec.across);
   } else if (!kind.cells.empty()) {
     table.Take(kind.cells, spec.cells.column);
-    TakeCells(table, spec.cells, 0, kind.is_share ? 1 : 0);
+    TakeCells(table, spec.cells, 0, kind.is_share ? 1 : 0, kind.takes_strata);
   }
   if (!kind.yes.empty()) {
     table.Take(kind.yes, spec.yes.column);
@@ -221,6 +232,9 @@ void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
   if (kind.takes_threshold) table.Take("threshold", spec.threshold);
   if (kind.takes_formula) {
     table.Take("formula", spec.formula);
+  }
+  if (kind.takes_strata) table.TakeWord("strata", ParseStrata, spec.by_site);
+  if (kind.takes_family) {
     table.TakeWord("family", ParseGlmFamily, spec.family);
     table.Take("exposure", spec.exposure);
   }

@@ -84,6 +84,24 @@ TEST(QueryTextTest, EveryKindIsRead) {
   EXPECT_TRUE(Query::Create(query).ok()) << Query::Create(query).status();
 }
 
+TEST(QueryTextTest, KeysOfModelsWithSteps) {
+  const auto file = Read(R"({"privacy": {"target_epsilon": 1}, "question": [
+    {"kind": "cox", "time": "days", "high": 3000, "event": "dead", "event_value": 1,
+     "formula": "age", "columns": ["age 20..90"], "sites": ["north"], "strata": "sites"},
+    {"kind": "cox", "time": "days", "edges": [0, 10], "event": "dead", "event_value": 1,
+     "formula": "~ age", "columns": ["age 20..90"]},
+    {"kind": "glm", "family": "poisson", "exposure": "years", "formula": "visits ~ age",
+     "columns": ["visits 0..10", "years 1..9", "age 20..90"]}]})");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const std::vector<QuestionSpec>& questions = file->query.questions;
+  EXPECT_EQ(questions[0].cells.edges, (std::vector<double>{0, 500, 1000, 3000}));
+  EXPECT_TRUE(questions[0].by_site);
+  EXPECT_EQ(questions[1].cells.edges, (std::vector<double>{0, 10}));
+  EXPECT_FALSE(questions[1].by_site);
+  EXPECT_EQ(questions[2].exposure, "years");
+  EXPECT_TRUE(Query::Create(file->query).ok()) << Query::Create(file->query).status();
+}
+
 TEST(QueryTextTest, ErrorsNameTheKey) {
   const auto with = [](std::string_view question, std::string_view more = "") {
     return fmt::format(R"({{"privacy": {{"target_epsilon": 1}}, "question": [{}]{}}})", question,
@@ -111,6 +129,10 @@ TEST(QueryTextTest, ErrorsNameTheKey) {
               HasSubstr("question[0].columns: \"age 18..\": expected COLUMN LOW..HIGH"));
   EXPECT_THAT(Refusal(with(R"({"kind": "glm", "family": "gamma"})")),
               HasSubstr("question[0].family: \"gamma\": expected gaussian, binomial or poisson"));
+  EXPECT_THAT(Refusal(with(R"({"kind": "cox", "strata": "sex"})")),
+              HasSubstr("question[0].strata: \"sex\": expected sites"));
+  EXPECT_THAT(Refusal(with(R"({"kind": "cox", "family": "poisson"})")),
+              HasSubstr("unknown key question[0].family"));
   for (const char* column : {"age", "age 120..0", "age 0..inf", "age -1e308..1e308", "0..1"}) {
     EXPECT_THAT(
         Refusal(with(fmt::format(

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMaxColumns = 256;
 constexpr size_t kMaxRegressionColumns = 32;
+constexpr size_t kMaxBaselines = 64;
 
 absl::Status CheckQuantiles(const QuestionPlan& plan) {
   for (const double quantile : plan.spec.quantiles) {
@@ -28,6 +29,27 @@ absl::Status CheckSurvival(const QuestionPlan& plan) {
   const double first = plan.cells->edges().front();
   if (first == 0) return absl::OkStatus();
   return base::InvalidArgument("times begin at {}, expected 0", first);
+}
+
+absl::Status CheckCox(const QuestionPlan& plan) {
+  TACET_RETURN_IF_ERROR(CheckSurvival(plan));
+  if (plan.spec.by_site && plan.spec.sites.empty()) {
+    return base::InvalidArgument("strata of sites need `sites`, the names of all that are asked");
+  }
+  const size_t baselines =
+      plan.cells->size() * (plan.spec.by_site ? plan.spec.sites.size() : size_t{1});
+  if (baselines > kMaxBaselines) {
+    return base::InvalidArgument("{} intervals of all sites, expected at most {}", baselines,
+                                 kMaxBaselines);
+  }
+  for (const TableVariable& variable : plan.spec.variables) {
+    if (variable.column != plan.cells->column() && variable.column != plan.spec.yes.column) {
+      continue;
+    }
+    return base::InvalidArgument("column \"{}\" is the time or the event, and explains it, too",
+                                 variable.column);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckEvaluation(const QuestionPlan& plan) {
@@ -164,7 +186,20 @@ constexpr std::array kRows = {
             .answer = AnswerGlm,
             .form = PartForm::kGlm,
             .takes_variables = true,
-            .takes_formula = true},
+            .takes_formula = true,
+            .takes_family = true},
+    KindRow{.kind = QuestionKind::kCox,
+            .name = "cox",
+            .answer = AnswerLikelihood,
+            .form = PartForm::kGlm,
+            .cells = "time",
+            .needs_order = true,
+            .yes = "event",
+            .yes_value = "event_value",
+            .takes_variables = true,
+            .takes_formula = true,
+            .takes_strata = true,
+            .check = CheckCox},
 };
 
 constexpr bool IsInOrder() {

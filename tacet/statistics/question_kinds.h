@@ -33,13 +33,14 @@ enum class QuestionKind {
   kMedian,      // of a column
   kTable1,      // of a query's text: a table of several questions (table1.h)
   kGlm,         // generalised linear model of a formula
+  kCox,         // proportional hazards of a formula
 };
 
 enum class PartForm {
   kCells,       // a histogram, a segment for each group and for yes and no
   kMoments,     // of each column on its own
   kRegression,  // moments of the label and all columns together
-  kGlm,         // moments up to the fourth of a design and its response
+  kGlm,         // a model: moments up to the fourth of a design and its response, or its steps
 };
 
 // A row of the table. A question's keys in a file follow from it: docs/formats/query.md. An empty
@@ -69,7 +70,9 @@ struct KindRow {
   bool takes_groups = false;        // `group` and `groups`
   bool takes_quantiles = false;
   bool takes_threshold = false;
-  bool takes_formula = false;  // `formula`, `family` and `exposure`
+  bool takes_formula = false;
+  bool takes_family = false;  // and `exposure`
+  bool takes_strata = false;  // `strata`
   // What this kind alone demands.
   absl::Status (*check)(const QuestionPlan& plan) = nullptr;
 

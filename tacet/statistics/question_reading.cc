@@ -162,7 +162,7 @@ QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTab
     where_.push_back(ReadCondition(ColumnOf(table, condition.column), spec, condition));
   }
   for (const auto* cells : {&plan.cells, &plan.across}) {
-    if (!cells->has_value()) continue;
+    if (!cells->has_value() || plan.is_cox()) continue;
     cells_.push_back(ReadCells(ColumnOf(table, (*cells)->column()), spec, **cells));
     last_cells_ = (*cells)->size();
   }
@@ -174,10 +174,13 @@ QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTab
     is_yes_.push_back(ReadCondition(ColumnOf(table, yes.column), spec,
                                     {.column = yes.column, .value = yes.value}));
   }
-  if (kind_->has_cell_beyond) {
+  if (kind_->has_cell_beyond || plan.is_cox()) {
     const std::string& time = plan.cells->column();
     times_.push_back(ReadNumbers(ColumnOf(table, time), spec, time));
     horizon_ = plan.cells->edges().back();
+  }
+  if (plan.spec.by_site) {
+    stratum_ = std::ranges::find(plan.spec.sites, table.name) - plan.spec.sites.begin();
   }
   if (!plan.is_moments()) {
     strategy_cells_ = plan.strategy->cells();
@@ -245,7 +248,7 @@ RowUse QuestionReading::UseOf(uint32_t row) const {
   } else if (kind_->form == PartForm::kRegression) {
     counts = is_yes_[0](row).has_value() && std::ranges::all_of(values_, has_value);
   } else if (kind_->form == PartForm::kGlm) {
-    counts = std::ranges::all_of(values_, has_value);
+    counts = std::ranges::all_of(values_, has_value) && (times_.empty() || EndOf(row).has_value());
   } else {
     counts = GroupOf(row).has_value() && std::ranges::any_of(values_, has_value);
   }
@@ -282,6 +285,13 @@ void QuestionReading::AddRow(const QuestionPlan& plan, std::span<const double> c
       left_out[i] += weight * plan.left_out;
     }
   }
+}
+
+std::optional<QuestionReading::End> QuestionReading::EndOf(uint32_t row) const {
+  const std::optional<double> time = times_[0](row);
+  const std::optional<bool> event = is_yes_[0](row);
+  if (!time.has_value() || *time < 0 || !event.has_value()) return std::nullopt;
+  return End{.time = *time, .event = *event};
 }
 
 bool QuestionReading::AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
@@ -329,7 +339,11 @@ bool QuestionReading::AddDesignRow(const QuestionPlan& plan, std::span<const dou
                                 .weight = weight,
                                 .part = part};
     const double y = (all[plan.design->columns() + 1] + 1) / 2;
-    if (plan.is_rate()) {
+    if (plan.is_cox()) {
+      const std::optional<End> end = EndOf(row);
+      if (!end.has_value()) return false;
+      AddCoxRow(part_of, end->time, end->event, stratum_);
+    } else if (plan.is_poisson()) {
       AddPoissonRow(part_of, y, plan.design->ExposureOf(of_factors));
     } else {
       AddLogisticRow(part_of, y);

@@ -80,12 +80,20 @@ class QuestionReading {
               double weight, std::span<double> part) const;
 
  private:
+  // End of a row's follow-up.
+  struct End {
+    double time = 0;
+    bool event = false;
+  };
+
   // Whether the conditions hold. One that fails decides; else none where a field cannot be read.
   std::optional<bool> IsAsked(uint32_t row) const;
   // 0 where the question has no groups; none where the field is in none of them.
   std::optional<uint32_t> GroupOf(uint32_t row) const;
   // In the histogram; none where a field cannot be read.
   std::optional<uint32_t> PlaceOf(uint32_t row) const;
+  // None where a field cannot be read, or the time is below 0.
+  std::optional<End> EndOf(uint32_t row) const;
   // False where a field cannot be read: then nothing is added.
   bool AddRegressionRow(const QuestionPlan& plan, uint32_t row, double weight,
                         std::span<double> part) const;
@@ -100,10 +108,11 @@ class QuestionReading {
   std::vector<CellReading<bool>> where_;
   std::vector<CellReading<uint32_t>> cells_;   // crosstab: the rows, then the columns
   std::vector<CellReading<uint32_t>> groups_;  // at most one
-  std::vector<CellReading<double>> times_;     // survival: one
+  std::vector<CellReading<double>> times_;     // survival, cox: one
   double horizon_ = 0;                         // of survival, where its last interval ends
-  std::vector<CellReading<bool>> is_yes_;      // event or label: at most one
-  size_t last_cells_ = 0;                      // of the last of cells_
+  size_t stratum_ = 0;                     // cox by site: the place of the table among the sites
+  std::vector<CellReading<bool>> is_yes_;  // event or label: at most one
+  size_t last_cells_ = 0;                  // of the last of cells_
   // t of moments, x / largest of a sum, of each column. Of a model: of each factor (Design::Fill).
   std::vector<CellReading<double>> values_;
 };

@@ -202,22 +202,22 @@ TEST_F(KitTest, FiveSitesTakeTenCommandsAndThreeEach) {
   }
 }
 
-// A logistic and a Poisson model: four releases under one agreement and one charge, the same
-// answers everywhere, and an audit that computes them again from all releases.
+// A logistic, a Poisson and a hazard model: four releases under one agreement and one charge, the
+// same answers everywhere, and an audit that computes them again from all releases.
 TEST_F(KitTest, ModelsTakeFourReleases) {
-  std::string table = "age,ill,visits,years\n";
+  std::string table = "age,ill,visits,years,days,dead\n";
   for (int i = 0; i < 400; ++i) {
     const int age = 20 + i % 70;
     const int visits = (i * 53) % 100 < age ? 1 + i % 3 : 0;
-    table +=
-        fmt::format("{},{},{},{}\n", age, (i * 37) % 100 < age ? "yes" : "no", visits, 1 + i % 2);
+    table += fmt::format("{},{},{},{},{},{}\n", age, (i * 37) % 100 < age ? "yes" : "no", visits,
+                         1 + i % 2, 1000 - 8 * age + (i * 29) % 100, (i * 31) % 90 < age ? 1 : 0);
   }
   const std::string address = fmt::format("127.0.0.1:{}", FreePort());
   SetUpFive(address, R"(
 [data]
 values = ["ill one-of=no,yes"]
 [privacy]
-target_epsilon = 12.0
+target_epsilon = 16.0
 max_units = 400
 [[question]]
 name = "illness"
@@ -232,6 +232,15 @@ family = "poisson"
 formula = "visits ~ age"
 exposure = "years"
 columns = ["visits 0..8", "age 20..90", "years 1..2"]
+[[question]]
+name = "death"
+kind = "cox"
+time = "days"
+edges = [0, 1000]
+event = "dead"
+event_value = 1
+formula = "age"
+columns = ["age 20..90"]
 )",
             table);
   StartServer({"--listen", address});
@@ -263,6 +272,12 @@ columns = ["visits 0..8", "age 20..90", "years 1..2"]
   ASSERT_NE(ratio, rates.end());
   EXPECT_GT(*ratio->Find("low")->AsDouble(), 1.0);
   EXPECT_LT(*ratio->Find("high")->AsDouble(), 1.1);
+  const auto& hazards = answers.Find("questions")->items()[2].Find("estimates")->items();
+  const auto of_age = std::ranges::find_if(hazards, [](const base::JsonValue& estimate) {
+    return *estimate.Find("quantity")->AsString() == "hazard ratio";
+  });
+  ASSERT_NE(of_age, hazards.end());
+  EXPECT_GT(*of_age->Find("low")->AsDouble(), 1.0);
   ASSERT_EQ(Tacet({"audit", "write", "north/run"}).exit_code, 0);
   const std::vector<std::string> verify = {"audit",
                                            "verify",
