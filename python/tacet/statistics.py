@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import datetime
 import importlib
+import inspect
 import json
 import math
 import os
@@ -1052,6 +1053,11 @@ def ask(
         AlreadyExistsError: ``out`` holds something.
         BudgetError: the budget does not permit the query, or the session has too little left.
     """
+    known = [name for name in inspect.signature(query_text).parameters if name != "questions"]
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        text = f"ask has no option {unknown[0]!r}; they are {', '.join(known)}"
+        raise TypeError(text)
     return _ask(
         query_text(questions, **options),
         tables,

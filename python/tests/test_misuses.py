@@ -368,6 +368,8 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
      "where = 3: wanted a text"),
     ("unknown key of a question", lambda *_: statistics.count(weight=1), TypeError,  # type: ignore[call-arg]
      "unknown key weight: expected one of name, where, sites, share"),
+    ("unknown option of a query", lambda p, _: ask(p, epsilon=1), TypeError,
+     "ask has no option 'epsilon'; they are target_epsilon, noise_multiplier, "),
     ("one question", lambda p, _: ask(p, questions=statistics.count()), TypeError,
      "wanted a list of questions, such as [count()]"),
     ("questions as texts", lambda p, _: ask(p, questions=["count"]), TypeError,
