@@ -1,5 +1,6 @@
-// Linear, logistic and Poisson models and hazards of queries over many releases: how often their intervals hold
-// the fit of the whole table, how wide they are, and how often the coefficients are suppressed.
+// Linear, logistic and Poisson models and hazards of queries over many releases: how often their
+// intervals hold the fit of the whole table, how wide they are, and how often the coefficients are
+// suppressed.
 #ifndef TACET_LAB_BENCH_BENCH_MODELS_H_
 #define TACET_LAB_BENCH_BENCH_MODELS_H_
 

@@ -51,14 +51,38 @@ absl::Status CheckMembers(const std::vector<ManifestMember>& members) {
   return absl::OkStatus();
 }
 
+// An encrypted epoch key: for whom it is, and the box.
+struct SealedEpochKey {
+  crypto::Digest manifest_hash{};
+  uint32_t epoch = 0;
+  uint64_t member = 0;
+  std::span<const uint8_t> box;
+};
+
 // A box that is copied into another epoch, manifest or member's message does not open.
-base::Bytes EpochKeyContext(const SignedManifest& manifest, uint64_t member) {
+base::Bytes EpochKeyContext(const SealedEpochKey& sealed) {
   base::ByteWriter writer;
   writer.Raw(kEpochKeyLabel);
-  writer.Raw(manifest.manifest().hash());
-  writer.U32(manifest.epoch());
-  writer.U64(member);
+  writer.Raw(sealed.manifest_hash);
+  writer.U32(sealed.epoch);
+  writer.U64(sealed.member);
   return writer.Take();
+}
+
+absl::StatusOr<SealedEpochKey> ReadSealedEpochKey(std::span<const uint8_t> bytes,
+                                                  const crypto::PublicKey& coordinator) {
+  base::ByteReader reader(bytes, "encrypted epoch key");
+  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEpochKey, reader));
+  SealedEpochKey sealed;
+  TACET_ASSIGN_OR_RETURN(sealed.manifest_hash, secagg::ReadArray<32>(reader, "manifest hash"));
+  TACET_ASSIGN_OR_RETURN(sealed.epoch, reader.ReadU32("epoch"));
+  TACET_ASSIGN_OR_RETURN(sealed.member, reader.ReadU64("member"));
+  TACET_ASSIGN_OR_RETURN(sealed.box,
+                         reader.ReadBytes(kEpochKeyBytes + crypto::kHybridBoxOverheadBytes, "box"));
+  TACET_ASSIGN_OR_RETURN(const bool is_signed,
+                         ReadSignature(kEpochKeyLabel, coordinator, bytes, reader));
+  if (is_signed) return sealed;
+  return base::PermissionDenied("the epoch key is not signed by the federation's coordinator");
 }
 
 absl::Status CheckAuthority(std::span<const uint8_t> authority) {
@@ -362,7 +386,11 @@ absl::StatusOr<base::Bytes> EncryptEpochKey(const SignedManifest& manifest, uint
   TACET_ASSIGN_OR_RETURN(
       const base::Bytes box,
       crypto::HybridSeal(manifest.members()[member].sealing_key, kem_key, epoch_key.Expose(),
-                         EpochKeyContext(manifest, member), entropy));
+                         EpochKeyContext({.manifest_hash = manifest.manifest().hash(),
+                                          .epoch = manifest.epoch(),
+                                          .member = member,
+                                          .box = {}}),
+                         entropy));
   base::ByteWriter writer;
   base::WritePreamble(base::format::kEpochKey, writer);
   writer.Raw(manifest.manifest().hash());
@@ -377,30 +405,27 @@ absl::StatusOr<crypto::SecretBytes> DecryptEpochKey(std::span<const uint8_t> sea
                                                     const SignedManifest& manifest, uint64_t member,
                                                     const crypto::SealingKey& sealing_key,
                                                     const crypto::KemKey& kem_key) {
-  base::ByteReader reader(sealed, "encrypted epoch key");
-  TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kEpochKey, reader));
-  TACET_ASSIGN_OR_RETURN(const auto hash, secagg::ReadArray<32>(reader, "manifest hash"));
-  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, reader.ReadU32("epoch"));
-  TACET_ASSIGN_OR_RETURN(const uint64_t reader_number, reader.ReadU64("member"));
-  TACET_ASSIGN_OR_RETURN(const auto box,
-                         reader.ReadBytes(kEpochKeyBytes + crypto::kHybridBoxOverheadBytes, "box"));
-  TACET_ASSIGN_OR_RETURN(const bool is_signed,
-                         ReadSignature(kEpochKeyLabel, manifest.coordinator(), sealed, reader));
-  if (!is_signed) {
-    return base::PermissionDenied("the epoch key is not signed by the coordinator of {}",
-                                  manifest.federation());
-  }
-  if (hash != manifest.manifest().hash() || epoch != manifest.epoch()) {
+  TACET_ASSIGN_OR_RETURN(const SealedEpochKey read,
+                         ReadSealedEpochKey(sealed, manifest.coordinator()));
+  if (read.manifest_hash != manifest.manifest().hash() || read.epoch != manifest.epoch()) {
     return base::PermissionDenied(
         "the epoch key is for epoch {} of another manifest, not for "
         "epoch {} of {}",
-        epoch, manifest.epoch(), manifest.federation());
+        read.epoch, manifest.epoch(), manifest.federation());
   }
-  if (reader_number != member) {
-    return base::PermissionDenied("the epoch key is for member {}, not for {}", reader_number,
+  if (read.member != member) {
+    return base::PermissionDenied("the epoch key is for member {}, not for {}", read.member,
                                   member);
   }
-  return crypto::HybridOpen(box, sealing_key, kem_key, EpochKeyContext(manifest, member));
+  return crypto::HybridOpen(read.box, sealing_key, kem_key, EpochKeyContext(read));
+}
+
+absl::StatusOr<crypto::SecretBytes> OpenEpochKey(std::span<const uint8_t> sealed,
+                                                 const crypto::PublicKey& coordinator,
+                                                 const crypto::SealingKey& sealing_key,
+                                                 const crypto::KemKey& kem_key) {
+  TACET_ASSIGN_OR_RETURN(const SealedEpochKey read, ReadSealedEpochKey(sealed, coordinator));
+  return crypto::HybridOpen(read.box, sealing_key, kem_key, EpochKeyContext(read));
 }
 
 base::Bytes WriteInvitation(const Invitation& invitation) {

@@ -126,6 +126,13 @@ absl::StatusOr<crypto::SecretBytes> DecryptEpochKey(std::span<const uint8_t> sea
                                                     const crypto::SealingKey& sealing_key,
                                                     const crypto::KemKey& kem_key);
 
+// The same for a reader that has no manifest yet: for whom the key is shows later, when
+// DecryptEpochKey reads it.
+absl::StatusOr<crypto::SecretBytes> OpenEpochKey(std::span<const uint8_t> sealed,
+                                                 const crypto::PublicKey& coordinator,
+                                                 const crypto::SealingKey& sealing_key,
+                                                 const crypto::KemKey& kem_key);
+
 // Invitation: the file that the coordinating member hands to one site, or to the server.
 struct Invitation {
   base::Bytes manifest;                   // of SignedManifest

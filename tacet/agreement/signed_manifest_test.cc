@@ -254,7 +254,7 @@ TEST(EpochKeyTest, OnlyTheCoordinatorHandsOneOut) {
   const base::Bytes forged = EncryptedFor(1, NewSigningKey("a stranger"));
   const absl::Status refused = Decrypt(forged, 1).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(base::Message(refused), HasSubstr("not signed by the coordinator of hospitals"));
+  EXPECT_THAT(base::Message(refused), HasSubstr("not signed by the federation's coordinator"));
 }
 
 TEST(EpochKeyTest, EveryChangedByteIsNoticed) {

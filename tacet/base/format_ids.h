@@ -58,6 +58,8 @@ inline constexpr FormatId kRowSketch{"TCT0"};
 inline constexpr FormatId kSeatAnchor{"TCTs"};
 inline constexpr FormatId kKeyPacket{"TCTk"};
 inline constexpr FormatId kAcceptances{"TCTa"};
+inline constexpr FormatId kLetter{"TCTl"};
+inline constexpr FormatId kMailRequest{"TCTm"};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,
@@ -98,7 +100,9 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kObjection,
                                           format::kSeatAnchor,
                                           format::kKeyPacket,
-                                          format::kAcceptances};
+                                          format::kAcceptances,
+                                          format::kLetter,
+                                          format::kMailRequest};
 
 inline constexpr size_t kPreambleBytes = 6;
 

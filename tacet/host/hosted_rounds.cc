@@ -16,9 +16,11 @@ using std::chrono::steady_clock;
 
 constexpr std::string_view kStateFile = "server.sqlite";
 constexpr std::string_view kBlobFolder = "blobs";
+constexpr std::string_view kMailFolder = "mail";
 constexpr std::string_view kInvitation = "invitation";  // says which epoch this is
 constexpr std::chrono::seconds kBetweenProbes(5);       // of the store
 constexpr std::chrono::minutes kBetweenTroubles(1);
+constexpr std::chrono::hours kBetweenMailChecks(1);
 
 double SteadySeconds() {
   return std::chrono::duration<double>(steady_clock::now().time_since_epoch()).count();
@@ -53,7 +55,8 @@ HostedRounds::HostedRounds(HostedRoundsSpec spec, const agreement::SignedManifes
       watch_(manifest, log, metrics_),
       pulse_{.probe = AtMostEvery(kBetweenProbes), .trouble = AtMostEvery(kBetweenTroubles)},
       requests_(log, metrics_, pulse_.health),
-      limits_(spec_.limits, manifest.members().size(), SteadySeconds) {}
+      doors_{.limits = {spec_.limits, manifest.members().size(), SteadySeconds},
+             .mail_check = AtMostEvery(kBetweenMailChecks)} {}
 
 absl::Status HostedRounds::Open(std::string_view version) {
   const std::string where = spec_.state.empty()
@@ -69,7 +72,11 @@ absl::Status HostedRounds::Open(std::string_view version) {
   }
   TACET_RETURN_IF_ERROR(rounds.status());
   rounds_ = *std::move(rounds);
-  handler_.emplace(manifest_, *rounds_, limits_, requests_);
+  doors_.handler.emplace(manifest_, *rounds_, doors_.limits, requests_);
+  TACET_ASSIGN_OR_RETURN(storage_.mail, storage::file::BlobFolder::Open(spec_.home / kMailFolder));
+  TACET_ASSIGN_OR_RETURN(doors_.mailbox,
+                         tacet::server::Mailbox::Open(manifest_, *storage_.mail, doors_.limits,
+                                                      requests_, base::SystemUnixSeconds));
   LogStart(version);
   Look();
   return absl::OkStatus();
@@ -95,6 +102,7 @@ absl::Status HostedRounds::TickAndProbe() {
   // Most ticks need nothing of the store: whether it is still there shows by asking.
   if (!pulse_.failed && !pulse_.probe.Now()) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(storage_.state.store->Cohort().status());
+  if (doors_.mail_check.Now()) TACET_RETURN_IF_ERROR(doors_.mailbox->ForgetExpired());
   return CheckRoom();
 }
 

@@ -22,6 +22,7 @@
 #include "tacet/host/server_watch.h"
 #include "tacet/host/store_health.h"
 #include "tacet/server/blob_store.h"
+#include "tacet/server/mailbox.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/server/request_limits.h"
 #include "tacet/server/round_server.h"
@@ -65,7 +66,8 @@ class HostedRounds {
   absl::Status Open(std::string_view version);
 
   tacet::server::RoundServer& rounds() { return *rounds_; }
-  tacet::server::RequestHandler& handler() { return *handler_; }
+  tacet::server::RequestHandler& handler() { return *doors_.handler; }
+  tacet::server::Mailbox& mailbox() { return *doors_.mailbox; }
   RequestWatch& requests() { return requests_; }
   ServerMetrics& metrics() { return metrics_; }
   const StoreHealth& health() const { return pulse_.health; }
@@ -80,6 +82,14 @@ class HostedRounds {
   struct Storage {
     ServerState state;
     std::unique_ptr<tacet::server::BlobStore> blobs;
+    std::unique_ptr<tacet::server::BlobStore> mail;
+  };
+  // To which members' requests come.
+  struct Doors {
+    tacet::server::RequestLimits limits;
+    AtMostEvery mail_check;
+    std::optional<tacet::server::RequestHandler> handler = std::nullopt;
+    std::unique_ptr<tacet::server::Mailbox> mailbox = nullptr;
   };
   // Whether the store works, and when that is looked at and logged again.
   struct StorePulse {
@@ -100,11 +110,10 @@ class HostedRounds {
   ServerWatch watch_;
   StorePulse pulse_;
   RequestWatch requests_;
-  tacet::server::RequestLimits limits_;
   crypto::SystemEntropy entropy_;
   Storage storage_;
   std::unique_ptr<tacet::server::RoundServer> rounds_;
-  std::optional<tacet::server::RequestHandler> handler_;
+  Doors doors_;
 };
 
 }  // namespace tacet::host

@@ -154,6 +154,7 @@ absl::Status ServerProcess::StartListening() {
   transport::https::HttpsServerSpec spec{.listen = spec_.listen,
                                          .authority = manifest().authority(),
                                          .client_certificates = spec_.client_certificates,
+                                         .mailbox = &hosted_.mailbox(),
                                          .on_refused_handshake = [this](const auto& refused) {
                                            watches_.handshakes.OnRefused(refused, hosted_.rounds());
                                          }};

@@ -100,6 +100,7 @@ class SmallFederation {
     return exchange_keys_[member];
   }
   const crypto::SecretBytes& epoch_key() const { return epoch_key_; }
+  const crypto::SigningKey& coordinator() const { return coordinator_; }
   crypto::Entropy& entropy() { return entropy_; }
 
   secagg::AttemptKeys KeysOf(const secagg::Attempt& attempt) const {

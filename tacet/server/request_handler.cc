@@ -46,19 +46,6 @@ struct Dispatcher {
   }
 };
 
-// An error as a member is told of it. The texts of a store name places on the server's machine, and
-// what they say is for its operators.
-absl::Status Told(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kInternal:
-    case absl::StatusCode::kUnknown:
-      return {status.code(), "the server cannot do this now: send the same again after a pause"};
-    default:
-      return status;
-  }
-}
-
 // Seconds, bounded by what a clock can be wrong by.
 int64_t Ahead(uint64_t sent, uint64_t now) {
   constexpr uint64_t kMost = uint64_t{1} << 40;
@@ -73,12 +60,23 @@ absl::StatusOr<base::Bytes> Whole(RequestAnswer answer) {
   bytes.resize(head + answer.part.bytes);
   if (answer.part.bytes > 0) {
     TACET_RETURN_IF_ERROR(
-        Told(answer.part.object->Read(answer.part.offset, std::span(bytes).subspan(head))));
+        ToldToMember(answer.part.object->Read(answer.part.offset, std::span(bytes).subspan(head))));
   }
   return bytes;
 }
 
 }  // namespace
+
+absl::Status ToldToMember(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+      return {status.code(), "the server cannot do this now: send the same again after a pause"};
+    default:
+      return status;
+  }
+}
 
 absl::Status IncomingRequest::Write(std::span<const uint8_t> bytes) {
   hasher_.Update(bytes);
@@ -200,7 +198,7 @@ absl::StatusOr<RequestAnswer> RequestHandler::Account(const protocol::MemberRequ
   const size_t answer_bytes = answer.ok() ? answer->size() : 0;
   observer_.OnRequest(protocol::RequestKindName(request.body.index()), answer.status(),
                       request_bytes, answer_bytes);
-  if (!answer.ok()) return Told(answer.status());
+  if (!answer.ok()) return ToldToMember(answer.status());
   limits_.Charge(request.member, answer_bytes);
   return answer;
 }
@@ -216,7 +214,7 @@ absl::StatusOr<base::Bytes> RequestHandler::AnswerUnasked(uint64_t member,
   }
   const protocol::MemberRequest request{.member = member, .body = body};
   absl::StatusOr<RequestAnswer> answer = Dispatch(request);
-  TACET_RETURN_IF_ERROR(Told(answer.status()));
+  TACET_RETURN_IF_ERROR(ToldToMember(answer.status()));
   limits_.Charge(member, answer->size());
   return Whole(*std::move(answer));
 }

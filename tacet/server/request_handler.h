@@ -48,6 +48,10 @@ struct RequestAnswer {
   size_t size() const { return head.size() + part.bytes; }
 };
 
+// An error as a member is told of it. The texts of a store name places on the server's machine, and
+// what they say is for its operators.
+absl::Status ToldToMember(const absl::Status& status);
+
 class RequestHandler;
 
 // A request whose content is on its way in. Not thread-safe. If it goes before Finish, the request

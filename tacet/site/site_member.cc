@@ -18,6 +18,7 @@
 #include "tacet/policy/permission.h"
 #include "tacet/secagg/committee.h"
 #include "tacet/site/site_ledger.h"
+#include "tacet/site/site_mail.h"
 #include "tacet/site/site_policy.h"
 #include "tacet/site/site_rows.h"
 #include "tacet/storage/file/member_state_folder.h"
@@ -25,7 +26,6 @@
 #include "tacet/storage/file/node_log_file.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/seat_anchor_file.h"
-#include "tacet/transport/https/https_wire.h"
 
 namespace tacet::site {
 namespace {
@@ -35,6 +35,7 @@ using storage::file::Membership;
 using storage::file::SiteFolder;
 
 constexpr size_t kAnchorNameBytes = 16;
+constexpr uint32_t kMailSeconds = 5;  // for a call about mail, without which the run goes on
 
 // Ends the calls in progress as soon as the run is to end.
 class WireStopper {
@@ -163,19 +164,19 @@ absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::Open(
       crypto::SecretBytes epoch_key,
       agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
                                  *membership.member, keys.sealing, exchange_keys.kem));
-  return std::unique_ptr<SiteMember>(
-      new SiteMember(std::move(spec), std::move(folder), std::move(membership), std::move(keys),
-                     std::move(epoch_key), std::move(exchange_keys)));
+  base::Bytes prekey;
+  if (!spec.server.empty()) {
+    // Without one the training goes on, and the coordinator names this site.
+    crypto::SystemEntropy entropy;
+    if (folder.Renew(unlocker, entropy).ok()) prekey = folder.request();
+  }
+  return std::unique_ptr<SiteMember>(new SiteMember(
+      std::move(spec), std::move(folder), std::move(membership), std::move(keys),
+      {.epoch = std::move(epoch_key), .exchange = std::move(exchange_keys)}, std::move(prekey)));
 }
 
 absl::StatusOr<std::unique_ptr<protocol::Wire>> SiteMember::Connect() const {
-  const agreement::SignedManifest& manifest = membership_.manifest;
-  return transport::https::HttpsWire::Create({.server = spec_.server,
-                                              .proxy = spec_.proxy,
-                                              .server_key = manifest.server().tls_key,
-                                              .authority = manifest.authority(),
-                                              .certificate = membership_.certificate},
-                                             keys_.tls);
+  return ConnectToServer(spec_.server, spec_.proxy, membership_, keys_);
 }
 
 absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
@@ -189,6 +190,30 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
     if (hooks.on_trouble) hooks.on_trouble(end.status());
     if (!Wait(pause.NextSeconds(), hooks.stop)) return end;
   }
+}
+
+void SiteMember::LookAtMail(protocol::Wire& wire, const SiteMemberHooks& hooks) const {
+  if (spec_.server.empty()) return;
+  const protocol::MailClient mail(manifest().federation(), keys_.signing, wire, kMailSeconds);
+  const auto warn = [&hooks](const std::string& text) {
+    if (hooks.on_warning) hooks.on_warning(text);
+  };
+  const absl::StatusOr<std::optional<FoundLetter>> found = LookForLetter(mail, membership_);
+  if (protocol::IsRetryable(found.status())) return;  // the training waits for nothing here
+  if (found.status().code() == absl::StatusCode::kPermissionDenied) {
+    warn(base::Message(found.status()));
+  }
+  if (found.ok() && found->has_value() && (*found)->is_news) {
+    warn(
+        fmt::format("an invitation to epoch {} waits at the server. See what it changes, and "
+                    "accept it: tacet client join --home {} --server {}",
+                    (*found)->letter.epoch, spec_.home.string(), spec_.server));
+  } else if (found.ok() && found->has_value()) {
+    // An earlier process joined, and ended before it said so. Not dropped, it expires.
+    (void)DropLetter(mail, (*found)->digest);
+  }
+  // Where it fails, the next start leaves it.
+  if (!prekey_.empty()) (void)LeavePrekey(mail, prekey_);
 }
 
 absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
@@ -227,8 +252,8 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
                          MemberSession::Create({.manifest = manifest,
                                                 .member = *membership_.member,
                                                 .signing_key = keys_.signing,
-                                                .exchange_keys = exchange_keys_,
-                                                .epoch_key = epoch_key_,
+                                                .exchange_keys = epoch_keys_.exchange,
+                                                .epoch_key = epoch_keys_.epoch,
                                                 .server = server,
                                                 .state = *state,
                                                 .updates = run.updates,
@@ -243,6 +268,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
   TACET_RETURN_IF_ERROR(Warn(site, *directory, training, hooks));
   if (hooks.on_begin) hooks.on_begin();
   const WireStopper stopper(run.wire, hooks.stop);
+  LookAtMail(run.wire, hooks);
   TACET_RETURN_IF_ERROR(directory->Begin(*session, ledger));
   const auto has_failed = [&] { return run.own_code && !session->training_failure().ok(); };
   const absl::Status ended =
@@ -257,6 +283,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
                                if (hooks.on_progress) hooks.on_progress(now);
                                if (!written.ok() && hooks.on_trouble) hooks.on_trouble(written);
                              }});
+  LookAtMail(run.wire, hooks);
   if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
   TACET_ASSIGN_OR_RETURN(SiteRunEnd run_end, directory->End(*session, ledger, ended.ok()));
   TACET_ASSIGN_OR_RETURN(SiteMemberEnd end, EndOf(*session, manifest.manifest(), ledger, *directory,

@@ -38,8 +38,8 @@ struct SiteMemberSpec {
 struct SiteMemberHooks {
   // Whether to end. Asked several times a second, from two threads.
   std::function<bool()> stop;
-  // The others may be empty. A warning for the site's people, before `on_begin`: the run continues,
-  // and the warning stays at the site.
+  // The others may be empty. A warning for the site's people, before `on_begin`, and about mail at
+  // the server also behind it: the run continues, and the warning stays at the site.
   std::function<void(const std::string& text)> on_warning;
   // Once policy, ledger and state permit a session, before its first call.
   std::function<void()> on_begin;
@@ -107,25 +107,32 @@ class SiteMember {
   absl::StatusOr<SiteMemberEnd> Run(const SiteMemberRun& run, const SiteMemberHooks& hooks) const;
 
  private:
+  struct EpochKeys {
+    crypto::SecretBytes epoch;
+    agreement::ExchangeKeys exchange;
+  };
   SiteMember(SiteMemberSpec spec, storage::file::SiteFolder folder,
-             storage::file::Membership membership, agreement::MemberKeys keys,
-             crypto::SecretBytes epoch_key, agreement::ExchangeKeys exchange_keys)
+             storage::file::Membership membership, agreement::MemberKeys keys, EpochKeys epoch_keys,
+             base::Bytes prekey)
       : spec_(std::move(spec)),
         folder_(std::move(folder)),
         membership_(std::move(membership)),
         keys_(std::move(keys)),
-        epoch_key_(std::move(epoch_key)),
-        exchange_keys_(std::move(exchange_keys)) {}
+        epoch_keys_(std::move(epoch_keys)),
+        prekey_(std::move(prekey)) {}
 
   absl::StatusOr<SiteMemberEnd> RunOnce(const SiteMemberRun& run,
                                         const SiteMemberHooks& hooks) const;
+  // Tells of an invitation that waits at the server, and leaves the prekey there. Changes nothing
+  // else: a person accepts the invitation. The seam for clients that accept it by themselves.
+  void LookAtMail(protocol::Wire& wire, const SiteMemberHooks& hooks) const;
 
   SiteMemberSpec spec_;
   storage::file::SiteFolder folder_;
   storage::file::Membership membership_;
   agreement::MemberKeys keys_;
-  crypto::SecretBytes epoch_key_;
-  agreement::ExchangeKeys exchange_keys_;
+  EpochKeys epoch_keys_;
+  base::Bytes prekey_;  // request for the next epoch; empty without a server
 };
 
 // The end of a run as `tacet client run --json` prints it.

@@ -53,8 +53,10 @@ class ServerRecoveryTest : public RunningRecoveryTest {
                                     : cell.outcome().substr(0, cell.outcome().find_first_of("FU"));
     // A blob's name follows from the member, so no message has it.
     const bool of_blobs = cell.row->file.starts_with("blobs/");
+    const bool of_mail = cell.row->file.starts_with("mail/");
     const bool is_named = cell.outcome() == kBeginEpoch ||
                           (of_blobs && said.find("hub/blobs") != said.npos) ||
+                          (of_mail && said.find("hub/mail") != said.npos) ||
                           std::ranges::any_of(files_, [&](const std::string& file) {
                             return said.find("hub/" + file) != std::string::npos;
                           });

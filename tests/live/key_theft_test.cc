@@ -358,6 +358,44 @@ TEST_F(KeyTheftTest, FoldersOpenNoRoundOfAnEpochThatEnded) {
   EXPECT_TRUE(Opens(second, after, stolen_seats_, AllUploads(second)));
 }
 
+// Sites that leave a prekey have the keys of the next epoch in their folders all the time. A theft
+// opens the present epoch and the next one, and no other.
+TEST_F(KeyTheftTest, APrekeyOpensOneEpochMore) {
+  const std::vector<uint64_t> all = {0, 1, 2, 3, kOutside};
+  const Epoch first = Begin(0);
+  const Uploads recorded = AllUploads(first);
+  Renew(all);
+  const Epoch second = Begin(1);
+  Renew(all);
+  std::map<uint64_t, std::vector<agreement::ExchangeKeys>> stolen;
+  for (const uint64_t site : stolen_sites_) {
+    stolen[site] = ValueOf(storage::file::ExchangeKeyFiles(Home(site)).All(unlocker_));
+    ASSERT_EQ(stolen[site].size(), 2u);  // of this epoch, and one prekey
+  }
+  const auto loot_for = [&](const Epoch& epoch) {
+    Loot loot;
+    for (const auto& [site, keys] : stolen) {
+      for (const agreement::ExchangeKeys& key : keys) {
+        if (key.exchange.public_key() != epoch.NamedFor(site)) continue;
+        loot.emplace(site, ValueOf(agreement::ReadExchangeKeys(agreement::WriteExchangeKeys(key))));
+      }
+    }
+    return loot;
+  };
+  const auto opens_one = [&](const Epoch& epoch, const base::Bytes& upload) {
+    return Opens(epoch, loot_for(epoch), stolen_seats_, {{kOutside, upload}});
+  };
+  EXPECT_FALSE(opens_one(first, recorded.at(kOutside)));
+  EXPECT_TRUE(opens_one(second, Upload(second, kOutside)));
+  const Epoch third = Begin(2);
+  Renew(all);
+  EXPECT_TRUE(opens_one(third, Upload(third, kOutside)));
+  const Epoch fourth = Begin(3);
+  EXPECT_TRUE(loot_for(fourth).empty());
+  EXPECT_FALSE(opens_one(fourth, Upload(fourth, kOutside)));
+  EXPECT_FALSE(Opens(fourth, loot_for(fourth), stolen_seats_, AllUploads(fourth)));
+}
+
 // Either end of a pair computes its key. A member outside the committee that keeps its key exposes
 // its own recorded uploads by that, and nobody else's.
 TEST_F(KeyTheftTest, AMemberThatKeepsItsKeyExposesItselfAlone) {

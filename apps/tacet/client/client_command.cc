@@ -12,6 +12,7 @@
 #include "fmt/ranges.h"
 #include <unistd.h>
 
+#include "apps/tacet/client/waiting_invitation.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/key_renewal.h"
@@ -180,8 +181,11 @@ class ClientJoinCommand : public program::Command {
     return "check and accept the invitation of the coordinating member";
   }
   void Register(program::Options& options) override {
-    options.AddPositional("invitation", "invitation file that the coordinating member sent", {},
-                          true, &invitation_);
+    options.AddPositional("invitation",
+                          "invitation file that the coordinating member sent; when not given, the "
+                          "one that waits at --server",
+                          {}, false, &invitation_);
+    waiting_.Register(options);
     options.AddString("home", kHomeHelp, &home_);
     options.AddString(
         "coordinator",
@@ -203,8 +207,8 @@ class ClientJoinCommand : public program::Command {
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(home_));
     TACET_ASSIGN_OR_RETURN(const crypto::PublicKey coordinator, ExpectedCoordinator(folder));
-    TACET_ASSIGN_OR_RETURN(const base::Bytes invitation, storage::file::ReadFile(invitation_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes invitation, InvitationBytes(folder, unlocker));
     const absl::StatusOr<Membership> before = folder.Joined();
     if (!storage::file::IsNotJoined(before.status())) TACET_RETURN_IF_ERROR(before.status());
     TACET_ASSIGN_OR_RETURN(const Membership next,
@@ -235,11 +239,20 @@ class ClientJoinCommand : public program::Command {
     if (before.ok() && before->manifest.epoch() < membership.manifest.epoch()) {
       TellExchangeKeys(before->manifest, membership);
     }
+    waiting_.Finish(folder, membership, unlocker);
     return absl::OkStatus();
   }
   int exit_code() const override { return needs_person_ ? program::kNeedsPerson : 0; }
 
  private:
+  absl::StatusOr<base::Bytes> InvitationBytes(const SiteFolder& folder,
+                                              const crypto::Unlocker& unlocker) const {
+    if (!invitation_.empty()) return storage::file::ReadFile(invitation_);
+    if (waiting_.given()) return waiting_.Fetch(folder, home_, unlocker);
+    return base::InvalidArgument(
+        "give the invitation file, or --server HOST:PORT for an invitation that waits there");
+  }
+
   // Shows what differs from the manifest that was accepted last, decides by the site's policy, and
   // asks where the policy does not accept. False: nobody could be asked.
   absl::StatusOr<bool> Accept(const Membership& before, const Membership& next,
@@ -327,6 +340,7 @@ class ClientJoinCommand : public program::Command {
   std::optional<std::string> policy_;
   bool check_ = false, accept_ = false, accept_weaker_ = false;
   bool needs_person_ = false;
+  WaitingInvitation waiting_;
   program::UnlockFlags unlock_;
 };
 

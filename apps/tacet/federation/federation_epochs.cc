@@ -12,6 +12,7 @@
 #include "fmt/core.h"
 
 #include "apps/tacet/federation/federation_command.h"
+#include "apps/tacet/federation/mailbox_flags.h"
 #include "apps/tacet/federation/training_terms.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/agreement/manifest_text.h"
@@ -82,10 +83,17 @@ base::JsonValue FilesJson(const EpochFiles& files, const agreement::SignedManife
                                   [](const std::filesystem::path& kit) { return kit.string(); }));
 }
 
-// Writes the epoch's files, calls `print` with them, and forgets earlier epochs.
+// Its lines would stand beside the JSON.
+absl::Status CheckOutput(bool json, const MailboxFlags& mailbox) {
+  if (!json || !mailbox.given()) return absl::OkStatus();
+  return base::InvalidArgument("--json goes without --mailbox");
+}
+
+// Writes the epoch's files, calls `print` with them, leaves invitations in the mailbox, and forgets
+// earlier epochs.
 absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest& manifest,
                      const CoordinatorKeys& keys, const crypto::SecretBytes& epoch_key,
-                     const std::string& server,
+                     const std::string& server, const MailboxFlags& mailbox,
                      const std::function<void(const EpochFiles&)>& print) {
   EpochFiles files;
   TACET_ASSIGN_OR_RETURN(files.invitations,
@@ -93,6 +101,7 @@ absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest&
   TACET_ASSIGN_OR_RETURN(
       files.kits, coordinator::WriteSiteKits(manifest, server, folder.path() / "invitations"));
   print(files);
+  TACET_RETURN_IF_ERROR(mailbox.LeaveInvitations(manifest, epoch_key, keys, folder));
   // By `seal-key` too: both end a `rotate` that was interrupted.
   TACET_RETURN_IF_ERROR(folder.ForgetEpochsBefore(manifest.epoch()));
   std::fflush(stdout);
@@ -110,10 +119,12 @@ class FederationSealKeyCommand : public program::Command {
     options.AddString("folder", coordinator::kFolderHelp, &folder_);
     options.AddStrings("committee", kCommitteeHelp, &committee_);
     options.AddString("server", kServerHelp, &server_);
+    mailbox_.Register(options);
     options.AddFlag("json", "print JSON", &json_);
     unlock_.Register(options);
   }
   absl::Status Run() override {
+    TACET_RETURN_IF_ERROR(CheckOutput(json_, mailbox_));
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
@@ -121,13 +132,14 @@ class FederationSealKeyCommand : public program::Command {
                            coordinator::SignLatestManifest(folder, keys.signing, committee_));
     TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
                            folder.EpochKey(manifest.epoch(), unlocker));
-    return HandOut(folder, manifest, keys, epoch_key, server_, [&](const EpochFiles& files) {
-      if (json_) {
-        fmt::print("{}\n", FilesJson(files, manifest, keys).Dump(2));
-      } else {
-        PrintFiles(files, manifest, keys);
-      }
-    });
+    return HandOut(folder, manifest, keys, epoch_key, server_, mailbox_,
+                   [&](const EpochFiles& files) {
+                     if (json_) {
+                       fmt::print("{}\n", FilesJson(files, manifest, keys).Dump(2));
+                     } else {
+                       PrintFiles(files, manifest, keys);
+                     }
+                   });
   }
 
  private:
@@ -135,6 +147,7 @@ class FederationSealKeyCommand : public program::Command {
   std::vector<std::string> committee_;
   std::string server_;
   bool json_ = false;
+  MailboxFlags mailbox_;
   program::UnlockFlags unlock_;
 };
 
@@ -152,6 +165,7 @@ class FederationRotateCommand : public program::Command {
     options.AddStrings("remove", "name of a site to remove; may be repeated", &removed_);
     options.AddStrings("committee", kCommitteeHelp, &committee_);
     options.AddString("server", kServerHelp, &server_);
+    mailbox_.Register(options);
     options.AddFlag("keep-exchange-keys",
                     "begin the epoch although committee members have not renewed their exchange "
                     "keys: a thief of enough of these keys decrypts the recorded uploads of "
@@ -161,6 +175,7 @@ class FederationRotateCommand : public program::Command {
     unlock_.Register(options);
   }
   absl::Status Run() override {
+    TACET_RETURN_IF_ERROR(CheckOutput(json_, mailbox_));
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
@@ -168,27 +183,28 @@ class FederationRotateCommand : public program::Command {
                            coordinator::BegunEpoch(AsGiven(), unlocker, folder));
     const bool resumed = next.has_value();
     if (!resumed) {
-      TACET_ASSIGN_OR_RETURN(next, Begin(keys.signing, unlocker, folder));
+      TACET_ASSIGN_OR_RETURN(next, Begin(keys, unlocker, folder));
     } else if (!json_) {
       fmt::print(
           "This command began epoch {} before, and now ends its work. To begin another epoch, run "
           "it once more.\n",
           next->manifest.epoch());
     }
-    return HandOut(folder, next->manifest, keys, next->key, server_, [&](const EpochFiles& files) {
-      if (!json_) {
-        TellKept(next->kept, next->manifest);
-        PrintFiles(files, next->manifest, keys);
-        return;
-      }
-      fmt::print("{}\n", FilesJson(files, next->manifest, keys)
-                             .Set("resumed", resumed)
-                             .Set("kept_exchange_keys",
-                                  base::JsonValue::MakeObject()
-                                      .Set("committee", base::JsonList(next->kept.committee))
-                                      .Set("others", base::JsonList(next->kept.others)))
-                             .Dump(2));
-    });
+    return HandOut(
+        folder, next->manifest, keys, next->key, server_, mailbox_, [&](const EpochFiles& files) {
+          if (!json_) {
+            TellKept(next->kept, next->manifest);
+            PrintFiles(files, next->manifest, keys);
+            return;
+          }
+          fmt::print("{}\n", FilesJson(files, next->manifest, keys)
+                                 .Set("resumed", resumed)
+                                 .Set("kept_exchange_keys",
+                                      base::JsonValue::MakeObject()
+                                          .Set("committee", base::JsonList(next->kept.committee))
+                                          .Set("others", base::JsonList(next->kept.others)))
+                                 .Dump(2));
+        });
   }
 
  private:
@@ -201,11 +217,12 @@ class FederationRotateCommand : public program::Command {
     return text;
   }
 
-  absl::StatusOr<coordinator::NextEpoch> Begin(const crypto::SigningKey& coordinator,
+  absl::StatusOr<coordinator::NextEpoch> Begin(const CoordinatorKeys& keys,
                                                const crypto::Unlocker& unlocker,
                                                CoordinatorFolder& folder) const {
     const std::set<std::string> removed(removed_.begin(), removed_.end());
     TACET_ASSIGN_OR_RETURN(const std::optional<PlannedTraining> training, Planned(removed, folder));
+    TACET_RETURN_IF_ERROR(mailbox_.TakePrekeys(removed, keys, folder));
     TACET_ASSIGN_OR_RETURN(
         coordinator::NextEpoch next,
         coordinator::BeginNextEpoch({.terms = training ? &training->terms : nullptr,
@@ -213,7 +230,7 @@ class FederationRotateCommand : public program::Command {
                                      .committee = committee_,
                                      .server = server_,
                                      .keep_exchange_keys = keep_exchange_keys_},
-                                    AsGiven(), coordinator, unlocker, folder));
+                                    AsGiven(), keys.signing, unlocker, folder));
     if (training.has_value() && !json_) {
       fmt::print("{}{}\n", agreement::AgreementText(next.manifest.manifest()),
                  agreement::WarningLines(training->warnings));
@@ -252,6 +269,7 @@ class FederationRotateCommand : public program::Command {
   std::vector<std::string> removed_;
   TrainingTermsFlags terms_;
   std::string server_;
+  MailboxFlags mailbox_;
   program::UnlockFlags unlock_;
 };
 

@@ -94,7 +94,8 @@ class ReportCommand : public program::Command {
 
   absl::Status WriteTables(const std::vector<run::RunRecord>& runs) const {
     if (runs.size() != 1 || json_ || explain_) {
-      return base::InvalidArgument("--tables is about one run, and goes without --json and --explain");
+      return base::InvalidArgument(
+          "--tables is about one run, and goes without --json and --explain");
     }
     TACET_ASSIGN_OR_RETURN(const run::TableMarkup markup, run::ParseTableMarkup(*tables_));
     TACET_ASSIGN_OR_RETURN(const std::string text, run::TablesOfRun(runs[0], question_, markup));

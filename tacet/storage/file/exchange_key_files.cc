@@ -53,6 +53,18 @@ absl::StatusOr<ExchangeKeyFiles::Next> ExchangeKeyFiles::PrepareNext(
   return Next{.keys = keys.public_keys(), .is_new = true};
 }
 
+absl::StatusOr<std::vector<agreement::ExchangeKeys>> ExchangeKeyFiles::All(
+    const crypto::Unlocker& unlocker) const {
+  std::vector<agreement::ExchangeKeys> all;
+  for (const std::string_view file : {kNext, kInUse}) {
+    absl::StatusOr<std::optional<agreement::ExchangeKeys>> keys = Read(folder_ / file, unlocker);
+    if (keys.status().code() == absl::StatusCode::kUnavailable) return keys.status();
+    // After a crash in TakeUp the keys in use may be zeros already.
+    if (keys.ok() && keys->has_value()) all.push_back(**std::move(keys));
+  }
+  return all;
+}
+
 absl::StatusOr<ExchangeKeyFiles::Found> ExchangeKeyFiles::Look(
     const crypto::ExchangePublicKey& named, const crypto::Unlocker& unlocker) const {
   // The next keys first: after a crash in TakeUp the other file may be zeros already.

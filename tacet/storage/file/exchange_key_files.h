@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -32,6 +33,10 @@ class ExchangeKeyFiles {
   // same keys until TakeUp has taken them into use.
   absl::StatusOr<Next> PrepareNext(const crypto::Unlocker& unlocker,
                                    crypto::Entropy& entropy) const;
+
+  // Those of the epoch and those for the next one, as far as they are there and can be read.
+  // Unavailable when the disk fails.
+  absl::StatusOr<std::vector<agreement::ExchangeKeys>> All(const crypto::Unlocker& unlocker) const;
 
   // The keys with the public exchange key `named`; NotFound when the site does not have them.
   // Errors of UnlockSecret.

@@ -39,14 +39,18 @@ class PartSource final : public http::BodySource {
   server::ObjectPart part_;
 };
 
+// One call, of a member's protocol or about mail.
 class CallExchange final : public Exchange {
  public:
-  CallExchange(server::RequestHandler& handler, size_t total,
+  CallExchange(server::RequestHandler& handler, server::Mailbox* mailbox, size_t total,
                std::optional<std::string> certificate_name)
-      : handler_(handler), total_(total), certificate_name_(std::move(certificate_name)) {}
+      : handler_(handler),
+        mailbox_(mailbox),
+        total_(total),
+        certificate_name_(std::move(certificate_name)) {}
 
   std::optional<Response> Receive(std::span<const uint8_t> bytes) override {
-    if (begun_.has_value()) return Write(bytes);
+    if (head_bytes_.has_value()) return Write(bytes);
     const size_t wanted = std::min(total_, protocol::kMaxHeadBytes);
     const auto first = bytes.first(std::min(bytes.size(), wanted - first_.size()));
     first_.insert(first_.end(), first.begin(), first.end());
@@ -54,20 +58,22 @@ class CallExchange final : public Exchange {
     if (std::optional<Response> refusal = Begin()) return refusal;
     // The content that came with the head, then that behind it.
     const base::Bytes received = std::exchange(first_, {});
-    if (auto refusal = Write(std::span(received).subspan(begun_->head.head_bytes))) return refusal;
+    if (auto refusal = Write(std::span(received).subspan(*head_bytes_))) return refusal;
     return Write(bytes.subspan(first.size()));
   }
 
   std::optional<Response> Finish() override {
-    if (!begun_.has_value()) {  // a request without a byte
+    if (!head_bytes_.has_value()) {  // a request without a byte
       if (std::optional<Response> refusal = Begin()) return refusal;
     }
-    if (auto* const answer = std::get_if<server::RequestAnswer>(&begun_->next)) {
+    if (auto* const answer = std::get_if<server::RequestAnswer>(&next_)) {
       return CallResponse(std::move(*answer));
     }
-    if (auto* const incoming = Incoming()) {
-      absl::StatusOr<server::RequestAnswer> answer = incoming->Finish();
-      return answer.ok() ? CallResponse(*std::move(answer)) : ErrorResponse(answer.status());
+    if (auto* const request = std::get_if<std::unique_ptr<server::IncomingRequest>>(&next_)) {
+      return Finished((*request)->Finish());
+    }
+    if (auto* const mail = std::get_if<std::unique_ptr<server::IncomingMail>>(&next_)) {
+      return Finished((*mail)->Finish());
     }
     return std::nullopt;
   }
@@ -80,30 +86,44 @@ class CallExchange final : public Exchange {
 
  private:
   std::optional<Response> Begin() {
+    if (mailbox_ != nullptr && protocol::IsMailRequest(first_)) {
+      absl::StatusOr<server::BegunMail> begun = mailbox_->Begin(first_, total_, certificate_name_);
+      if (!begun.ok()) return ErrorResponse(begun.status());
+      head_bytes_ = begun->head_bytes;
+      std::visit([this](auto& next) { next_ = std::move(next); }, begun->next);
+      return std::nullopt;
+    }
     absl::StatusOr<server::BegunRequest> begun = handler_.Begin(first_, total_, certificate_name_);
     if (!begun.ok()) return ErrorResponse(begun.status());
-    begun_ = *std::move(begun);
+    head_bytes_ = begun->head.head_bytes;
+    std::visit([this](auto& next) { next_ = std::move(next); }, begun->next);
     return std::nullopt;
   }
 
   // Content; only a request that is incoming has any.
   std::optional<Response> Write(std::span<const uint8_t> bytes) {
     if (bytes.empty()) return std::nullopt;
-    const absl::Status written = Incoming()->Write(bytes);
+    const auto* const mail = std::get_if<std::unique_ptr<server::IncomingMail>>(&next_);
+    const absl::Status written =
+        mail != nullptr ? (*mail)->Write(bytes)
+                        : std::get<std::unique_ptr<server::IncomingRequest>>(next_)->Write(bytes);
     return written.ok() ? std::nullopt : std::optional(ErrorResponse(written));
   }
 
-  server::IncomingRequest* Incoming() {
-    auto* const incoming = std::get_if<std::unique_ptr<server::IncomingRequest>>(&begun_->next);
-    return incoming == nullptr ? nullptr : incoming->get();
+  static Response Finished(absl::StatusOr<server::RequestAnswer> answer) {
+    return answer.ok() ? CallResponse(*std::move(answer)) : ErrorResponse(answer.status());
   }
-  const server::Waiting& waiting() const { return std::get<server::Waiting>(begun_->next); }
+  const server::Waiting& waiting() const { return std::get<server::Waiting>(next_); }
 
   server::RequestHandler& handler_;
+  server::Mailbox* mailbox_;
   const size_t total_;
   const std::optional<std::string> certificate_name_;
-  base::Bytes first_;  // of the request, until it has begun
-  std::optional<server::BegunRequest> begun_;
+  base::Bytes first_;                 // of the request, until it has begun
+  std::optional<size_t> head_bytes_;  // once it has begun
+  std::variant<server::RequestAnswer, server::Waiting, std::unique_ptr<server::IncomingRequest>,
+               std::unique_ptr<server::IncomingMail>>
+      next_;
 };
 
 }  // namespace
@@ -149,7 +169,7 @@ std::variant<Response, std::unique_ptr<Exchange>> CallService::Begin(const http:
     response.headers.emplace_back("Allow", "POST");
     return response;
   }
-  const size_t most = handler_.MaxRequestBytes(peer.certificate_name);
+  const size_t most = MaxRequestBytes(peer.certificate_name);
   if (head.content_length > most) {
     Response response = ErrorResponse(base::FailedPrecondition(
         "a request of {} bytes: no more than {} are expected from this member now",
@@ -157,8 +177,15 @@ std::variant<Response, std::unique_ptr<Exchange>> CallService::Begin(const http:
     response.status = 413;
     return response;
   }
-  return std::make_unique<CallExchange>(handler_, static_cast<size_t>(head.content_length),
-                                        peer.certificate_name);
+  return std::make_unique<CallExchange>(
+      handler_, mailbox_, static_cast<size_t>(head.content_length), peer.certificate_name);
+}
+
+size_t CallService::MaxRequestBytes(const std::optional<std::string>& certificate_name) const {
+  if (mailbox_ != nullptr && certificate_name == protocol::kCoordinatorName) {
+    return protocol::kMaxRequestBytes;
+  }
+  return handler_.MaxRequestBytes(certificate_name);
 }
 
 }  // namespace tacet::transport::https

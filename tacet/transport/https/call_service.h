@@ -2,13 +2,17 @@
 #ifndef TACET_TRANSPORT_HTTPS_CALL_SERVICE_H_
 #define TACET_TRANSPORT_HTTPS_CALL_SERVICE_H_
 
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/server/mailbox.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/transport/http/exchange.h"
 
@@ -22,14 +26,18 @@ http::Response ErrorResponse(const absl::Status& status);
 // Thread-safe.
 class CallService final : public http::Service {
  public:
-  // `handler` must outlive it.
-  explicit CallService(server::RequestHandler& handler) : handler_(handler) {}
+  // Both must outlive it; null: a server without a mailbox.
+  CallService(server::RequestHandler& handler, server::Mailbox* mailbox)
+      : handler_(handler), mailbox_(mailbox) {}
 
   std::variant<http::Response, std::unique_ptr<http::Exchange>> Begin(
       const http::RequestHead& head, const http::Peer& peer) override;
 
  private:
+  size_t MaxRequestBytes(const std::optional<std::string>& certificate_name) const;
+
   server::RequestHandler& handler_;
+  server::Mailbox* mailbox_;
 };
 
 }  // namespace tacet::transport::https

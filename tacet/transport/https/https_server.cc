@@ -20,9 +20,11 @@ http::PlacesSpec PlacesOf(const HttpsServerSpec& spec) {
 
 http::TlsIdentity::Admits AdmitsOf(const HttpsServerSpec& spec) {
   if (!spec.client_certificates) return nullptr;
-  return
-      [members = std::unordered_set<std::string>(spec.members.begin(), spec.members.end())](
-          const crypto::CertificateFacts& client) { return members.contains(client.common_name); };
+  std::unordered_set<std::string> names(spec.members.begin(), spec.members.end());
+  if (spec.mailbox != nullptr) names.emplace(protocol::kCoordinatorName);
+  return [names = std::move(names)](const crypto::CertificateFacts& client) {
+    return names.contains(client.common_name);
+  };
 }
 
 }  // namespace
@@ -30,7 +32,8 @@ http::TlsIdentity::Admits AdmitsOf(const HttpsServerSpec& spec) {
 class HttpsServer::Impl {
  public:
   Impl(const HttpsServerSpec& spec, server::RequestHandler& handler)
-      : identity_(spec.authority, AdmitsOf(spec), spec.on_refused_handshake), service_(handler) {}
+      : identity_(spec.authority, AdmitsOf(spec), spec.on_refused_handshake),
+        service_(handler, spec.mailbox) {}
 
   absl::Status Start(const HttpsServerSpec& spec, const crypto::TlsKey& key,
                      std::span<const uint8_t> certificate) {

@@ -15,6 +15,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/certificates.h"
+#include "tacet/server/mailbox.h"
 #include "tacet/server/request_handler.h"
 #include "tacet/transport/http/handshake_fault.h"
 #include "tacet/transport/http/http_server.h"
@@ -32,6 +33,8 @@ struct HttpsServerSpec {
   // Names of the epoch's members. The certificate of anybody else is refused as revoked: it is of a
   // member that was removed.
   std::vector<std::string> members = {};
+  // The federation's mailbox, to which the coordinator connects, too; must outlive the server.
+  server::Mailbox* mailbox = nullptr;
 
   // Told of each handshake that ended before a request; must outlive the server.
   http::OnRefusedHandshake on_refused_handshake = nullptr;

@@ -1,0 +1,106 @@
+#include "apps/tacet/federation/mailbox_flags.h"
+
+#include "fmt/core.h"
+
+#include "tacet/base/status.h"
+#include "tacet/coordinator/kept_exchange_keys.h"
+#include "tacet/coordinator/mailbox_steps.h"
+#include "tacet/protocol/mail_client.h"
+#ifdef TACET_WITH_NETWORK
+#include "tacet/transport/https/https_wire.h"
+#endif
+
+namespace tacet::app::federation {
+namespace {
+
+constexpr uint32_t kCallSeconds = 60;
+constexpr uint64_t kCertificateDays = 365;
+
+protocol::MailClient MailOf(const storage::file::CoordinatorKeys& keys,
+                            const storage::file::CoordinatorFolder& folder, protocol::Wire& wire) {
+  return {folder.parts().identity, keys.signing, wire, kCallSeconds};
+}
+
+}  // namespace
+
+void MailboxFlags::Register(program::Options& options) {
+#ifdef TACET_WITH_NETWORK
+  options.AddString("mailbox",
+                    "HOST:PORT of the running server: prekeys are taken from it, and invitations "
+                    "are left there for the sites; when not given, invitations go as files",
+                    &server_);
+  options.AddString("proxy",
+                    "HTTP proxy to the server, http://[USER:PASSWORD@]HOST:PORT; when not given, "
+                    "the proxy of the environment",
+                    &proxy_);
+#else
+  (void)options;
+#endif
+}
+
+absl::StatusOr<std::unique_ptr<protocol::Wire>> MailboxFlags::Connect(
+    const storage::file::CoordinatorKeys& keys,
+    const storage::file::CoordinatorFolder& folder) const {
+#ifdef TACET_WITH_NETWORK
+  const crypto::TlsKey own = crypto::TlsKey::Generate();
+  TACET_ASSIGN_OR_RETURN(const base::Bytes certificate,
+                         coordinator::IssueOwnCertificate(own, keys.authority, folder));
+  // Any server of the federation: it may be that of the epoch before.
+  return transport::https::HttpsWire::Create({.server = server_,
+                                              .proxy = proxy_,
+                                              .authority = folder.parts().authority,
+                                              .certificate = certificate},
+                                             own);
+#else
+  (void)keys;
+  (void)folder;
+  return absl::UnimplementedError("this program is built without the network");
+#endif
+}
+
+absl::Status MailboxFlags::TakePrekeys(const std::set<std::string>& removed,
+                                       const storage::file::CoordinatorKeys& keys,
+                                       storage::file::CoordinatorFolder& folder) const {
+  if (server_.empty()) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const auto wire, Connect(keys, folder));
+  TACET_ASSIGN_OR_RETURN(const coordinator::TakenPrekeys prekeys,
+                         coordinator::TakePrekeys(removed, kCertificateDays, keys.authority,
+                                                  MailOf(keys, folder, *wire), folder));
+  for (const std::string& refusal : prekeys.refused) fmt::print("warning     {}\n", refusal);
+  if (!prekeys.taken.empty()) {
+    fmt::print("keys        new for the next epoch: {}\n", coordinator::NamesText(prekeys.taken));
+  }
+  if (!prekeys.run_out.empty()) {
+    fmt::print(
+        "keys        without one for the next epoch: {}. `tacet client run` or `tacet client join` "
+        "with --server leaves one\n",
+        coordinator::NamesText(prekeys.run_out));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MailboxFlags::LeaveInvitations(const agreement::SignedManifest& manifest,
+                                            const crypto::SecretBytes& epoch_key,
+                                            const storage::file::CoordinatorKeys& keys,
+                                            const storage::file::CoordinatorFolder& folder) const {
+  if (server_.empty()) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const auto wire, Connect(keys, folder));
+  const absl::StatusOr<coordinator::LeftInvitations> left = coordinator::LeaveInvitations(
+      manifest, epoch_key, keys.signing, MailOf(keys, folder, *wire), folder);
+  if (!left.ok()) {
+    return base::Annotate(left.status(),
+                          fmt::format("the invitations are written, and not all of them are at "
+                                      "{}. The same command, or `tacet federation seal-key "
+                                      "--mailbox {}`, leaves them there",
+                                      server_, server_));
+  }
+  fmt::print("left at {}: {}. Each accepts its own with\n  tacet client join --server {}\n",
+             server_, left->left.empty() ? "none" : coordinator::NamesText(left->left), server_);
+  if (!left->by_file.empty()) {
+    fmt::print("to be sent as files, because the server does not know them yet: {}\n",
+               coordinator::NamesText(left->by_file));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tacet::app::federation

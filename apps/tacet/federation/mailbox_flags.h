@@ -1,0 +1,49 @@
+// Flags for the mailbox at the server, through which the coordinator takes prekeys and leaves
+// invitations.
+#ifndef TACET_APPS_TACET_FEDERATION_MAILBOX_FLAGS_H_
+#define TACET_APPS_TACET_FEDERATION_MAILBOX_FLAGS_H_
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "apps/tacet/program/options.h"
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/crypto/secret.h"
+#include "tacet/protocol/wire.h"
+#include "tacet/storage/file/coordinator_folder.h"
+
+namespace tacet::app::federation {
+
+class MailboxFlags {
+ public:
+  // None in a program without the network.
+  void Register(program::Options& options);
+  bool given() const { return !server_.empty(); }
+
+  // Enrols the sites outside of `removed` with their prekeys, and prints who has run out. Nothing
+  // without --mailbox.
+  absl::Status TakePrekeys(const std::set<std::string>& removed,
+                           const storage::file::CoordinatorKeys& keys,
+                           storage::file::CoordinatorFolder& folder) const;
+  // Leaves the written invitations, and prints which are to be sent as files. Nothing without
+  // --mailbox.
+  absl::Status LeaveInvitations(const agreement::SignedManifest& manifest,
+                                const crypto::SecretBytes& epoch_key,
+                                const storage::file::CoordinatorKeys& keys,
+                                const storage::file::CoordinatorFolder& folder) const;
+
+ private:
+  absl::StatusOr<std::unique_ptr<protocol::Wire>> Connect(
+      const storage::file::CoordinatorKeys& keys,
+      const storage::file::CoordinatorFolder& folder) const;
+
+  std::string server_, proxy_;
+};
+
+}  // namespace tacet::app::federation
+
+#endif  // TACET_APPS_TACET_FEDERATION_MAILBOX_FLAGS_H_

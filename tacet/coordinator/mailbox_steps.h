@@ -1,0 +1,59 @@
+// Steps of a coordinator through the mailbox at the server: it takes the sites' prekeys, and leaves
+// their invitations (docs/design/mailbox.md).
+#ifndef TACET_COORDINATOR_MAILBOX_STEPS_H_
+#define TACET_COORDINATOR_MAILBOX_STEPS_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/certificates.h"
+#include "tacet/crypto/secret.h"
+#include "tacet/protocol/mail_client.h"
+#include "tacet/storage/file/coordinator_folder.h"
+
+namespace tacet::coordinator {
+
+// After which a letter at the server expires.
+inline constexpr uint64_t kLetterDays = 90;
+
+// Certificate with which the coordinator connects to the server, for a day and the TLS key `key`.
+absl::StatusOr<base::Bytes> IssueOwnCertificate(const crypto::TlsKey& key,
+                                                const crypto::TlsKey& authority,
+                                                const storage::file::CoordinatorFolder& folder);
+
+struct TakenPrekeys {
+  std::vector<std::string> taken;
+  // Without an unused prekey at the server, and without another renewed key.
+  std::vector<std::string> run_out;
+  // What the server gave in a site's name and the coordinator does not take, as sentences.
+  std::vector<std::string> refused;
+};
+// Enrols each site outside of `removed` with its prekey, and certificates for `days`. A site
+// without one, or with one that is refused, is unchanged. Errors are those of the mailbox and of
+// the folder; what was enrolled before them stays.
+absl::StatusOr<TakenPrekeys> TakePrekeys(const std::set<std::string>& removed, uint64_t days,
+                                         const crypto::TlsKey& authority,
+                                         const protocol::MailClient& mail,
+                                         storage::file::CoordinatorFolder& folder);
+
+struct LeftInvitations {
+  std::vector<std::string> left;
+  std::vector<std::string> by_file;  // of sites that the server does not know yet
+};
+// Leaves the written invitations of the epoch of `manifest` at the server. InvalidArgument where
+// they are too large for it.
+absl::StatusOr<LeftInvitations> LeaveInvitations(const agreement::SignedManifest& manifest,
+                                                 const crypto::SecretBytes& epoch_key,
+                                                 const crypto::SigningKey& coordinator,
+                                                 const protocol::MailClient& mail,
+                                                 const storage::file::CoordinatorFolder& folder);
+
+}  // namespace tacet::coordinator
+
+#endif  // TACET_COORDINATOR_MAILBOX_STEPS_H_

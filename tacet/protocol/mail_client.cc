@@ -1,0 +1,62 @@
+#include "tacet/protocol/mail_client.h"
+
+#include <algorithm>
+
+#include "tacet/base/status.h"
+#include "tacet/protocol/member_request.h"
+
+namespace tacet::protocol {
+
+absl::StatusOr<base::Bytes> MailClient::Call(MailBody body,
+                                             std::span<const uint8_t> content) const {
+  const base::Bytes head = WriteMailHead(
+      {.sender = sender(), .time = clock_(), .body = std::move(body)}, content, federation_, key_);
+  return wire_.CallWithContent(head, content, most_seconds_);
+}
+
+absl::Status MailClient::Put(const MailName& name, std::span<const uint8_t> object) const {
+  if (object.empty() || object.size() > MaxMailBytes(name.kind)) {
+    return base::InvalidArgument("{} bytes cannot be sent through the server, the most is {}",
+                                 object.size(), MaxMailBytes(name.kind));
+  }
+  PutMail put{.name = name, .total = object.size(), .digest = crypto::Sha256(object)};
+  // A server that returns what does not fit is asked no more often than there are parts.
+  const size_t most_calls = 2 + object.size() / kMaxPartBytes * 2;
+  // What comes whole is not asked for.
+  base::Bytes part;
+  if (object.size() <= kMaxPartBytes) part.assign(object.begin(), object.end());
+  for (size_t calls = 0; calls <= most_calls; ++calls) {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes answer, Call(put, part));
+    TACET_ASSIGN_OR_RETURN(const uint64_t arrived, ReadArrived(answer));
+    if (arrived == object.size()) return absl::OkStatus();
+    if (arrived > object.size()) break;
+    put.offset = arrived;
+    const auto rest = object.subspan(arrived);
+    const auto next = rest.first(std::min(rest.size(), kMaxPartBytes));
+    part.assign(next.begin(), next.end());
+  }
+  return base::DataLoss("the server does not take the mail: its answers contradict each other");
+}
+
+absl::StatusOr<base::Bytes> MailClient::Fetch(const MailName& name) const {
+  base::Bytes object;
+  while (true) {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes answer,
+                           Call(FetchMail{.name = name, .offset = object.size()}));
+    TACET_ASSIGN_OR_RETURN(const FetchedPart fetched, ReadFetchedPart(answer));
+    if (fetched.total > MaxMailBytes(name.kind) ||
+        fetched.part.size() > fetched.total - std::min<uint64_t>(object.size(), fetched.total)) {
+      return base::DataLoss("the server's mail has {} bytes, the most is {}", fetched.total,
+                            MaxMailBytes(name.kind));
+    }
+    object.insert(object.end(), fetched.part.begin(), fetched.part.end());
+    if (object.size() >= fetched.total) return object;
+    if (fetched.part.empty()) return base::DataLoss("the server's mail ends too early");
+  }
+}
+
+absl::Status MailClient::Drop(const MailName& name, const crypto::Digest& digest) const {
+  return Call(DropMail{.name = name, .digest = digest}).status();
+}
+
+}  // namespace tacet::protocol

@@ -1,0 +1,101 @@
+#include "tacet/site/site_mail.h"
+
+#include <utility>
+#include <vector>
+
+#include "tacet/base/status.h"
+#include "tacet/transport/https/https_wire.h"
+
+namespace tacet::site {
+namespace {
+
+using protocol::MailKind;
+using storage::file::Membership;
+
+protocol::MailName OwnMail(const protocol::MailClient& mail, MailKind kind) {
+  return {.kind = kind, .site = mail.sender()};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<protocol::Wire>> ConnectToServer(const std::string& server,
+                                                                const std::string& proxy,
+                                                                const Membership& joined,
+                                                                const agreement::MemberKeys& keys) {
+  return transport::https::HttpsWire::Create({.server = server,
+                                              .proxy = proxy,
+                                              .server_key = joined.manifest.server().tls_key,
+                                              .authority = joined.manifest.authority(),
+                                              .certificate = joined.certificate},
+                                             keys.tls);
+}
+
+absl::StatusOr<std::optional<FoundLetter>> LookForLetter(const protocol::MailClient& mail,
+                                                         const Membership& joined) {
+  const agreement::SignedManifest& manifest = joined.manifest;
+  const absl::StatusOr<base::Bytes> bytes = mail.Fetch(OwnMail(mail, MailKind::kLetter));
+  if (bytes.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(bytes.status());
+  FoundLetter found{.letter = {}, .digest = crypto::Sha256(*bytes)};
+  TACET_ASSIGN_OR_RETURN(found.letter, protocol::ReadLetter(*bytes, manifest.coordinator()));
+  const protocol::Letter& letter = found.letter;
+  if (letter.site != mail.sender() || letter.federation != manifest.manifest().federation()) {
+    return base::PermissionDenied(
+        "the server gives a letter that is for another site, or of another federation. Tell the "
+        "coordinator");
+  }
+  if (letter.epoch < manifest.epoch()) {
+    return base::PermissionDenied(
+        "the server gives an old letter, of epoch {}, and this site has joined epoch {}. Tell the "
+        "coordinator",
+        letter.epoch, manifest.epoch());
+  }
+  found.is_news = letter.epoch > manifest.epoch() ||
+                  letter.manifest_hash != manifest.manifest().hash() ||
+                  letter.certificate != joined.certificate;
+  return found;
+}
+
+absl::StatusOr<base::Bytes> FetchInvitation(const protocol::MailClient& mail,
+                                            const FoundLetter& found, const Membership& joined,
+                                            const agreement::MemberKeys& keys,
+                                            const storage::file::ExchangeKeyFiles& exchange_keys,
+                                            const crypto::Unlocker& unlocker) {
+  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ExchangeKeys> own,
+                         exchange_keys.All(unlocker));
+  absl::StatusOr<crypto::SecretBytes> epoch_key = base::DataLoss(
+      "the letter of epoch {} is not for an exchange key that this site holds: run `tacet client "
+      "renew`, have the request enrolled, and join the next epoch",
+      found.letter.epoch);
+  for (const agreement::ExchangeKeys& key : own) {
+    absl::StatusOr<crypto::SecretBytes> opened = agreement::OpenEpochKey(
+        found.letter.epoch_key, joined.manifest.coordinator(), keys.sealing, key.kem);
+    if (opened.status().code() == absl::StatusCode::kPermissionDenied) return opened.status();
+    if (opened.ok()) epoch_key = std::move(opened);
+  }
+  TACET_RETURN_IF_ERROR(epoch_key.status());
+  TACET_ASSIGN_OR_RETURN(const base::Bytes enclosure, mail.Fetch({.kind = MailKind::kEnclosure}));
+  TACET_ASSIGN_OR_RETURN(const agreement::Invitation invitation,
+                         protocol::OpenEnclosure(enclosure, found.letter, *epoch_key));
+  return agreement::WriteInvitation(invitation);
+}
+
+absl::Status EndJoin(const protocol::MailClient& mail, const Membership& joined,
+                     const crypto::Unlocker& unlocker, storage::file::SiteFolder& folder) {
+  crypto::SystemEntropy entropy;
+  TACET_RETURN_IF_ERROR(folder.Renew(unlocker, entropy).status());
+  TACET_RETURN_IF_ERROR(LeavePrekey(mail, folder.request()));
+  TACET_ASSIGN_OR_RETURN(const std::optional<FoundLetter> found, LookForLetter(mail, joined));
+  if (!found.has_value() || found->is_news) return absl::OkStatus();
+  return DropLetter(mail, found->digest);
+}
+
+absl::Status DropLetter(const protocol::MailClient& mail, const crypto::Digest& digest) {
+  return mail.Drop(OwnMail(mail, MailKind::kLetter), digest);
+}
+
+absl::Status LeavePrekey(const protocol::MailClient& mail, const base::Bytes& request) {
+  return mail.Put(OwnMail(mail, MailKind::kPrekey), request);
+}
+
+}  // namespace tacet::site

@@ -1,0 +1,64 @@
+// Mail of a site at the server: its invitation to a later epoch, and its prekey.
+#ifndef TACET_SITE_SITE_MAIL_H_
+#define TACET_SITE_SITE_MAIL_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "tacet/agreement/member_keys.h"
+#include "tacet/base/bytes.h"
+#include "tacet/crypto/hash.h"
+#include "tacet/crypto/locked_secret.h"
+#include "tacet/protocol/letter.h"
+#include "tacet/protocol/mail_client.h"
+#include "tacet/protocol/wire.h"
+#include "tacet/storage/file/exchange_key_files.h"
+#include "tacet/storage/file/site_folder.h"
+
+namespace tacet::site {
+
+// Connection of a site to the server of the epoch that it joined. `server` is HOST:PORT, `proxy`
+// as in HttpsWireSpec. InvalidArgument names the field that cannot be used.
+absl::StatusOr<std::unique_ptr<protocol::Wire>> ConnectToServer(
+    const std::string& server, const std::string& proxy, const storage::file::Membership& joined,
+    const agreement::MemberKeys& keys);
+
+struct FoundLetter {
+  protocol::Letter letter;
+  crypto::Digest digest{};
+  // The site has not accepted what the letter holds: another epoch or another certificate.
+  bool is_news = false;
+};
+// The letter that waits for this site; nothing where the server says that there is none.
+// PermissionDenied when the server gives a letter that the coordinator did not write, that is for
+// another site or federation, or of an epoch before the one joined.
+absl::StatusOr<std::optional<FoundLetter>> LookForLetter(const protocol::MailClient& mail,
+                                                         const storage::file::Membership& joined);
+
+// The invitation of a letter, as bytes of an invitation file. DataLoss when the server gives
+// another enclosure than the letter names, or when this site's keys do not open it.
+absl::StatusOr<base::Bytes> FetchInvitation(const protocol::MailClient& mail,
+                                            const FoundLetter& found,
+                                            const storage::file::Membership& joined,
+                                            const agreement::MemberKeys& keys,
+                                            const storage::file::ExchangeKeyFiles& exchange_keys,
+                                            const crypto::Unlocker& unlocker);
+
+// Leaves `request`, that of SiteFolder::Renew, at the server for the coordinator.
+absl::Status LeavePrekey(const protocol::MailClient& mail, const base::Bytes& request);
+
+// After the site has joined: leaves its keys for the next epoch, and lets the server forget the
+// letter that was accepted. Calls that were interrupted are ended by another one.
+absl::Status EndJoin(const protocol::MailClient& mail, const storage::file::Membership& joined,
+                     const crypto::Unlocker& unlocker, storage::file::SiteFolder& folder);
+
+// The server forgets the letter, unless another one came in its place.
+absl::Status DropLetter(const protocol::MailClient& mail, const crypto::Digest& digest);
+
+}  // namespace tacet::site
+
+#endif  // TACET_SITE_SITE_MAIL_H_

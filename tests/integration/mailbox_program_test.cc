@@ -1,0 +1,153 @@
+// Later epochs of a federation through the mailbox of its running server, with the programs as
+// people run them: one command of the coordinator, and one of each site.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/live_federation_for_test.h"
+
+namespace tacet::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kMailboxAgreed[] = R"(
+[data]
+classes = 2
+[model]
+name = "logistic"
+input_shape = [10]
+[federation]
+rounds = 20
+[privacy]
+noise_multiplier = 6
+scale = 1e-2
+)";
+
+class MailboxProgramTest : public FederationProgramTest {
+ protected:
+  void SetUp() override {
+    SetUpFederation(kMailboxAgreed);
+    StartServer();
+  }
+  std::string Server() const { return "127.0.0.1:" + std::to_string(members_port_); }
+  // `invitation` and flags; without a file the one that waits at the server.
+  Outcome JoinByMail(const std::string& site, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"client",     "join",        "--home",   site,
+                                          "--key-file", site + ".key", "--server", Server()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Tacet(arguments);
+  }
+  Outcome RotateByMail(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"--mailbox", Server()});
+    return Rotate(more);
+  }
+};
+
+TEST_F(MailboxProgramTest, AnEpochTakesOneCommandOfEachParty) {
+  // Before anybody has left a prekey, the sites are named, and nothing changes.
+  const Outcome too_early = RotateByMail();
+  EXPECT_EQ(too_early.exit_code, 1);
+  EXPECT_THAT(too_early.out, HasSubstr("without one for the next epoch: north, south, west"));
+  EXPECT_THAT(too_early.err, HasSubstr("would keep exchange keys of an earlier epoch"));
+  const Outcome nothing_waits = JoinByMail("north");
+  EXPECT_EQ(nothing_waits.exit_code, 1);
+  EXPECT_THAT(nothing_waits.err, HasSubstr("no invitation for this site waits at"));
+  for (const std::string& site : sites_) {
+    const Outcome left = JoinByMail(site, {"federation/invitations/" + site + "-epoch-0.tacet"});
+    EXPECT_EQ(left.exit_code, 0) << left.err;
+    EXPECT_THAT(left.out, HasSubstr("those of the next epoch are left at"));
+  }
+
+  const Outcome rotated = RotateByMail();
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  EXPECT_THAT(rotated.out, HasSubstr("new for the next epoch: north, south, west"));
+  EXPECT_THAT(rotated.out, HasSubstr("left at " + Server() + ": north, south, west"));
+  EXPECT_THAT(rotated.out, Not(HasSubstr("warning")));
+
+  // A check shows what the file would show, and the letter stays.
+  const Outcome checked = JoinByMail("north", {"--check"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("Nothing was changed."));
+  const Outcome asked = JoinByMail("north");  // nobody is there to accept the new epoch
+  const Outcome joined = JoinByMail("north", {"--accept-weaker"});
+  EXPECT_EQ(joined.exit_code, asked.exit_code == 0 ? 1 : 0) << joined.err;
+  EXPECT_EQ(Read("north/invitation"), Read("federation/invitations/north-epoch-1.tacet"));
+
+  // The server goes on to the epoch; who is late fetches the invitation from it.
+  const Outcome hub = Join("hub", 1);
+  ASSERT_EQ(hub.exit_code, 0) << hub.err;
+  ASSERT_EQ(StopServer().exit_code, 0);
+  StartServer();
+  for (const std::string site : {"south", "west"}) {
+    const Outcome late = JoinByMail(site, {"--accept-weaker"});
+    EXPECT_EQ(late.exit_code, 0) << late.err;
+    EXPECT_EQ(Read(site + "/invitation"),
+              Read("federation/invitations/" + site + "-epoch-1.tacet"));
+  }
+
+  // The prekeys of the next epoch are there already. A newcomer's invitation goes as a file.
+  Request("east");
+  Admit("east");
+  const Outcome next = RotateByMail();
+  ASSERT_EQ(next.exit_code, 0) << next.err;
+  EXPECT_THAT(next.out, HasSubstr("to be sent as files, because the server does not know them "
+                                  "yet: east"));
+  EXPECT_EQ(JoinByMail("west", {"--accept-weaker"}).exit_code, 0);
+  EXPECT_THAT(JoinByMail("east").err, HasSubstr("--coordinator is needed the first time"));
+  const Outcome newcomer = JoinByMail("east", {"--coordinator", coordinator_});
+  EXPECT_THAT(newcomer.err, HasSubstr("the first invitation comes as a file"));
+}
+
+// The work of a command that could not reach the server is ended by the same command, or by the one
+// that writes invitations.
+TEST_F(MailboxProgramTest, AnInterruptedCommandIsEndedByAnother) {
+  for (const std::string& site : sites_) {
+    ASSERT_EQ(JoinByMail(site, {"federation/invitations/" + site + "-epoch-0.tacet"}).exit_code, 0);
+  }
+  const std::string address = Server();
+  ASSERT_EQ(StopServer().exit_code, 0);
+  EXPECT_EQ(RotateByMail().exit_code, 1);
+  EXPECT_FALSE(std::filesystem::exists(path_ / "federation/epochs/0000000001.manifest"));
+  StartServer({"--listen", address});
+  ASSERT_EQ(RotateByMail().exit_code, 0);
+  // The server lost its mail.
+  ASSERT_EQ(StopServer().exit_code, 0);
+  std::filesystem::remove_all(path_ / "hub/mail");
+  StartServer({"--listen", address});
+  EXPECT_THAT(JoinByMail("north").err, HasSubstr("no invitation for this site waits"));
+  const Outcome again =
+      Tacet({"federation", "seal-key", "--key-file", "c.key", "--mailbox", address});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(JoinByMail("north", {"--accept-weaker"}).exit_code, 0);
+}
+
+// Sites that run need no command for their prekeys, and say that an invitation waits.
+class RunningMailboxTest : public LiveFederationTest {
+ protected:
+  RunningMailboxTest() : LiveFederationTest(1) {}
+};
+
+TEST_F(RunningMailboxTest, RunningSitesLeavePrekeysAndTellOfInvitations) {
+  AwaitAllDone();
+  const Outcome rotated = Rotate({"--mailbox", reached_at_});
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  EXPECT_THAT(rotated.out, HasSubstr("new for the next epoch: north, south, west"));
+  StartSite("north");
+  const Outcome ended = WaitFor(running_["north"], "north-");
+  running_.erase("north");
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("an invitation to epoch 1 waits at the server. See what it "
+                                   "changes, and accept it: tacet client join --home north "
+                                   "--server " +
+                                   reached_at_));
+  EXPECT_FALSE(std::filesystem::exists(path_ / "north/run-1"));  // it has joined nothing by itself
+  EXPECT_EQ(Number(*base::JsonValue::Parse(ended.out), "epoch"), 0);
+}
+
+}  // namespace
+}  // namespace tacet::app
