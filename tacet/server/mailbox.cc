@@ -62,26 +62,24 @@ absl::StatusOr<std::unique_ptr<Mailbox>> Mailbox::Open(const agreement::SignedMa
   std::unique_ptr<Mailbox> mailbox(
       new Mailbox(manifest, blobs, limits, observer, std::move(clock)));
   const base::MutexLock lock(mailbox->mutex_);
-  TACET_RETURN_IF_ERROR(mailbox->Load());
+  mailbox->Load();
   TACET_RETURN_IF_ERROR(mailbox->Sweep());
   return mailbox;
 }
 
-absl::Status Mailbox::Load() {
+// A damaged letter, or one of an epoch that has ended, is left out, and the sweep forgets it: the
+// training does not wait for mail.
+void Mailbox::Load() {
   for (const agreement::ManifestMember& member : manifest_.members()) {
     const MailName name{.kind = MailKind::kLetter, .site = member.signing_key};
     const absl::StatusOr<std::unique_ptr<BlobReader>> reader = blobs_.Open(MailKey(name));
-    if (reader.status().code() == absl::StatusCode::kNotFound) continue;
-    TACET_RETURN_IF_ERROR(reader.status());
-    if ((*reader)->size() > protocol::kMaxLetterBytes) continue;
+    if (!reader.ok() || (*reader)->size() > protocol::kMaxLetterBytes) continue;
     base::Bytes bytes((*reader)->size());
-    TACET_RETURN_IF_ERROR((*reader)->Read(0, bytes));
+    if (!(*reader)->Read(0, bytes).ok()) continue;
     absl::StatusOr<protocol::Letter> letter = protocol::ReadLetter(bytes, manifest_.coordinator());
-    // A damaged one, one that was put for an epoch that has ended: the sweep forgets it.
     if (!letter.ok() || letter->epoch < manifest_.epoch()) continue;
     letters_[member.signing_key] = {.letter = *std::move(letter), .digest = crypto::Sha256(bytes)};
   }
-  return absl::OkStatus();
 }
 
 absl::Status Mailbox::Sweep() {

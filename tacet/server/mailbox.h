@@ -93,7 +93,7 @@ class Mailbox {
   Mailbox(const agreement::SignedManifest& manifest, BlobStore& blobs, RequestLimits& limits,
           RequestObserver& observer, base::UnixClock clock);
 
-  absl::Status Load() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Load() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // The sender's number, one behind the last member's for the coordinator.

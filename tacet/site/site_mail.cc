@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tacet/base/status.h"
+#include "tacet/crypto/certificates.h"
 #include "tacet/transport/https/https_wire.h"
 
 namespace tacet::site {
@@ -14,6 +15,13 @@ using storage::file::Membership;
 
 protocol::MailName OwnMail(const protocol::MailClient& mail, MailKind kind) {
   return {.kind = kind, .site = mail.sender()};
+}
+
+// An old letter of the joined epoch has a certificate that ends earlier.
+bool LastsLonger(std::span<const uint8_t> certificate, std::span<const uint8_t> than) {
+  const auto facts = crypto::ReadCertificate(certificate);
+  const auto known = crypto::ReadCertificate(than);
+  return facts.ok() && known.ok() && facts->not_after > known->not_after;
 }
 
 }  // namespace
@@ -52,7 +60,7 @@ absl::StatusOr<std::optional<FoundLetter>> LookForLetter(const protocol::MailCli
   }
   found.is_news = letter.epoch > manifest.epoch() ||
                   letter.manifest_hash != manifest.manifest().hash() ||
-                  letter.certificate != joined.certificate;
+                  LastsLonger(letter.certificate, joined.certificate);
   return found;
 }
 

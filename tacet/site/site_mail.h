@@ -30,7 +30,8 @@ absl::StatusOr<std::unique_ptr<protocol::Wire>> ConnectToServer(
 struct FoundLetter {
   protocol::Letter letter;
   crypto::Digest digest{};
-  // The site has not accepted what the letter holds: another epoch or another certificate.
+  // The site has not accepted what the letter holds: another epoch, or a certificate that lasts
+  // longer.
   bool is_news = false;
 };
 // The letter that waits for this site; nothing where the server says that there is none.

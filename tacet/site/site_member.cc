@@ -192,28 +192,32 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
   }
 }
 
-void SiteMember::LookAtMail(protocol::Wire& wire, const SiteMemberHooks& hooks) const {
-  if (spec_.server.empty()) return;
+std::optional<uint32_t> SiteMember::LookAtMail(protocol::Wire& wire,
+                                               const SiteMemberHooks& hooks) const {
+  if (spec_.server.empty()) return std::nullopt;
   const protocol::MailClient mail(manifest().federation(), keys_.signing, wire, kMailSeconds);
   const auto warn = [&hooks](const std::string& text) {
     if (hooks.on_warning) hooks.on_warning(text);
   };
   const absl::StatusOr<std::optional<FoundLetter>> found = LookForLetter(mail, membership_);
-  if (protocol::IsRetryable(found.status())) return;  // the training waits for nothing here
+  if (protocol::IsRetryable(found.status())) return std::nullopt;  // the training does not wait
   if (found.status().code() == absl::StatusCode::kPermissionDenied) {
     warn(base::Message(found.status()));
   }
+  std::optional<uint32_t> waiting;
   if (found.ok() && found->has_value() && (*found)->is_news) {
+    waiting = (*found)->letter.epoch;
     warn(
         fmt::format("an invitation to epoch {} waits at the server. See what it changes, and "
                     "accept it: tacet client join --home {} --server {}",
-                    (*found)->letter.epoch, spec_.home.string(), spec_.server));
+                    *waiting, spec_.home.string(), spec_.server));
   } else if (found.ok() && found->has_value()) {
     // An earlier process joined, and ended before it said so. Not dropped, it expires.
     (void)DropLetter(mail, (*found)->digest);
   }
   // Where it fails, the next start leaves it.
   if (!prekey_.empty()) (void)LeavePrekey(mail, prekey_);
+  return waiting;
 }
 
 absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
@@ -268,7 +272,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
   TACET_RETURN_IF_ERROR(Warn(site, *directory, training, hooks));
   if (hooks.on_begin) hooks.on_begin();
   const WireStopper stopper(run.wire, hooks.stop);
-  LookAtMail(run.wire, hooks);
+  (void)LookAtMail(run.wire, hooks);
   TACET_RETURN_IF_ERROR(directory->Begin(*session, ledger));
   const auto has_failed = [&] { return run.own_code && !session->training_failure().ok(); };
   const absl::Status ended =
@@ -283,11 +287,12 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
                                if (hooks.on_progress) hooks.on_progress(now);
                                if (!written.ok() && hooks.on_trouble) hooks.on_trouble(written);
                              }});
-  LookAtMail(run.wire, hooks);
+  const std::optional<uint32_t> waiting_epoch = LookAtMail(run.wire, hooks);
   if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
   TACET_ASSIGN_OR_RETURN(SiteRunEnd run_end, directory->End(*session, ledger, ended.ok()));
   TACET_ASSIGN_OR_RETURN(SiteMemberEnd end, EndOf(*session, manifest.manifest(), ledger, *directory,
                                                   std::move(run_end), ended.ok()));
+  end.waiting_epoch = waiting_epoch;
   if (has_failed()) end.failure = session->training_failure();
   return end;
 }
@@ -312,6 +317,8 @@ base::JsonValue SiteMemberEndJson(const Membership& membership, const SiteMember
       .Set("charged_epsilon", end.charged_epsilon)
       .Set("ledger_epsilon", end.ledger_epsilon)
       .Set("violations", std::move(violations))
+      .Set("waiting_epoch",
+           end.waiting_epoch.has_value() ? base::JsonValue(*end.waiting_epoch) : base::JsonValue())
       .Set("run", end.run.string());
 }
 

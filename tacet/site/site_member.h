@@ -75,6 +75,8 @@ struct SiteMemberEnd {
   double ledger_epsilon = 0;
   std::vector<std::string> violations;  // names, of this run
   std::filesystem::path run;            // directory
+  // Epoch of an invitation that waits at the server for a person to accept it.
+  std::optional<uint32_t> waiting_epoch = std::nullopt;
   // The error for which zeros were sealed.
   absl::Status failure = absl::OkStatus();
 };
@@ -123,9 +125,10 @@ class SiteMember {
 
   absl::StatusOr<SiteMemberEnd> RunOnce(const SiteMemberRun& run,
                                         const SiteMemberHooks& hooks) const;
-  // Tells of an invitation that waits at the server, and leaves the prekey there. Changes nothing
-  // else: a person accepts the invitation. The seam for clients that accept it by themselves.
-  void LookAtMail(protocol::Wire& wire, const SiteMemberHooks& hooks) const;
+  // Tells of an invitation that waits at the server and returns its epoch, and leaves the prekey
+  // there. Changes nothing else: a person accepts the invitation. The seam for clients that accept
+  // it by themselves.
+  std::optional<uint32_t> LookAtMail(protocol::Wire& wire, const SiteMemberHooks& hooks) const;
 
   SiteMemberSpec spec_;
   storage::file::SiteFolder folder_;

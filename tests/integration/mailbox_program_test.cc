@@ -147,6 +147,17 @@ TEST_F(RunningMailboxTest, RunningSitesLeavePrekeysAndTellOfInvitations) {
                                    reached_at_));
   EXPECT_FALSE(std::filesystem::exists(path_ / "north/run-1"));  // it has joined nothing by itself
   EXPECT_EQ(Number(*base::JsonValue::Parse(ended.out), "epoch"), 0);
+  EXPECT_EQ(Number(*base::JsonValue::Parse(ended.out), "waiting_epoch"), 1);
+
+  // A server that has gone on to the epoch refuses the site's round, and gives the invitation.
+  ASSERT_EQ(Join("hub", 1).exit_code, 0);
+  ASSERT_EQ(StopServer().exit_code, 0);
+  StartServer(server_flags_);
+  StartSite("south");
+  const Outcome refused = WaitFor(running_["south"], "south-");
+  running_.erase("south");
+  EXPECT_EQ(refused.exit_code, 1) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("an invitation to epoch 1 waits at the server"));
 }
 
 }  // namespace

@@ -52,6 +52,8 @@ class RecoveryTest : public LiveFederationTest {
     for (const std::string& who : everybody_) {
       CopyOver(Kept(name, who), path_ / who);
       OwnAll(path_ / who, ::geteuid());
+      const fs::path key = path_ / (who + ".key");  // RunAsOther
+      if (fs::exists(key)) Own(key, ::geteuid());
     }
   }
 

@@ -206,7 +206,10 @@ class MailboxLifeTest : public ::testing::Test {
   absl::Status RefusedBy(const std::string& name) {
     const auto before = FilesOf(name);
     absl::Status refused = Join(name);
-    EXPECT_EQ(FilesOf(name), before);
+    for (const auto& [file, content] : FilesOf(name)) {
+      EXPECT_TRUE(before.contains(file) && before.at(file) == content) << file << " was changed";
+    }
+    EXPECT_EQ(FilesOf(name).size(), before.size());
     return refused;
   }
 
@@ -363,6 +366,29 @@ TEST_F(MailboxLifeTest, OldForeignMixedAndAlteredLettersAreRefused) {
   }
   lie_ = nullptr;
   EXPECT_EQ(Join("north"), absl::OkStatus());
+}
+
+// A certificate is renewed within an epoch. A letter from before the renewal leads nobody back.
+TEST_F(MailboxLifeTest, ARenewedCertificateIsFetchedAndNoOlderOne) {
+  ASSERT_TRUE(Rotate().ok());
+  const base::Bytes old = Kept(MailKind::kLetter, "north");
+  ASSERT_EQ(Join("north"), absl::OkStatus());
+  ASSERT_EQ(
+      coordinator::EnrolParty(sites_.at("north").request(), 700, keys_->authority, *federation_),
+      absl::OkStatus());
+  // As `tacet federation seal-key --mailbox`.
+  const crypto::SecretBytes& key = epoch_keys_.at(0);
+  ASSERT_TRUE(coordinator::WriteInvitations(*federation_, manifests_[1], keys_->signing, key).ok());
+  Line line(*this, std::string(protocol::kCoordinatorName));
+  const MailClient mail(Federation(), keys_->signing, line, 1);
+  ASSERT_TRUE(
+      coordinator::LeaveInvitations(manifests_[1], key, keys_->signing, mail, *federation_).ok());
+  const base::Bytes before = ValueOf(sites_.at("north").Joined()).certificate;
+  ASSERT_EQ(Join("north"), absl::OkStatus());
+  EXPECT_EQ(FilesOf("north").at("invitation"), File("north", 1));
+  EXPECT_NE(ValueOf(sites_.at("north").Joined()).certificate, before);
+  Serve(MailKind::kLetter, old);
+  EXPECT_EQ(RefusedBy("north"), absl::OkStatus());  // nothing new, and nothing changed
 }
 
 // A server that returns more than there may be, or the same part without end.
