@@ -12,10 +12,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Executor
 
-__all__ = ["in_python_thread"]
+__all__ = ["in_executor", "in_python_thread"]
 
 _Result = TypeVar("_Result")
+
+
+def in_executor(
+    executor: Executor, function: Callable[..., _Result]
+) -> Callable[..., _Result]:
+    """Return ``function`` for calls that an executor runs, and that wait for it.
+
+    Args:
+        executor: runs the calls, perhaps in other processes.
+        function: pickled for them.
+    """
+
+    def called(*arguments: Any) -> _Result:
+        return executor.submit(function, *arguments).result()
+
+    return called
 
 
 def in_python_thread(function: Callable[..., _Result]) -> Callable[..., _Result]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import importlib
 import json
+import os
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -24,15 +25,15 @@ from .arguments import (
     truth_of,
     whole_number_of,
 )
-from .callbacks import in_python_thread
+from .callbacks import in_executor, in_python_thread
 from .privacy import Privacy
 from .progress import RoundBar
 from .run_folder import run_folder
 from .session import Session, budget_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
     from pathlib import Path
 
     import numpy as np
@@ -270,7 +271,8 @@ def simulate(
     architecture: str = "",
     model: str = "external",
     data_name: str = "python",
-    threads: int = 1,
+    threads: int | None = None,
+    executor: Executor | None = None,
     seed: int = 1,
     insecure_seed: int | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -310,7 +312,11 @@ def simulate(
         data_name: name of the data in the run's ledger.
         threads: threads that train and seal. With more than one, ``train`` runs in several threads
             of Python at a time, of which most end with the call: it must not change objects that
-            they share.
+            they share. None: 1, or one for each worker of ``executor``.
+        executor: runs ``train`` in its workers, ``threads`` calls at a time: a
+            `concurrent.futures.ProcessPoolExecutor` or another `concurrent.futures.Executor`, such
+            as mpi4py's and Dask's. Workers in other processes get ``train`` and its arguments
+            pickled, so ``train`` is a function of a module. The result is the same as without.
         seed: stays in the settings of the run; fixes nothing that is secret.
         insecure_seed: fixes cohorts, noise and keys, for debugging: it protects nobody.
         out: run directory, which ``tacet report`` and ``tacet audit`` read. None: nothing is kept.
@@ -343,6 +349,14 @@ def simulate(
     if initial is None:
         text = "initial is None: wanted a one-dimensional array of float32"
         raise TypeError(text)
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        text = (
+            f"executor must be a concurrent.futures.Executor or None, not of type "
+            f"{type(executor).__name__}"
+        )
+        raise TypeError(text)
+    if threads is None:
+        threads = 1 if executor is None else _workers(executor)
     clients = whole_number_of("clients", clients)
     rounds = whole_number_of("rounds", rounds)
     learning_rate = number_of("learning_rate", learning_rate)
@@ -396,7 +410,7 @@ def simulate(
 
         _core.simulate(
             settings,
-            in_python_thread(train),
+            in_python_thread(train if executor is None else in_executor(executor, train)),
             None if evaluate is None else in_python_thread(evaluate),
             in_python_thread(told),
             initial,
@@ -409,3 +423,12 @@ def simulate(
         )
         run = open_run(path)
     return run if out is not None else replace(run, path=None)
+
+
+def _workers(executor: Executor) -> int:
+    """Return the number of an executor's workers, where it tells, else that of the processors."""
+    for name in ("_max_workers", "num_workers"):  # of Python's executors, of mpi4py's
+        told = getattr(executor, name, None)
+        if isinstance(told, int) and told > 0:
+            return told
+    return os.cpu_count() or 1
