@@ -25,6 +25,8 @@ _ROUNDING = 1e-5
 # Records of a batch. It is the same for all batches: a processor may round in another way in a
 # batch of another size.
 _BATCH = 32
+# Parameters below which a whole gradient is cheaper than to note the uses of layers.
+_FEW = 2**16
 # Values of whole gradients in a batch: 256 MiB of float32.
 _WHOLE_VALUES = 2**26
 
@@ -36,7 +38,7 @@ class RecordGradients:
     layers (`LayerUses`), and as each record of a batch of its copies. If the uses tell another
     gradient, all records have plain ones. If ``torch.func.vmap`` does not know an operation, or the
     copies' gradients differ in a bit, records run one at a time. So what a record gives depends on
-    no other record, and not on its place among them.
+    no other record, and not on its place among them. Small modules have plain gradients.
 
     Args:
         module: in the mode that is wanted.
@@ -53,7 +55,8 @@ class RecordGradients:
         self._module = module
         self._loss = loss
         self._parameters = parameters
-        self._uses: LayerUses | None = LayerUses(parameters)
+        many = sum(p.numel() for p in parameters) >= _FEW
+        self._uses: LayerUses | None = LayerUses(parameters) if many else None
         self._compared = False
         self._batches: _Batches | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 from collections.abc import Callable
+from unittest import mock
 
 import numpy as np
 import torch
@@ -112,6 +113,11 @@ def cases(n: int) -> dict[str, tuple[nn.Module, torch.Tensor, Loss]]:
 
 class UsesOfLayersTest(unittest.TestCase):
     RECORDS = 40  # more than a batch
+
+    def setUp(self) -> None:
+        patched = mock.patch("tacet.torch_records._FEW", 0)  # small modules, too
+        patched.start()
+        self.addCleanup(patched.stop)
 
     def test_sums_are_those_of_a_plain_loop(self) -> None:
         y = torch.randint(0, 3, (self.RECORDS,), generator=torch.Generator().manual_seed(1))
