@@ -35,6 +35,7 @@ using storage::file::Membership;
 using storage::file::SiteFolder;
 
 constexpr size_t kAnchorNameBytes = 16;
+constexpr std::chrono::minutes kBetweenMailLooks(10);  // at the mail of a running site
 constexpr uint32_t kMailSeconds = 5;  // for a call about mail, without which the run goes on
 
 // Ends the calls in progress as soon as the run is to end.
@@ -275,18 +276,26 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
   (void)LookAtMail(run.wire, hooks);
   TACET_RETURN_IF_ERROR(directory->Begin(*session, ledger));
   const auto has_failed = [&] { return run.own_code && !session->training_failure().ok(); };
-  const absl::Status ended =
-      member::RunMember(*session, {}, entropy,
-                        {.wait = [&](double seconds) { return !has_failed() && wait(seconds); },
-                         .on_trouble = hooks.on_trouble,
-                         .on_progress =
-                             [&](const MemberSession& now) {
-                               // What a full disk does not take is written with a later round, or
-                               // at the end.
-                               const absl::Status written = directory->Progress(now, ledger);
-                               if (hooks.on_progress) hooks.on_progress(now);
-                               if (!written.ok() && hooks.on_trouble) hooks.on_trouble(written);
-                             }});
+  auto looked = std::chrono::steady_clock::now();
+  const auto wait_and_look = [&](double seconds) {
+    if (std::chrono::steady_clock::now() - looked >= kBetweenMailLooks) {
+      (void)LookAtMail(run.wire, hooks);
+      looked = std::chrono::steady_clock::now();
+    }
+    return !has_failed() && wait(seconds);
+  };
+  const absl::Status ended = member::RunMember(*session, {}, entropy,
+                                               {.wait = wait_and_look,
+                                                .on_trouble = hooks.on_trouble,
+                                                .on_progress = [&](const MemberSession& now) {
+                                                  // What a full disk does not take is written with
+                                                  // a later round, or at the end.
+                                                  const absl::Status written =
+                                                      directory->Progress(now, ledger);
+                                                  if (hooks.on_progress) hooks.on_progress(now);
+                                                  if (!written.ok() && hooks.on_trouble)
+                                                    hooks.on_trouble(written);
+                                                }});
   const std::optional<uint32_t> waiting_epoch = LookAtMail(run.wire, hooks);
   if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
   TACET_ASSIGN_OR_RETURN(SiteRunEnd run_end, directory->End(*session, ledger, ended.ok()));
