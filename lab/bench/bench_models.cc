@@ -236,11 +236,6 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
       OfFamily(GlmFamily::kPoisson, "nodes ~ age + size + grade", {age, size, grade, nodes}),
       {sizes});
   const TableVariable death = Bounded("death", 0, 1);
-  QuestionSpec deaths = OfFamily(
-      GlmFamily::kPoisson, "death ~ age + grade + hormon",
-      {age, grade, Bounded("hormon", 0, 1), Bounded("death", 0, 2), Bounded("dtime", 30, 7300)});
-  deaths.exposure = "dtime";
-  add(rotterdam, 3, deaths);
   add(rotterdam, 3,
       OfFamily(GlmFamily::kBinomial, "death ~ age + nodes + grade", {age, nodes, grade, death}));
   add(rotterdam, 6,

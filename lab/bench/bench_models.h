@@ -1,4 +1,4 @@
-// Linear, logistic and Poisson models and hazards of queries over many releases: how often their
+// Linear, logistic, Poisson and hazard models of queries over many releases: how often their
 // intervals hold the fit of the whole table, how wide they are, and how often the coefficients are
 // suppressed.
 #ifndef TACET_LAB_BENCH_BENCH_MODELS_H_

@@ -57,11 +57,11 @@ void ScaleToEvents(const QuestionPlan& plan, const std::vector<double>& gradient
   for (double& value : information) value *= events / means;
 }
 
-// Mean of the baselines' informations.
-double MeanOfBaselines(const std::vector<double>& information, size_t baselines, size_t size) {
+// Sum of the baselines' informations.
+double SumOfBaselines(const std::vector<double>& information, size_t baselines, size_t size) {
   double sum = 0;
   for (size_t j = 0; j < baselines; ++j) sum += information[j * size + j];
-  return sum / static_cast<double>(baselines);
+  return sum;
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ LikelihoodSteps StepsOf(const QuestionPlan& plan,
       steps.pooled = share * std::sqrt(pooled);
     }
     at.step.assign(size, 0);
-    const double of_baselines = MeanOfBaselines(information, plan.baselines, size);
+    const double of_baselines = SumOfBaselines(information, plan.baselines, size);
     if (!(of_baselines > 0)) continue;
     const bool is_last = round + 1 == plan.rounds();
     const double wanted = kLeastInformation * of_baselines;

@@ -66,7 +66,7 @@ struct LikelihoodSteps {
 };
 
 // Newton steps from FirstCoefficients. A step is at most kLongestStep long in each coordinate, and
-// its information is raised to kLeastInformation of the baselines' mean in each direction, as noise
+// its information is raised to kLeastInformation of the baselines' sum in each direction, as noise
 // may leave less than nothing. In the last round of the question it is raised only where it has to
 // be. The first release of rates gives each baseline's rate, as if the design had no effect, and
 // the first step is taken from there.
