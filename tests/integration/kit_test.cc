@@ -253,6 +253,8 @@ columns = ["age 20..90"]
   for (const auto& [name, process] : running) {
     const Outcome ended = WaitFor(process, name + "-");
     EXPECT_EQ(ended.exit_code, 0) << name << ": " << ended.err;
+  }
+  for (const std::string& name : five_) {
     EXPECT_EQ(Read(name + "/run/answers.json"), Read("north/run/answers.json")) << name;
   }
   EXPECT_EQ(*ReadJson("north/run/summary.json").Find("charged_attempts")->AsUint(), 4u);
