@@ -34,13 +34,17 @@ class Version(unittest.TestCase):
 
     def test_programs_of_others_ask_for_it(self):
         wanted = ".".join(self.version.split(".")[:2])
-        for name in ("README.md", "examples/CMakeLists.txt", "tests/install/install_test.cmake"):
+        for name in ("docs/library.md", "examples/CMakeLists.txt", "tests/install/install_test.cmake"):
             asked = re.findall(r"find_package\(tacet ([0-9.]+) REQUIRED[^)]*\)", text(name))
             self.assertEqual(set(asked), {wanted}, name)
 
     def test_packages_are_named_after_it(self):
         named = set(re.findall(r"tacet(?:-server)?_([0-9.]+)_amd64\.deb", text("docs/deploy.md")))
         self.assertEqual(named, {self.version})
+
+    def test_the_citation_has_it(self):
+        self.assertEqual(re.search(r'^version: "?([0-9.]+)"?$', text("CITATION.cff"), re.M)[1],
+                         self.version)
 
     def test_chart_and_compose_file_take_its_image(self):
         chart = text("packaging/helm/Chart.yaml")

@@ -36,23 +36,23 @@ foreach(header IN LISTS headers)
   endforeach()
 endforeach()
 
-# The README's example is part of the program that is built below, line for line.
-file(READ ${SOURCE}/README.md readme)
+# The example of docs/library.md is part of the program that is built below, line for line.
+file(READ ${SOURCE}/docs/library.md page)
 file(READ ${SOURCE}/examples/secure_sum.cc program)
-if(NOT readme MATCHES "\n```cpp\n([^`]*)```")
-  message(FATAL_ERROR "README.md has no C++ example")
+if(NOT page MATCHES "\n```cpp\n([^`]*)```")
+  message(FATAL_ERROR "docs/library.md has no C++ example")
 endif()
 set(example "${CMAKE_MATCH_1}")
 string(REGEX MATCHALL "\n" lines "${example}")
 list(LENGTH lines count)
 if(count GREATER 15)
-  message(FATAL_ERROR "the README's example has ${count} lines, at most 15 were wanted")
+  message(FATAL_ERROR "the example of docs/library.md has ${count} lines, at most 15 were wanted")
 endif()
 string(REGEX REPLACE "\n +" "\n" program "${program}")
 string(REGEX REPLACE "\n +" "\n" example "\n${example}")
 string(FIND "${program}" "${example}" place)
 if(place EQUAL -1)
-  message(FATAL_ERROR "the README's example is not in examples/secure_sum.cc")
+  message(FATAL_ERROR "the example of docs/library.md is not in examples/secure_sum.cc")
 endif()
 
 # A copy of the examples: nothing of the repository around them can be found from there. They are
@@ -67,7 +67,7 @@ foreach(library IN ITEMS tacet::tacet tacet::shared)
   run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH}/${name} --no-tests=error --output-on-failure)
 endforeach()
 
-# The programs that README.md names, against the installed archive tacet::live.
+# The programs that docs/library.md names, against the installed archive tacet::live.
 file(GLOB live ${SCRATCH}/prefix/lib*/libtacet_live.a ${SCRATCH}/prefix/lib/*/libtacet_live.a)
 if(live)
   foreach(most IN ITEMS join_federation=60 ask_query=40)
