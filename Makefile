@@ -16,6 +16,8 @@ WITH_PYTHON := -DTACET_PYTHON_PACKAGE=ON -DPython_EXECUTABLE=$(PYTHON_ENVIRONMEN
 WHEELS := $(CURDIR)/build/wheel
 # Environment of the frameworks in which it is tested.
 FRAMEWORKS_ENVIRONMENT := $(CURDIR)/build/frameworks
+# Environment of Sphinx, for `make docs`.
+SITE_ENVIRONMENT := $(CURDIR)/build/sphinx
 # Environment of the checks of Compose file and chart.
 DEPLOY_ENVIRONMENT := $(CURDIR)/build/deploy
 TACET_IMAGE ?= localhost/tacet:$(shell sed -n 's/^project(tacet VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
@@ -174,12 +176,14 @@ r-check: ## run R CMD check on the R package; a warning fails it
 	@tools/quiet.sh "R CMD check" tools/r_check.sh build/ci build/r
 
 .PHONY: docs
-docs: ## make pages of the Python package from its docstrings in build/docs
+docs: ## make a site of guides, design, security and the Python package in build/docs
 	@tools/setup.sh demo server test mpi package python
 	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/test.txt
 	$(call configure,ci,$(WITH_PYTHON))
 	$(call build,ci,--target tacet_python_package)
-	@PYTHONPATH=build/ci/python $(PYTHON_ENVIRONMENT)/bin/python tools/python_pages.py build/docs
+	@tools/quiet.sh "site environment" tools/python_environment.sh $(SITE_ENVIRONMENT) python/requirements/docs.txt
+	@PYTHONPATH=build/ci/python $(PYTHON_ENVIRONMENT)/bin/python tools/python_pages.py build/reference
+	@$(SITE_ENVIRONMENT)/bin/python tools/documentation_site.py build/docs build/reference
 
 .PHONY: web
 web: ## bundle web/dist from web/src, after a change of the report's page

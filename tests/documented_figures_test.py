@@ -102,6 +102,7 @@ PAGES = [
      [external(RECORDS, digits=2), figure(RECORDS, "participant-in-cohort")]),
     (README, "at ε = {} (δ = 10⁻⁵) against every observer that has a guarantee",
      [figure("--clients 2000 --cohort 400 --rounds 30 --noise-multiplier 6")]),
+    (README, "For those who know, ε = {}.", [figure(KNOWN + " --rounds 100", "cohort-aware")]),
     (HOSPITALS, "reach ε = {}.",
      [figure("--clients 4 --cohort 4 --rounds 100 --noise-multiplier 6", digits=0)]),
     (HOSPITALS, "under replace-one ({} against {} in the example above)",
