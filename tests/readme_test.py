@@ -110,6 +110,14 @@ class Readme(unittest.TestCase):
         for target in named:
             self.assertRegex(makefile, rf"(?m)^{target}:")
 
+    def test_nobody_is_sent_to_the_project_of_the_same_name(self):
+        """The project `tacet` on PyPI is another one (docs/design/wheels.md)."""
+        paths = [path for folder in ("docs/guide", "examples", "python/tacet")
+                 for path in (ROOT / folder).rglob("*") if path.suffix in (".ipynb", ".md", ".py")]
+        self.assertGreater(len(paths), 50)
+        self.assertEqual([str(path.relative_to(ROOT)) for path in paths if re.search(
+            r"pip install ['\"]?tacet", path.read_text(encoding="utf-8"))], [])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -26,8 +26,8 @@ FENCE = re.compile(r"^( *)(```|~~~).*?^ *\2[^\n]*$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 REFERENCE = """# Reference of the Python package
 
-<a href="reference/tacet.html">Every public module, class and function</a>, with shapes, units and
-errors. These pages have a search of their own.
+Every public class and function, with shapes, units and errors. These pages have a search of their
+own.
 """
 
 
@@ -45,6 +45,7 @@ class Source:
     """The pages, and the files that they link to, in a folder that Sphinx reads."""
 
     def __init__(self, folder: pathlib.Path) -> None:
+        """Find the pages of the repository."""
         self.folder = folder
         pages = {page for pattern in PAGES for page in ROOT.glob(pattern)}
         self.notebooks = set(ROOT.glob("examples/notebooks/*.ipynb"))
@@ -55,15 +56,20 @@ class Source:
         relative = path.relative_to(ROOT)
         return "index.md" if str(relative) == "README.md" else str(relative.with_suffix(".md"))
 
-    def write(self) -> None:
-        """Write all pages."""
+    def write(self, reference: pathlib.Path) -> None:
+        """Write all pages, and put those of the Python package next to them."""
         for path in self.pages:
             text = notebook_text(path) if path in self.notebooks else path.read_text("utf-8")
             target = self.folder / self.name(path)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(self.moved(path, text) + self.tree(path), encoding="utf-8")
-        (self.folder / "reference.md").write_text(REFERENCE, encoding="utf-8")
-        shutil.copytree(ROOT / "docs" / "images", self.folder / "extra" / "docs" / "images")
+        extra = self.folder / "extra"
+        shutil.copytree(reference, extra / "reference")
+        modules = sorted(path.relative_to(reference) for path in reference.glob("tacet*/**/*.html"))
+        links = [f'- <a href="reference/{path}">{".".join(path.with_suffix("").parts)}</a>\n'
+                 for path in [pathlib.Path("tacet.html"), *modules]]
+        (self.folder / "reference.md").write_text(REFERENCE + "\n" + "".join(links), "utf-8")
+        shutil.copytree(ROOT / "docs" / "images", extra / "docs" / "images")
 
     def moved(self, page: pathlib.Path, text: str) -> str:
         """The text with the links of the site; a link to a folder becomes its text."""
@@ -174,6 +180,7 @@ def build(source: pathlib.Path, out: pathlib.Path, version: str) -> int:
         "html_copy_source": False,
         "html_show_sourcelink": False,
         "html_show_sphinx": False,
+        "html_show_copyright": False,
         "myst_heading_anchors": 6,
         # Pages that only other pages lead to, and blocks in languages without colours. Anchors of
         # HTML are unknown here: `dead_links` finds them.
@@ -196,8 +203,7 @@ def main() -> None:
     version = re.search(r"project\(tacet VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
     with tempfile.TemporaryDirectory(prefix="tacet-site-") as folder:
         source = Source(pathlib.Path(folder))
-        source.write()
-        shutil.copytree(reference, source.folder / "extra" / "reference")
+        source.write(reference)
         if build(source.folder, out, version):
             sys.exit("Sphinx has warnings, see above")
     if dead := dead_links(out):

@@ -1,4 +1,4 @@
-"""Tables in Excel workbooks and Parquet files (``pip install tacet[tables]``).
+"""Tables in Excel workbooks and Parquet files (``pip install openpyxl pyarrow``).
 
 The program ``tacet`` reads CSV files. This module reads the other two for a query in Python, and
 writes them as CSV for the program::
@@ -116,7 +116,8 @@ def _module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        text = f"{name.partition('.')[0]} reads this file: pip install 'tacet[tables]'"
+        package = name.partition(".")[0]
+        text = f"{package} reads this file: pip install {package}"
         raise ModuleNotFoundError(text) from error
 
 
