@@ -65,7 +65,7 @@ floor = 10
 site_groups = false
 [acceptance]
 accept = "within-policy"
-kinds = ["training", "query", "removal", "server", "renewal"]
+kinds = ["training", "query", "removal", "server", "renewal", "addition"]
 epsilon = 0.5
 unknown_members = 1
 [ledger]

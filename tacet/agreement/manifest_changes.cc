@@ -15,6 +15,7 @@
 #include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/manifest.h"
 #include "tacet/agreement/terms_table.h"
+#include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 
 namespace tacet::agreement {
@@ -146,14 +147,19 @@ std::pair<std::string, std::string> TextsOf(const Term& term, const Value& befor
   return texts;
 }
 
+template <typename Value>
+void Compare(const Term& term, const Value& was, const Value& is, Comparison& changes) {
+  if (was == is) return;
+  const auto [was_text, is_text] = TextsOf(term, was, is);
+  changes.Add(term.key, was_text, is_text, IsWeaker(term, was, is));
+}
+
 void CompareTerms(const ManifestSpec& was, const ManifestSpec& is, Comparison& changes) {
   const auto rate = [](const ManifestSpec& spec) {
     return static_cast<double>(spec.sampling.cohort) / static_cast<double>(spec.sampling.clients);
   };
   const auto compare = [&](const Term& term, const auto& before, const auto& now) {
-    if (term.weaker == Weaker::kNotCompared || before == now) return;
-    const auto [was_text, is_text] = TextsOf(term, before, now);
-    changes.Add(term.key, was_text, is_text, IsWeaker(term, before, now));
+    if (term.weaker != Weaker::kNotCompared) Compare(term, before, now, changes);
   };
   VisitSignedTerms(compare, was, is);
   compare(Term{"sampling rate", Weaker::kMore}, rate(was), rate(is));
@@ -183,6 +189,14 @@ void CompareAnnex(const SignedManifest& before, const SignedManifest& now, Compa
   for (const std::string& line : is) {
     if (!was.contains(line)) changes.Add("annex", "", line, false);
   }
+  if (was == is && before.annex() != now.annex()) {
+    changes.Add("annex", "its lines", "the same ones in another order", false);
+  }
+}
+
+// An annex may hold any bytes.
+std::string Shown(std::string_view text) {
+  return text.empty() ? "(none)" : base::PlainText(text, text.size());
 }
 
 std::string TrainingText(uint32_t training) {
@@ -231,12 +245,20 @@ absl::StatusOr<std::vector<ManifestChange>> ManifestChanges(const SignedManifest
   return changes;
 }
 
+std::vector<ManifestChange> TermChanges(const ManifestSpec& before, const ManifestSpec& now) {
+  std::vector<ManifestChange> changes;
+  Comparison comparison(changes);
+  VisitSignedTerms([&](const Term& term, const auto& was,
+                       const auto& is) { Compare(term, was, is, comparison); },
+                   before, now);
+  return changes;
+}
+
 std::string ManifestChangesText(const std::vector<ManifestChange>& changes) {
   std::string text;
   for (const ManifestChange& change : changes) {
     text += fmt::format("{} {:<28} {} -> {}\n", change.is_weaker ? "WEAKER    " : "changed   ",
-                        change.what, change.before.empty() ? "(none)" : change.before,
-                        change.after.empty() ? "(none)" : change.after);
+                        change.what, Shown(change.before), Shown(change.after));
   }
   return text;
 }

@@ -27,6 +27,10 @@ struct ManifestChange {
 absl::StatusOr<std::vector<ManifestChange>> ManifestChanges(const agreement::SignedManifest& before,
                                                             const agreement::SignedManifest& now);
 
+// Every signed term that differs, in the order of the bytes; those too that ManifestChanges shows
+// in another way (kNotCompared), which are never weaker.
+std::vector<ManifestChange> TermChanges(const ManifestSpec& before, const ManifestSpec& now);
+
 // One line a change, "changed" or "WEAKER" first.
 std::string ManifestChangesText(const std::vector<ManifestChange>& changes);
 

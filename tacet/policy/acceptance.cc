@@ -12,85 +12,103 @@
 
 #include "tacet/agreement/manifest_changes.h"
 #include "tacet/base/status.h"
+#include "tacet/policy/acceptance_record.h"
 
 namespace tacet::policy {
 namespace {
 
 using agreement::ManifestChange;
 using agreement::ManifestMember;
+using agreement::ManifestSpec;
 using agreement::SignedManifest;
 using enum JudgedBy;
 
 constexpr std::array kJudgedTerms = {
     JudgedTerm{"federation", kChain},
-    JudgedTerm{"training", kChain},
+    JudgedTerm{"training", kKind},
     JudgedTerm{"model", kSame},
     JudgedTerm{"dimension", kSame},
     JudgedTerm{"initial_model", kSame},
     JudgedTerm{"clients", kKeys},
     JudgedTerm{"federation.cohort", kMembers},
-    JudgedTerm{"federation.min_participants", kPolicy},
+    JudgedTerm{"federation.min_participants", kParticipants},
     JudgedTerm{"federation.rounds", kMechanism},
     JudgedTerm{"federation.spare_attempts", kMechanism},
-    JudgedTerm{"federation.committee_seats", kPolicy},
-    JudgedTerm{"federation.committee_corrupt", kPolicy},
-    JudgedTerm{"federation.committee_packing", kPolicy},
+    JudgedTerm{"federation.committee_seats", kCommittee},
+    JudgedTerm{"federation.committee_corrupt", kCommittee},
+    JudgedTerm{"federation.committee_packing", kCommittee},
     JudgedTerm{"committee_members", kKeys},
     JudgedTerm{"federation.sampling", kSame},
     JudgedTerm{"privacy.clip_norm", kMechanism},
     JudgedTerm{"privacy.coordinate_bound", kMechanism},
     JudgedTerm{"privacy.noise_stddev", kMechanism},
-    JudgedTerm{"noise_law", kPolicy},
+    JudgedTerm{"noise_law", kSame},
     JudgedTerm{"privacy.scale", kSame},
     JudgedTerm{"privacy.delta", kPolicy},
     JudgedTerm{"privacy.sampler", kSame},
     JudgedTerm{"run.no_noise", kPolicy},
     JudgedTerm{"run.no_clip", kPolicy},
-    JudgedTerm{"aggregation.parameters", kPolicy},
+    JudgedTerm{"aggregation.parameters", kSame},
     JudgedTerm{"server.learning_rate", kSame},
     JudgedTerm{"server.learning_rate_final", kSame},
     JudgedTerm{"server.momentum", kSame},
     JudgedTerm{"privacy.budget_epsilon", kMechanism},
     JudgedTerm{"aggregation.plaintext_bits", kMembers},
-    JudgedTerm{"privacy.unit", kPolicy},
-    JudgedTerm{"privacy.neighbouring", kPolicy},
+    JudgedTerm{"privacy.unit", kUse},
+    JudgedTerm{"privacy.neighbouring", kUse},
     JudgedTerm{"privacy.record_rate", kMechanism},
     JudgedTerm{"privacy.expected_batch", kMembers},
-    JudgedTerm{"privacy.appearances", kPolicy},
+    JudgedTerm{"privacy.appearances", kUse},
     JudgedTerm{"privacy.colluders", kPolicy},
     JudgedTerm{"federated_part", kSame},
     JudgedTerm{"whole_dimension", kSame},
     JudgedTerm{"annex", kSame},
-    JudgedTerm{"federation.dummy_uploads", kPolicy},
+    JudgedTerm{"federation.dummy_uploads", kUse},
     JudgedTerm{"federation.max_participations", kNotWeaker},
 };
+
+std::set<crypto::PublicKey> KeysOf(const SignedManifest& manifest) {
+  std::set<crypto::PublicKey> keys;
+  for (const ManifestMember& member : manifest.members()) keys.insert(member.signing_key);
+  return keys;
+}
 
 class Judgement {
  public:
   Judgement(const SitePolicy& policy, const InvitationChange& change)
-      : policy_(policy), change_(change) {}
+      : policy_(policy),
+        change_(change),
+        was_(change.before.manifest().spec()),
+        is_(change.now.manifest().spec()),
+        stayed_(
+            StayedMembers(KeysOf(change.before), change.before.manifest().hash(), change.chain)) {}
 
   absl::StatusOr<Acceptance> Run() && {
-    TACET_ASSIGN_OR_RETURN(const std::vector<ManifestChange> changes,
-                           agreement::ManifestChanges(change_.before, change_.now));
-    for (const ManifestChange& change : changes) Judge(change);
-    if (begins()) {
-      const bool query = change_.now.manifest().spec().model == agreement::kQueryModel;
-      AddKind(query ? ChangeKind::kQuery : ChangeKind::kTraining);
-      if (change_.external_model) {
-        Object("model.name", "is external: code of this site trains it, which a person chooses");
-      }
-    }
-    if (SomeoneLeft()) AddKind(ChangeKind::kRemoval);
-    if (acceptance_.kinds.empty()) AddKind(ChangeKind::kRenewal);
+    Kinds();
+    for (const ManifestChange& change : agreement::TermChanges(was_, is_)) Judge(change);
+    Rate();
+    Members();
+    Seats();
     Keys();
+    if (change_.before.authority() != change_.now.authority()) {
+      Object("authority", "another one signs the certificates of members and server");
+    }
     TACET_RETURN_IF_ERROR(Limits());
     return std::move(acceptance_);
   }
 
  private:
   // Another training than the one that the site is in: of an epoch in between, perhaps.
-  bool begins() const { return change_.before.training() != change_.now.training(); }
+  bool begins() const { return was_.training != is_.training; }
+  bool SameUse() const {
+    return (was_.model == agreement::kQueryModel) == (is_.model == agreement::kQueryModel);
+  }
+  bool HaveStayed(const std::vector<ManifestMember>& members) const {
+    return std::ranges::all_of(members, [this](const ManifestMember& member) {
+      return stayed_.contains(member.signing_key);
+    });
+  }
+  bool SomeoneLeft() const { return !HaveStayed(change_.before.members()); }
 
   void Object(std::string key, std::string text) {
     acceptance_.objections.push_back({.key = std::move(key), .text = std::move(text)});
@@ -101,29 +119,44 @@ class Judgement {
     Object("acceptance.kinds",
            fmt::format("\"{}\" is not accepted without a person", ChangeKindName(kind)));
   }
+  void Kinds() {
+    if (begins()) {
+      AddKind(is_.model == agreement::kQueryModel ? ChangeKind::kQuery : ChangeKind::kTraining);
+      if (change_.external_model) {
+        Object("model.name", "is external: code of this site trains it, which a person chooses");
+      }
+    }
+    if (SomeoneLeft()) AddKind(ChangeKind::kRemoval);
+    if (change_.before.server() != change_.now.server()) AddKind(ChangeKind::kServer);
+    if (!HaveStayed(change_.now.members())) AddKind(ChangeKind::kAddition);
+    if (acceptance_.kinds.empty()) AddKind(ChangeKind::kRenewal);
+  }
 
   void Judge(const ManifestChange& change) {
-    // What the loops below, the policy's epsilon and the first line of a training say.
-    constexpr std::array<std::string_view, 5> kJudgedElsewhere = {
-        "training", "member", "committee", "epsilon of all attempts", "sampling rate"};
-    if (std::ranges::find(kJudgedElsewhere, change.what) != kJudgedElsewhere.end()) return;
-    if (change.what == "server") return AddKind(ChangeKind::kServer);
     const auto differs = [&] {
-      Object(change.what,
-             fmt::format("was {}, is {}", change.before.empty() ? "not there" : change.before,
-                         change.after.empty() ? "not there" : change.after));
+      Object(change.what, fmt::format("was {}, is {}", change.before, change.after));
     };
     const auto term = std::ranges::find(kJudgedTerms, change.what, &JudgedTerm::key);
-    if (term == kJudgedTerms.end()) return differs();  // the authority, or a term without a rule
+    if (term == kJudgedTerms.end()) return differs();  // a term without a rule
     switch (term->by) {
+      case kKind:
       case kKeys:
-      case kPolicy:
       case kMembers:
         return;
       case kChain:
         return differs();
+      case kPolicy:
       case kNotWeaker:
         if (change.is_weaker) differs();
+        return;
+      case kUse:
+        if (change.is_weaker && SameUse()) differs();
+        return;
+      case kParticipants:
+        if (change.is_weaker && SameUse() && !SomeoneLeft()) differs();
+        return;
+      case kCommittee:
+        if (IsWeakerCommittee(change) && !SomeoneLeft()) differs();
         return;
       case kMechanism:
         if (!begins() && change.is_weaker) differs();
@@ -133,43 +166,89 @@ class Judgement {
         return;
     }
   }
-
-  bool IsKnown(const ManifestMember& member) const {
-    return change_.known.contains(member.signing_key);
+  bool IsWeakerCommittee(const ManifestChange& change) const {
+    return change.is_weaker || is_.committee.seats < was_.committee.seats ||
+           is_.committee.packing > was_.committee.packing;
   }
-  bool SomeoneLeft() const {
-    const std::vector<ManifestMember>& members = change_.now.members();
-    return std::ranges::any_of(change_.before.members(), [&](const ManifestMember& member) {
-      return std::ranges::find(members, member.signing_key, &ManifestMember::signing_key) ==
-             members.end();
-    });
+
+  // Epsilon judges the cohort of a training that begins.
+  void Rate() {
+    const auto rate = [](const ManifestSpec& spec) {
+      return static_cast<double>(spec.sampling.cohort) / static_cast<double>(spec.sampling.clients);
+    };
+    if (begins() || SomeoneLeft() || rate(is_) <= rate(was_)) return;
+    Object("federation.cohort",
+           fmt::format("was {} of {}, is {} of {}", was_.sampling.cohort, was_.sampling.clients,
+                       is_.sampling.cohort, is_.sampling.clients));
+  }
+
+  // What a member keeps under its signing key. A new field does not compile: say here, or in
+  // Seats, who judges it.
+  void Members() {
+    for (const ManifestMember& member : change_.now.members()) {
+      const auto& [name, signing_key, sealing_key, exchange_key, kem_digest, signature, kem_key] =
+          member;
+      const auto before =
+          std::ranges::find(change_.before.members(), signing_key, &ManifestMember::signing_key);
+      if (before == change_.before.members().end()) continue;
+      if (name != before->name) {
+        Object("member", fmt::format("{} has the key of {}", name, before->name));
+      }
+      if (sealing_key != before->sealing_key) {
+        Object("member", fmt::format("{} has another sealing key", name));
+      }
+    }
+  }
+
+  // A thief of a seat's exchange key of an ended epoch could unmask rounds of this one.
+  void Seats() {
+    for (const uint64_t number : is_.committee_members) {
+      const ManifestMember& seat = change_.now.members()[number];
+      for (const agreement::EpochLink& link : change_.chain) {
+        if (link.epoch >= change_.now.epoch()) break;
+        const bool is_old = std::ranges::find(link.agreed.members, seat.exchange_key,
+                                              &agreement::MemberIdentity::exchange_key) !=
+                            link.agreed.members.end();
+        if (!is_old) continue;
+        Object("committee", fmt::format("{} has a seat with an exchange key of epoch {}", seat.name,
+                                        link.epoch));
+        break;
+      }
+    }
   }
 
   void Keys() {
     const std::vector<ManifestMember>& members = change_.now.members();
-    const agreement::ManifestSpec& agreed = change_.now.manifest().spec();
+    const std::set<crypto::PublicKey> known =
+        StayedMembers(change_.known, change_.before.manifest().hash(), change_.chain);
     std::vector<std::string_view> unknown;
     for (const ManifestMember& member : members) {
-      if (!IsKnown(member)) unknown.push_back(member.name);
+      if (!known.contains(member.signing_key)) unknown.push_back(member.name);
     }
-    for (const uint64_t member : agreed.committee_members) {
-      if (IsKnown(members[member])) continue;
+    for (const uint64_t member : is_.committee_members) {
+      if (known.contains(members[member].signing_key)) continue;
       Object("committee",
              fmt::format("{} has a seat, and no person at this site has accepted its key",
                          members[member].name));
     }
-    const uint64_t known = members.size() - unknown.size();
-    if (known < agreed.sampling.min_participants) {
+    const uint64_t accepted = members.size() - unknown.size();
+    if (accepted < is_.sampling.min_participants) {
       Object("members",
              fmt::format("a person at this site has accepted the keys of {}, at least {} are "
                          "needed (federation.min_participants)",
-                         known, agreed.sampling.min_participants));
+                         accepted, is_.sampling.min_participants));
     }
     if (unknown.size() > policy_.unknown_members) {
       Object("acceptance.unknown_members",
              fmt::format("no person at this site has accepted the keys of {}; {} such members are "
                          "allowed",
                          fmt::join(unknown, ", "), policy_.unknown_members));
+    }
+    if (unknown.size() > is_.privacy.colluders) {
+      Object("privacy.colluders",
+             fmt::format("no person at this site has accepted the keys of {} members, and the "
+                         "guarantee holds against {} that collude",
+                         unknown.size(), is_.privacy.colluders));
     }
   }
 
@@ -194,6 +273,8 @@ class Judgement {
 
   const SitePolicy& policy_;
   const InvitationChange& change_;
+  const ManifestSpec &was_, &is_;
+  const std::set<crypto::PublicKey> stayed_;  // members before and in each epoch since
   Acceptance acceptance_;
 };
 

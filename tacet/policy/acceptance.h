@@ -30,7 +30,9 @@ struct Acceptance {
 struct InvitationChange {
   const agreement::SignedManifest& before;  // joined last
   const agreement::SignedManifest& now;     // checked to continue its chain
-  // Signing keys of members that a person at this site has accepted and that are members since.
+  // All epochs up to `now`, that of `before` among them (Membership::chain).
+  std::span<const agreement::EpochLink> chain;
+  // Signing keys of members of `before` that a person at this site has accepted.
   const std::set<crypto::PublicKey>& known;
   DataUse use;  // its `records` are not judged
   // The agreed model is trained by code of the site's own.
@@ -39,25 +41,31 @@ struct InvitationChange {
 
 // An invitation is accepted where
 // - the policy accepts each of its kinds (acceptance.kinds);
-// - every committee seat and at least K_min members have a known key, and at most
-//   acceptance.unknown_members have none;
-// - a training or query that begins keeps every limit of the policy, of which epsilon covers all
-//   terms of the mechanism (acceptance.epsilon, privacy.epsilon_per_year);
-// - one that goes on keeps them, too, and no term of its mechanism is weaker than before. Only
-//   members, and what follows from their number, may change.
+// - every committee seat and at least K_min members have a known key that was a member's in each
+//   epoch since; the others are at most acceptance.unknown_members and at most c;
+// - no seat has an exchange key of an earlier epoch;
+// - every limit of the policy is kept, of which epsilon covers all terms of the mechanism
+//   (acceptance.epsilon, privacy.epsilon_per_year);
+// - no term that the policy limits is weaker than before, unless it follows from the number of
+//   members and one has left;
+// - a training that goes on has no weaker term of its mechanism, and the same annex.
 // Errors of ViolationsOf.
 absl::StatusOr<Acceptance> JudgeInvitation(const SitePolicy& policy,
                                            const InvitationChange& change);
 
 // What decides whether a term may change without a person.
 enum class JudgedBy : uint8_t {
-  kChain,      // agreement::CheckContinues refuses another one
-  kKeys,       // the keys of members and seats
-  kPolicy,     // a limit of its own in the policy
-  kMechanism,  // epsilon; in a training that goes on also itself: it is not weaker than before
-  kNotWeaker,  // itself: it is not weaker than before, whatever begins
-  kMembers,    // epsilon; it follows from the number of members
-  kSame,       // a training that begins chooses it, one that goes on keeps it
+  kChain,         // agreement::CheckContinues refuses another one
+  kKind,          // it is the kind of change: acceptance.kinds
+  kKeys,          // the keys of members and seats
+  kPolicy,        // a limit of its own in the policy, and itself: it is not weaker than before
+  kUse,           // as kPolicy, but a query after a training, or the reverse, may be weaker
+  kParticipants,  // as kUse, but it may be weaker after a member has left
+  kCommittee,     // as kPolicy, but it may be weaker after a member has left
+  kMechanism,     // epsilon; in a training that goes on also itself: it is not weaker than before
+  kNotWeaker,     // itself: it is not weaker than before, whatever begins
+  kMembers,       // epsilon; it follows from the number of members
+  kSame,          // a training that begins chooses it, one that goes on keeps it
 };
 struct JudgedTerm {
   std::string_view key;  // of agreement::Term

@@ -31,7 +31,7 @@ absl::StatusOr<AcceptedEpoch> ReadEpoch(base::ByteReader& reader) {
   TACET_ASSIGN_OR_RETURN(accepted.epoch, reader.ReadU32("epoch"));
   TACET_ASSIGN_OR_RETURN(accepted.unix_seconds, reader.ReadU64("time"));
   TACET_ASSIGN_OR_RETURN(const uint8_t by, reader.ReadU8("by"));
-  if (by < 1 || by > static_cast<uint8_t>(AcceptedBy::kUnchanged)) {
+  if (by < 1 || by > static_cast<uint8_t>(AcceptedBy::kCoordinator)) {
     return base::DataLoss("{}: nobody accepts by {}", kWhat, by);
   }
   accepted.by = static_cast<AcceptedBy>(by);
@@ -63,29 +63,42 @@ std::set<crypto::PublicKey> AcceptanceRecord::KnownIn(const crypto::Digest& mani
   return found == known.end() ? std::set<crypto::PublicKey>() : found->keys;
 }
 
-uint64_t AcceptanceRecord::LastSerial() const {
-  uint64_t last = 0;
-  for (const AcceptedEpoch& accepted : epochs) last = std::max(last, accepted.serial);
-  return last;
+std::set<crypto::PublicKey> StayedMembers(std::set<crypto::PublicKey> keys,
+                                          const crypto::Digest& joined,
+                                          std::span<const agreement::EpochLink> chain) {
+  const auto found = std::ranges::find(chain, joined, &agreement::EpochLink::hash);
+  if (found == chain.end()) return {};
+  for (const agreement::EpochLink& link : std::span(found + 1, chain.end())) {
+    const std::vector<agreement::MemberIdentity>& members = link.agreed.members;
+    std::erase_if(keys, [&](const crypto::PublicKey& key) {
+      return std::ranges::find(members, key, &agreement::MemberIdentity::signing_key) ==
+             members.end();
+    });
+  }
+  return keys;
 }
 
 AcceptanceRecord AfterAccepting(AcceptanceRecord record, const crypto::Digest& joined,
-                                const agreement::SignedManifest& now, AcceptedEpoch accepted) {
-  const std::set<crypto::PublicKey> before = record.KnownIn(joined);
-  accepted.manifest = now.manifest().hash();
-  accepted.epoch = now.epoch();
-  KnownKeys known{.manifest = accepted.manifest};
-  for (const agreement::ManifestMember& member : now.members()) {
-    if (accepted.by == AcceptedBy::kPerson || before.contains(member.signing_key)) {
+                                std::span<const agreement::EpochLink> chain,
+                                AcceptedEpoch accepted) {
+  const agreement::EpochLink& now = chain.back();
+  accepted.manifest = now.hash;
+  accepted.epoch = now.epoch;
+  const crypto::Digest& before = joined == crypto::Digest{} ? now.hash : joined;
+  KnownKeys known{.manifest = now.hash,
+                  .keys = StayedMembers(record.KnownIn(before), before, chain)};
+  if (accepted.by == AcceptedBy::kPerson) {
+    for (const agreement::MemberIdentity& member : now.agreed.members) {
       known.keys.insert(member.signing_key);
     }
   }
-  std::erase_if(record.known, [&](const KnownKeys& keys) { return keys.manifest != joined; });
-  if (joined == accepted.manifest) record.known.clear();
+  std::erase_if(record.known, [&](const KnownKeys& keys) { return keys.manifest != before; });
+  if (before == accepted.manifest) record.known.clear();
   record.known.push_back(std::move(known));
+  record.latest_policy = std::max(record.latest_policy, accepted.serial);
   // The same invitation again, after a kill or with another certificate.
   if (!record.epochs.empty() && record.epochs.back().manifest == accepted.manifest) {
-    if (accepted.by == AcceptedBy::kUnchanged) return record;
+    if (accepted.by != AcceptedBy::kPerson && accepted.by != AcceptedBy::kPolicy) return record;
     record.epochs.pop_back();
   }
   record.epochs.push_back(std::move(accepted));
@@ -98,6 +111,7 @@ AcceptanceRecord AfterAccepting(AcceptanceRecord record, const crypto::Digest& j
 base::Bytes WriteAcceptanceRecord(const AcceptanceRecord& record, const crypto::SigningKey& site) {
   base::ByteWriter writer;
   base::WritePreamble(base::format::kAcceptances, writer);
+  writer.U64(record.latest_policy);
   writer.U32(static_cast<uint32_t>(record.epochs.size()));
   for (const AcceptedEpoch& accepted : record.epochs) {
     writer.Raw(accepted.manifest);
@@ -122,6 +136,7 @@ absl::StatusOr<AcceptanceRecord> ReadAcceptanceRecord(std::span<const uint8_t> b
   base::ByteReader reader(bytes, kWhat);
   AcceptanceRecord record;
   TACET_RETURN_IF_ERROR(base::ReadPreamble(base::format::kAcceptances, reader));
+  TACET_ASSIGN_OR_RETURN(record.latest_policy, reader.ReadU64("latest policy"));
   TACET_ASSIGN_OR_RETURN(const uint32_t epochs, ReadCount(reader, "epochs", kEpochBytes));
   if (epochs > AcceptanceRecord::kMaxEpochs) {
     return base::DataLoss("{}: {} epochs, at most {} are kept", kWhat, epochs,

@@ -21,8 +21,9 @@ namespace tacet::policy {
 
 enum class AcceptedBy : uint8_t {
   kPerson = 1,
-  kPolicy = 2,     // its number is `serial`
-  kUnchanged = 3,  // nobody: no member, server or term had changed
+  kPolicy = 2,       // its number is `serial`
+  kUnchanged = 3,    // nobody: the manifest was the same
+  kCoordinator = 4,  // nobody: the site knew its coordinator alone, and no manifest before
 };
 
 struct AcceptedEpoch {
@@ -30,7 +31,7 @@ struct AcceptedEpoch {
   uint32_t epoch = 0;
   uint64_t unix_seconds = 0;
   AcceptedBy by = AcceptedBy::kPerson;
-  uint64_t serial = 0;  // of the policy; 0 unless it accepted
+  uint64_t serial = 0;  // of the policy in force; 0: none
   std::vector<ChangeKind> kinds = {};
 
   friend bool operator==(const AcceptedEpoch&, const AcceptedEpoch&) = default;
@@ -47,6 +48,8 @@ struct KnownKeys {
 struct AcceptanceRecord {
   static constexpr size_t kMaxEpochs = 4096;  // older ones are left out
 
+  // The largest number of a policy in force when the site joined an epoch; 0: none.
+  uint64_t latest_policy = 0;
   std::vector<AcceptedEpoch> epochs = {};  // the last one last
   // Of the epoch joined and of the next one: a join that was killed between record and invitation
   // leaves both.
@@ -56,15 +59,21 @@ struct AcceptanceRecord {
 
   // Empty where the record is not about the epoch: after a restored backup, for instance.
   std::set<crypto::PublicKey> KnownIn(const crypto::Digest& manifest) const;
-  // The largest number of a policy that accepted; 0 where none did.
-  uint64_t LastSerial() const;
 };
 
-// The record once `now` has been accepted. A person accepts the keys of all its members. Without a
-// person those stay known that were before (`joined`: the manifest until then); a member that has
-// left is unknown when it comes back.
+// Those of `keys` that members have in each epoch of `chain` after `joined`; none where `joined` is
+// not in it.
+std::set<crypto::PublicKey> StayedMembers(std::set<crypto::PublicKey> keys,
+                                          const crypto::Digest& joined,
+                                          std::span<const agreement::EpochLink> chain);
+
+// The record once the last epoch of `chain` has been accepted. A person accepts the keys of all its
+// members. Without a person those stay known that were before (`joined`: the manifest until then,
+// zeros: none). A member that has left is unknown when it comes back. An epoch that is joined again
+// after its invitation was lost knows the same keys.
 AcceptanceRecord AfterAccepting(AcceptanceRecord record, const crypto::Digest& joined,
-                                const agreement::SignedManifest& now, AcceptedEpoch accepted);
+                                std::span<const agreement::EpochLink> chain,
+                                AcceptedEpoch accepted);
 
 base::Bytes WriteAcceptanceRecord(const AcceptanceRecord& record, const crypto::SigningKey& site);
 // DataLoss when it is cut short, altered or not signed by `site`.

@@ -16,6 +16,8 @@ std::string_view ChangeKindName(ChangeKind kind) {
       return "server";
     case ChangeKind::kRenewal:
       return "renewal";
+    case ChangeKind::kAddition:
+      return "addition";
   }
   return "";
 }
@@ -25,7 +27,7 @@ absl::StatusOr<ChangeKind> ParseChangeKind(std::string_view word) {
     if (ChangeKindName(kind) == word) return kind;
   }
   return base::InvalidArgument(
-      "unknown kind \"{}\": expected training, query, removal, server or renewal", word);
+      "unknown kind \"{}\": expected training, query, removal, server, renewal or addition", word);
 }
 
 std::string ChangeKindNames(const std::vector<ChangeKind>& kinds) {

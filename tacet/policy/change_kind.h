@@ -18,11 +18,12 @@ enum class ChangeKind : uint8_t {
   kQuery = 1,     // a query begins
   kRemoval = 2,   // a member has left
   kServer = 3,    // another server, or the same one elsewhere
-  kRenewal = 4,   // none of them: fresh keys or certificates, other seats, further members
+  kRenewal = 4,   // none of them: fresh keys or certificates, other seats
+  kAddition = 5,  // a member has come
 };
 inline constexpr std::array kChangeKinds = {ChangeKind::kTraining, ChangeKind::kQuery,
-                                            ChangeKind::kRemoval, ChangeKind::kServer,
-                                            ChangeKind::kRenewal};
+                                            ChangeKind::kRemoval,  ChangeKind::kServer,
+                                            ChangeKind::kRenewal,  ChangeKind::kAddition};
 
 // The word of a policy.
 std::string_view ChangeKindName(ChangeKind kind);

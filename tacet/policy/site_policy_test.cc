@@ -184,7 +184,8 @@ TEST(SitePolicyTest, APolicyAsksUnlessItSaysOtherwise) {
   EXPECT_THAT(Refusal("acceptance", "accept", "\"always\""),
               HasSubstr("must be \"ask\" or \"within-policy\""));
   EXPECT_THAT(Refusal("acceptance", "kinds", "[\"trainings\"]"),
-              HasSubstr("expected training, query, removal, server or renewal"));
+              HasSubstr("expected training, query, removal, server, renewal or "
+                        "addition"));
   EXPECT_THAT(Refusal("acceptance", "epsilon", "0"), HasSubstr("must be a positive number"));
 }
 

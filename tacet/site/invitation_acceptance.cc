@@ -1,18 +1,22 @@
 #include "tacet/site/invitation_acceptance.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "fmt/core.h"
 
 #include "tacet/base/bytes.h"
+#include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/config/agreed_query.h"
 #include "tacet/config/policy_file.h"
 #include "tacet/config/site_config.h"
 #include "tacet/site/site_policy.h"
 #include "tacet/statistics/query_learner.h"
+#include "tacet/storage/file/ledger_folder.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/table/calendar_day.h"
 
@@ -34,6 +38,12 @@ absl::StatusOr<NextUse> UseIn(const Membership& next) {
   const agreement::SignedManifest& manifest = next.manifest;
   TACET_ASSIGN_OR_RETURN(const config::RunConfig agreed,
                          config::ParseRunConfig(manifest.annex(), "the agreement"));
+  // The policy judges the use by the annex, and its kind by the terms.
+  const std::string& model = manifest.manifest().spec().model;
+  if (agreed.model.name != model) {
+    return base::InvalidArgument("model.name is \"{}\", the agreement's model is \"{}\"",
+                                 agreed.model.name, model);
+  }
   if (config::IsQuery(agreed)) {
     TACET_ASSIGN_OR_RETURN(const config::LoadedQuery loaded,
                            config::ParseQuery(agreed.query.text, "the agreed query"));
@@ -47,6 +57,49 @@ absl::StatusOr<NextUse> UseIn(const Membership& next) {
 
 void Object(InvitationDecision& decision, std::string key, std::string text) {
   decision.acceptance.objections.push_back({.key = std::move(key), .text = std::move(text)});
+}
+
+// The largest number of a policy that this site knows to have been in force.
+absl::StatusOr<uint64_t> LatestPolicy(const policy::SitePolicy& policy,
+                                      const AcceptanceRecord& record) {
+  const std::filesystem::path ledgers(policy.ledger_folder);
+  std::error_code error;
+  if (!std::filesystem::exists(ledgers, error) && !error) return record.latest_policy;
+  TACET_ASSIGN_OR_RETURN(const storage::file::LedgerFolder folder,
+                         storage::file::LedgerFolder::Open(ledgers));
+  TACET_ASSIGN_OR_RETURN(const uint64_t charged, folder.LatestPolicy());
+  return std::max(record.latest_policy, charged);
+}
+
+void CheckNotReplaced(const policy::SitePolicy& policy, const AcceptanceRecord& record,
+                      InvitationDecision& decision) {
+  const absl::StatusOr<uint64_t> latest = LatestPolicy(policy, record);
+  if (!latest.ok()) {
+    Object(decision, "ledger.folder", base::Message(latest.status()));
+  } else if (policy.serial < *latest) {
+    Object(decision, "policy.serial",
+           fmt::format("is {}, and number {} was in force: an older policy was put back",
+                       policy.serial, *latest));
+  }
+}
+
+// The record until now. A damaged one is put aside.
+absl::StatusOr<AcceptanceRecord> TakeRecord(const std::filesystem::path& home,
+                                            const crypto::PublicKey& site) {
+  absl::StatusOr<AcceptanceRecord> record = LoadAcceptances(home, site);
+  if (record.ok()) return record;
+  if (record.status().code() == absl::StatusCode::kDataLoss) {
+    const std::filesystem::path path = AcceptancesPath(home);
+    std::filesystem::path aside = path;
+    aside += ".damaged";
+    std::error_code error;
+    std::filesystem::rename(path, aside, error);
+    if (!error) return AcceptanceRecord();
+    return base::Unavailable("cannot rename {} to {}: {}", path.string(), aside.string(),
+                             error.message());
+  }
+  if (record.status().code() == absl::StatusCode::kNotFound) return AcceptanceRecord();
+  return record;
 }
 
 }  // namespace
@@ -75,6 +128,9 @@ std::string AcceptancesText(const AcceptanceRecord& record) {
       case policy::AcceptedBy::kUnchanged:
         who = "joined: no member, server or term had changed";
         break;
+      case policy::AcceptedBy::kCoordinator:
+        who = "joined by the coordinator's fingerprint: no person accepted its members";
+        break;
     }
     const std::chrono::sys_seconds time{std::chrono::seconds(accepted.unix_seconds)};
     text += fmt::format("{:<11} {}{}{}, on {}\n", fmt::format("epoch {}", accepted.epoch), who,
@@ -84,7 +140,7 @@ std::string AcceptancesText(const AcceptanceRecord& record) {
   return text;
 }
 
-absl::StatusOr<InvitationDecision> DecideInvitation(const InvitationQuestion& question) {
+InvitationDecision DecideInvitation(const InvitationQuestion& question) {
   InvitationDecision decision;
   if (!question.joined.member.has_value() || !question.next.member.has_value()) {
     Object(decision, "policy", "a server has no policy");
@@ -104,30 +160,31 @@ absl::StatusOr<InvitationDecision> DecideInvitation(const InvitationQuestion& qu
   std::set<crypto::PublicKey> known;
   if (record.ok()) {
     known = record->KnownIn(question.joined.manifest.manifest().hash());
-    if (policy.serial < record->LastSerial()) {
-      Object(decision, "policy.serial",
-             fmt::format("is {}, and number {} has accepted an epoch: an older policy was put back",
-                         policy.serial, record->LastSerial()));
-    }
   } else {
     Object(decision, std::string(kAcceptances),
            fmt::format("{}. A person accepts this epoch, and the record begins with it",
                        base::Message(record.status())));
   }
+  CheckNotReplaced(policy, record.ok() ? *record : AcceptanceRecord(), decision);
   absl::StatusOr<NextUse> next = UseIn(question.next);
   if (!next.ok()) {
     Object(decision, "annex", base::Message(next.status()));
     return decision;
   }
-  TACET_ASSIGN_OR_RETURN(policy::Acceptance judged,
-                         policy::JudgeInvitation(policy, {.before = question.joined.manifest,
-                                                          .now = question.next.manifest,
-                                                          .known = known,
-                                                          .use = std::move(next->use),
-                                                          .external_model = next->external_model}));
+  absl::StatusOr<policy::Acceptance> judged =
+      policy::JudgeInvitation(policy, {.before = question.joined.manifest,
+                                       .now = question.next.manifest,
+                                       .chain = question.next.chain,
+                                       .known = known,
+                                       .use = std::move(next->use),
+                                       .external_model = next->external_model});
+  if (!judged.ok()) {
+    Object(decision, "privacy.epsilon_per_year", base::Message(judged.status()));
+    return decision;
+  }
   decision.serial = policy.serial;
-  decision.acceptance.kinds = std::move(judged.kinds);
-  for (policy::Violation& objection : judged.objections) {
+  decision.acceptance.kinds = std::move(judged->kinds);
+  for (policy::Violation& objection : judged->objections) {
     decision.acceptance.objections.push_back(std::move(objection));
   }
   return decision;
@@ -136,7 +193,9 @@ absl::StatusOr<InvitationDecision> DecideInvitation(const InvitationQuestion& qu
 std::string ObjectionsText(const policy::Acceptance& acceptance) {
   std::string text;
   for (const policy::Violation& objection : acceptance.objections) {
-    text += fmt::format("{}: {}\n", objection.key, objection.text);
+    // Columns and questions have the words of the annex.
+    text += fmt::format("{}: {}\n", objection.key,
+                        base::PlainText(objection.text, objection.text.size()));
   }
   return text;
 }
@@ -145,12 +204,16 @@ absl::StatusOr<Membership> JoinAccepted(storage::file::SiteFolder& folder,
                                         const AcceptedInvitation& accepted) {
   if (accepted.next.member.has_value()) {
     TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, folder.UnlockKeys(accepted.unlocker));
-    // A record that is lost or damaged begins again: no key is known then.
-    absl::StatusOr<AcceptanceRecord> record =
-        LoadAcceptances(accepted.home, keys.signing.public_key());
-    const AcceptanceRecord now =
-        policy::AfterAccepting(record.ok() ? *std::move(record) : AcceptanceRecord(),
-                               accepted.joined, accepted.next.manifest, accepted.accepted);
+    TACET_ASSIGN_OR_RETURN(AcceptanceRecord record,
+                           TakeRecord(accepted.home, keys.signing.public_key()));
+    policy::AcceptedEpoch epoch = accepted.accepted;
+    if (epoch.by != policy::AcceptedBy::kPolicy) {
+      const absl::StatusOr<std::optional<SignedPolicy>> in_force =
+          LoadSitePolicy(PolicyPath(accepted.home, accepted.policy), keys.officer);
+      if (in_force.ok() && in_force->has_value()) epoch.serial = (*in_force)->policy.serial;
+    }
+    const AcceptanceRecord now = policy::AfterAccepting(std::move(record), accepted.joined,
+                                                        accepted.next.chain, std::move(epoch));
     TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(
         AcceptancesPath(accepted.home), policy::WriteAcceptanceRecord(now, keys.signing),
         storage::file::DiskCalls::System(), storage::file::kOwnerOnly));

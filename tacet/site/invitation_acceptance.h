@@ -46,12 +46,13 @@ struct InvitationQuestion {
 };
 
 // Whether the site joins without a person: policy::JudgeInvitation under the policy that is signed
-// by the pinned officer, and the keys in the record. No table is read. Whatever cannot be read or
-// is missing (policy, signature, record) is an objection, so a person decides. Errors of
-// policy::JudgeInvitation.
-absl::StatusOr<InvitationDecision> DecideInvitation(const InvitationQuestion& question);
+// by the pinned officer, and the keys in the record. No table is read. A policy with a smaller
+// number than one that was in force at an earlier join, or under which the ledger folder was
+// charged, accepts nothing. Whatever cannot be read, judged or is missing is an objection, so a
+// person decides.
+InvitationDecision DecideInvitation(const InvitationQuestion& question);
 
-// The objections, one a line: "KEY: TEXT".
+// The objections, one a line: "KEY: TEXT", in printable characters.
 std::string ObjectionsText(const policy::Acceptance& acceptance);
 
 struct AcceptedInvitation {
@@ -61,11 +62,14 @@ struct AcceptedInvitation {
   const storage::file::Membership& next;  // as SiteFolder::CheckInvitation gave it
   const crypto::PublicKey& coordinator;
   const crypto::Unlocker& unlocker;
-  policy::AcceptedEpoch accepted;  // who, when, which kinds; the rest follows from the invitation
+  std::optional<std::string> policy;  // InvitationQuestion::policy
+  policy::AcceptedEpoch accepted;     // who, when, which kinds; the rest follows
 };
 
 // SiteFolder::Join, with the record written before it. A process that is killed in between has
-// joined nothing, and the same call ends its work. The server's folder has no record.
+// joined nothing, and the same call ends its work. A damaged record is kept as
+// HOME/acceptances.damaged, and a new one begins; one that cannot be read ends the call. The
+// server's folder has no record.
 absl::StatusOr<storage::file::Membership> JoinAccepted(storage::file::SiteFolder& folder,
                                                        const AcceptedInvitation& accepted);
 

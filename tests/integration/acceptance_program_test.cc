@@ -50,7 +50,7 @@ class AcceptanceProgramTest : public EnrolmentTest {
   void SetUpNorth(const std::string& agreed, const std::string& kind) {
     EnrolmentTest::SetUp();
     Init(agreed, kind);
-    for (const std::string name : {"north", "south", "west"}) Enrol(name, Request(name));
+    for (const std::string& name : sites_) Enrol(name, Request(name));
     ASSERT_EQ(SealKey().exit_code, 0);
     ASSERT_EQ(Join("north", 0, {"--coordinator", coordinator_}).exit_code, 0);
     const Outcome key =
@@ -100,25 +100,46 @@ folder = "/ledger"
     ASSERT_EQ(made.exit_code, 0) << made.err;
   }
 
-  void BeginTraining(const std::string& agreed) {
-    WriteConfig(agreed, "next.toml");
-    const Outcome rotated = Rotate({"--config", "next.toml", "--keep-exchange-keys"});
+  // The other sites join the epoch, and another one begins with fresh keys.
+  void NextEpoch(const std::vector<std::string>& flags) {
+    for (const std::string& name : sites_) {
+      if (name != "north") {
+        ASSERT_EQ(Join(name, epoch_, {"--coordinator", coordinator_}).exit_code, 0);
+      }
+      Renew(name);
+    }
+    const Outcome rotated = Rotate(flags);
     ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+    ++epoch_;
+  }
+  void BeginTraining(const std::string& agreed, std::vector<std::string> flags = {}) {
+    WriteConfig(agreed, "next.toml");
+    flags.insert(flags.end(), {"--config", "next.toml"});
+    NextEpoch(flags);
   }
   // Without a word of acceptance, and without a terminal.
-  Outcome JoinAlone(int epoch) {
-    return Tacet({"client", "join",
-                  "federation/invitations/north-epoch-" + std::to_string(epoch) + ".tacet",
-                  "--home", "north", "--key-file", "north.key"});
+  Outcome JoinAlone(int epoch, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {
+        "client",
+        "join",
+        "federation/invitations/north-epoch-" + std::to_string(epoch) + ".tacet",
+        "--home",
+        "north",
+        "--key-file",
+        "north.key"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Tacet(words);
   }
   void ExpectAsked(int epoch, const std::string& objection) {
     const std::string before = Read("north/invitation");
     const Outcome asked = JoinAlone(epoch);
     EXPECT_EQ(asked.exit_code, kNeedsPerson) << asked.out;
     EXPECT_THAT(asked.err, HasSubstr(objection));
-    EXPECT_THAT(asked.err, ContainsRegex("`tacet client join federation/invitations/north-epoch-" +
-                                         std::to_string(epoch) +
-                                         ".tacet --home north --accept(-weaker)?` accepts it"));
+    EXPECT_THAT(asked.err,
+                ContainsRegex("`tacet client join federation/invitations/north-epoch-" +
+                              std::to_string(epoch) +
+                              ".tacet --home north --key-file north.key --accept(-weaker)?` "
+                              "accepts it"));
     EXPECT_EQ(Read("north/invitation"), before);
   }
   void ExpectJoined(int epoch, const std::string& kinds) {
@@ -128,7 +149,8 @@ folder = "/ledger"
                 HasSubstr(fmt::format("by the policy, number {}: {}\n", serial_, kinds)));
   }
 
-  int serial_ = 0;
+  std::vector<std::string> sites_ = {"north", "south", "west"};
+  int serial_ = 0, epoch_ = 0;
 };
 
 TEST_F(AcceptanceProgramTest, WhatIsInsideThePolicyIsJoinedAndTheRestIsAskedFor) {
@@ -141,14 +163,16 @@ TEST_F(AcceptanceProgramTest, WhatIsInsideThePolicyIsJoinedAndTheRestIsAskedFor)
   ExpectAsked(2, "privacy.epsilon_per_year: all permitted attempts together cost epsilon");
   ASSERT_EQ(Join("north", 2).exit_code, 0);  // a person
 
-  ASSERT_EQ(Rotate({"--remove", "west", "--keep-exchange-keys"}).exit_code, 0);
+  NextEpoch({});
   ExpectAsked(3, "privacy.epsilon_per_year");  // the training that goes on is outside
-  BeginTraining(Agreed(1.5));
+  ASSERT_EQ(Join("north", 3).exit_code, 0);
+  sites_ = {"north", "south"};
+  BeginTraining(Agreed(1.5), {"--remove", "west"});
   ExpectJoined(4, "training, removal");
 
   // The coordinator adds a member that no person here has seen.
   ASSERT_EQ(Enrol("east", Request("east")).exit_code, 0);
-  ASSERT_EQ(Rotate({"--keep-exchange-keys"}).exit_code, 0);
+  NextEpoch({});
   ExpectAsked(5,
               "acceptance.unknown_members: no person at this site has accepted the keys of east");
   const Outcome shown = Tacet({"client", "show", "--home", "north"});
@@ -188,8 +212,13 @@ ledger = {{ folder = "/ledger" }}
   }
   void BeginQuery(const std::string& query) {
     WriteConfig(query, "next.toml");
+    NextEpoch({"--query", "next.toml"});
+  }
+  void BeginQueryWithKeptKeys(const std::string& query) {
+    WriteConfig(query, "next.toml");
     const Outcome rotated = Rotate({"--query", "next.toml", "--keep-exchange-keys"});
     ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+    ++epoch_;
   }
 };
 
@@ -200,13 +229,13 @@ TEST_F(AcceptedQueryTest, QuestionsAreJudgedWithoutATable) {
   const std::string sex =
       "[[question]]\nname = \"sex\"\nkind = \"histogram\"\ncolumn = \"sex\"\n"
       "categories = [\"f\", \"m\"]\n";
-  BeginQuery(std::string(kMeanAge) + sex);
+  BeginQueryWithKeptKeys(std::string(kMeanAge) + sex);
   ExpectAsked(2, "data.columns: the column \"sex\", which question \"sex\" reads, is not allowed");
   ExpectAsked(2, "query.kinds: question \"sex\" has the kind histogram");
   std::string low(kMeanAge);
-  BeginQuery(low.replace(low.find("floor = 5"), 9, "floor = 4"));
+  BeginQueryWithKeptKeys(low.replace(low.find("floor = 5"), 9, "floor = 4"));
   ExpectAsked(3, "query.floor: floor is 4, at least 5 is required");
-  BeginQuery(std::string(kMeanAge) + "sites = [\"north\", \"south\"]\n");
+  BeginQueryWithKeptKeys(std::string(kMeanAge) + "sites = [\"north\", \"south\"]\n");
   ExpectAsked(4, "query.site_groups: question \"age\" is about some sites only");
   BeginQuery(std::string(kMeanAge));
   ExpectJoined(5, "query");
@@ -230,22 +259,66 @@ TEST_F(AcceptanceProgramTest, ARecordThatIsLostOrAlteredOrOldAsksOnce) {
   ExpectAsked(2, "acceptance.unknown_members: no person at this site");
   std::filesystem::remove(path_ / "north/acceptances");
   ExpectAsked(2, "A person accepts this epoch, and the record begins with it");
+  put(altered);
+  ASSERT_EQ(Join("north", 2).exit_code, 0);
+  EXPECT_EQ(Read("north/acceptances.damaged"), altered);
+  BeginTraining(Agreed(1.5));
+  ExpectJoined(3, "training");
+
+  // One that cannot be read has to be put right, and is not written over.
+  std::filesystem::remove(path_ / "north/acceptances");
+  std::filesystem::create_directory(path_ / "north/acceptances");
+  BeginTraining(Agreed(1.5));
+  const std::string invitation = Read("north/invitation");
+  EXPECT_EQ(Join("north", 4).exit_code, 1);
+  EXPECT_EQ(Read("north/invitation"), invitation);
+}
+
+// What is on the disk of a site decides nothing: the coordinator's fingerprint makes no key known.
+TEST_F(AcceptanceProgramTest, AManifestThatIsLostMakesNoKeyKnown) {
+  SignPolicy(kAcceptance);
+  BeginTraining(Agreed(1.5));
+  std::filesystem::remove(path_ / "north/invitation");
+  const Outcome joined = JoinAlone(1, {"--coordinator", coordinator_});
+  ASSERT_EQ(joined.exit_code, 0) << joined.err;
+  EXPECT_THAT(joined.out, HasSubstr("no person at this site has accepted these members"));
+  BeginTraining(Agreed(1.5));
+  ExpectAsked(2, "members: a person at this site has accepted the keys of 0");
+  EXPECT_THAT(Tacet({"client", "show", "--home", "north"}).out,
+              ContainsRegex("epoch 1 +joined by the coordinator's fingerprint"));
   ASSERT_EQ(Join("north", 2).exit_code, 0);
   BeginTraining(Agreed(1.5));
   ExpectJoined(3, "training");
 }
 
-// An operator cannot accept by a policy that the officer has replaced.
-TEST_F(AcceptanceProgramTest, AnOlderPolicyAcceptsNothing) {
+// A policy that asks is asked about fresh keys, too.
+TEST_F(AcceptanceProgramTest, FreshKeysAloneAreARenewal) {
+  SignPolicy("");
+  NextEpoch({});
+  ExpectAsked(1, "acceptance.kinds: \"renewal\" is not accepted without a person");
+  EXPECT_EQ(JoinAlone(1, {"--check"}).exit_code, kNeedsPerson);
+  std::filesystem::copy_file(path_ / "north/policy.toml", path_ / "north/my policy.toml");
+  EXPECT_THAT(JoinAlone(1, {"--policy", "north/my policy.toml"}).err,
+              HasSubstr("--policy 'north/my policy.toml' --key-file north.key --accept`"));
+  SignPolicy(kAcceptance);
+  ExpectJoined(1, "renewal");
+  ASSERT_EQ(Rotate({"--keep-exchange-keys"}).exit_code, 0);
+  ExpectAsked(2, "committee: north has a seat with an exchange key of epoch 1");
+}
+
+// The officer takes the word back, and a person joins under the new policy. An operator cannot put
+// the old one back.
+TEST_F(AcceptanceProgramTest, APolicyThatWasReplacedAcceptsNothing) {
   SignPolicy(kAcceptance);
   const std::string policy = Read("north/policy.toml"), signature = Read("north/policy.toml.sig");
-  SignPolicy(kAcceptance);
+  SignPolicy("");
   BeginTraining(Agreed(1.5));
-  ExpectJoined(1, "training");
+  ExpectAsked(1, "acceptance.kinds");
+  ASSERT_EQ(Join("north", 1).exit_code, 0);
   std::ofstream(path_ / "north/policy.toml") << policy;
   std::ofstream(path_ / "north/policy.toml.sig", std::ios::binary) << signature;
   BeginTraining(Agreed(1.5));
-  ExpectAsked(2, "policy.serial: is 2, and number 3 has accepted an epoch");
+  ExpectAsked(2, "policy.serial: is 2, and number 3 was in force");
   std::ofstream(path_ / "north/policy.toml", std::ios::app) << "# altered\n";
   ExpectAsked(2, "policy: ");
 }

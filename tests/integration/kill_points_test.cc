@@ -186,7 +186,8 @@ TEST_F(KillPointsTest, TheSameCommandFinishesItsWork) {
                 ::testing::Not(::testing::Contains("federation/epochs/0000000002.manifest")));
     EXPECT_THAT(Files(), ::testing::Not(::testing::Contains("federation/epochs/0000000000.key")));
     const Outcome joined = Tacet(Party("join", "north", {Invitation("north", 1), "--check"}));
-    EXPECT_EQ(joined.exit_code, 0) << joined.err;
+    EXPECT_EQ(joined.exit_code, 4) << joined.err;  // it is in order, and asks
+    EXPECT_THAT(joined.out, ::testing::HasSubstr("The invitation is in order"));
   };
   Play(Coordinator("rotate", With(folder, {"--remove", "west", "--config", "second.toml"})));
   check_ = [] {};

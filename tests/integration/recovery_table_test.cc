@@ -41,7 +41,8 @@ bool SiteRecoveryTest::IsToldByCommand(const PlayedCell& cell) {
   const std::vector<std::string> join = {
       "client",     "join",       "federation/invitations/north-epoch-1.tacet",
       "--home",     "north",      "--coordinator",
-      coordinator_, "--key-file", "north.key"};
+      coordinator_, "--key-file", "north.key",
+      "--accept"};
   const std::vector<std::string> request = {"client", "request", "--home",     "north",
                                             "--name", "north",   "--key-file", "north.key"};
   bool told = false;

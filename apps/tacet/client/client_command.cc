@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "apps/tacet/client/waiting_invitation.h"
+#include "apps/tacet/program/shell_text.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/agreement/charged_terms.h"
 #include "tacet/agreement/key_renewal.h"
@@ -20,6 +21,7 @@
 #include "tacet/agreement/manifest_text.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/privacy_warnings.h"
+#include "tacet/base/plain_text.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/config/policy_file.h"
@@ -121,6 +123,12 @@ class ClientRenewCommand : public program::Command {
   program::UnlockFlags unlock_;
 };
 
+// Words of the annex, which may hold any character.
+std::string Printable(const std::vector<std::string>& words) {
+  const std::string text = fmt::format("{}", fmt::join(words, ", "));
+  return base::PlainText(text, text.size());
+}
+
 // The columns that a site gives, and to which questions.
 absl::StatusOr<std::string> ReadingLines(const Membership& membership) {
   if (!membership.member.has_value()) return std::string();
@@ -132,11 +140,11 @@ absl::StatusOr<std::string> ReadingLines(const Membership& membership) {
                         std::nullopt));
   std::string text =
       use.columns.has_value()
-          ? fmt::format("reads       columns {}\n", fmt::join(*use.columns, ", "))
+          ? fmt::format("reads       columns {}\n", Printable(*use.columns))
           : "reads       the columns of this site's file: the agreement names none\n";
   for (const policy::QuestionUse& question : use.questions) {
-    text += fmt::format("question    {} ({}), of columns {}\n", question.name, question.kind,
-                        fmt::join(question.columns, ", "));
+    text += fmt::format("question    {} ({}), of columns {}\n", Printable({question.name}),
+                        question.kind, Printable(question.columns));
   }
   return text;
 }
@@ -198,8 +206,8 @@ class ClientJoinCommand : public program::Command {
                       "policy.toml in the site's folder",
                       &policy_);
     options.AddFlag("accept",
-                    "accept changes of members, server and terms without asking, unless a term is "
-                    "weaker than in the manifest accepted last",
+                    "accept members, server and terms without asking, unless a term is weaker than "
+                    "in the manifest accepted last",
                     &accept_);
     options.AddFlag("accept-weaker", "accept weaker terms, too, without asking", &accept_weaker_);
     unlock_.Register(options);
@@ -214,10 +222,13 @@ class ClientJoinCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const Membership next,
                            folder.CheckInvitation(invitation, coordinator, unlocker));
     policy::AcceptedEpoch accepted{.unix_seconds = base::SystemUnixSeconds()};
+    bool is_shown = false;
     if (before.ok()) {
       TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
       TACET_ASSIGN_OR_RETURN(const bool is_accepted, Accept(*before, next, keys, accepted));
       if (!is_accepted) return absl::OkStatus();
+    } else if (!check_ && next.member.has_value()) {
+      TACET_ASSIGN_OR_RETURN(is_shown, AcceptFirst(next, accepted));
     }
     if (check_) {
       TACET_RETURN_IF_ERROR(PrintMembership(next));
@@ -234,8 +245,9 @@ class ClientJoinCommand : public program::Command {
                      .next = next,
                      .coordinator = coordinator,
                      .unlocker = unlocker,
+                     .policy = policy_,
                      .accepted = std::move(accepted)}));
-    TACET_RETURN_IF_ERROR(PrintMembership(membership));
+    if (!is_shown) TACET_RETURN_IF_ERROR(PrintMembership(membership));
     if (before.ok() && before->manifest.epoch() < membership.manifest.epoch()) {
       TellExchangeKeys(before->manifest, membership);
     }
@@ -252,6 +264,45 @@ class ClientJoinCommand : public program::Command {
     return base::InvalidArgument(
         "give the invitation file, or --server HOST:PORT for an invitation that waits there");
   }
+  // Without a manifest that was accepted before, as after damage to the folder, a person's word
+  // alone makes keys of members known. True: the membership was shown.
+  absl::StatusOr<bool> AcceptFirst(const Membership& next, policy::AcceptedEpoch& accepted) const {
+    if (accept_ || accept_weaker_) return false;
+    if (::isatty(STDIN_FILENO) == 0) {
+      accepted.by = policy::AcceptedBy::kCoordinator;
+      fmt::print(
+          "note        no person at this site has accepted these members, so a policy accepts "
+          "nothing from them. `{}` does\n",
+          AcceptingCommand("--accept"));
+      return false;
+    }
+    TACET_RETURN_IF_ERROR(PrintMembership(next));
+    TACET_RETURN_IF_ERROR(Ask("Accept these members and terms?", "yes", next));
+    return true;
+  }
+  absl::Status Ask(std::string_view question, std::string_view word, const Membership& next) const {
+    fmt::print("{} ({}/no) ", question, word);
+    std::fflush(stdout);
+    std::string answer;
+    std::getline(std::cin, answer);
+    if (answer == word) return absl::OkStatus();
+    return base::PermissionDenied("epoch {} was not accepted. Nothing was changed",
+                                  next.manifest.epoch());
+  }
+  std::string AcceptingCommand(std::string_view flag) const {
+    std::vector<std::string> words = {"tacet", "client", "join"};
+    if (invitation_.empty()) {
+      words.insert(words.end(), {"--server", waiting_.server()});
+    } else {
+      words.push_back(invitation_);
+    }
+    words.insert(words.end(), {"--home", home_});
+    if (policy_.has_value()) words.insert(words.end(), {"--policy", *policy_});
+    const std::vector<std::string> unlock = unlock_.Words();
+    words.insert(words.end(), unlock.begin(), unlock.end());
+    words.emplace_back(flag);
+    return program::ShellText(words);
+  }
 
   // Shows what differs from the manifest that was accepted last, decides by the site's policy, and
   // asks where the policy does not accept. False: nobody could be asked.
@@ -265,21 +316,21 @@ class ClientJoinCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const std::vector<agreement::ManifestChange> changes,
                            agreement::ManifestChanges(before.manifest, next.manifest));
     const bool weaker = agreement::IsAnyWeaker(changes);
-    const std::string shown = agreement::ManifestChangesText(changes);
-    const auto show = [&] { fmt::print("{}{}", shown, shown.empty() ? "" : "\n"); };
+    const std::string shown = changes.empty()
+                                  ? "changed    keys of members; no member, server or term\n"
+                                  : agreement::ManifestChangesText(changes);
+    const auto show = [&] { fmt::print("{}\n", shown); };
     if (accept_weaker_ || (accept_ && !weaker)) {
       show();
       return true;
     }
-    if (changes.empty()) {
+    if (changes.empty() && !next.member.has_value()) {  // a server, which has no policy
       accepted.by = policy::AcceptedBy::kUnchanged;
       return true;
     }
     const std::filesystem::path home(home_);
-    TACET_ASSIGN_OR_RETURN(
-        const site::InvitationDecision decision,
-        site::DecideInvitation(
-            {.home = home, .policy = policy_, .keys = keys, .joined = before, .next = next}));
+    const site::InvitationDecision decision = site::DecideInvitation(
+        {.home = home, .policy = policy_, .keys = keys, .joined = before, .next = next});
     accepted.kinds = decision.acceptance.kinds;
     const std::string objections = site::ObjectionsText(decision.acceptance);
     if (decision.acceptance.accepted()) {
@@ -295,24 +346,23 @@ class ClientJoinCommand : public program::Command {
       fmt::print(stderr,
                  "tacet: epoch {} {} the manifest of epoch {} that this site accepted, and the "
                  "policy does not accept it without a person:\n{}Nothing was changed, and there is "
-                 "no terminal on which to ask. `tacet client join {} --home {} {}` accepts it:\n{}",
+                 "no terminal on which to ask. `{}` accepts it:\n{}",
                  next.manifest.epoch(), weaker ? "has weaker terms than" : "differs from",
-                 before.manifest.epoch(), objections, invitation_, home_,
-                 weaker ? "--accept-weaker" : "--accept", shown);
+                 before.manifest.epoch(), objections,
+                 AcceptingCommand(weaker ? "--accept-weaker" : "--accept"), shown);
       return false;
     }
     show();
     fmt::print("A person has to accept this:\n{}\n", objections);
-    if (check_) return true;
-    const std::string_view word = weaker ? "weaker" : "yes";
-    fmt::print("{}Accept these changes? ({}/no) ",
-               weaker ? "Terms marked WEAKER protect your data less than before. " : "", word);
-    std::fflush(stdout);
-    std::string answer;
-    std::getline(std::cin, answer);
-    if (answer == word) return true;
-    return base::PermissionDenied("epoch {} was not accepted. Nothing was changed",
-                                  next.manifest.epoch());
+    if (check_) {
+      needs_person_ = true;
+      return true;
+    }
+    TACET_RETURN_IF_ERROR(
+        Ask(weaker ? "Terms marked WEAKER protect your data less than before. Accept these changes?"
+                   : "Accept these changes?",
+            weaker ? "weaker" : "yes", next));
+    return true;
   }
 
   absl::StatusOr<crypto::PublicKey> ExpectedCoordinator(const SiteFolder& folder) const {

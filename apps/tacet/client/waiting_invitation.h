@@ -20,6 +20,7 @@ class WaitingInvitation {
   // None in a program without the network.
   void Register(program::Options& options);
   bool given() const { return !server_.empty(); }
+  const std::string& server() const { return server_; }
 
   // As bytes of an invitation file; those accepted last where the letter that waits says the same.
   // NotFound where none waits, FailedPrecondition before the first invitation, which comes as a

@@ -2,7 +2,9 @@
 #ifndef TACET_APPS_TACET_PROGRAM_UNLOCK_FLAGS_H_
 #define TACET_APPS_TACET_PROGRAM_UNLOCK_FLAGS_H_
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -22,6 +24,9 @@ class UnlockFlags {
     return source_.Existing(what);
   }
   absl::StatusOr<crypto::Unlocker> New(std::string_view what) const { return source_.New(what); }
+
+  // The flags that were given, as words of a command line.
+  std::vector<std::string> Words() const;
 
  private:
   storage::file::UnlockSource source_;
