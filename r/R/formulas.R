@@ -31,12 +31,21 @@ is_call <- function(expression, name) {
   is.call(expression) && identical(expression[[1]], as.name(name))
 }
 
+# "strata" of `strata(site)` and of `survival::strata(site)`; "" of what is no call.
+call_name <- function(expression) {
+  called <- if (is.call(expression)) expression[[1]]
+  if (is_call(called, "::")) called <- called[[3]]
+  if (is.name(called)) as.character(called) else ""
+}
+
+source_text <- function(expression) paste(deparse(expression), collapse = " ")
+
 # A column is a name, in backticks if need be, or a text.
 column_name <- function(expression) {
   if (is.name(expression)) return(as.character(expression))
   if (is.character(expression) && length(expression) == 1) return(expression)
   stop(
-    sprintf("\"%s\" is no column: ", paste(deparse(expression), collapse = " ")),
+    sprintf("\"%s\" is no column: ", source_text(expression)),
     "write its name, in backticks if it has blanks",
     call. = FALSE
   )
@@ -48,7 +57,7 @@ column_names <- function(terms) vapply(terms, column_name, "")
 column_and_value <- function(expression, environment) {
   if (!is_call(expression, "==")) {
     stop(
-      sprintf("\"%s\": ", paste(deparse(expression), collapse = " ")),
+      sprintf("\"%s\": ", source_text(expression)),
       "write column == value, as in died == 1",
       call. = FALSE
     )

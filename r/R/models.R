@@ -2,6 +2,30 @@
 
 MODEL_FORMULA <- "a query's formula has columns, log(column), +, : and *"
 
+# What to do instead of terms that R's models have and a query has not.
+REMEDIES <- c(
+  `==` = "The event is the second agreed value of the response (values of tacet_query)",
+  offset = "An offset is one offset(log(column)), with family = \"poisson\"",
+  strata = "Strata are strata(site), of tacet_cox",
+  Surv = "Hazards are asked by tacet_cox",
+  cluster = "People with several rows are protected by unit = \"person\" of tacet_query",
+  frailty = "With strata(site), tacet_cox gives each site hazards of its own"
+)
+
+refuse_term <- function(expression) {
+  remedy <- unname(REMEDIES[call_name(expression)])
+  stop(sprintf("\"%s\" cannot be asked: %s. ", source_text(expression), MODEL_FORMULA),
+       if (is.na(remedy)) "Make it a column of each site's table" else remedy, call. = FALSE)
+}
+
+# The column of `log(column)`, else NULL.
+logged_column <- function(expression) {
+  if (is_call(expression, "log") && length(expression) == 2 && is.null(names(expression)) &&
+        is.name(expression[[2]])) {
+    expression[[2]]
+  }
+}
+
 # The term of a query's formula that an expression is.
 factor_text <- function(expression) {
   quoted <- function(name) {
@@ -11,27 +35,17 @@ factor_text <- function(expression) {
     if (grepl("^[A-Za-z_.][A-Za-z0-9_.]*$", name)) name else paste0("`", name, "`")
   }
   if (is.name(expression)) return(quoted(as.character(expression)))
-  if (is_call(expression, "log") && length(expression) == 2 && is.null(names(expression)) &&
-        is.name(expression[[2]])) {
-    return(paste0("log(", quoted(as.character(expression[[2]])), ")"))
-  }
-  stop(
-    sprintf("\"%s\" cannot be asked: %s. ", paste(deparse(expression), collapse = " "),
-            MODEL_FORMULA),
-    if (is_call(expression, "==")) {
-      "The event is the second agreed value of the response (values of tacet_query)"
-    } else {
-      "Make it a column of each site's table"
-    },
-    call. = FALSE
-  )
+  logged <- logged_column(expression)
+  if (is.null(logged)) refuse_term(expression)
+  paste0("log(", quoted(as.character(logged)), ")")
 }
 
-# The formula as a query's text, and its columns, the response first. R expands `^`, `%in%` and `-`.
-model_formula <- function(formula) {
+# The response of a formula as an expression, its terms as a query's text, their columns, and the
+# expressions of offsets and strata. R expands `^`, `%in%` and `-`.
+model_parts <- function(formula) {
   if (!inherits(formula, "formula") || length(formula) != 3) {
     stop("write a formula with a response, such as bmi ~ age * sex; it is ",
-         paste(deparse(formula), collapse = " "), call. = FALSE)
+         source_text(formula), call. = FALSE)
   }
   if ("." %in% all.vars(formula)) {
     stop("\".\" cannot be asked: a query names each column", call. = FALSE)
@@ -41,12 +55,34 @@ model_formula <- function(formula) {
     stop("a model without intercept cannot be asked: leave out \"- 1\" and \"+ 0\"", call. = FALSE)
   }
   variables <- as.list(attr(parts, "variables"))[-1]
-  texts <- vapply(variables, factor_text, "")
-  factors <- attr(parts, "factors")
-  if (!length(factors)) stop("the formula has no terms: write response ~ column", call. = FALSE)
-  products <- apply(factors > 0, 2, function(used) paste(texts[used], collapse = ":"))
-  list(text = paste(texts[1], "~", paste(products, collapse = " + ")),
-       columns = unique(all.vars(formula)))
+  offsets <- attr(parts, "offset")
+  strata <- which(vapply(variables, call_name, "") == "strata")
+  own <- setdiff(seq_along(variables), c(1, offsets, strata))
+  texts <- character(length(variables))
+  texts[own] <- vapply(variables[own], factor_text, "")
+  # A row for each variable, a column for each term.
+  used <- as.matrix(attr(parts, "factors")) > 0
+  in_strata <- colSums(used[strata, , drop = FALSE]) > 0
+  mixed <- which(in_strata & colSums(used) > 1)
+  if (length(mixed)) {
+    stop(sprintf("\"%s\" cannot be asked: strata have no products", colnames(used)[mixed[1]]),
+         call. = FALSE)
+  }
+  used <- used[, !in_strata, drop = FALSE]
+  if (!length(used)) stop("the formula has no terms: write response ~ column", call. = FALSE)
+  products <- apply(used, 2, function(row) paste(texts[row], collapse = ":"))
+  list(response = variables[[1]], terms = paste(products, collapse = " + "),
+       columns = unique(unlist(lapply(variables[own], all.vars))),
+       offsets = variables[offsets], strata = variables[strata])
+}
+
+# The column of `offset(log(column))`, which alone is an exposure.
+exposure_of <- function(offsets, family) {
+  if (!length(offsets)) return(NULL)
+  column <- if (length(offsets[[1]]) == 2) logged_column(offsets[[1]][[2]])
+  if (is.null(column) || !identical(family, "poisson")) refuse_term(offsets[[1]])
+  if (length(offsets) > 1) refuse_term(offsets[[2]])
+  as.character(column)
 }
 
 # "binomial" for "binomial", binomial and binomial(). Its link is the one that the program has.
@@ -63,10 +99,21 @@ family_name <- function(family) {
 
 tacet_glm <- function(formula, bounds = list(), ..., family = "gaussian", query = NULL,
                       data = NULL, out = NULL, insecure_seed = NULL) {
-  asked <- model_formula(formula)
+  asked <- model_parts(formula)
+  if (length(asked$strata)) refuse_term(asked$strata[[1]])
+  response <- factor_text(asked$response)
+  family <- family_name(family)
+  exposure <- exposure_of(asked$offsets, family)
+  columns <- unique(c(all.vars(asked$response), asked$columns, exposure))
   question <- new_question("glm", list(
-    formula = asked$text, family = family_name(family), columns = bounded(asked$columns, bounds)
+    formula = paste(response, "~", asked$terms), family = family,
+    columns = bounded(columns, bounds), exposure = exposure
   ), ...)
+  asked_or_fitted(question, query, data, out, insecure_seed)
+}
+
+# The model of a question over all sites; without query and data the question.
+asked_or_fitted <- function(question, query, data, out, insecure_seed) {
   if (is.null(query) && is.null(data)) return(question)
   if (is.null(query) || is.null(data)) {
     stop("give query and data to fit the model, or neither to make a question of it",

@@ -49,9 +49,7 @@ tables_path <- function(data, folder) {
     write_table(data, path, "R")
     return(path)
   }
-  if (is.character(data) && is.null(names(data))) {
-    names(data) <- tools::file_path_sans_ext(basename(data))
-  }
+  data <- named_files(data)
   if (!length(data) || is.null(names(data))) {
     stop("data is no table: give a path, or list(name = table) with one table for each site",
          call. = FALSE)
@@ -62,6 +60,14 @@ tables_path <- function(data, folder) {
   }
   for (site in names(data)) add_site(data[[site]], site, folder)
   folder
+}
+
+# Files without names are called as they are, without their suffix.
+named_files <- function(data) {
+  if (is.character(data) && is.null(names(data))) {
+    names(data) <- tools::file_path_sans_ext(basename(data))
+  }
+  data
 }
 
 # A data frame is written; of a file there is a link, so that nothing is copied.

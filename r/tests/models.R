@@ -46,6 +46,24 @@ fails(asked(bmi ~ age, weights = 3), "unknown argument \"weights\"")
 fails(asked(bmi ~ age, query = tacet_query(target_epsilon = 1)), "give query and data")
 fails(asked(bmi ~ age, query = "q.toml", data = "x.csv"), "query is no query")
 
+# An exposure is the offset of its logarithm, and a column of the question.
+keys <- asked(n ~ age + offset(log(`person years`)), list(n = c(0, 9), `person years` = c(1, 5)),
+              family = poisson)
+same(keys$formula, "n ~ age")
+same(keys$exposure, "person years")
+same(unlist(keys$columns), c("n 0..9", "age", "person years 1..5"))
+same(asked(n ~ offset(log(t)) + a * b, family = "poisson")$formula, "n ~ a + b + a:b")
+for (wrong in c("offset(t)", "offset(log(t + 1))", "offset(log2(t))", "offset(2 * log(t))")) {
+  fails(asked(as.formula(paste("n ~ age +", wrong)), family = "poisson"),
+        paste0("\"", wrong, "\" cannot be asked"))
+}
+fails(asked(n ~ age + offset(log(t)) + offset(log(u)), family = "poisson"), "\"offset(log(u))\"")
+fails(asked(n ~ age + offset(log(t)), family = "binomial"), "with family = \"poisson\"")
+fails(asked(n ~ offset(log(t)), family = "poisson"), "no terms")
+fails(asked(n ~ age, family = "poisson", offset = 1), "unknown argument \"offset\"")
+fails(asked(n ~ age + strata(site)), "Strata are strata(site), of tacet_cox")
+fails(asked(Surv(t, d) ~ age), "Hazards are asked by tacet_cox")
+
 # Answers of any family and kind: coefficients, and their ratios by whatever name.
 effect <- function(quantity, group, value, low, high) {
   ends <- if (value == "null") "" else {
@@ -163,3 +181,20 @@ for (family in c("binomial", "gaussian")) {
 # The program says what it refuses.
 fails(tacet_glm(ill ~ age:sex, list(ill = 0:1, age = c(20, 100)), query = terms, data = hospitals,
                 out = tempfile("run-")), "needs the term")
+# Rates, with the time of each row as exposure.
+visits <- function(rows) {
+  age <- pmin(pmax(round(rnorm(rows, 60, 12)), 20), 100)
+  years <- round(runif(rows, 0.5, 4), 2)
+  data.frame(age, years, visits = rpois(rows, years * exp(-0.5 + 0.02 * (age - 60))))
+}
+hospitals <- list(aachen = visits(4000), bonn = visits(3000), celle = visits(3000))
+formula <- visits ~ age + offset(log(years))
+model <- tacet_glm(formula, list(visits = c(0, 12), age = c(20, 100), years = c(0.5, 4)),
+                   family = poisson, query = tacet_query(target_epsilon = 8, max_units = 5000),
+                   data = hospitals, out = tempfile("run-"), insecure_seed = 5)
+exact <- coef(glm(formula, poisson, do.call(rbind, hospitals)))
+noise <- as.data.frame(model)$noise_error
+distance <- abs(unname(coef(model)) - unname(exact)) / noise
+stopifnot(all(noise > 0), max(distance) > 0, max(distance) < 4)
+stopifnot(confint(model)[, 1] < exact, exact < confint(model)[, 2])
+same(model$ratio, "rate ratio")
