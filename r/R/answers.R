@@ -155,7 +155,7 @@ tacet_table <- function(answers, question, markup = NULL) {
   asked <- answers$questions[[chosen(answers, question)]]
   if (is.null(markup)) return(printed_table(asked))
   folder <- private_folder()
-  on.exit(unlink(folder, recursive = TRUE, force = TRUE))
+  on.exit(remove_folder(folder))
   file <- file.path(folder, "table")
   options <- list(tables = markup, question = asked$name, out = file)
   run_program(c("report", flags_of(options), existing_path(answers$path)), folder)

@@ -3,7 +3,7 @@
 tacet_ask <- function(query, data, sites = NULL, out = NULL, threads = NULL,
                       insecure_seed = NULL) {
   folder <- private_folder()
-  on.exit(unlink(folder, recursive = TRUE, force = TRUE))
+  on.exit(remove_folder(folder))
   if (inherits(query, "tacet_query")) {
     path <- file.path(folder, "query.toml")
     tacet_write_query(query, path)
@@ -37,7 +37,7 @@ new_run <- function() {
 
 tacet_site <- function(home, server, data, ...) {
   folder <- private_folder()
-  on.exit(unlink(folder, recursive = TRUE, force = TRUE))
+  on.exit(remove_folder(folder))
   options <- list(home = home, server = server, data = tables_path(data, folder), ...)
   run_program(c("client", "run", flags_of(options)), folder, shown = TRUE)
   tacet_answers(file.path(home, "run"))

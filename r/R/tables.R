@@ -9,6 +9,9 @@ private_folder <- function() {
   folder
 }
 
+# Without `force`, with which R would give every file behind a link the mode 0777.
+remove_folder <- function(folder) unlink(folder, recursive = TRUE)
+
 # The fields of a column, as CSV quotes them. A missing value is an empty field.
 field_texts <- function(values, column, site) {
   if (inherits(values, "factor")) values <- as.character(values)
