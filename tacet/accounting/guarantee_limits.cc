@@ -74,9 +74,10 @@ constexpr GuaranteeLimit kLimits[] = {
      Always},
     {"A stolen epoch key decrypts the sums of that epoch, not single uploads. A thief of the "
      "exchange keys of f + 1 committee members and the epoch key decrypts every recorded upload "
-     "of that epoch, but of no other one. The keys are deleted when the members join the next "
-     "epoch, so a long epoch is a long exposure. Backups, snapshots and solid-state disks may "
-     "keep deleted files.",
+     "of that epoch. Sites that leave prekeys at the server hold the keys of the next epoch, too: "
+     "after a theft, tacet client renew --discard replaces them before rotate. No other epoch is "
+     "opened. The keys are deleted when the members join the next epoch, so a long epoch is a "
+     "long exposure. Backups, snapshots and solid-state disks may keep deleted files.",
      HasCommittee},
     {"Local timing. Key handling, MACs and encryption have no branch or memory access that "
      "depends on secrets. The noise and Poisson samplers reject, and therefore do. tacet does "

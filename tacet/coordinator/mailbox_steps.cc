@@ -1,5 +1,6 @@
 #include "tacet/coordinator/mailbox_steps.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -19,27 +20,95 @@ using protocol::MailKind;
 using storage::file::CoordinatorFolder;
 using storage::file::EnrolledSite;
 
+struct FoundPrekey {
+  const EnrolledSite* site = nullptr;
+  base::Bytes bytes;
+  agreement::EnrolmentRequest asked;
+};
+
+// Whom a prekey's exchange key or KEM key belongs to, too, as far as the coordinator has heard of
+// it: a manifest with a key twice would be refused, and with it everybody's epoch.
+std::optional<std::string> OtherOwner(const FoundPrekey& prekey,
+                                      const std::vector<EnrolledSite>& sites,
+                                      const std::vector<FoundPrekey>& found) {
+  const agreement::ExchangePublicKeys& keys = prekey.asked.exchange_keys;
+  const auto shares = [&keys](const agreement::ExchangePublicKeys& theirs) {
+    return keys.exchange == theirs.exchange || keys.kem == theirs.kem;
+  };
+  for (const EnrolledSite& site : sites) {
+    const agreement::EnrolmentRequest& known = site.request;
+    if (known.server) continue;
+    if (keys.exchange == known.signing_key || keys.exchange == known.sealing_key ||
+        (known.name != prekey.asked.name && shares(known.exchange_keys))) {
+      return known.name;
+    }
+  }
+  for (const FoundPrekey& other : found) {
+    if (other.site != prekey.site && shares(other.asked.exchange_keys)) return other.asked.name;
+  }
+  return std::nullopt;
+}
+
+// The sentence for which what came in the name of a site is refused; nothing where it may be
+// enrolled, or is.
+std::optional<std::string> RefusalOf(const FoundPrekey& prekey,
+                                     const std::vector<EnrolledSite>& sites,
+                                     const std::vector<FoundPrekey>& found) {
+  const std::string& name = prekey.site->request.name;
+  const std::optional<std::string> owner = OtherOwner(prekey, sites, found);
+  if (!owner.has_value()) return std::nullopt;
+  return fmt::format(
+      "the prekey that {} sent has a key of {}: each key is of one owner and for one use. {} "
+      "signed "
+      "it",
+      name, *owner == name ? "its identity" : *owner, name);
+}
+
+// For how long the certificate of a site was made.
+absl::StatusOr<uint64_t> EnrolledDays(const EnrolledSite& site) {
+  TACET_ASSIGN_OR_RETURN(const crypto::CertificateFacts facts,
+                         crypto::ReadCertificate(site.certificate));
+  const uint64_t seconds = facts.not_after - std::min(facts.not_after, facts.not_before);
+  return std::max<uint64_t>(1, seconds / base::kSecondsADay);  // kClockSeconds are less than a day
+}
+
 // The sentence for which a prekey is refused; nothing where it was enrolled. Errors of the folder.
-absl::StatusOr<std::optional<std::string>> EnrolPrekey(const EnrolledSite& site,
-                                                       std::span<const uint8_t> prekey,
-                                                       uint64_t days,
+absl::StatusOr<std::optional<std::string>> EnrolPrekey(const FoundPrekey& prekey,
                                                        const crypto::TlsKey& authority,
                                                        CoordinatorFolder& folder) {
-  const std::string& name = site.request.name;
-  const absl::StatusOr<agreement::EnrolmentRequest> asked = agreement::ReadEnrolmentRequest(prekey);
-  if (!asked.ok()) {
-    return fmt::format("what the server gives as the prekey of {} is none: {}", name,
-                       base::Message(asked.status()));
-  }
-  if (*asked == site.request) return std::nullopt;  // by a call before
-  if (!agreement::RenewsExchangeKeys(site.request, *asked)) {
-    return fmt::format("what the server gives as the prekey of {} has other keys than {}", name,
-                       name);
-  }
-  const absl::Status enrolled = EnrolParty(prekey, days, authority, folder);
+  TACET_ASSIGN_OR_RETURN(const uint64_t days, EnrolledDays(*prekey.site));
+  const absl::Status enrolled = EnrolParty(prekey.bytes, days, authority, folder);
   if (enrolled.ok()) return std::nullopt;
   if (enrolled.code() != absl::StatusCode::kFailedPrecondition) return enrolled;
   return base::Message(enrolled);
+}
+
+// What the server gives as the prekeys of `sites`, without those that are enrolled already. What is
+// none goes to `refused`.
+absl::StatusOr<std::vector<FoundPrekey>> FetchPrekeys(const std::vector<const EnrolledSite*>& sites,
+                                                      const protocol::MailClient& mail,
+                                                      std::vector<std::string>& refused) {
+  std::vector<FoundPrekey> found;
+  for (const EnrolledSite* const site : sites) {
+    const std::string& name = site->request.name;
+    absl::StatusOr<base::Bytes> bytes =
+        mail.Fetch({.kind = MailKind::kPrekey, .site = site->request.signing_key});
+    if (bytes.status().code() == absl::StatusCode::kNotFound) continue;
+    TACET_RETURN_IF_ERROR(bytes.status());
+    absl::StatusOr<agreement::EnrolmentRequest> asked = agreement::ReadEnrolmentRequest(*bytes);
+    if (!asked.ok()) {
+      refused.push_back(fmt::format("what the server gives as the prekey of {} is none: {}", name,
+                                    base::Message(asked.status())));
+    } else if (*asked == site->request) {
+      continue;  // by a call before
+    } else if (!agreement::RenewsExchangeKeys(site->request, *asked)) {
+      refused.push_back(fmt::format(
+          "what the server gives as the prekey of {} has other keys than {}", name, name));
+    } else {
+      found.push_back({.site = site, .bytes = *std::move(bytes), .asked = *std::move(asked)});
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -57,7 +126,23 @@ absl::StatusOr<base::Bytes> IssueOwnCertificate(const crypto::TlsKey& key,
                                   authority, folder.parts().authority);
 }
 
-absl::StatusOr<TakenPrekeys> TakePrekeys(const std::set<std::string>& removed, uint64_t days,
+absl::StatusOr<std::vector<base::Bytes>> ServerKeys(const CoordinatorFolder& folder) {
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+  std::vector<base::Bytes> keys;
+  for (uint32_t number = epoch - std::min(epoch, 1U); number <= epoch; ++number) {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, folder.SignedManifest(number));
+    TACET_ASSIGN_OR_RETURN(const SignedManifest manifest, SignedManifest::Read(bytes));
+    const agreement::ManifestServer& server = manifest.server();
+    if (!server.name.empty()) keys.push_back(server.tls_key);
+  }
+  if (!keys.empty()) return keys;
+  return base::FailedPrecondition(
+      "the manifest of epoch {} names no server: enrol it (tacet federation enrol), and begin an "
+      "epoch (tacet federation rotate)",
+      epoch);
+}
+
+absl::StatusOr<TakenPrekeys> TakePrekeys(const std::set<std::string>& removed,
                                          const crypto::TlsKey& authority,
                                          const protocol::MailClient& mail,
                                          CoordinatorFolder& folder) {
@@ -65,23 +150,24 @@ absl::StatusOr<TakenPrekeys> TakePrekeys(const std::set<std::string>& removed, u
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, folder.SignedManifest(epoch));
   TACET_ASSIGN_OR_RETURN(const SignedManifest present, SignedManifest::Read(bytes));
   TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, folder.Enrolled());
-  TakenPrekeys result;
+  std::vector<const EnrolledSite*> asked;
   for (const EnrolledSite& site : sites) {
-    const std::string& name = site.request.name;
     // A newcomer has made its keys with its request.
-    if (site.request.server || removed.contains(name) ||
+    if (site.request.server || removed.contains(site.request.name) ||
         !present.MemberWith(site.request.signing_key).has_value()) {
       continue;
     }
-    const absl::StatusOr<base::Bytes> prekey =
-        mail.Fetch({.kind = MailKind::kPrekey, .site = site.request.signing_key});
-    if (prekey.ok()) {
-      TACET_ASSIGN_OR_RETURN(std::optional<std::string> refusal,
-                             EnrolPrekey(site, *prekey, days, authority, folder));
-      if (refusal.has_value()) result.refused.push_back(*std::move(refusal));
-    } else if (prekey.status().code() != absl::StatusCode::kNotFound) {
-      return prekey.status();
+    asked.push_back(&site);
+  }
+  TakenPrekeys result;
+  TACET_ASSIGN_OR_RETURN(const std::vector<FoundPrekey> found,
+                         FetchPrekeys(asked, mail, result.refused));
+  for (const FoundPrekey& prekey : found) {
+    std::optional<std::string> refusal = RefusalOf(prekey, sites, found);
+    if (!refusal.has_value()) {
+      TACET_ASSIGN_OR_RETURN(refusal, EnrolPrekey(prekey, authority, folder));
     }
+    if (refusal.has_value()) result.refused.push_back(*std::move(refusal));
   }
   TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> now, folder.Enrolled());
   for (const EnrolledSite& site : now) {
@@ -102,14 +188,17 @@ absl::StatusOr<LeftInvitations> LeaveInvitations(const SignedManifest& manifest,
   LeftInvitations result;
   const uint64_t expires = base::SystemUnixSeconds() + kLetterDays * base::kSecondsADay;
   base::Bytes enclosure;
+  const auto put_enclosure = [&] {
+    return base::Annotate(mail.Put({.kind = MailKind::kEnclosure}, enclosure),
+                          "the invitations' common part");
+  };
   for (const agreement::ManifestMember& member : manifest.members()) {
     TACET_ASSIGN_OR_RETURN(const base::Bytes file,
                            storage::file::SavedInvitation(folder, manifest.epoch(), member.name));
     TACET_ASSIGN_OR_RETURN(const agreement::Invitation invitation, agreement::ReadInvitation(file));
     if (enclosure.empty()) {
       enclosure = protocol::SealEnclosure(invitation, manifest.manifest().hash(), epoch_key);
-      const absl::Status put = mail.Put({.kind = MailKind::kEnclosure}, enclosure);
-      if (!put.ok()) return base::Annotate(put, "the invitations' common part");
+      TACET_RETURN_IF_ERROR(put_enclosure());
     }
     const base::Bytes letter =
         protocol::WriteLetter({.federation = manifest.manifest().federation(),
@@ -122,8 +211,13 @@ absl::StatusOr<LeftInvitations> LeaveInvitations(const SignedManifest& manifest,
                                .enclosure_bytes = enclosure.size(),
                                .enclosure = crypto::Sha256(enclosure)},
                               coordinator);
-    const absl::Status put =
-        mail.Put({.kind = MailKind::kLetter, .site = member.signing_key}, letter);
+    const protocol::MailName name{.kind = MailKind::kLetter, .site = member.signing_key};
+    absl::Status put = mail.Put(name, letter);
+    if (put.code() == absl::StatusCode::kAborted) {
+      // The sites before were fast: the enclosure went with the last of their letters.
+      TACET_RETURN_IF_ERROR(put_enclosure());
+      put = mail.Put(name, letter);
+    }
     if (put.code() == absl::StatusCode::kNotFound) {
       result.by_file.push_back(member.name);
       continue;

@@ -27,17 +27,22 @@ absl::StatusOr<base::Bytes> IssueOwnCertificate(const crypto::TlsKey& key,
                                                 const crypto::TlsKey& authority,
                                                 const storage::file::CoordinatorFolder& folder);
 
+// TLS keys of the servers to which the coordinator may connect: those of the present epoch and of
+// the one before, which runs until the sites have joined. FailedPrecondition where neither names
+// one.
+absl::StatusOr<std::vector<base::Bytes>> ServerKeys(const storage::file::CoordinatorFolder& folder);
+
 struct TakenPrekeys {
   std::vector<std::string> taken;
   // Without an unused prekey at the server, and without another renewed key.
   std::vector<std::string> run_out;
-  // What the server gave in a site's name and the coordinator does not take, as sentences.
+  // What came in a site's name and the coordinator does not take, as sentences.
   std::vector<std::string> refused;
 };
-// Enrols each site outside of `removed` with its prekey, and certificates for `days`. A site
-// without one, or with one that is refused, is unchanged. Errors are those of the mailbox and of
-// the folder; what was enrolled before them stays.
-absl::StatusOr<TakenPrekeys> TakePrekeys(const std::set<std::string>& removed, uint64_t days,
+// Enrols each site outside of `removed` with its prekey, and a certificate for as long as its last
+// one was made for. A site without a prekey, or with one that is refused, is unchanged. Errors are
+// those of the mailbox, before anything has changed, and of the folder.
+absl::StatusOr<TakenPrekeys> TakePrekeys(const std::set<std::string>& removed,
                                          const crypto::TlsKey& authority,
                                          const protocol::MailClient& mail,
                                          storage::file::CoordinatorFolder& folder);

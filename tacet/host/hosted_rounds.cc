@@ -102,8 +102,16 @@ absl::Status HostedRounds::TickAndProbe() {
   // Most ticks need nothing of the store: whether it is still there shows by asking.
   if (!pulse_.failed && !pulse_.probe.Now()) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(storage_.state.store->Cohort().status());
-  if (doors_.mail_check.Now()) TACET_RETURN_IF_ERROR(doors_.mailbox->ForgetExpired());
+  if (doors_.mail_check.Now()) SweepMail();
   return CheckRoom();
+}
+
+// Expired mail costs room and nothing else, so the training does not stop for it.
+void HostedRounds::SweepMail() {
+  const absl::Status swept = doors_.mailbox->ForgetExpired();
+  if (swept.ok()) return;
+  log_.Write(LogLevel::kWarning, "mail-not-swept",
+             JsonValue::MakeObject().Set("message", base::Message(swept)));
 }
 
 absl::Status HostedRounds::CheckRoom() const {

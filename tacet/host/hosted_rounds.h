@@ -100,6 +100,7 @@ class HostedRounds {
 
   void LogStart(std::string_view version);
   absl::Status TickAndProbe();
+  void SweepMail();
   // kNoRoom where the folder of objects has too little for a part of one.
   absl::Status CheckRoom() const;
 

@@ -1,11 +1,18 @@
 #include "tacet/protocol/mail_client.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "tacet/base/status.h"
 #include "tacet/protocol/member_request.h"
 
 namespace tacet::protocol {
+namespace {
+
+// 64 MiB need 19 kB a second.
+constexpr uint64_t kMostFetchSeconds = 3600;
+
+}  // namespace
 
 absl::StatusOr<base::Bytes> MailClient::Call(MailBody body,
                                              std::span<const uint8_t> content) const {
@@ -40,18 +47,32 @@ absl::Status MailClient::Put(const MailName& name, std::span<const uint8_t> obje
 
 absl::StatusOr<base::Bytes> MailClient::Fetch(const MailName& name) const {
   base::Bytes object;
+  const uint64_t give_up = clock_() + kMostFetchSeconds;
+  std::optional<uint64_t> total;
   while (true) {
     TACET_ASSIGN_OR_RETURN(const base::Bytes answer,
                            Call(FetchMail{.name = name, .offset = object.size()}));
     TACET_ASSIGN_OR_RETURN(const FetchedPart fetched, ReadFetchedPart(answer));
-    if (fetched.total > MaxMailBytes(name.kind) ||
-        fetched.part.size() > fetched.total - std::min<uint64_t>(object.size(), fetched.total)) {
+    if (fetched.total > MaxMailBytes(name.kind)) {
       return base::DataLoss("the server's mail has {} bytes, the most is {}", fetched.total,
                             MaxMailBytes(name.kind));
     }
+    // Parts that are not full, and a size that changes, would be calls without end.
+    const uint64_t rest = fetched.total - std::min<uint64_t>(object.size(), fetched.total);
+    if (total.value_or(fetched.total) != fetched.total ||
+        fetched.part.size() != std::min<uint64_t>(rest, kMaxPartBytes)) {
+      return base::DataLoss("the server's mail is cut: {} bytes at byte {} of {}. Fetch it again",
+                            fetched.part.size(), object.size(), fetched.total);
+    }
+    total = fetched.total;
     object.insert(object.end(), fetched.part.begin(), fetched.part.end());
     if (object.size() >= fetched.total) return object;
-    if (fetched.part.empty()) return base::DataLoss("the server's mail ends too early");
+    if (clock_() >= give_up) {
+      return absl::DeadlineExceededError(
+          fmt::format("the server has sent {} of {} bytes of the mail in {} seconds: the "
+                      "connection is too slow",
+                      object.size(), fetched.total, kMostFetchSeconds));
+    }
   }
 }
 

@@ -19,7 +19,8 @@
 namespace tacet::protocol {
 
 // Each call may be made again, whatever came of it. Errors are those of the wire and the server;
-// DataLoss for an answer that is none, or an object above MaxMailBytes.
+// DataLoss for an answer that is none, or an object above MaxMailBytes. DeadlineExceeded for an
+// object that takes more than an hour to fetch.
 class MailClient {
  public:
   // `key` and `wire` must outlive it. A call has `most_seconds` for each of its requests.

@@ -62,23 +62,32 @@ absl::StatusOr<std::unique_ptr<Mailbox>> Mailbox::Open(const agreement::SignedMa
   std::unique_ptr<Mailbox> mailbox(
       new Mailbox(manifest, blobs, limits, observer, std::move(clock)));
   const base::MutexLock lock(mailbox->mutex_);
+  for (const agreement::ManifestMember& member : manifest.members()) {
+    mailbox->unread_.insert(member.signing_key);
+  }
   mailbox->Load();
   TACET_RETURN_IF_ERROR(mailbox->Sweep());
   return mailbox;
 }
 
+absl::StatusOr<Mailbox::Kept> Mailbox::ReadKept(const crypto::PublicKey& site) const {
+  TACET_ASSIGN_OR_RETURN(const std::unique_ptr<BlobReader> reader,
+                         blobs_.Open(MailKey({.kind = MailKind::kLetter, .site = site})));
+  if (reader->size() > protocol::kMaxLetterBytes) return base::DataLoss("letter: it is too large");
+  base::Bytes bytes(reader->size());
+  TACET_RETURN_IF_ERROR(reader->Read(0, bytes));
+  TACET_ASSIGN_OR_RETURN(protocol::Letter letter,
+                         protocol::ReadLetter(bytes, manifest_.coordinator()));
+  return Kept{.letter = std::move(letter), .digest = crypto::Sha256(bytes)};
+}
+
 // A damaged letter, or one of an epoch that has ended, is left out, and the sweep forgets it: the
-// training does not wait for mail.
+// training does not wait for mail. One that a failing disk does not give now is kept.
 void Mailbox::Load() {
-  for (const agreement::ManifestMember& member : manifest_.members()) {
-    const MailName name{.kind = MailKind::kLetter, .site = member.signing_key};
-    const absl::StatusOr<std::unique_ptr<BlobReader>> reader = blobs_.Open(MailKey(name));
-    if (!reader.ok() || (*reader)->size() > protocol::kMaxLetterBytes) continue;
-    base::Bytes bytes((*reader)->size());
-    if (!(*reader)->Read(0, bytes).ok()) continue;
-    absl::StatusOr<protocol::Letter> letter = protocol::ReadLetter(bytes, manifest_.coordinator());
-    if (!letter.ok() || letter->epoch < manifest_.epoch()) continue;
-    letters_[member.signing_key] = {.letter = *std::move(letter), .digest = crypto::Sha256(bytes)};
+  for (const crypto::PublicKey& site : std::exchange(unread_, {})) {
+    absl::StatusOr<Kept> kept = ReadKept(site);
+    if (kept.status().code() == absl::StatusCode::kUnavailable) unread_.insert(site);
+    if (kept.ok() && kept->letter.epoch >= manifest_.epoch()) letters_[site] = *std::move(kept);
   }
 }
 
@@ -89,7 +98,11 @@ absl::Status Mailbox::Sweep() {
   for (const auto& [site, letter] : letters_) {
     kept.push_back(MailKey({.kind = MailKind::kLetter, .site = site}));
   }
-  if (!letters_.empty() || enclosure_alone_) kept.push_back(MailKey(kTheEnclosure));
+  for (const crypto::PublicKey& site : unread_) {
+    kept.push_back(MailKey({.kind = MailKind::kLetter, .site = site}));
+  }
+  if (!letters_.empty() || !unread_.empty() || enclosure_alone_)
+    kept.push_back(MailKey(kTheEnclosure));
   for (const agreement::ManifestMember& member : manifest_.members()) {
     kept.push_back(MailKey({.kind = MailKind::kPrekey, .site = member.signing_key}));
   }
@@ -98,6 +111,7 @@ absl::Status Mailbox::Sweep() {
 
 absl::Status Mailbox::ForgetExpired() {
   const base::MutexLock lock(mutex_);
+  Load();
   return Sweep();
 }
 
@@ -254,6 +268,7 @@ absl::StatusOr<uint64_t> Mailbox::PutWhole(const protocol::PutMail& request,
   TACET_RETURN_IF_ERROR(blobs_.Complete(key, request.digest).status());
   if (is_letter) {
     letters_[request.name.site] = std::move(kept);
+    unread_.erase(request.name.site);
     enclosure_alone_ = false;
   }
   return request.total;

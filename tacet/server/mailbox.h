@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,7 +81,8 @@ class Mailbox {
   absl::StatusOr<BegunMail> Begin(std::span<const uint8_t> first, size_t total,
                                   std::optional<std::string_view> certificate_name);
 
-  // Forgets letters that have expired, and an enclosure that none names. To be called now and then.
+  // Reads letters that could not be read, and forgets those that have expired, and an enclosure
+  // that none names. To be called now and then.
   absl::Status ForgetExpired();
 
  private:
@@ -93,6 +95,9 @@ class Mailbox {
   Mailbox(const agreement::SignedManifest& manifest, BlobStore& blobs, RequestLimits& limits,
           RequestObserver& observer, base::UnixClock clock);
 
+  // The letter of a site as `blobs` has it; DataLoss for one that is damaged.
+  absl::StatusOr<Kept> ReadKept(const crypto::PublicKey& site) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Load() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -121,6 +126,8 @@ class Mailbox {
   base::Mutex mutex_;
   BlobStore& blobs_ ABSL_GUARDED_BY(mutex_);
   std::map<crypto::PublicKey, Kept> letters_ ABSL_GUARDED_BY(mutex_);  // by site
+  // Whose letters the disk did not give: they are read again, and not swept.
+  std::set<crypto::PublicKey> unread_ ABSL_GUARDED_BY(mutex_);
   bool enclosure_alone_ ABSL_GUARDED_BY(mutex_) = false;  // its letters are on their way
 };
 

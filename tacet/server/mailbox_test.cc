@@ -49,8 +49,10 @@ class MailboxTest : public ::testing::Test, private RequestObserver {
 
   // The server of this epoch, from what the one before left.
   void Open(const SmallFederation& members) {
-    mailbox_ =
-        ValueOf(Mailbox::Open(members.manifest(), blobs_, limits_, *this, [this] { return now_; }));
+    mailbox_ = ValueOf(Mailbox::Open(members.manifest(), blobs_, limits_, *this, [this] {
+      if (clock_heals_) blobs_.failure().Heal();
+      return now_;
+    }));
   }
   Party Coordinator() {
     return {*mailbox_, std::string(protocol::kCoordinatorName), members_.coordinator(),
@@ -93,6 +95,7 @@ class MailboxTest : public ::testing::Test, private RequestObserver {
   }
 
   void OnRequest(std::string_view kind, const absl::Status& status, size_t, size_t) override {
+    now_ += seconds_a_request_;
     seen_ = std::string(kind) + " " + absl::StatusCodeToString(status.code());
   }
 
@@ -101,7 +104,8 @@ class MailboxTest : public ::testing::Test, private RequestObserver {
   MemoryBlobStore blobs_;
   RequestLimits limits_{
       {.requests_a_second = 1, .burst = 50, .burst_bytes = 1e9}, 5, [] { return 0.0; }};
-  uint64_t now_ = kNow;
+  uint64_t now_ = kNow, seconds_a_request_ = 0;
+  bool clock_heals_ = false;
   std::string seen_;
   base::Bytes enclosure_ = base::Bytes(1000, 7);
   std::unique_ptr<Mailbox> mailbox_;
@@ -319,6 +323,32 @@ TEST_F(MailboxTest, AMemberIsLimitedAndTheCoordinatorIsNot) {
   EXPECT_EQ(FetchedBy(3, kEnclosure), StatusCode::kOk);
   for (int i = 0; i < 60; ++i)
     ASSERT_EQ(Coordinator().mail.Put(kEnclosure, enclosure_), absl::OkStatus());
+}
+
+// A server that is slow, on purpose or not, is not waited for without end.
+TEST_F(MailboxTest, AFetchThatTakesTooLongIsGivenUp) {
+  enclosure_ = base::Bytes(5'000'000, 3);  // three parts
+  ASSERT_EQ(Coordinator().mail.Put(kEnclosure, enclosure_), absl::OkStatus());
+  seconds_a_request_ = 1799;
+  EXPECT_EQ(ValueOf(Site(2).mail.Fetch(kEnclosure)), enclosure_);
+  seconds_a_request_ = 1800;
+  const absl::Status given_up = Site(2).mail.Fetch(kEnclosure).status();
+  EXPECT_EQ(given_up.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(base::Message(given_up), HasSubstr("4194304 of 5000000 bytes"));
+}
+
+// A disk that fails for a moment while the server starts loses no mail.
+TEST_F(MailboxTest, ALetterThatCannotBeReadNowIsKept) {
+  Put(2, Letter(2));
+  blobs_.failure().After(0);
+  clock_heals_ = true;  // it is asked between reading and sweeping
+  Open(members_);
+  EXPECT_EQ(FetchedBy(2, Named(MailKind::kLetter, 2)), StatusCode::kNotFound);
+  ASSERT_EQ(mailbox_->ForgetExpired(), absl::OkStatus());
+  EXPECT_EQ(FetchedBy(2, Named(MailKind::kLetter, 2)), StatusCode::kOk);
+  EXPECT_EQ(FetchedBy(2, kEnclosure), StatusCode::kOk);
+  Open(members_);
+  EXPECT_EQ(FetchedBy(2, Named(MailKind::kLetter, 2)), StatusCode::kOk);
 }
 
 TEST_F(MailboxTest, AFailingDiskIsToldAsSuchWithoutItsPlaces) {

@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<protocol::Wire>> ConnectToServer(const std::strin
                                                                 const agreement::MemberKeys& keys) {
   return transport::https::HttpsWire::Create({.server = server,
                                               .proxy = proxy,
-                                              .server_key = joined.manifest.server().tls_key,
+                                              .server_keys = {joined.manifest.server().tls_key},
                                               .authority = joined.manifest.authority(),
                                               .certificate = joined.certificate},
                                              keys.tls);
@@ -52,15 +52,10 @@ absl::StatusOr<std::optional<FoundLetter>> LookForLetter(const protocol::MailCli
         "the server gives a letter that is for another site, or of another federation. Tell the "
         "coordinator");
   }
-  if (letter.epoch < manifest.epoch()) {
-    return base::PermissionDenied(
-        "the server gives an old letter, of epoch {}, and this site has joined epoch {}. Tell the "
-        "coordinator",
-        letter.epoch, manifest.epoch());
-  }
-  found.is_news = letter.epoch > manifest.epoch() ||
-                  letter.manifest_hash != manifest.manifest().hash() ||
-                  LastsLonger(letter.certificate, joined.certificate);
+  found.is_news =
+      letter.epoch > manifest.epoch() ||
+      (letter.epoch == manifest.epoch() && (letter.manifest_hash != manifest.manifest().hash() ||
+                                            LastsLonger(letter.certificate, joined.certificate)));
   return found;
 }
 
@@ -91,8 +86,10 @@ absl::StatusOr<base::Bytes> FetchInvitation(const protocol::MailClient& mail,
 absl::Status EndJoin(const protocol::MailClient& mail, const Membership& joined,
                      const crypto::Unlocker& unlocker, storage::file::SiteFolder& folder) {
   crypto::SystemEntropy entropy;
-  TACET_RETURN_IF_ERROR(folder.Renew(unlocker, entropy).status());
-  TACET_RETURN_IF_ERROR(LeavePrekey(mail, folder.request()));
+  {
+    TACET_ASSIGN_OR_RETURN(const storage::file::NextRequest next, folder.Renew(unlocker, entropy));
+    TACET_RETURN_IF_ERROR(LeavePrekey(mail, next));
+  }
   TACET_ASSIGN_OR_RETURN(const std::optional<FoundLetter> found, LookForLetter(mail, joined));
   if (!found.has_value() || found->is_news) return absl::OkStatus();
   return DropLetter(mail, found->digest);
@@ -102,8 +99,15 @@ absl::Status DropLetter(const protocol::MailClient& mail, const crypto::Digest& 
   return mail.Drop(OwnMail(mail, MailKind::kLetter), digest);
 }
 
-absl::Status LeavePrekey(const protocol::MailClient& mail, const base::Bytes& request) {
-  return mail.Put(OwnMail(mail, MailKind::kPrekey), request);
+absl::Status LeavePrekey(const protocol::MailClient& mail, const storage::file::NextRequest& next) {
+  return mail.Put(OwnMail(mail, MailKind::kPrekey), next.request);
+}
+
+absl::Status LeaveUnusedPrekey(const protocol::MailClient& mail,
+                               const storage::file::SiteFolder& folder) {
+  TACET_ASSIGN_OR_RETURN(const std::optional<storage::file::NextRequest> next,
+                         storage::file::UnusedRequest(folder));
+  return next.has_value() ? LeavePrekey(mail, *next) : absl::OkStatus();
 }
 
 }  // namespace tacet::site

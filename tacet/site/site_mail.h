@@ -35,8 +35,9 @@ struct FoundLetter {
   bool is_news = false;
 };
 // The letter that waits for this site; nothing where the server says that there is none.
-// PermissionDenied when the server gives a letter that the coordinator did not write, that is for
-// another site or federation, or of an epoch before the one joined.
+// PermissionDenied when the server gives a letter that the coordinator did not write, or that is
+// for another site or federation. One of an epoch before the one joined says nothing new: an honest
+// server has it, too, when the site joined by a file.
 absl::StatusOr<std::optional<FoundLetter>> LookForLetter(const protocol::MailClient& mail,
                                                          const storage::file::Membership& joined);
 
@@ -49,11 +50,14 @@ absl::StatusOr<base::Bytes> FetchInvitation(const protocol::MailClient& mail,
                                             const storage::file::ExchangeKeyFiles& exchange_keys,
                                             const crypto::Unlocker& unlocker);
 
-// Leaves `request`, that of SiteFolder::Renew, at the server for the coordinator.
-absl::Status LeavePrekey(const protocol::MailClient& mail, const base::Bytes& request);
+// Leaves the request at the server for the coordinator.
+absl::Status LeavePrekey(const protocol::MailClient& mail, const storage::file::NextRequest& next);
+// The same with that of `folder`, as its disk has it now. OK where there is none.
+absl::Status LeaveUnusedPrekey(const protocol::MailClient& mail,
+                               const storage::file::SiteFolder& folder);
 
-// After the site has joined: leaves its keys for the next epoch, and lets the server forget the
-// letter that was accepted. Calls that were interrupted are ended by another one.
+// After the site has joined: makes and leaves its keys for the next epoch, and lets the server
+// forget the letter that was accepted. Calls that were interrupted are ended by another one.
 absl::Status EndJoin(const protocol::MailClient& mail, const storage::file::Membership& joined,
                      const crypto::Unlocker& unlocker, storage::file::SiteFolder& folder);
 

@@ -165,15 +165,9 @@ absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::Open(
       crypto::SecretBytes epoch_key,
       agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
                                  *membership.member, keys.sealing, exchange_keys.kem));
-  base::Bytes prekey;
-  if (!spec.server.empty()) {
-    // Without one the training goes on, and the coordinator names this site.
-    crypto::SystemEntropy entropy;
-    if (folder.Renew(unlocker, entropy).ok()) prekey = folder.request();
-  }
-  return std::unique_ptr<SiteMember>(new SiteMember(
-      std::move(spec), std::move(folder), std::move(membership), std::move(keys),
-      {.epoch = std::move(epoch_key), .exchange = std::move(exchange_keys)}, std::move(prekey)));
+  return std::unique_ptr<SiteMember>(
+      new SiteMember(std::move(spec), std::move(folder), std::move(membership), std::move(keys),
+                     {.epoch = std::move(epoch_key), .exchange = std::move(exchange_keys)}));
 }
 
 absl::StatusOr<std::unique_ptr<protocol::Wire>> SiteMember::Connect() const {
@@ -200,8 +194,10 @@ std::optional<uint32_t> SiteMember::LookAtMail(protocol::Wire& wire,
   const auto warn = [&hooks](const std::string& text) {
     if (hooks.on_warning) hooks.on_warning(text);
   };
-  const absl::StatusOr<std::optional<FoundLetter>> found = LookForLetter(mail, membership_);
-  if (protocol::IsRetryable(found.status())) return std::nullopt;  // the training does not wait
+  // Another process may have joined a later epoch, and have left other keys.
+  const absl::StatusOr<Membership> now = folder_.Joined();
+  const Membership& joined = now.ok() ? *now : membership_;
+  const absl::StatusOr<std::optional<FoundLetter>> found = LookForLetter(mail, joined);
   if (found.status().code() == absl::StatusCode::kPermissionDenied) {
     warn(base::Message(found.status()));
   }
@@ -213,11 +209,12 @@ std::optional<uint32_t> SiteMember::LookAtMail(protocol::Wire& wire,
                     "accept it: tacet client join --home {} --server {}",
                     *waiting, spec_.home.string(), spec_.server));
   } else if (found.ok() && found->has_value()) {
-    // An earlier process joined, and ended before it said so. Not dropped, it expires.
+    // Of an epoch that the site joined by a file, or before it could say so. Not dropped, it
+    // expires.
     (void)DropLetter(mail, (*found)->digest);
   }
-  // Where it fails, the next start leaves it.
-  if (!prekey_.empty()) (void)LeavePrekey(mail, prekey_);
+  // The training does not wait for it. Where it fails, the next look leaves it.
+  (void)LeaveUnusedPrekey(mail, folder_);
   return waiting;
 }
 

@@ -114,20 +114,18 @@ class SiteMember {
     agreement::ExchangeKeys exchange;
   };
   SiteMember(SiteMemberSpec spec, storage::file::SiteFolder folder,
-             storage::file::Membership membership, agreement::MemberKeys keys, EpochKeys epoch_keys,
-             base::Bytes prekey)
+             storage::file::Membership membership, agreement::MemberKeys keys, EpochKeys epoch_keys)
       : spec_(std::move(spec)),
         folder_(std::move(folder)),
         membership_(std::move(membership)),
         keys_(std::move(keys)),
-        epoch_keys_(std::move(epoch_keys)),
-        prekey_(std::move(prekey)) {}
+        epoch_keys_(std::move(epoch_keys)) {}
 
   absl::StatusOr<SiteMemberEnd> RunOnce(const SiteMemberRun& run,
                                         const SiteMemberHooks& hooks) const;
   // Tells of an invitation that waits at the server and returns its epoch, and leaves the prekey
-  // there. Changes nothing else: a person accepts the invitation. The seam for clients that accept
-  // it by themselves.
+  // there if one was made. Changes nothing else: a person accepts the invitation. The seam for
+  // clients that accept it by themselves.
   std::optional<uint32_t> LookAtMail(protocol::Wire& wire, const SiteMemberHooks& hooks) const;
 
   SiteMemberSpec spec_;
@@ -135,7 +133,6 @@ class SiteMember {
   storage::file::Membership membership_;
   agreement::MemberKeys keys_;
   EpochKeys epoch_keys_;
-  base::Bytes prekey_;  // request for the next epoch; empty without a server
 };
 
 // The end of a run as `tacet client run --json` prints it.

@@ -71,11 +71,11 @@ TEST_F(MailboxProgramTest, AnEpochTakesOneCommandOfEachParty) {
 
   // A check shows what the file would show, and the letter stays.
   const Outcome checked = JoinByMail("north", {"--check"});
-  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_EQ(checked.exit_code, 4) << checked.err;  // a person is needed
   EXPECT_THAT(checked.out, HasSubstr("Nothing was changed."));
-  const Outcome asked = JoinByMail("north");  // nobody is there to accept the new epoch
-  const Outcome joined = JoinByMail("north", {"--accept-weaker"});
-  EXPECT_EQ(joined.exit_code, asked.exit_code == 0 ? 1 : 0) << joined.err;
+  // Keys are new, and no policy of the site accepts them.
+  const Outcome joined = JoinByMail("north", {"--accept"});
+  EXPECT_EQ(joined.exit_code, 0) << joined.err;
   EXPECT_EQ(Read("north/invitation"), Read("federation/invitations/north-epoch-1.tacet"));
 
   // The server goes on to the epoch; who is late fetches the invitation from it.
@@ -97,10 +97,41 @@ TEST_F(MailboxProgramTest, AnEpochTakesOneCommandOfEachParty) {
   ASSERT_EQ(next.exit_code, 0) << next.err;
   EXPECT_THAT(next.out, HasSubstr("to be sent as files, because the server does not know them "
                                   "yet: east"));
+  // With a newcomer the site is asked, and nobody is there to answer.
+  const std::string before = Read("west/invitation");
+  const Outcome asked = JoinByMail("west");
+  EXPECT_EQ(asked.exit_code, 4);
+  EXPECT_THAT(asked.err, HasSubstr("there is no terminal on which to ask"));
+  EXPECT_TRUE(Read("west/invitation") == before);
   EXPECT_EQ(JoinByMail("west", {"--accept-weaker"}).exit_code, 0);
+  EXPECT_TRUE(Read("west/invitation") == Read("federation/invitations/west-epoch-2.tacet"));
   EXPECT_THAT(JoinByMail("east").err, HasSubstr("--coordinator is needed the first time"));
   const Outcome newcomer = JoinByMail("east", {"--coordinator", coordinator_});
   EXPECT_THAT(newcomer.err, HasSubstr("the first invitation comes as a file"));
+}
+
+// After a theft a site replaces the keys that it has left, and the epoch begins with the new ones.
+TEST_F(MailboxProgramTest, KeysThatWereStolenAreReplacedAtTheServer) {
+  for (const std::string& site : sites_) {
+    ASSERT_EQ(JoinByMail(site, {"federation/invitations/" + site + "-epoch-0.tacet"}).exit_code, 0);
+  }
+  const std::string stolen = Read("north/exchange-next.key");
+  const std::vector<std::string> renew = {"client",     "renew",     "--home",   "north",
+                                          "--key-file", "north.key", "--server", Server()};
+  EXPECT_THAT(Tacet(renew).out, HasSubstr("If somebody may have copied that key, add --discard"));
+  EXPECT_EQ(Read("north/exchange-next.key"), stolen);
+  std::vector<std::string> discard = renew;
+  discard.emplace_back("--discard");
+  const Outcome discarded = Tacet(discard);
+  ASSERT_EQ(discarded.exit_code, 0) << discarded.err;
+  EXPECT_THAT(discarded.out, HasSubstr("It is left at the server, too."));
+  EXPECT_NE(Read("north/exchange-next.key"), stolen);
+  const std::string request = Read("north/north.request");
+  const Outcome rotated = RotateByMail();
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  EXPECT_THAT(rotated.out, HasSubstr("new for the next epoch: north, south, west"));
+  EXPECT_THAT(Read("federation/sites/north.enrolled"), HasSubstr(request));
+  EXPECT_EQ(JoinByMail("north", {"--accept-weaker"}).exit_code, 0);
 }
 
 // The work of a command that could not reach the server is ended by the same command, or by the one
@@ -134,6 +165,15 @@ class RunningMailboxTest : public LiveFederationTest {
 
 TEST_F(RunningMailboxTest, RunningSitesLeavePrekeysAndTellOfInvitations) {
   AwaitAllDone();
+  // A running site makes no keys by itself.
+  EXPECT_FALSE(std::filesystem::exists(path_ / "north/exchange-next.key"));
+  EXPECT_EQ(Rotate({"--mailbox", reached_at_}).exit_code, 1);
+  for (const std::string& site : sites_) {
+    const Outcome made = Tacet({"client", "renew", "--home", site, "--key-file", site + ".key"});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    StartSite(site);
+  }
+  AwaitAllDone();
   const Outcome rotated = Rotate({"--mailbox", reached_at_});
   ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
   EXPECT_THAT(rotated.out, HasSubstr("new for the next epoch: north, south, west"));
@@ -158,6 +198,34 @@ TEST_F(RunningMailboxTest, RunningSitesLeavePrekeysAndTellOfInvitations) {
     return Read("south-stderr").find("an invitation to epoch 1 waits at the server") !=
            std::string::npos;
   });
+}
+
+// A site may join the next epoch while its client of the epoch before runs. That client does not
+// put a used prekey in the place of the fresh one.
+class JoinedWhileRunningTest : public LiveFederationTest {
+ protected:
+  JoinedWhileRunningTest() : LiveFederationTest(2) { HoldBefore(1); }
+};
+
+TEST_F(JoinedWhileRunningTest, APrekeyIsNotReplacedByAUsedOne) {
+  AwaitRounds(sites_, 1);
+  for (const std::string& site : sites_) {
+    const Outcome made = Tacet(
+        {"client", "renew", "--home", site, "--key-file", site + ".key", "--server", reached_at_});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+  }
+  const Outcome rotated = Rotate({"--mailbox", reached_at_});
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  for (const std::string& site : sites_) {
+    const Outcome joined = Tacet({"client", "join", "--home", site, "--key-file", site + ".key",
+                                  "--server", reached_at_, "--accept-weaker"});
+    ASSERT_EQ(joined.exit_code, 0) << joined.err;
+  }
+  LetGo();
+  AwaitAllDone();
+  const Outcome next = Rotate({"--mailbox", reached_at_});
+  EXPECT_EQ(next.exit_code, 0) << next.err;
+  EXPECT_THAT(next.out, HasSubstr("new for the next epoch: north, south, west"));
 }
 
 }  // namespace

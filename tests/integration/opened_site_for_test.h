@@ -53,12 +53,13 @@ inline absl::StatusOr<OpenedSite> OpenSite(const std::filesystem::path& home,
 // What connects it to the server at HOST:PORT. Errors of HttpsWire::Create.
 inline absl::StatusOr<std::unique_ptr<transport::https::HttpsWire>> WireOf(const OpenedSite& site,
                                                                            std::string server) {
-  return transport::https::HttpsWire::Create({.server = std::move(server),
-                                              .proxy = {},
-                                              .server_key = site.joined.manifest.server().tls_key,
-                                              .authority = site.joined.manifest.authority(),
-                                              .certificate = site.joined.certificate},
-                                             site.keys.tls);
+  return transport::https::HttpsWire::Create(
+      {.server = std::move(server),
+       .proxy = {},
+       .server_keys = {site.joined.manifest.server().tls_key},
+       .authority = site.joined.manifest.authority(),
+       .certificate = site.joined.certificate},
+      site.keys.tls);
 }
 
 }  // namespace tacet::app

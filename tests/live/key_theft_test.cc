@@ -132,7 +132,7 @@ class KeyTheftTest : public ::testing::Test {
 
   void Renew(const std::vector<uint64_t>& who) {
     for (const uint64_t site : who) {
-      EXPECT_TRUE(ValueOf(sites_[site].Renew(unlocker_, entropy_)));
+      EXPECT_TRUE(ValueOf(sites_[site].Renew(unlocker_, entropy_)).is_new);
     }
   }
 
@@ -394,6 +394,34 @@ TEST_F(KeyTheftTest, APrekeyOpensOneEpochMore) {
   EXPECT_TRUE(loot_for(fourth).empty());
   EXPECT_FALSE(opens_one(fourth, Upload(fourth, kOutside)));
   EXPECT_FALSE(Opens(fourth, loot_for(fourth), stolen_seats_, AllUploads(fourth)));
+}
+
+// After a theft the sites replace the keys that they hold for the next epoch.
+TEST_F(KeyTheftTest, ADiscardedPrekeyOpensNoLaterEpoch) {
+  const std::vector<uint64_t> all = {0, 1, 2, 3, kOutside};
+  const Epoch first = Begin(0);
+  Renew(all);
+  std::map<uint64_t, std::vector<agreement::ExchangeKeys>> stolen;
+  for (const uint64_t site : stolen_sites_) {
+    stolen[site] = ValueOf(storage::file::ExchangeKeyFiles(Home(site)).All(unlocker_));
+    ASSERT_EQ(stolen[site].size(), 2u);
+  }
+  for (const uint64_t site : all) {
+    EXPECT_FALSE(ValueOf(sites_[site].Renew(unlocker_, entropy_)).is_new);  // that is not enough
+    EXPECT_TRUE(
+        ValueOf(sites_[site].Renew(unlocker_, entropy_, storage::file::UnusedKeys::kReplaced))
+            .is_new);
+  }
+  const Epoch second = Begin(1);
+  for (const size_t which : {0, 1}) {  // those for the next epoch, and those of the first
+    Loot loot;
+    for (const auto& [site, keys] : stolen) {
+      EXPECT_NE(keys[which].exchange.public_key(), second.NamedFor(site));
+      loot.emplace(site,
+                   ValueOf(agreement::ReadExchangeKeys(agreement::WriteExchangeKeys(keys[which]))));
+    }
+    EXPECT_FALSE(Opens(second, loot, stolen_seats_, AllUploads(second)));
+  }
 }
 
 // Either end of a pair computes its key. A member outside the committee that keeps its key exposes

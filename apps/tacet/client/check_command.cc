@@ -131,7 +131,7 @@ class ClientCheckCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const auto wire, transport::https::HttpsWire::Create(
                                                 {.server = server_,
                                                  .proxy = proxy_,
-                                                 .server_key = manifest.server().tls_key,
+                                                 .server_keys = {manifest.server().tls_key},
                                                  .authority = manifest.authority(),
                                                  .certificate = membership.certificate},
                                                 keys.tls));

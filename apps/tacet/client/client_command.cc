@@ -99,27 +99,43 @@ class ClientRenewCommand : public program::Command {
   }
   void Register(program::Options& options) override {
     options.AddString("home", kHomeHelp, &home_);
+    options.AddFlag("discard",
+                    "delete keys for the next epoch that were made before, because somebody may "
+                    "have copied them, and make others",
+                    &discard_);
+    mail_.Register(options,
+                   "HOST:PORT of the federation's server: the request is left there for the "
+                   "coordinator");
     unlock_.Register(options);
   }
   absl::Status Run() override {
     TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(home_));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("site's identity"));
     crypto::SystemEntropy entropy;
-    TACET_ASSIGN_OR_RETURN(const bool is_new, folder.Renew(unlocker, entropy));
+    TACET_ASSIGN_OR_RETURN(const storage::file::NextRequest next,
+                           folder.Renew(unlocker, entropy,
+                                        discard_ ? storage::file::UnusedKeys::kReplaced
+                                                 : storage::file::UnusedKeys::kKept));
     fmt::print(
         "request     {}\nfingerprint {}\n\n{}Send the request to the coordinating member. It needs "
         "no fingerprint: the key that the coordinator knows signed it.\n",
         folder.request_path().string(),
         agreement::FingerprintText(agreement::RequestFingerprint(folder.request())),
-        is_new
+        next.is_new
             ? ""
             : "It is the same request again: this site has not joined an epoch with its exchange "
-              "key.\n");
+              "key. If somebody may have copied that key, add --discard.\n");
+    std::fflush(stdout);
+    TACET_RETURN_IF_ERROR(base::Annotate(mail_.Leave(folder, home_, next, unlocker),
+                                         "the request is written, and not left at the server"));
+    if (mail_.given()) fmt::print("It is left at the server, too.\n");
     return absl::OkStatus();
   }
 
  private:
   std::string home_ = std::string(kDefaultHome);
+  bool discard_ = false;
+  WaitingInvitation mail_;
   program::UnlockFlags unlock_;
 };
 
@@ -193,7 +209,10 @@ class ClientJoinCommand : public program::Command {
                           "invitation file that the coordinating member sent; when not given, the "
                           "one that waits at --server",
                           {}, false, &invitation_);
-    waiting_.Register(options);
+    waiting_.Register(options,
+                      "HOST:PORT of the federation's server: without an invitation file the one "
+                      "that waits there is accepted, and the keys for the next epoch are made and "
+                      "left there");
     options.AddString("home", kHomeHelp, &home_);
     options.AddString(
         "coordinator",

@@ -42,13 +42,25 @@ absl::StatusOr<OpenedMail> OpenMail(const SiteFolder& folder, const Membership& 
   return OpenedMail{.keys = std::move(keys), .wire = std::move(wire)};
 }
 
+absl::StatusOr<Membership> JoinedSite(const SiteFolder& folder, const std::filesystem::path& home) {
+  absl::StatusOr<Membership> joined = folder.Joined();
+  if (joined.status().code() == absl::StatusCode::kNotFound) {
+    return base::FailedPrecondition(
+        "{} has joined no epoch: the first invitation comes as a file, since it holds this site's "
+        "certificate for the server",
+        home.string());
+  }
+  if (joined.ok() && !joined->member.has_value()) {
+    return base::FailedPrecondition("{} is the server's folder: its invitation comes as a file",
+                                    home.string());
+  }
+  return joined;
+}
+
 }  // namespace
 
-void WaitingInvitation::Register(program::Options& options) {
-  options.AddString("server",
-                    "HOST:PORT of the federation's server: without an invitation file the one that "
-                    "waits there is accepted, and the keys for the next epoch are left there",
-                    &server_);
+void WaitingInvitation::Register(program::Options& options, std::string_view server_help) {
+  options.AddString("server", server_help, &server_);
   options.AddString("proxy",
                     "HTTP proxy to the server, http://[USER:PASSWORD@]HOST:PORT; when not given, "
                     "the proxy of the environment",
@@ -58,32 +70,31 @@ void WaitingInvitation::Register(program::Options& options) {
 absl::StatusOr<base::Bytes> WaitingInvitation::Fetch(const SiteFolder& folder,
                                                      const std::filesystem::path& home,
                                                      const crypto::Unlocker& unlocker) const {
-  const absl::StatusOr<Membership> joined = folder.Joined();
-  if (joined.status().code() == absl::StatusCode::kNotFound) {
-    return base::FailedPrecondition(
-        "{} has joined no epoch: the first invitation comes as a file, since it holds this site's "
-        "certificate for the server",
-        home.string());
-  }
-  TACET_RETURN_IF_ERROR(joined.status());
-  if (!joined->member.has_value()) {
-    return base::FailedPrecondition("{} is the server's folder: its invitation comes as a file",
-                                    home.string());
-  }
+  TACET_ASSIGN_OR_RETURN(const Membership joined, JoinedSite(folder, home));
   TACET_ASSIGN_OR_RETURN(const OpenedMail mail,
-                         OpenMail(folder, *joined, server_, proxy_, unlocker));
-  const protocol::MailClient client = mail.client(*joined);
+                         OpenMail(folder, joined, server_, proxy_, unlocker));
+  const protocol::MailClient client = mail.client(joined);
   TACET_ASSIGN_OR_RETURN(const std::optional<site::FoundLetter> found,
-                         site::LookForLetter(client, *joined));
+                         site::LookForLetter(client, joined));
   if (!found.has_value()) {
     return base::NotFound(
         "no invitation for this site waits at {}. This site has joined epoch {}. The coordinator "
         "leaves the next one with `tacet federation rotate --mailbox HOST:PORT`",
-        server_, joined->manifest.epoch());
+        server_, joined.manifest.epoch());
   }
   if (!found->is_news) return storage::file::ReadFile(folder.invitation_path());
-  return site::FetchInvitation(client, *found, *joined, mail.keys,
+  return site::FetchInvitation(client, *found, joined, mail.keys,
                                storage::file::ExchangeKeyFiles(home), unlocker);
+}
+
+absl::Status WaitingInvitation::Leave(const SiteFolder& folder, const std::filesystem::path& home,
+                                      const storage::file::NextRequest& next,
+                                      const crypto::Unlocker& unlocker) const {
+  if (!given()) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const Membership joined, JoinedSite(folder, home));
+  TACET_ASSIGN_OR_RETURN(const OpenedMail mail,
+                         OpenMail(folder, joined, server_, proxy_, unlocker));
+  return site::LeavePrekey(mail.client(joined), next);
 }
 
 absl::Status WaitingInvitation::LeaveAndDrop(SiteFolder& folder, const Membership& joined,
@@ -93,12 +104,18 @@ absl::Status WaitingInvitation::LeaveAndDrop(SiteFolder& folder, const Membershi
   return site::EndJoin(mail.client(joined), joined, unlocker, folder);
 }
 #else
-void WaitingInvitation::Register(program::Options& options) { (void)options; }
+void WaitingInvitation::Register(program::Options&, std::string_view) {}
 
 absl::StatusOr<base::Bytes> WaitingInvitation::Fetch(const SiteFolder&,
                                                      const std::filesystem::path&,
                                                      const crypto::Unlocker&) const {
   return absl::UnimplementedError("this program is built without the network");
+}
+
+absl::Status WaitingInvitation::Leave(const SiteFolder&, const std::filesystem::path&,
+                                      const storage::file::NextRequest&,
+                                      const crypto::Unlocker&) const {
+  return absl::OkStatus();
 }
 
 absl::Status WaitingInvitation::LeaveAndDrop(SiteFolder&, const Membership&,

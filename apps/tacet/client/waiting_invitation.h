@@ -1,9 +1,10 @@
-// Flags of `tacet client join` for an invitation that waits at the server.
+// Flags of `tacet client join` and `renew` for the mail at the server.
 #ifndef TACET_APPS_TACET_CLIENT_WAITING_INVITATION_H_
 #define TACET_APPS_TACET_CLIENT_WAITING_INVITATION_H_
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,7 +19,7 @@ namespace tacet::app::client {
 class WaitingInvitation {
  public:
   // None in a program without the network.
-  void Register(program::Options& options);
+  void Register(program::Options& options, std::string_view server_help);
   bool given() const { return !server_.empty(); }
   const std::string& server() const { return server_; }
 
@@ -29,9 +30,15 @@ class WaitingInvitation {
                                     const std::filesystem::path& home,
                                     const crypto::Unlocker& unlocker) const;
 
-  // After the site has joined: leaves the keys of the next epoch for the coordinator, and drops the
-  // letter. Nothing without --server, and for the server's own folder. What fails is printed with
-  // the remedy: the site has joined.
+  // Leaves the request at the server. Nothing without --server. FailedPrecondition before the first
+  // invitation.
+  absl::Status Leave(const storage::file::SiteFolder& folder, const std::filesystem::path& home,
+                     const storage::file::NextRequest& next,
+                     const crypto::Unlocker& unlocker) const;
+
+  // After the site has joined: makes and leaves the keys of the next epoch for the coordinator, and
+  // drops the letter. Nothing without --server, and for the server's own folder. What fails is
+  // printed with the remedy: the site has joined.
   void Finish(storage::file::SiteFolder& folder, const storage::file::Membership& joined,
               const crypto::Unlocker& unlocker) const;
 

@@ -1,5 +1,8 @@
 #include "apps/tacet/federation/mailbox_flags.h"
 
+#include <utility>
+#include <vector>
+
 #include "fmt/core.h"
 
 #include "tacet/base/status.h"
@@ -14,7 +17,6 @@ namespace tacet::app::federation {
 namespace {
 
 constexpr uint32_t kCallSeconds = 60;
-constexpr uint64_t kCertificateDays = 365;
 
 protocol::MailClient MailOf(const storage::file::CoordinatorKeys& keys,
                             const storage::file::CoordinatorFolder& folder, protocol::Wire& wire) {
@@ -45,9 +47,10 @@ absl::StatusOr<std::unique_ptr<protocol::Wire>> MailboxFlags::Connect(
   const crypto::TlsKey own = crypto::TlsKey::Generate();
   TACET_ASSIGN_OR_RETURN(const base::Bytes certificate,
                          coordinator::IssueOwnCertificate(own, keys.authority, folder));
-  // Any server of the federation: it may be that of the epoch before.
+  TACET_ASSIGN_OR_RETURN(std::vector<base::Bytes> servers, coordinator::ServerKeys(folder));
   return transport::https::HttpsWire::Create({.server = server_,
                                               .proxy = proxy_,
+                                              .server_keys = std::move(servers),
                                               .authority = folder.parts().authority,
                                               .certificate = certificate},
                                              own);
@@ -63,16 +66,17 @@ absl::Status MailboxFlags::TakePrekeys(const std::set<std::string>& removed,
                                        storage::file::CoordinatorFolder& folder) const {
   if (server_.empty()) return absl::OkStatus();
   TACET_ASSIGN_OR_RETURN(const auto wire, Connect(keys, folder));
-  TACET_ASSIGN_OR_RETURN(const coordinator::TakenPrekeys prekeys,
-                         coordinator::TakePrekeys(removed, kCertificateDays, keys.authority,
-                                                  MailOf(keys, folder, *wire), folder));
+  TACET_ASSIGN_OR_RETURN(
+      const coordinator::TakenPrekeys prekeys,
+      coordinator::TakePrekeys(removed, keys.authority, MailOf(keys, folder, *wire), folder));
   for (const std::string& refusal : prekeys.refused) fmt::print("warning     {}\n", refusal);
   if (!prekeys.taken.empty()) {
     fmt::print("keys        new for the next epoch: {}\n", coordinator::NamesText(prekeys.taken));
   }
   if (!prekeys.run_out.empty()) {
     fmt::print(
-        "keys        without one for the next epoch: {}. `tacet client run` or `tacet client join` "
+        "keys        without one for the next epoch: {}. `tacet client join` or `tacet client "
+        "renew` "
         "with --server leaves one\n",
         coordinator::NamesText(prekeys.run_out));
   }

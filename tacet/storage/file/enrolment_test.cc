@@ -255,10 +255,10 @@ TEST_F(EnrolmentTest, ARenewedRequestNeedsNoFingerprint) {
   ASSERT_TRUE(Join(north, Invite(north, manifest, 0)).ok());
 
   const base::Bytes old = north.request();
-  EXPECT_TRUE(*north.Renew(KeyFile(2), entropy_));
+  EXPECT_TRUE(north.Renew(KeyFile(2), entropy_)->is_new);
   const base::Bytes renewed = north.request();
   EXPECT_NE(renewed, old);
-  EXPECT_FALSE(*north.Renew(KeyFile(2), entropy_));
+  EXPECT_FALSE(north.Renew(KeyFile(2), entropy_)->is_new);
   EXPECT_EQ(north.request(), renewed);
   EXPECT_EQ(SiteFolder::Open(folder_.path() / "north")->request(), renewed);
   EXPECT_TRUE(*folder.Recognises(read(north)));
@@ -758,7 +758,7 @@ class NextEpochTest : public EnrolmentTest {
 };
 
 TEST_F(NextEpochTest, TakesTheNewKeyAndDeletesTheOldOne) {
-  ASSERT_TRUE(*north_.Renew(KeyFile(2), entropy_));
+  ASSERT_TRUE(north_.Renew(KeyFile(2), entropy_)->is_new);
   const auto second = KeyInRequest();
   EXPECT_TRUE(Has(first_));  // the present epoch goes on with it
   EXPECT_EQ(north_.TakeUpExchangeKeys(*north_.Joined(), KeyFile(2))->exchange.public_key(), first_);
@@ -773,7 +773,7 @@ TEST_F(NextEpochTest, TakesTheNewKeyAndDeletesTheOldOne) {
 
 TEST_F(NextEpochTest, MayKeepTheKeyAndHaveTheNextOneReady) {
   const auto manifest = Sign(sites_, 1);  // before north renews
-  ASSERT_TRUE(*north_.Renew(KeyFile(2), entropy_));
+  ASSERT_TRUE(north_.Renew(KeyFile(2), entropy_)->is_new);
   ASSERT_TRUE(Join(north_, Invite(north_, manifest, 0)).ok());
   EXPECT_TRUE(Has(first_));
   EXPECT_TRUE(Has(KeyInRequest()));
@@ -781,10 +781,52 @@ TEST_F(NextEpochTest, MayKeepTheKeyAndHaveTheNextOneReady) {
   EXPECT_FALSE(Has(first_));
 }
 
+// Keys for the next epoch that somebody may have copied are replaced, and never those in use.
+TEST_F(NextEpochTest, UnusedKeysAreReplacedOnRequest) {
+  EXPECT_FALSE(UnusedRequest(north_)->has_value());
+  ASSERT_TRUE(north_.Renew(KeyFile(2), entropy_)->is_new);
+  const auto stolen = KeyInRequest();
+  EXPECT_EQ((*UnusedRequest(north_))->request, north_.request());
+  ASSERT_TRUE(north_.Renew(KeyFile(2), entropy_, UnusedKeys::kReplaced)->is_new);
+  const auto second = KeyInRequest();
+  EXPECT_FALSE(Has(stolen));
+  EXPECT_TRUE(Has(second));
+  EXPECT_TRUE(Has(first_));
+  // The file says so, whichever process reads it.
+  EXPECT_EQ((*UnusedRequest(*SiteFolder::Open(home_)))->request, north_.request());
+
+  // Of a join that a crash interrupted, the keys that look like those for the next epoch are in
+  // use.
+  const std::map<std::string, base::Bytes> before = Files();
+  ASSERT_TRUE(Join(north_, Invite(north_, Sign(sites_, 1), 0)).ok());
+  Restore(before, "exchange.key");
+  Restore(before, "exchange-next.key");
+  EXPECT_FALSE(UnusedRequest(north_)->has_value());
+  ASSERT_TRUE(north_.Renew(KeyFile(2), entropy_, UnusedKeys::kReplaced)->is_new);
+  EXPECT_TRUE(Has(second));
+  EXPECT_EQ(north_.TakeUpExchangeKeys(*north_.Joined(), KeyFile(2))->exchange.public_key(), second);
+  // Between its steps a request that names deleted keys is nowhere.
+  std::filesystem::remove(home_ / "north.request");
+  std::filesystem::remove(home_ / "exchange-next.key");
+  EXPECT_FALSE(UnusedRequest(north_)->has_value());
+  EXPECT_TRUE(north_.Renew(KeyFile(2), entropy_, UnusedKeys::kReplaced)->is_new);
+}
+
+// Who leaves a request holds the folder: neither keys nor request change until then.
+TEST_F(NextEpochTest, ARequestIsHeldWhileItIsSent) {
+  const absl::StatusOr<NextRequest> sent = north_.Renew(KeyFile(2), entropy_);
+  ASSERT_TRUE(sent.ok());
+  const SiteFolder other = *SiteFolder::Open(home_);
+  const auto held = UnusedRequest(other);
+  EXPECT_EQ(held.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(base::Message(held.status()),
+              HasSubstr("another process works on the exchange keys"));
+}
+
 // Every state between two steps of a join: the invitation is there, the old key is whole or zeros,
 // the next one is not in use yet. Both `join` and `run` go on from it.
 TEST_F(NextEpochTest, ACrashInAJoinIsFinished) {
-  ASSERT_TRUE(*north_.Renew(KeyFile(2), entropy_));
+  ASSERT_TRUE(north_.Renew(KeyFile(2), entropy_)->is_new);
   const std::map<std::string, base::Bytes> before = Files();
   const auto second = KeyInRequest();
   const agreement::Invitation invitation = Invite(north_, Sign(sites_, 1), 0);

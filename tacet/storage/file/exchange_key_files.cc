@@ -53,6 +53,21 @@ absl::StatusOr<ExchangeKeyFiles::Next> ExchangeKeyFiles::PrepareNext(
   return Next{.keys = keys.public_keys(), .is_new = true};
 }
 
+absl::Status ExchangeKeyFiles::DiscardNext() const {
+  const fs::path next = folder_ / kNext;
+  TACET_RETURN_IF_ERROR(RemoveOldContent(next));
+  TACET_RETURN_IF_ERROR(OverwriteSecretFile(next));
+  std::error_code error;
+  fs::remove(next, error);
+  if (error) return base::Unavailable("cannot remove {}: {}", next.string(), error.message());
+  return SyncDirectory(folder_);
+}
+
+bool ExchangeKeyFiles::HasNext() const {
+  std::error_code error;
+  return fs::exists(folder_ / kNext, error);
+}
+
 absl::StatusOr<std::vector<agreement::ExchangeKeys>> ExchangeKeyFiles::All(
     const crypto::Unlocker& unlocker) const {
   std::vector<agreement::ExchangeKeys> all;

@@ -34,6 +34,11 @@ class ExchangeKeyFiles {
   absl::StatusOr<Next> PrepareNext(const crypto::Unlocker& unlocker,
                                    crypto::Entropy& entropy) const;
 
+  // Overwrites the keys for the next epoch with zeros and deletes them; OK when there are none.
+  // Only for keys that no epoch joined has.
+  absl::Status DiscardNext() const;
+  bool HasNext() const;
+
   // Those of the epoch and those for the next one, as far as they are there and can be read.
   // Unavailable when the disk fails.
   absl::StatusOr<std::vector<agreement::ExchangeKeys>> All(const crypto::Unlocker& unlocker) const;

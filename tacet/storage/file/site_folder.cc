@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+
 #include "tacet/base/status.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/protocol/checkpoint.h"
@@ -20,6 +22,7 @@ constexpr std::string_view kIdentityKeys = "identity.key";
 constexpr std::string_view kIdentityPurpose = "site's identity";
 constexpr std::string_view kInvitation = "invitation";
 constexpr std::string_view kRequestEnding = ".request";
+constexpr std::string_view kExchangeLock = "exchange.lock";
 
 absl::StatusOr<agreement::InitialModel> ModelOf(const agreement::Invitation& invitation,
                                                 const agreement::ManifestSpec& agreed) {
@@ -119,6 +122,39 @@ absl::StatusOr<std::string> FindRequest(const fs::path& path) {
   return found;
 }
 
+// For as long as another process sends a request to the server (SiteFolder::Renew).
+constexpr double kMaxLockSeconds = 120;
+
+// Held while exchange keys and the request that names them are looked at and changed.
+absl::StatusOr<FileLock> LockExchangeKeys(const fs::path& folder,
+                                          double max_wait_seconds = kMaxLockSeconds) {
+  File lock(folder / kExchangeLock, O_RDWR | O_CREAT, kOwnerOnly);
+  if (!lock.ok()) return SystemError("open", folder / kExchangeLock);
+  if (LockFile(lock, max_wait_seconds)) return FileLock(std::move(lock));
+  return base::Unavailable(
+      "another process works on the exchange keys in {}: try again when it "
+      "has ended",
+      folder.string());
+}
+
+// Deletes the keys for the next epoch. Those of the epoch joined are in use afterwards, and the
+// file `request` names no others.
+absl::Status DiscardUnusedKeys(const absl::StatusOr<Membership>& joined, const fs::path& request,
+                               const ExchangeKeyFiles& files, const crypto::Unlocker& unlocker) {
+  if (joined.status().code() == absl::StatusCode::kNotFound) return files.DiscardNext();
+  TACET_RETURN_IF_ERROR(joined.status());
+  // A Join that a crash interrupted may have left them where those for the next epoch are. A site
+  // that has lost them takes part again with the keys that are made now.
+  const auto in_use =
+      files.TakeUp(joined->manifest.members()[*joined->member].exchange_key, unlocker);
+  if (in_use.status().code() == absl::StatusCode::kUnavailable) return in_use.status();
+  // First: a request whose keys are gone must not reach the coordinator.
+  std::error_code error;
+  fs::remove(request, error);
+  if (error) return base::Unavailable("cannot remove {}: {}", request.string(), error.message());
+  return files.DiscardNext();
+}
+
 // The request of a folder that has lost it, as the accepted invitation answers it.
 absl::StatusOr<agreement::EnrolmentRequest> OwnIn(std::span<const uint8_t> accepted) {
   TACET_ASSIGN_OR_RETURN(const agreement::Invitation invitation,
@@ -148,6 +184,21 @@ absl::StatusOr<agreement::EnrolmentRequest> OwnIn(std::span<const uint8_t> accep
 }
 
 }  // namespace
+
+absl::StatusOr<std::optional<NextRequest>> UnusedRequest(const SiteFolder& folder) {
+  const fs::path home = folder.request_path().parent_path();
+  TACET_ASSIGN_OR_RETURN(FileLock lock, LockExchangeKeys(home, 0));
+  TACET_ASSIGN_OR_RETURN(const Membership joined, folder.Joined());
+  if (!joined.member.has_value() || !ExchangeKeyFiles(home).HasNext()) return std::nullopt;
+  absl::StatusOr<base::Bytes> bytes = ReadFile(folder.request_path());
+  if (bytes.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(bytes.status());
+  TACET_ASSIGN_OR_RETURN(const agreement::EnrolmentRequest request,
+                         agreement::ReadEnrolmentRequest(*bytes));
+  const auto& in_use = joined.manifest.members()[*joined.member].exchange_key;
+  if (request.exchange_keys.exchange == in_use) return std::nullopt;
+  return NextRequest{.request = *std::move(bytes), .is_new = false, .lock = std::move(lock)};
+}
 
 bool IsNotJoined(const absl::Status& joined) {
   return joined.code() == absl::StatusCode::kNotFound ||
@@ -217,17 +268,22 @@ absl::Status SiteFolder::SaveRequest(base::Bytes request) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> SiteFolder::Renew(const crypto::Unlocker& unlocker, crypto::Entropy& entropy) {
+absl::StatusOr<NextRequest> SiteFolder::Renew(const crypto::Unlocker& unlocker,
+                                              crypto::Entropy& entropy, UnusedKeys unused) {
   if (own_.server) {
     return base::FailedPrecondition(
         "{} is the server's folder: only sites have exchange keys to renew", path_.string());
   }
   TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, UnlockKeys(unlocker));
+  TACET_ASSIGN_OR_RETURN(FileLock lock, LockExchangeKeys(path_));
+  if (unused == UnusedKeys::kReplaced) {
+    TACET_RETURN_IF_ERROR(DiscardUnusedKeys(Joined(), request_path(), exchange_keys_, unlocker));
+  }
   TACET_ASSIGN_OR_RETURN(const ExchangeKeyFiles::Next next,
                          exchange_keys_.PrepareNext(unlocker, entropy));
   TACET_RETURN_IF_ERROR(
       SaveRequest(agreement::WriteEnrolmentRequest(own_.name, own_.hosts, keys, next.keys)));
-  return next.is_new;
+  return NextRequest{.request = request_, .is_new = next.is_new, .lock = std::move(lock)};
 }
 
 absl::StatusOr<SiteFolder> SiteFolder::Open(const fs::path& path) {
@@ -365,12 +421,20 @@ absl::StatusOr<Membership> SiteFolder::CheckInvitation(std::span<const uint8_t> 
 absl::StatusOr<Membership> SiteFolder::Join(std::span<const uint8_t> invitation,
                                             const crypto::PublicKey& coordinator,
                                             const crypto::Unlocker& unlocker) {
+  std::optional<FileLock> lock;
+  if (!own_.server) {
+    TACET_ASSIGN_OR_RETURN(FileLock held, LockExchangeKeys(path_));
+    lock.emplace(std::move(held));
+  }
   TACET_ASSIGN_OR_RETURN(Membership membership, CheckInvitation(invitation, coordinator, unlocker));
   // The one step: before it nothing has changed, after it the site is in the epoch.
   TACET_RETURN_IF_ERROR(ReplaceFile(invitation_path(), invitation));
   // With the manifest accepted, nothing needs the key of the epoch before.
   if (membership.member.has_value()) {
-    TACET_RETURN_IF_ERROR(TakeUpExchangeKeys(membership, unlocker).status());
+    TACET_RETURN_IF_ERROR(
+        exchange_keys_
+            .TakeUp(membership.manifest.members()[*membership.member].exchange_key, unlocker)
+            .status());
   }
   return membership;
 }
@@ -393,6 +457,7 @@ absl::StatusOr<agreement::ExchangeKeys> SiteFolder::TakeUpExchangeKeys(
     return base::FailedPrecondition("{} is the server's folder: it has no exchange key",
                                     path_.string());
   }
+  TACET_ASSIGN_OR_RETURN(const FileLock lock, LockExchangeKeys(path_));
   return exchange_keys_.TakeUp(joined.manifest.members()[*joined.member].exchange_key, unlocker);
 }
 

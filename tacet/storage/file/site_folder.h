@@ -25,6 +25,7 @@
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
 #include "tacet/storage/file/exchange_key_files.h"
+#include "tacet/storage/file/file_lock.h"
 
 namespace tacet::storage::file {
 
@@ -40,6 +41,17 @@ struct Membership {
     return std::span(chain).first(chain.empty() ? 0 : chain.size() - 1);
   }
 };
+
+// Request for the next epoch. While it lives, no other process changes the folder's exchange keys
+// or its request, and a thread of this one waits, too.
+struct NextRequest {
+  base::Bytes request;
+  bool is_new = false;  // just made
+  FileLock lock;
+};
+
+// Whether a renewal keeps keys that no epoch joined has taken up.
+enum class UnusedKeys { kKept, kReplaced };
 
 class SiteFolder {
  public:
@@ -64,10 +76,12 @@ class SiteFolder {
   absl::Status PinOfficer(const crypto::PublicKey& officer, const crypto::Unlocker& unlocker,
                           crypto::Entropy& entropy) const;
 
-  // Makes the exchange keys of the next epoch and the request to be enrolled with them; false when
-  // there are some that no epoch joined has taken up: then the request is the same again. The keys
-  // of the present epoch stay in use. FailedPrecondition for the server, which has none.
-  absl::StatusOr<bool> Renew(const crypto::Unlocker& unlocker, crypto::Entropy& entropy);
+  // Makes the exchange keys of the next epoch and the request to be enrolled with them. Where there
+  // are some that no epoch joined has taken up, the request is the same again, unless they are to
+  // be replaced: then they are deleted. The keys of the present epoch stay in use.
+  // FailedPrecondition for the server, which has none; Unavailable while another process works.
+  absl::StatusOr<NextRequest> Renew(const crypto::Unlocker& unlocker, crypto::Entropy& entropy,
+                                    UnusedKeys unused = UnusedKeys::kKept);
 
   // The coordinator of the federation that was joined; NotFound before.
   absl::StatusOr<crypto::PublicKey> Coordinator() const;
@@ -117,6 +131,10 @@ class SiteFolder {
   agreement::EnrolmentRequest own_ = {};  // what this folder asked for last
   base::Bytes request_ = {};
 };
+
+// The request of made keys that no epoch joined has taken up, as the disk has it now; nothing where
+// there is none. Makes no keys, and does not wait for another process: Unavailable.
+absl::StatusOr<std::optional<NextRequest>> UnusedRequest(const SiteFolder& folder);
 
 // Whether Joined() found no invitation that a site could go on with.
 bool IsNotJoined(const absl::Status& joined);

@@ -21,7 +21,8 @@ struct LineSettings {
   std::string proxy = {};  // HOST:PORT; empty: that of the environment
   std::string proxy_user = {}, proxy_password = {};
   base::Bytes authority = {};
-  std::string server_key = {};  // pin, sha256//BASE64 of SubjectPublicKeyInfo; empty: any
+  std::string server_key =
+      {};  // pins, sha256//BASE64 of SubjectPublicKeyInfo, with ; between; empty: any
   base::Bytes certificate = {};
   crypto::TlsKey key;
 };

@@ -39,12 +39,16 @@ std::string PercentDecoded(std::string_view text) {
 }
 
 // As libcurl takes it.
-std::string PinOf(std::span<const uint8_t> key) {
-  if (key.empty()) return "";
-  const crypto::Digest digest = crypto::Sha256(key);
-  std::array<unsigned char, 4 * ((sizeof(digest) + 2) / 3) + 1> text{};
-  EVP_EncodeBlock(text.data(), digest.data(), digest.size());
-  return fmt::format("sha256//{}", reinterpret_cast<const char*>(text.data()));
+std::string PinOf(std::span<const base::Bytes> keys) {
+  std::string pin;
+  for (const base::Bytes& key : keys) {
+    const crypto::Digest digest = crypto::Sha256(key);
+    std::array<unsigned char, 4 * ((sizeof(digest) + 2) / 3) + 1> text{};
+    EVP_EncodeBlock(text.data(), digest.data(), digest.size());
+    pin += fmt::format("{}sha256//{}", pin.empty() ? "" : ";",
+                       reinterpret_cast<const char*>(text.data()));
+  }
+  return pin;
 }
 
 // Into host, port, user and password. Errors do not repeat the text, which may hold a password.
@@ -166,7 +170,7 @@ absl::StatusOr<std::unique_ptr<HttpsWire>> HttpsWire::Create(const HttpsWireSpec
   LineSettings settings{.host = server.host,
                         .url = fmt::format("https://{}{}", server.text(), CallPath()),
                         .authority = spec.authority,
-                        .server_key = PinOf(spec.server_key),
+                        .server_key = PinOf(spec.server_keys),
                         .certificate = spec.certificate,
                         .key = std::move(own_key)};
   if (!spec.proxy.empty()) TACET_RETURN_IF_ERROR(ParseProxy(spec.proxy, settings));

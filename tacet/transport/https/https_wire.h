@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -22,8 +23,8 @@ struct HttpsWireSpec {
   // password percent-encoded. Empty: what https_proxy, all_proxy and no_proxy in the environment
   // say.
   std::string proxy;
-  // SubjectPublicKeyInfo of the one server that may answer, DER; empty: any of the authority's.
-  base::Bytes server_key = {};
+  // SubjectPublicKeyInfo of the servers that may answer, DER; none: any of the authority's.
+  std::vector<base::Bytes> server_keys = {};
   base::Bytes authority;    // the federation's certificate, DER: nobody else's is trusted
   base::Bytes certificate;  // the member's own, DER
   // After which a connection without a byte is given up, DeadlineExceeded. It is longer than a

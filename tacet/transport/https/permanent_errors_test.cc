@@ -78,8 +78,14 @@ TEST_F(PermanentErrorsTest, OfAnotherServerOfTheSameAuthority) {
           .ok());
   ExpectPermanent(CallThrough(Spec()), "its key is not the one that this epoch's manifest names");
   HttpsWireSpec trusting = Spec();
-  trusting.server_key.clear();
+  trusting.server_keys.clear();
   EXPECT_FALSE(IsPermanent(CallThrough(trusting)));
+  // Of two servers either may answer, and no third one.
+  HttpsWireSpec either = Spec();
+  either.server_keys.push_back(other.public_key());
+  EXPECT_FALSE(IsPermanent(CallThrough(either)));
+  either.server_keys.back() = crypto::TlsKey::Generate().public_key();
+  EXPECT_TRUE(IsPermanent(CallThrough(either)));
 }
 
 TEST_F(PermanentErrorsTest, OfTheMembersCertificate) {

@@ -122,7 +122,7 @@ class ServingForTest {
   HttpsWireSpec WireSpec(const crypto::TlsKey& key, std::string name) const {
     return {.server = Address(),
             .proxy = "",
-            .server_key = server_key.public_key(),
+            .server_keys = {server_key.public_key()},
             .authority = certificates.authority(),
             .certificate = certificates.Client(key, std::move(name))};
   }
