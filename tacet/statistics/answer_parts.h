@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tacet/statistics/estimate.h"
@@ -40,6 +41,9 @@ Answer AnswerProportion(const Measurements& measured);
 // suppressed.
 Estimate CountEstimate(const Measurements& measured, const Estimate& labels, double value,
                        size_t cells, bool is_shown);
+
+// Clause of `methods` about sampling variances of a model whose units have several rows.
+std::string AlikeRows(const QuestionPlan& plan);
 
 // Adds the number of rows that were left out, and their share where the question counts rows.
 // `left_out` are the values that follow `measured.values`.

@@ -23,9 +23,6 @@ constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 constexpr double kClearVariance = 2.5;
 // The number of rows is shown clear of 0 by as many deviations.
 constexpr double kClearCount = 4;
-// Units are rounded to the grid. All rows of a release together may be off by as much of it as this
-// share of their number, where many rows are alike.
-constexpr double kRoundedAlike = 0.125;
 
 // ReleasedMoments of the release: sums over rows of products of the constant 1 (place 0), the
 // design columns and the response (the last place). Each has noise of its own.
@@ -49,12 +46,9 @@ class ReleasedMoments {
   double ErrorAtPlace(size_t place) const {
     return measured_.noise.stddev / measured_.plan.scales[place];
   }
-  // Of the noise and the rounding of units; infinite where it is not measured.
+  // Infinite where it is not measured.
   double UncertaintyAtPlace(size_t place) const {
-    const double scale = measured_.plan.scales[place];
-    const double rounding =
-        measured_.noise.stddev > 0 ? kRoundedAlike * rows() * measured_.plan.grid : 0;
-    return scale > 0 ? std::hypot(measured_.noise.stddev, rounding) / scale : kNoEnd;
+    return measured_.plan.scales[place] > 0 ? ErrorAtPlace(place) : kNoEnd;
   }
   size_t places() const { return measured_.values.size(); }
   // Deviation of the noise of a column's variance.
@@ -182,8 +176,10 @@ struct GlmCoefficient {
 
 // In the units of the columns and the response, the intercept first. `clear` as LeastVariance, in
 // deviations of its noise.
-std::vector<GlmCoefficient> GlmCoefficients(const Design& design, const ReleasedMoments& moments,
-                                            const LeastSquares& fit, double clear) {
+std::vector<GlmCoefficient> GlmCoefficients(const QuestionPlan& plan,
+                                            const ReleasedMoments& moments, const LeastSquares& fit,
+                                            double clear) {
+  const Design& design = *plan.design;
   const size_t size = moments.coefficients();
   const Vector to_columns = design.ToColumns();
   const Vector scaled = fit.coefficients();
@@ -202,7 +198,9 @@ std::vector<GlmCoefficient> GlmCoefficients(const Design& design, const Released
       inverse += direction[j] * solved[j];
     }
     const double noise = fit.NoiseVariance(solved) * second_order;
-    const double sampling = fit.SamplingVariance(solved, equal_variance * inverse);
+    // Rows of one unit may be alike: then as many rows tell no more than one.
+    const double sampling =
+        plan.rows_per_unit * fit.SamplingVariance(solved, equal_variance * inverse);
     all.push_back({.value = half * value + (i == 0 ? design.response().middle() : 0),
                    .noise_error = half * std::sqrt(noise),
                    .standard_error = half * std::sqrt(noise + sampling)});
@@ -248,7 +246,8 @@ Answer AnswerGlm(const Measurements& measured) {
                   plan.spec.formula),
       "errors by the delta method, widened by its second order; sampling errors allow for "
       "residuals "
-      "of unequal variance (sandwich), as far as the noise shows them"};
+      "of unequal variance (sandwich), as far as the noise shows them" +
+          AlikeRows(plan)};
   const auto add = [&](std::string quantity, std::string group, double value, double noise,
                        double error, std::optional<Range> range, bool shown) {
     const Estimate labels{.quantity = std::move(quantity), .group = std::move(group)};
@@ -257,7 +256,7 @@ Answer AnswerGlm(const Measurements& measured) {
   };
   add("count", "", n, n_error, n_error, Range{0, kNoEnd}, enough);
   std::vector<GlmCoefficient> coefficients(moments.coefficients());
-  if (fit.has_value()) coefficients = GlmCoefficients(design, moments, *fit, clear);
+  if (fit.has_value()) coefficients = GlmCoefficients(plan, moments, *fit, clear);
   for (size_t i = 0; i < coefficients.size(); ++i) {
     const auto [value, noise, error] = coefficients[i];
     add(i == 0 ? "intercept" : "coefficient", i == 0 ? "" : design.labels()[i - 1], value, noise,

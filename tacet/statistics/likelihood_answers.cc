@@ -11,6 +11,7 @@
 #include "tacet/statistics/answer_parts.h"
 #include "tacet/statistics/cholesky.h"
 #include "tacet/statistics/likelihood_deviance.h"
+#include "tacet/statistics/likelihood_doubt.h"
 #include "tacet/statistics/likelihood_steps.h"
 #include "tacet/statistics/robust_variance.h"
 
@@ -29,8 +30,6 @@ constexpr double kFurtherStep = 0.35;
 // Sampling variances of hazards: in tables of patients those of a sandwich are up to this much
 // larger than the information's, as hazards are not quite proportional.
 constexpr double kHazardSampling = 1.2;
-// Rows whose mean is cut, in parts of all. Beyond, coefficients would be biased.
-constexpr double kManyCutMeans = 0.01;
 constexpr double kAnyCount = std::numeric_limits<double>::infinity();
 
 // Least eigenvalue of the information without what the baselines explain, each of which has some.
@@ -87,9 +86,11 @@ class LikelihoodErrors {
       }
     }
     noise *= second_order_;
-    const double sampling = plan.is_cox()            ? kHazardSampling * equal
-                            : steps_.squares.empty() ? equal
-                                                     : SamplingVariance(solved, equal);
+    // Rows of one unit may be alike: then as many rows tell no more than one.
+    const double sampling =
+        plan.rows_per_unit * (plan.is_cox()            ? kHazardSampling * equal
+                              : steps_.squares.empty() ? equal
+                                                       : SamplingVariance(solved, equal));
     sum.noise_error = std::sqrt(noise);
     sum.standard_error = std::sqrt(noise + sampling + further * further);
     return sum;
@@ -101,7 +102,7 @@ class LikelihoodErrors {
   double SamplingVariance(const Vector& solved, double equal) const {
     const QuestionPlan& plan = measured_.plan;
     const size_t size = solved.size();
-    const double noise = steps_.pooled * measured_.noise.stddev;
+    const double noise = steps_.pooled_squares * measured_.noise.stddev;
     const double of_dispersion = noise / plan.dispersion;
     const double dispersion =
         std::max(steps_.squares[0] + of_dispersion, of_dispersion) / steps_.information[0];
@@ -140,15 +141,26 @@ std::vector<LikelihoodCoefficient> CoefficientsOf(const QuestionPlan& plan,
   return all;
 }
 
-// Survival of a row whose numbers are in the middle of their bounds, and whose categories are the
-// first ones, at the end of each interval. The interval is that of the logarithm of its hazard.
+// Values of the design's factors in a row whose columns of numbers are in the middle of their
+// bounds, so that all functions of a column are those of one number, and whose categories are the
+// first ones.
+Vector MiddleRow(const Design& design) {
+  Vector of_factors;
+  for (const DesignFactor& factor : design.factors()) {
+    of_factors.push_back(factor.is_number() ? factor.Scaled((factor.low + factor.high) / 2) : 0);
+  }
+  return of_factors;
+}
+
+// Survival of MiddleRow, at the end of each interval. The interval is that of the logarithm of its
+// hazard.
 void AddBaselineSurvival(const Measurements& measured, const LikelihoodSteps& steps,
                          const LikelihoodErrors* errors, Answer& answer) {
   const QuestionPlan& plan = measured.plan;
   const std::vector<double>& edges = plan.cells->edges();
   const size_t intervals = plan.cells->size(), columns = plan.design->columns();
   Vector row(columns);
-  plan.design->Fill(Vector(plan.design->factors().size()), row);
+  plan.design->Fill(MiddleRow(*plan.design), row);
   const std::span<const double> slopes = std::span(steps.coefficients).subspan(plan.baselines);
   const double linear = std::inner_product(row.begin(), row.end(), slopes.begin(), 0.0);
   for (size_t first = 0; first < plan.baselines; first += intervals) {
@@ -191,10 +203,10 @@ std::vector<std::string> MethodsOf(const QuestionPlan& plan) {
             fmt::format(
                 "errors by the delta method, widened by its second order; sampling errors from "
                 "the information, their variance times {}; intervals allow for a further step of "
-                "{} last ones",
-                kHazardSampling, kFurtherStep),
-            "baseline survival: numbers in the middle of their bounds, categories at their first "
-            "value"};
+                "{} last ones{}",
+                kHazardSampling, kFurtherStep, AlikeRows(plan)),
+            "baseline survival: numbers in the middle of their bounds, before log(); categories at "
+            "their first value"};
   }
   const std::string& exposure = plan.spec.exposure;
   const std::string curve =
@@ -208,13 +220,21 @@ std::vector<std::string> MethodsOf(const QuestionPlan& plan) {
                   curve, plan.rounds(),
                   plan.is_rate() ? ", and means to half of the response's" : ""),
       fmt::format("errors by the delta method, widened by its second order; sampling errors from "
-                  "the {}; intervals allow for a further step of {} last ones",
+                  "the {}; intervals allow for a further step of {} last ones{}",
                   plan.is_rate() ? "squares of residuals (sandwich), as far as the noise shows them"
                                  : "information",
-                  kFurtherStep)};
+                  kFurtherStep, AlikeRows(plan))};
 }
 
 }  // namespace
+
+std::string AlikeRows(const QuestionPlan& plan) {
+  if (plan.rows_per_unit == 1) return "";
+  return fmt::format(
+      "; sampling variances are {:g} times those of single rows, since rows of one unit may "
+      "be alike",
+      plan.rows_per_unit);
+}
 
 Answer AnswerLikelihood(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
@@ -226,8 +246,6 @@ Answer AnswerLikelihood(const Measurements& measured) {
   const double n_error = measured.noise.stddev / plan.count;
   const bool enough = n > 0 && n >= measured.floor;
   const double noise = steps.pooled * measured.noise.stddev / plan.square;
-  const bool is_cut = plan.is_poisson() && last.CutMeans() - measured.noise.stddev / plan.cut >
-                                               kManyCutMeans * std::max(n, 0.0);
   double clear = 0;
   double baseline = kAnyCount;  // the least information of one
   for (size_t j = 0; j < plan.baselines; ++j) {
@@ -237,8 +255,10 @@ Answer AnswerLikelihood(const Measurements& measured) {
     const double least = std::max(LeastInformation(steps.information, plan.baselines, size), 0.0);
     clear = noise > 0 ? least / noise : (least > 0 ? kAnyCount : 0);
   }
-  const std::optional<Cholesky> factor =
-      clear >= kClearInformation && !is_cut ? Cholesky::Of(steps.information, size) : std::nullopt;
+  std::optional<Cholesky> factor =
+      clear >= kClearInformation ? Cholesky::Of(steps.information, size) : std::nullopt;
+  const std::string doubt = factor.has_value() ? DoubtAbout(measured, steps, *factor) : "";
+  if (!doubt.empty()) factor.reset();
   Answer answer;
   answer.methods = MethodsOf(plan);
   const auto add = [&](const Estimate& labels, const LikelihoodCoefficient& of, bool shown,
@@ -287,11 +307,8 @@ Answer AnswerLikelihood(const Measurements& measured) {
     add_deviance("null deviance", has_rows ? NullDeviance(measured, n) : NoisedDeviance{},
                  has_rows);
   }
-  if (is_cut && clear >= kClearInformation) {
-    answer.methods.push_back(fmt::format(
-        "coefficients suppressed: the means of more than {:g} % of the rows are above half of the "
-        "response's bound, {:g}, and are cut: raise the bound",
-        100 * kManyCutMeans, design.response().high));
+  if (!doubt.empty()) {
+    answer.methods.push_back(doubt);
   } else if (enough && plan.is_cox() && !(baseline > kClearIntercept * noise)) {
     answer.methods.push_back(fmt::format(
         "coefficients suppressed: the information of an interval is {:.2g} deviations of its "

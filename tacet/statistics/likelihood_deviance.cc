@@ -10,9 +10,6 @@ namespace {
 
 using Vector = std::vector<double>;
 
-// Units are rounded to the grid. All rows of a release together may be off by as much of it as this
-// share of their number, where many rows are alike.
-constexpr double kRoundedRows = 0.125;
 // A share's logarithm stays finite.
 constexpr double kLeastShare = 1e-6;
 
@@ -107,9 +104,7 @@ NoisedDeviance NullDeviance(const Measurements& measured, double n) {
   }
   surprise *= n / rows;
   const auto releases = static_cast<double>(measured.releases.size());
-  const double of_surprise =
-      std::hypot(measured.noise.stddev / std::sqrt(releases),
-                 measured.noise.stddev > 0 ? kRoundedRows * n * plan.grid : 0);
+  const double of_surprise = measured.noise.stddev / std::sqrt(releases);
   const double slope = std::log(rate) + 1;
   const double unit = 2 * plan.design->response().high;
   return {

@@ -27,8 +27,9 @@ std::vector<double> MoveToRates(const QuestionPlan& plan, LikelihoodStep& first)
     logs[j] = std::log(rate);
     events += rate * mean;
     means += mean;
+    // 0 but for a rate that is clamped, up to rounding.
+    first.gradient[j] += (1 - rate) * mean;
     mean *= rate;
-    first.gradient[j] = 0;
     for (size_t i = baselines; i < size; ++i) {
       double& cross = first.information[j * size + i];
       first.gradient[i] += (1 - rate) * cross;
@@ -45,16 +46,17 @@ std::vector<double> MoveToRates(const QuestionPlan& plan, LikelihoodStep& first)
 }
 
 // Scales the information of rates to as many events as there are: their means add up to the events
-// at the largest likelihood, and each release is some steps away from it.
-void ScaleToEvents(const QuestionPlan& plan, const std::vector<double>& gradient,
-                   std::vector<double>& information) {
+// at the largest likelihood, and each release is some steps away from it. Returns the factor.
+double ScaleToEvents(const QuestionPlan& plan, const std::vector<double>& gradient,
+                     std::vector<double>& information) {
   double events = 0, means = 0;
   for (size_t j = 0; j < plan.baselines; ++j) {
     means += information[j * gradient.size() + j];
     events += gradient[j] + information[j * gradient.size() + j];
   }
-  if (!(means > 0 && events > 0)) return;
+  if (!(means > 0 && events > 0)) return 1;
   for (double& value : information) value *= events / means;
+  return events / means;
 }
 
 // Sum of the baselines' informations.
@@ -110,7 +112,7 @@ LikelihoodSteps StepsOf(const QuestionPlan& plan,
   const size_t size = steps.coefficients.size();
   const bool has_squares = plan.dispersion > 0;
   std::vector<double> pool(size * size), squares(size * size);
-  double pooled_rows = 0, pooled = 0;
+  double pooled_rows = 0, pooled = 0, scaled = 0;  // `scaled`: sum of the squared factors
   for (size_t round = 0; round < releases.size(); ++round) {
     const LikelihoodRelease release(plan, releases[round]);
     LikelihoodStep& at = steps.path.emplace_back(LikelihoodStep{
@@ -121,7 +123,8 @@ LikelihoodSteps StepsOf(const QuestionPlan& plan,
     }
     std::vector<double> information = at.information;
     if (round > 0) {
-      if (plan.is_rate()) ScaleToEvents(plan, at.gradient, information);
+      const double factor = plan.is_rate() ? ScaleToEvents(plan, at.gradient, information) : 1;
+      scaled += factor * factor;
       ++pooled;
       pooled_rows += release.rows();
       const double share = pooled_rows > 0 ? release.rows() / pooled_rows : 1 / pooled;
@@ -132,7 +135,8 @@ LikelihoodSteps StepsOf(const QuestionPlan& plan,
       };
       information = steps.information = add(pool, information);
       if (has_squares) steps.squares = add(squares, release.Squares());
-      steps.pooled = share * std::sqrt(pooled);
+      steps.pooled = share * std::sqrt(scaled);
+      steps.pooled_squares = share * std::sqrt(pooled);
     }
     at.step.assign(size, 0);
     const double of_baselines = SumOfBaselines(information, plan.baselines, size);

@@ -56,11 +56,12 @@ struct LikelihoodSteps {
   // As many as there are releases. The first one of rates begins at the rates of its baselines.
   std::vector<LikelihoodStep> path;
   // Of all coefficients, as many rows as the last release has: the mean over the releases but the
-  // first, whose coefficients are public. `pooled` is the factor of its noise. Empty before the
-  // second. The same of the squares of a Poisson model.
+  // first, whose coefficients are public. `pooled` is the factor of its noise: that of rates is
+  // scaled to their events. Empty before the second. The same of the squares of a Poisson model.
   std::vector<double> information;
   std::vector<double> squares;
   double pooled = 1;
+  double pooled_squares = 1;
 
   const std::vector<double>& last_step() const { return path.back().step; }
 };

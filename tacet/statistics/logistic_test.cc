@@ -128,9 +128,9 @@ TEST(LogisticTest, WithoutNoiseItIsTheLargestLikelihoodOfTheRows) {
               DevianceOfPatients(data, {std::log(share / (1 - share)), 0, 0, 0, 0}), 0.1);
 }
 
-// Rows drawn again for each release, with noise in each round. An interval that covers in 95 %
-// holds the truth in fewer than 160 of 200 releases with probability 6e-16; one that covers in 70 %
-// passes with probability 1e-3.
+// Rows drawn again for each release, with noise in each round. Suppressed releases count for
+// nothing. An interval that covers in 95 % holds the truth in fewer than four of five of 180
+// releases with probability 1e-14; one that covers in 70 % passes with probability 2e-3.
 TEST(LogisticTest, IntervalsHoldTheFitOfTheWholeTable) {
   const Patients people(2000, 3);
   const LikelihoodFit truth = FitPatients(people);
@@ -156,7 +156,7 @@ TEST(LogisticTest, IntervalsHoldTheFitOfTheWholeTable) {
   }
   EXPECT_GE(shown, kReleases * 9 / 10);
   for (size_t i = 0; i < kTerms.size(); ++i) {
-    EXPECT_GE(held[i] + kReleases - shown, 160u) << kTerms[i];
+    EXPECT_GE(5 * held[i], 4 * shown) << kTerms[i];
   }
 }
 

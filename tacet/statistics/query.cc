@@ -132,8 +132,8 @@ absl::Status Query::PlanMoments(double budget, QuestionPlan& plan) {
   // Rows of two groups have no value in common.
   if (plan.group_count() > 1) row.distance = std::max(row.distance, std::sqrt(2.0) * row.norm);
   row = PlanLeftOut(row, by_distance(), dp::NoiseLaw::kGaussian, plan);
-  // Each value of a unit is rounded to the nearest multiple of the grid: two units may come one
-  // step nearer or farther in each.
+  // Each value of a site's sum is rounded to the nearest multiple of the grid: two sums may come
+  // one step nearer or farther in each.
   const double rounding = grid_ * std::sqrt(static_cast<double>(plan.size));
   const auto rows = static_cast<double>(spec_.rows_per_unit);
   const double reach = rows * std::sqrt(static_cast<double>(spec.columns.size()));

@@ -207,6 +207,7 @@ struct QuestionPlan {
   double count = 0;
   double label = 0;
   double cross = 0;
+  double rows_per_unit = 1;  // of a model: the query's
   // Of a model with several releases. Rates: the most mean; baselines have coefficients of their
   // own in place of one intercept.
   size_t baselines = 1;
@@ -221,7 +222,6 @@ struct QuestionPlan {
   std::optional<SymmetricMoments> moments = {};
   std::vector<double> scales = {};  // 0: not measured, since the grid is coarser
   double left_out = 0;              // a multiple of the grid
-  double grid = 0;                  // of the query; of a model
   size_t left_out_values = 0;       // of `size`
   // Their share of the part's squared charge; of its charge under discrete Laplace noise.
   double left_out_cost = 0;
@@ -274,8 +274,8 @@ struct QuestionPlan {
 // radius S would. S = 1. For unit client, which takes part in sampled rounds, |v_u| <= S holds for
 // either relation.
 //
-// Every value of v_u is rounded to a multiple of grid(), which N_j and D_j allow for, and a site's
-// sums are at most 2^24 grid() large: they are exact in floats.
+// Every value of a site's sum is rounded to a multiple of grid(), which moves two sums by one step
+// at most: N_j and D_j allow for it. Sums are at most 2^24 grid() large: they are exact in floats.
 //
 // Under discrete Laplace noise N_j and D_j are L1 norms, which add: every cell is measured by
 // itself as a_j x, so N_j = r a_j and D_j = 2 r a_j; a count has D_j = r a_j, and 81/64 r a_j

@@ -75,6 +75,7 @@ absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
   if (plan.is_cox()) {
     plan.baselines = plan.cells->size() * (plan.spec.by_site ? plan.spec.sites.size() : 1);
   }
+  plan.rows_per_unit = static_cast<double>(spec_.rows_per_unit);
   TACET_ASSIGN_OR_RETURN(plan.design, Design::Create(plan.spec, spec_));
   if (plan.has_steps()) return PlanLikelihood(budget, plan);
   plan.moments.emplace(plan.design->columns() + 1);
@@ -91,7 +92,6 @@ absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
   const double most =
       (budget * kRoom - rounding) / (rows * (by_distance() ? row.distance : row.norm));
   plan.amplitude = most;
-  plan.grid = grid_;
   plan.left_out = RoundedDown(most * plan.left_out, grid_);
   plan.scales = plan.moments->Scales(norm_square);
   for (double& scale : plan.scales) scale = RoundedDown(most * scale, grid_);
@@ -130,7 +130,6 @@ absl::Status Query::PlanLikelihood(double budget, QuestionPlan& plan) {
       (budget * kRoom - rounding) / (rows * (by_distance() ? row.distance : row.norm));
   const auto scale = [&](double factor) { return RoundedDown(most * factor, grid_); };
   plan.left_out = scale(plan.left_out);
-  plan.grid = grid_;
   plan.amplitude = scale(1);
   plan.count = scale(count);
   plan.square = scale(reach.information);

@@ -434,7 +434,8 @@ TEST(SensitivityTest, ManyRowsOfOneUnitCountAsFewAsWasAgreed) {
   }
 }
 
-// Sums of the largest site are exact: floats would otherwise move by more than a row's change.
+// Sums of the largest site are exact but for one rounding of each: floats would otherwise move by
+// more than a row's change and a step.
 TEST(SensitivityTest, SumsAreExactUpToTheLargestSite) {
   const auto query = QueryOf({.questions = {Histogram(), Variance()}, .max_units = 100000});
   const std::vector<std::string> row = {"p", "61.8", "f", "9", "1", "0.5"};
@@ -444,11 +445,48 @@ TEST(SensitivityTest, SumsAreExactUpToTheLargestSite) {
   const std::vector<float> with = VectorOf(query, rows);
   const std::vector<float> one = VectorOf(query, {row});
   for (size_t i = 0; i < one.size(); ++i) {
-    EXPECT_EQ(double{with[i]} - double{without[i]}, double{one[i]}) << i;
+    EXPECT_LE(std::abs(double{with[i]} - double{without[i]} - double{one[i]}), query->grid()) << i;
     EXPECT_EQ(std::remainder(double{with[i]}, query->grid()), 0) << i;
     EXPECT_LE(std::abs(with[i]), query->coordinate_bound());
   }
   EXPECT_LE(query->coordinate_bound(), 0x1p24 * query->grid());
+}
+
+// The sum of all units is rounded, not each unit: equal rows would share one error. A unit that is
+// replaced moves no value by more than itself and one step, whatever the others hold.
+TEST(SensitivityTest, RoundingMovesASumByOneStepAtMost) {
+  const auto coarse = QueryOf({.questions = {Variance()}, .max_units = 500000});
+  const auto fine = QueryOf({.questions = {Variance()}, .max_units = 1});
+  const double grid = coarse->grid();
+  const QuestionPlan& plan = coarse->questions()[0];
+  const double finer = plan.amplitude / fine->questions()[0].amplitude;
+  crypto::Random random = crypto::SeededRandom(1, "rounding-test");
+  const auto draw = [&random]() -> std::vector<std::string> {
+    return {"p", std::to_string(20 + 60 * crypto::Uniform(random)), "f", "9", "1", "0.5"};
+  };
+  double most = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<std::vector<std::string>> rows;
+    for (int i = 0; i < 7; ++i) rows.push_back(draw());
+    const std::vector<float> before = VectorOf(coarse, rows);
+    const std::vector<float> old_alone = VectorOf(fine, {rows[3]});
+    rows[3] = draw();
+    const std::vector<float> after = VectorOf(coarse, rows);
+    const std::vector<float> new_alone = VectorOf(fine, {rows[3]});
+    // t and its square, by their scales.
+    for (size_t i = 1; i < 3; ++i) {
+      const double scale = i == 1 ? finer : plan.square / fine->questions()[0].square;
+      const double moved = scale * (double{new_alone[i]} - double{old_alone[i]});
+      const double beyond = std::abs(double{after[i]} - double{before[i]} - moved);
+      most = std::max(most, beyond / grid);
+      EXPECT_LE(beyond, grid * (1 + 1e-3));
+    }
+  }
+  EXPECT_GT(most, 0.8);
+  const std::vector<std::string> row = draw();
+  const std::vector<float> of_many = VectorOf(coarse, std::vector(20000, row));
+  const std::vector<float> alone = VectorOf(fine, {row});
+  EXPECT_NEAR(of_many[1], 20000 * finer * alone[1], 0.5 * grid + 1e-4 * 20000);
 }
 
 // One person under four spellings: what the site sends for the person stays within the charge of

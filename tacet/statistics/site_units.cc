@@ -10,11 +10,15 @@
 #include "absl/container/flat_hash_map.h"
 
 #include "tacet/base/status.h"
+#include "tacet/statistics/row_reach.h"
 #include "tacet/table/person_text.h"
 
 namespace tacet::statistics {
 namespace {
 
+// Steps of a unit's values, in steps of the grid. A site's sum is at most 2^24 steps of the grid,
+// so sums of units are exact in doubles.
+constexpr double kStepOfUnits = 0x1p-28;
 constexpr uint32_t kNobody = std::numeric_limits<uint32_t>::max();
 
 // Persons of a column, numbered in the order of their first rows.
@@ -161,8 +165,9 @@ void SiteUnits::SumUnits(std::span<const uint32_t> units, std::span<float> sum,
   const bool weighted = query_->spec().unit != accounting::Unit::kRecord;
   const auto most = static_cast<double>(query_->spec().rows_per_unit);
   const double grid = query_->grid();
-  // Norms in L1 allow for no rounding upwards.
+  // Norms in L1 allow for no rounding upwards, so each unit is rounded down to the grid itself.
   const bool is_laplace = query_->noise_law() == dp::NoiseLaw::kDiscreteLaplace;
+  const double step = is_laplace ? grid : grid * kStepOfUnits;
   std::vector<double> total(sum.size(), 0.0);
   std::vector<double> histograms(sum.size(), 0.0);
   std::vector<double> of_unit(sum.size(), 0.0);
@@ -188,8 +193,7 @@ void SiteUnits::SumUnits(std::span<const uint32_t> units, std::span<float> sum,
     for (const QuestionPlan& plan : query_->questions()) {
       if (!weighted && !plan.is_moments()) continue;
       for (size_t i = plan.first; i < plan.first + plan.size; ++i) {
-        total[i] +=
-            (is_laplace ? std::floor(of_unit[i] / grid) : std::nearbyint(of_unit[i] / grid)) * grid;
+        total[i] += RoundedDown(of_unit[i], step);
         of_unit[i] = 0;
       }
     }
@@ -197,7 +201,8 @@ void SiteUnits::SumUnits(std::span<const uint32_t> units, std::span<float> sum,
   if (!weighted) AddMeasurements(histograms, total);
   const double bound = query_->coordinate_bound();
   for (size_t i = 0; i < total.size(); ++i) {
-    sum[i] = static_cast<float>(std::clamp(total[i], -bound, bound));
+    const double rounded = RoundedDown(total[i] + (is_laplace ? 0 : grid / 2), grid);
+    sum[i] = static_cast<float>(std::clamp(rounded, -bound, bound));
   }
 }
 
