@@ -186,6 +186,23 @@ TEST(LogisticTest, WhatTheNoiseHidesIsSuppressedWithTheRemedy) {
   for (size_t i = 0; i < kTerms.size(); ++i) EXPECT_FALSE(TermOf(none, i).value.has_value());
 }
 
+// No man is ill: there is no largest likelihood.
+TEST(LogisticTest, AGroupWithoutEventsIsSuppressed) {
+  Patients data(8000, 8);
+  const auto query = IllnessQuery(8000);
+  crypto::Random random = crypto::SeededRandom(9, "logistic-test");
+  const auto shown = [&] {
+    const std::vector<double> releases =
+        ReleasesOf(query, TypedTableOfRows("site", kPatientColumns, data.rows), 1, random);
+    return TermOf(Answers(*query, releases, 1)[0], 2).value.has_value();
+  };
+  EXPECT_TRUE(shown());
+  for (auto& row : data.rows) {
+    if (row[1] == "m") row[3] = "no";
+  }
+  EXPECT_FALSE(shown());
+}
+
 TEST(LogisticTest, QuestionsOfOtherRoundsAndOtherResponsesAreRefused) {
   QuerySpec spec = IllnessQuery(100)->spec();
   spec.questions.push_back({.name = "rows"});
