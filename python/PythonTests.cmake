@@ -32,7 +32,7 @@ if(TACET_DEBIAN_PYTHON)
   if(without_torch EQUAL 0)
     set(hospitals ${PROJECT_SOURCE_DIR}/../shared/data/heart-disease)
     set(tests torch torch_adapters torch_canary torch_fit torch_gradients torch_layers torch_live
-        torch_modules)
+        torch_modules torch_units)
     if(EXISTS ${hospitals}/processed.va.data)
       list(APPEND tests torch_hospitals)
     endif()

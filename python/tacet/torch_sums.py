@@ -50,8 +50,9 @@ class Gradient:
             if use.gradient is None:
                 continue
             if isinstance(use, RowUse):
-                gradients = use.gradients(use.gradient).double()
-                self.rows[use.weight].append((use.rows(use.source).double(), gradients))
+                # Copies: a module may use the memory of its inputs again for the next record.
+                gradients = _wide_copy(use.gradients(use.gradient))
+                self.rows[use.weight].append((_wide_copy(use.rows(use.source)), gradients))
                 if use.bias is not None:
                     self.add(use.bias, gradients.sum(0))
             elif isinstance(use, TableUse):
@@ -113,6 +114,10 @@ def _joined(
     if len(parts) == 1:
         return parts[0]
     return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
+
+
+def _wide_copy(values: torch.Tensor) -> torch.Tensor:
+    return values.to(torch.float64, copy=True)
 
 
 def _width(matrix: torch.Tensor) -> int:
