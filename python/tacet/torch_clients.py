@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,7 @@ from torch.utils.data import Dataset, TensorDataset, default_collate
 
 from .errors import InvalidArgumentError
 from .owners import owner_numbers, unit_rows
-from .torch_modules import copied
-from .torch_state import seeded
+from .torch_state import fresh_copies, seeded
 from .torch_training import clipped_sum, train_local
 
 if TYPE_CHECKING:
@@ -35,8 +33,14 @@ class Rows(Protocol):
     def __len__(self) -> int:
         """Return the number of rows."""
 
-    def take(self, places: NDArray[np.intp]) -> Pair:
-        """Return inputs and targets of one row or more, each along the first axis."""
+    def take(self, places: NDArray[np.intp], seed: int | None = None) -> Pair:
+        """Return inputs and targets of one row or more, each along the first axis.
+
+        Args:
+            places: of the rows.
+            seed: fixes the random numbers with which a dataset makes an item, for each item by
+                itself. None: the process's streams.
+        """
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class _Table:
     def __len__(self) -> int:
         return len(self.inputs)
 
-    def take(self, places: NDArray[np.intp]) -> Pair:
+    def take(self, places: NDArray[np.intp], seed: int | None = None) -> Pair:
         chosen = torch.from_numpy(places)
         return (
             self.inputs[chosen.to(self.inputs.device)],
@@ -63,12 +67,18 @@ class _Items:
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def take(self, places: NDArray[np.intp]) -> Pair:
-        made = default_collate([self.dataset[int(place)] for place in places])
+    def take(self, places: NDArray[np.intp], seed: int | None = None) -> Pair:
+        made = default_collate([self._item(int(place), seed) for place in places])
         if not (isinstance(made, list | tuple) and len(made) == 2):
             text = f"{self.name}: its items are not pairs (input, target): wrap it in one that is"
             raise InvalidArgumentError(text)
         return made[0], made[1]
+
+    def _item(self, place: int, seed: int | None) -> Any:
+        if seed is None:
+            return self.dataset[place]
+        with seeded(torch.nn.Module(), seed):
+            return self.dataset[place]
 
 
 def rows_of(number: int, dataset: Any) -> Rows:
@@ -124,8 +134,7 @@ class ClientTraining:
         scheduler: makes a learning-rate scheduler of an optimizer; a step is a round. None: none.
         batch_size: rows of a minibatch.
         epochs: passes over the client's rows in a round.
-        seed: fixes the order of rows, and PyTorch's random numbers on the CPU and the module's
-            devices.
+        seed: fixes the order of rows and the random numbers, `seeded`.
         buffers: names of buffers that belong to the model.
     """
 
@@ -145,13 +154,13 @@ class ClientTraining:
         """Return a client's update, as `tacet.TrainClient`."""
         if len(self.rows[client]) == 0:
             return np.zeros_like(model)
-        module = copied(self.module)
+        module, loss = fresh_copies(self.module, self.loss, share_trained=False)
         with seeded(module, self.seed, client, round):
             return train_local(
                 module,
                 model,
                 self._batches(self.rows[client]),
-                loss=_loss_copy(self.loss),
+                loss=loss,
                 optimizer=lambda parameters: self._optimizer(parameters, round),
                 buffers=self.buffers,
             )
@@ -185,7 +194,7 @@ class UnitTraining:
         rows: of each client.
         units: of each client, `unit_rows`.
         loss: of a minibatch of one record.
-        seed: as that of `ClientTraining`.
+        seed: fixes the random numbers with which a dataset makes an item.
     """
 
     module: torch.nn.Module
@@ -208,18 +217,17 @@ class UnitTraining:
         of_unit = np.split(places, np.arange(1, len(places)) if starts is None else starts[1:])
         chosen = [of_unit[unit] for unit in units]
         groups = np.repeat(np.arange(len(chosen)), [len(rows) for rows in chosen])
-        inputs, targets = self.rows[client].take(np.concatenate(chosen))
-        module = copied(self.module)
-        with seeded(module, self.seed, client):
-            return clipped_sum(
-                module,
-                model,
-                inputs,
-                targets,
-                loss=_loss_copy(self.loss),
-                clip_norm=clip_norm,
-                groups=None if starts is None else groups,
-            )
+        inputs, targets = self.rows[client].take(np.concatenate(chosen), self.seed)
+        module, loss = fresh_copies(self.module, self.loss, share_trained=False)
+        return clipped_sum(
+            module,
+            model,
+            inputs,
+            targets,
+            loss=loss,
+            clip_norm=clip_norm,
+            groups=None if starts is None else groups,
+        )
 
 
 def units_of(
@@ -253,7 +261,3 @@ def units_of(
     return [
         (places - before[client], starts) for client, (places, starts) in enumerate(found)
     ]
-
-
-def _loss_copy(loss: Loss) -> Loss:
-    return copy.deepcopy(loss) if isinstance(loss, torch.nn.Module) else loss

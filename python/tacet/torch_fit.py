@@ -13,8 +13,8 @@ from .errors import InvalidArgumentError
 from .privacy import Privacy, unit_sum_bounds
 from .simulation import Run, simulate
 from .torch_clients import ClientTraining, UnitTraining, rows_of, units_of
-from .torch_modules import copied
-from .torch_state import seeded
+from .torch_modules import check_hooks
+from .torch_state import KeptValues, fresh_copies, seeded
 from .torch_vectors import load_vector, to_vector
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def fit(
     privacy = _agreed_privacy(privacy, unit, len(initial))
     by_client = privacy.unit == "client"
     if not by_client:
+        check_hooks(module)
         _refuse(
             privacy.unit,
             optimizer=optimizer,
@@ -125,10 +126,10 @@ def fit(
         raise InvalidArgumentError(text)
     seed = whole_number_of("seed", seed)
     rows = [rows_of(client, dataset) for client, dataset in enumerate(datasets)]
-    before = copied(module)
+    before, loss = fresh_copies(module, loss, share_trained=False)
 
     def evaluated(vector: NDArray[np.float32]) -> Evaluation:
-        fresh = copied(before)
+        fresh, _ = fresh_copies(before, loss, share_trained=False)
         load_vector(fresh, vector, buffers=names)
         with torch.no_grad(), seeded(fresh, seed):
             return evaluate(fresh.eval())  # type: ignore[misc]
@@ -140,7 +141,7 @@ def fit(
             before,
             rows,
             loss,
-            optimizer=optimizer or (lambda parameters: torch.optim.SGD(parameters, lr=_RATE)),
+            optimizer=optimizer or _sgd,
             scheduler=scheduler,
             batch_size=whole_number_of(
                 "batch_size", 32 if batch_size is None else batch_size, least=1
@@ -153,20 +154,28 @@ def fit(
         appearances = 1 if privacy.appearances is None else privacy.appearances
         train = UnitTraining(before, rows, units_of(rows, persons, appearances), loss, seed)
         units = train.counts()
-    run = simulate(
-        train,
-        clients=len(rows),
-        initial=initial,
-        privacy=privacy,
-        rounds=rounds,
-        units=units,
-        evaluate=None if evaluate is None else evaluated,
-        session=session,
-        seed=seed,
-        **{"architecture": type(module).__name__, **simulation},
-    )
+    kept = KeptValues(module)
+    try:
+        run = simulate(
+            train,
+            clients=len(rows),
+            initial=initial,
+            privacy=privacy,
+            rounds=rounds,
+            units=units,
+            evaluate=None if evaluate is None else evaluated,
+            session=session,
+            seed=seed,
+            **{"architecture": type(module).__name__, **simulation},
+        )
+    finally:  # what the loss of a closure may have written into the user's module
+        kept.give_back()
     load_vector(module, run.model, buffers=names)
     return run
+
+
+def _sgd(parameters: Iterable[torch.nn.Parameter]) -> torch.optim.Optimizer:
+    return torch.optim.SGD(parameters, lr=_RATE)
 
 
 def _refuse(unit: str, **given: Any) -> None:

@@ -18,7 +18,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["LayerUse", "LayerUses", "RowUse", "TableUse"]
 
@@ -140,11 +140,6 @@ class LayerUses(TorchFunctionMode):  # type: ignore[misc]
         self.sound = True
         self.collecting = False
         self._inputs: list[tuple[torch.Tensor, int]] = []
-        self._added: Iterator[torch.Tensor] | None = None
-
-    def add(self, zeros: Sequence[torch.Tensor]) -> None:
-        """Let each use add one of ``zeros`` to its output, whose gradient is the output's."""
-        self._added = iter(zeros)
 
     def unchanged(self) -> bool:
         """Whether the inputs of layers still have the values that the layers saw."""
@@ -163,10 +158,8 @@ class LayerUses(TorchFunctionMode):  # type: ignore[misc]
         """Return the output, from which the gradient comes back."""
         use.shape = output.shape
         self.uses.append(use)
-        if self._added is not None:
-            return output + next(self._added)
         self._inputs.append((use.source, use.source._version))
-        return _Tap.apply(output, self.anchor, use, self)  # type: ignore[no-any-return]
+        return _Tap.apply(output, self.anchor, use, self)
 
     def _product(
         self,
@@ -186,7 +179,7 @@ class LayerUses(TorchFunctionMode):  # type: ignore[misc]
         of_bias = None if bias is None else self._number(bias)
         cut = bias if of_bias is None or bias is None else bias.detach()
         output = layer(source, weight.detach(), cut, *options)
-        use = RowUse(number, source.detach(), output.shape, bias=of_bias, **shaped)  # type: ignore[arg-type]
+        use = RowUse(number, source.detach(), output.shape, bias=of_bias, **shaped)
         return self._noted(output, use)
 
     def _linear(

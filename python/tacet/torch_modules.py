@@ -13,7 +13,7 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from .errors import InvalidArgumentError
 
-__all__ = ["check_device", "check_private", "copied", "named_part", "private"]
+__all__ = ["check_device", "check_hooks", "check_private", "named_part", "private"]
 
 _MOST_GROUPS = 32  # as in "Group Normalization", arXiv:1803.08494
 
@@ -75,6 +75,25 @@ def check_device(module: torch.nn.Module, *data: object) -> None:
             raise InvalidArgumentError(text)
 
 
+def check_hooks(module: torch.nn.Module) -> None:
+    """Refuse hooks of trained parameters: they change gradients, and copies do not have them.
+
+    Args:
+        module: any module.
+
+    Raises:
+        InvalidArgumentError: the text names the parameter.
+    """
+    kinds = ("_backward_hooks", "_post_accumulate_grad_hooks")
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad and any(getattr(parameter, kind, None) for kind in kinds):
+            text = (
+                f"the parameter {name} has a hook, which would change gradients: remove it, and "
+                "put what it does into the loss"
+            )
+            raise InvalidArgumentError(text)
+
+
 def private(module: torch.nn.Module) -> torch.nn.Module:
     """Return a copy of the module without running statistics, for `tacet.torch`'s functions.
 
@@ -129,9 +148,3 @@ def _without_statistics(norm: _NormBase, named: str) -> torch.nn.Module:
     group_norm = torch.nn.GroupNorm(groups, channels, eps=norm.eps, affine=norm.affine)
     group_norm.weight, group_norm.bias = norm.weight, norm.bias
     return group_norm.train(norm.training)
-
-
-def copied(module: torch.nn.Module) -> torch.nn.Module:
-    """Return a copy of the module that shares its frozen parameters, which may be large."""
-    frozen = {id(p): p for p in module.parameters() if not p.requires_grad}
-    return copy.deepcopy(module, frozen)

@@ -6,7 +6,10 @@ attributes of Python are outside of it.
 
 from __future__ import annotations
 
+import copy
 import math
+import random
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,46 +22,142 @@ from .torch_modules import named_part
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-__all__ = ["check_same_value", "keeps_buffers", "keeps_frozen", "seeded", "value_of"]
+    Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+__all__ = [
+    "KeptValues",
+    "check_same_value",
+    "fresh_copies",
+    "keeps_buffers",
+    "keeps_values",
+    "seeded",
+    "value_of",
+]
 
 # Relative difference of two values of a loss that rounding can cause.
 _ROUNDING = 1e-5
+# The streams of random numbers belong to the process: one thread at a time may fix them.
+_STREAMS = threading.RLock()
 
 
 @contextmanager
 def seeded(module: torch.nn.Module, *numbers: int) -> Iterator[None]:
-    """Fix PyTorch's random numbers on the CPU and the module's devices; they continue afterwards.
+    """Fix the random numbers of PyTorch, NumPy and Python; they continue afterwards.
+
+    PyTorch's are those on the CPU and the module's devices, NumPy's those of ``numpy.random``
+    without a generator. Other threads wait until the streams are back.
 
     Args:
         module: any module.
         numbers: which of the streams, each from 0.
     """
     devices = {p.device.index for p in module.parameters() if p.device.type == "cuda"}
-    with torch.random.fork_rng(devices=sorted(devices)):
-        torch.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0]) >> 1)
-        yield
+    seeds = np.random.SeedSequence(numbers).generate_state(3, np.uint64)
+    with _STREAMS, torch.random.fork_rng(devices=sorted(devices)):
+        of_python, of_numpy = random.getstate(), np.random.get_state()
+        torch.manual_seed(int(seeds[0]) >> 1)
+        random.seed(int(seeds[1]))
+        np.random.seed(int(seeds[2]) >> 32)
+        try:
+            yield
+        finally:
+            random.setstate(of_python)
+            np.random.set_state(of_numpy)
+
+
+def fresh_copies(
+    module: torch.nn.Module, loss: Loss, *, share_trained: bool = True
+) -> tuple[torch.nn.Module, Loss]:
+    """Return copies of a module and a loss as they are now, which share parameters.
+
+    What they write into attributes and buffers stays in the copies. Python does not copy functions:
+    what a function keeps in a closure or in global names is shared.
+
+    Args:
+        module: any module.
+        loss: any function, object that can be called, or module.
+        share_trained: False: only frozen parameters, which may be large, are shared.
+
+    Raises:
+        InvalidArgumentError: one cannot be copied.
+    """
+    shared = {id(p): p for p in module.parameters() if share_trained or not p.requires_grad}
+    try:
+        made: tuple[torch.nn.Module, Loss] = copy.deepcopy((module, loss), shared)
+    except (RuntimeError, TypeError) as error:
+        text = (
+            f"{named_part(module, '')} or the loss cannot be copied: {error}. They run on data as "
+            "copies: take out tensors that have a graph, open files and locks"
+        )
+        raise InvalidArgumentError(text) from None
+    return made
+
+
+class KeptValues:
+    """Values that parameters must keep while a module runs on data.
+
+    Values are compared, since a version counter misses what is written into ``parameter.data``.
+
+    Args:
+        module: as it is before it runs.
+        frozen: only the parameters that are not trained.
+    """
+
+    def __init__(self, module: torch.nn.Module, *, frozen: bool = False) -> None:
+        self._kept = [
+            (name, p, p.data, p.detach().clone(), p.grad)
+            for name, p in module.named_parameters()
+            if not (frozen and p.requires_grad)
+        ]
+
+    def give_back(self) -> str | None:
+        """Give all parameters their values, memory and ``grad`` back; return one that changed."""
+        changed = None
+        for name, parameter, memory, values, grad in self._kept:
+            parameter.grad = grad
+            if parameter.data_ptr() == memory.data_ptr() and _same(parameter.detach(), values):
+                continue
+            if not _same(parameter.detach(), values):
+                changed = changed or name
+            memory.copy_(values)
+            parameter.data = memory
+        return changed
+
+    def check(self) -> None:
+        """Give all parameters their values back, and refuse that one was written.
+
+        Raises:
+            InvalidArgumentError: the text names it.
+        """
+        changed = self.give_back()
+        if changed is not None:
+            trained = {name: p.requires_grad for name, p, *_ in self._kept}[changed]
+            text = (
+                f"the {'' if trained else 'frozen '}parameter {changed} was written while the "
+                "module ran on data. What the module writes is neither clipped nor noised: take "
+                "this out of the module or the loss. The parameter has its former values"
+            )
+            raise InvalidArgumentError(text)
 
 
 @contextmanager
-def keeps_frozen(module: torch.nn.Module) -> Iterator[None]:
-    """Refuse a training that writes into frozen parameters, which are not sent.
+def keeps_values(module: torch.nn.Module, *, frozen: bool = False) -> Iterator[KeptValues]:
+    """Refuse that parameters are written meanwhile, and undo it, also after an error.
 
     Args:
-        module: has run on data afterwards.
+        module: runs on data meanwhile.
+        frozen: only the parameters that are not trained.
 
     Raises:
         InvalidArgumentError: one was written; the text names it.
     """
-    frozen = {n: (p, p._version) for n, p in module.named_parameters() if not p.requires_grad}
-    yield
-    for name, (parameter, version) in frozen.items():
-        if parameter._version != version:
-            text = (
-                f"the frozen parameter {name} was written while the module ran on data. It is "
-                "neither clipped nor noised: make the module again, and train this parameter or "
-                "leave it alone"
-            )
-            raise InvalidArgumentError(text)
+    kept = KeptValues(module, frozen=frozen)
+    try:
+        yield kept
+    except BaseException:
+        kept.give_back()
+        raise
+    kept.check()
 
 
 @contextmanager
@@ -103,14 +202,16 @@ def keeps_buffers(module: torch.nn.Module, named: Collection[str] = ()) -> Itera
 
 def _same(now: torch.Tensor, then: torch.Tensor) -> bool:
     """Whether all values are equal; not-a-number equals itself."""
-    if now.shape != then.shape or now.dtype != then.dtype:
+    if now.shape != then.shape or now.dtype != then.dtype or now.device != then.device:
         return False
+    if torch.equal(now, then):
+        return True
     return bool(((now == then) | ((now != now) & (then != then))).all())  # noqa: PLR0124
 
 
 def value_of(
     module: torch.nn.Module,
-    loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    loss: Loss,
     inputs: torch.Tensor,
     targets: torch.Tensor,
 ) -> float:
@@ -125,17 +226,17 @@ def check_same_value(module: torch.nn.Module, before: float, after: float) -> No
 
     Args:
         module: has run on data.
-        before: `value_of` the first data, before the module ran on others.
-        after: the same afterwards, with the same parameters.
+        before: `value_of` the last data, by copies that have not run on others.
+        after: the same by those that have, with the same parameters.
 
     Raises:
-        InvalidArgumentError: the values differ.
+        InvalidArgumentError: the values differ. The text does not tell them: they are private.
     """
     if math.isclose(before, after, rel_tol=_ROUNDING) or (before != before and after != after):  # noqa: PLR0124
         return
     text = (
-        f"{named_part(module, '')} or the loss keeps something of the data: the loss of the first "
-        f"records was {before:.6g}, and with the same parameters it is {after:.6g} after others. "
-        "What it keeps is neither clipped nor noised: take it out"
+        f"{named_part(module, '')} or the loss keeps something of the data: with the same "
+        "parameters, a loss is another one after the module has run on other records. What it "
+        "keeps is neither clipped nor noised: take it out"
     )
     raise InvalidArgumentError(text)

@@ -99,14 +99,6 @@ class Gradient:
             square += float(torch.linalg.vector_norm(rest)) ** 2
         return square <= most**2
 
-    def take(self, other: Gradient) -> None:
-        """Add a gradient without rows, which is not used any more."""
-        for number, whole in other.whole.items():
-            if number in self.whole:
-                self.whole[number].add_(whole)
-            else:
-                self.whole[number] = whole
-
 
 def _joined(
     parts: Sequence[tuple[torch.Tensor, torch.Tensor]],

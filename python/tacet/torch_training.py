@@ -9,8 +9,14 @@ import torch
 
 from .owners import owner_numbers
 from .torch_gradients import clipped_gradients
-from .torch_modules import check_device
-from .torch_state import check_same_value, keeps_buffers, keeps_frozen, value_of
+from .torch_modules import check_device, check_hooks
+from .torch_state import (
+    check_same_value,
+    fresh_copies,
+    keeps_buffers,
+    keeps_values,
+    value_of,
+)
 from .torch_vectors import load_vector, to_vector
 
 if TYPE_CHECKING:
@@ -53,25 +59,31 @@ def train_local(
     """
     names = tuple(buffers)
     load_vector(module, model, buffers=names)
-    steps = optimizer([p for p in module.parameters() if p.requires_grad])
-    first = None
-    with keeps_buffers(module, names), keeps_frozen(module):
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    steps = optimizer(parameters)
+    unused, loss_before = fresh_copies(module, loss)
+    module.train()
+    last = None
+    with keeps_buffers(module, names), keeps_values(module, frozen=True) as kept:
         for inputs, targets in batches:
-            if first is None:
-                first = inputs, targets
-                check_device(module, *first)
-                before = value_of(module, loss, *first)
-                load_vector(module, model, buffers=names)
-                module.train()
-            steps.zero_grad()
-            value = loss(module(inputs), targets)
-            value.backward()
+            last = inputs, targets
+            check_device(module, *last)
+            found = torch.autograd.grad(
+                loss(module(inputs), targets), parameters, allow_unused=True
+            )
+            for parameter, gradient in zip(parameters, found, strict=True):
+                parameter.grad = gradient
             steps.step()
-    trained = to_vector(module, buffers=names)
-    if first is not None:
-        load_vector(module, model, buffers=names)
-        check_same_value(module, before, value_of(module, loss, *first))
-        load_vector(module, trained, buffers=names)
+        for parameter in parameters:
+            parameter.grad = None
+        kept.check()
+        trained = to_vector(module, buffers=names)
+        if last is not None:
+            load_vector(module, model, buffers=names)
+            before = value_of(unused, loss_before, *last)
+            load_vector(module, model, buffers=names)
+            check_same_value(module, before, value_of(module, loss, *last))
+            load_vector(module, trained, buffers=names)
     return trained - model
 
 
@@ -124,13 +136,27 @@ def clipped_sum(
     unit_of = range(records) if groups is None else owner_numbers("groups", groups, records)
     load_vector(module, model)
     check_device(module, inputs, targets)
+    check_hooks(module)
     module.eval()
-    first = inputs[:1], targets[:1]
-    with keeps_buffers(module), keeps_frozen(module):
-        before = value_of(module, loss, *first) if records else 0.0
+    with keeps_values(module):
         total = clipped_gradients(
             module, inputs, targets, loss=loss, clip_norm=clip_norm, units=unit_of
         )
-    if records:
-        check_same_value(module, before, value_of(module, loss, *first))
+        if records:
+            _check_memory(module, loss, inputs, targets)
     return total.astype(np.float32)
+
+
+def _check_memory(
+    module: torch.nn.Module,
+    loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    inputs: torch.Tensor,
+    targets: torch.Tensor,
+) -> None:
+    """Refuse copies that tell another loss of the last record after the first one has run."""
+    first, last = ((inputs[[row]], targets[[row]]) for row in (0, -1))
+    unused = fresh_copies(module, loss)
+    used = fresh_copies(module, loss)
+    with keeps_buffers(used[0]):
+        value_of(*used, *first)
+    check_same_value(module, value_of(*unused, *last), value_of(*used, *last))

@@ -247,7 +247,7 @@ class NothingIsLeftTest(unittest.TestCase):
         for net, loss in ((Remembers(), LOSS), (make_net(), CountsClasses())):
             text = (
                 rf"^the module \({type(net).__name__}\) or the loss keeps something of the data: "
-                "the loss of the first records was"
+                "with the same parameters, a loss is another one after"
             )
             for options in ({"batch_size": 5}, {"unit": "record"}):
                 with self.assertRaisesRegex(tacet.InvalidArgumentError, text):

@@ -18,7 +18,6 @@ from tacet.torch_sums import Gradient, Total
 nn = torch.nn
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 CROSS_ENTROPY = nn.functional.cross_entropy
-HAS_BATCHES = hasattr(torch, "func")
 
 
 class Net(nn.Module):
@@ -112,7 +111,7 @@ def cases(n: int) -> dict[str, tuple[nn.Module, torch.Tensor, Loss]]:
 
 
 class UsesOfLayersTest(unittest.TestCase):
-    RECORDS = 40  # more than a batch
+    RECORDS = 40
 
     def setUp(self) -> None:
         patched = mock.patch("tacet.torch_records._FEW", 0)  # small modules, too
@@ -219,19 +218,6 @@ class UsesOfLayersTest(unittest.TestCase):
                 unit.norm()
                 total.subtract(unit, 1.0)
         return total.flat().tobytes()
-
-    @unittest.skipUnless(HAS_BATCHES, "needs torch.func")
-    def test_common_layers_run_in_batches(self) -> None:
-        for name, (net, x, loss) in cases(self.RECORDS).items():
-            net.eval()(x[:1])
-            parameters = list(net.parameters())
-            gradients = RecordGradients(net, loss, parameters)
-            for add_to in gradients.each(x, torch.arange(self.RECORDS) % 3, [0, 1]):
-                add_to(Gradient(parameters))
-            if name in ("layers", "tokens", "in place", "attention", "table", "signals"):
-                self.assertIsNotNone(gradients._batches, name)
-            elif name == "a layer for some":
-                self.assertIsNone(gradients._batches, name)
 
 
 if __name__ == "__main__":
