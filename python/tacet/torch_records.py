@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from .torch_layers import LayerUses
-from .torch_state import KeptValues, fresh_copies, keeps_buffers, seeded
+from .torch_state import KeptValues, fresh_copies, keeps_buffers, made_up, seeded
 from .torch_sums import Gradient
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class RecordGradients:
             one = inputs[[record]], targets[[record]]
             if self._uses is not None and not self._probed:
                 self._probed = True
-                if not self._uses_tell_all(self._uses, *map(_made_up, one)):
+                if not self._uses_tell_all(self._uses, *map(made_up, one)):
                     self._uses = None
             yield partial(self._add_to, inputs=one[0], targets=one[1])
 
@@ -125,14 +125,6 @@ class RecordGradients:
             return False
         size = plain.norm()
         return followed and math.isfinite(size) and other.near(plain, _ROUNDING * size)
-
-
-def _made_up(values: torch.Tensor) -> torch.Tensor:
-    """Return values of the same type, shape and device that depend on nothing else."""
-    if not values.is_floating_point():
-        return torch.zeros_like(values)
-    generator = torch.Generator().manual_seed(0)
-    return torch.rand(values.shape, generator=generator).to(values)
 
 
 def _number(values: torch.Tensor) -> int:

@@ -30,6 +30,7 @@ __all__ = [
     "fresh_copies",
     "keeps_buffers",
     "keeps_values",
+    "made_up",
     "seeded",
     "value_of",
 ]
@@ -207,6 +208,14 @@ def _same(now: torch.Tensor, then: torch.Tensor) -> bool:
     if torch.equal(now, then):
         return True
     return bool(((now == then) | ((now != now) & (then != then))).all())  # noqa: PLR0124
+
+
+def made_up(values: torch.Tensor) -> torch.Tensor:
+    """Return values of the same type, shape and device that depend on nothing else."""
+    if not values.is_floating_point():
+        return torch.zeros_like(values)
+    generator = torch.Generator().manual_seed(0)
+    return torch.rand(values.shape, generator=generator).to(values)
 
 
 def value_of(
