@@ -56,7 +56,7 @@ def train_local(
 
     Raises:
         InvalidArgumentError: a part of the module keeps running statistics, a buffer that is not
-            named changed in the training, or the first batch has another loss afterwards with the
+            named changed in the training, or the last batch has another loss afterwards with the
             same parameters: the module or the loss has kept something.
     """
     names = tuple(buffers)
@@ -67,17 +67,22 @@ def train_local(
     module.train()
     last = None
     with keeps_buffers(module, names), keeps_values(module, frozen=True) as kept:
-        for inputs, targets in batches:
-            last = inputs, targets
-            check_device(module, *last)
-            found = torch.autograd.grad(
-                loss(module(inputs), targets), parameters, allow_unused=True
-            )
-            for parameter, gradient in zip(parameters, found, strict=True):
-                parameter.grad = gradient
-            steps.step()
-        for parameter in parameters:
-            parameter.grad = None
+        try:
+            for inputs, targets in batches:
+                last = inputs, targets
+                check_device(module, *last)
+                found = torch.autograd.grad(
+                    loss(module(inputs), targets), parameters, allow_unused=True
+                )
+                for parameter, gradient in zip(parameters, found, strict=True):
+                    parameter.grad = gradient
+                steps.step()
+        except BaseException:
+            load_vector(module, model, buffers=names)
+            raise
+        finally:
+            for parameter in parameters:
+                parameter.grad = None
         kept.check()
         trained = to_vector(module, buffers=names)
         if last is not None:
@@ -125,7 +130,8 @@ def clipped_sum(
     Raises:
         InvalidArgumentError: a record has no person that can be compared with the others': None,
             NaN, or a tensor in a list. The text names its row. Or a part of the module keeps
-            running statistics, or the first record has another loss after the others.
+            running statistics, a parameter has a hook or is written, or the last record has
+            another loss after the others.
         ValueError: another number of targets or groups, or a clip norm that is not above 0.
     """
     if not clip_norm > 0:

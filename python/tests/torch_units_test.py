@@ -338,6 +338,18 @@ class UsersModuleTest(unittest.TestCase):
             tacet.torch.fit(net, sites, loss, privacy=PRIVACY, unit=unit, rounds=1)
             self.assertEqual([p.grad for p in net.parameters()], [None] * 4)
 
+    def test_a_training_that_fails_leaves_no_step_and_no_gradient(self) -> None:
+        net = start()
+        model = tacet.torch.to_vector(net)
+        x, y = self.sites()[0]
+        with self.assertRaises((IndexError, RuntimeError)):
+            tacet.torch.train_local(
+                net, model, [(x, y), (x, y + 7)], loss=CROSS_ENTROPY,
+                optimizer=lambda p: torch.optim.SGD(p, lr=0.1),
+            )  # fmt: skip
+        np.testing.assert_array_equal(tacet.torch.to_vector(net), model)
+        self.assertEqual([p.grad for p in net.parameters()], [None] * 2)
+
     def test_random_items_of_a_dataset_do_not_follow_from_the_others(self) -> None:
         training = UnitTraining(
             nn.Linear(8, 2), [rows_of(0, Augmented(torch.ones(3, 8)))],
