@@ -34,8 +34,6 @@ from .statistics import Estimate, Question, Release, ask
 
 __all__ = ["Comparison", "choose", "compare"]
 
-_INTERCEPT = "intercept"
-
 
 @dataclass(frozen=True)
 class Comparison:
