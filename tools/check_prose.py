@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the prose of documents and comments: words, openings, line length, links, index.
+"""Checks the prose of documents and comments: words, openings, lengths, links, index.
 
 usage: tools/check_prose.py [ROOT]
 
@@ -23,6 +23,7 @@ PLACES = [
     "docs/design",
     "docs/experiments",
     "docs/formats",
+    "docs/releases",
     "docs/security",
     "apps",
     "cmake",
@@ -48,6 +49,10 @@ CPP = {".cc", ".h"}
 SOURCES = {".R", ".cc", ".cmake", ".css", ".h", ".js", ".mjs", ".py", ".sh", ".toml"}
 
 MAX_LINE = 100
+
+# The most lines of a version's section in CHANGELOG.md. The versions before kept longer ones.
+MAX_CHANGES = 150
+LONGER_CHANGES = ("0.2.0", "0.1.0")
 
 # A banned expression (without regard to case) and the words to use instead.
 WORDS = {
@@ -211,6 +216,18 @@ def check_markdown(root, path):
             yield shown.count("\n", 0, match.start()) + 1, f"link to {target}, which does not exist"
 
 
+def check_changes(path):
+    """Yields (line, rule) for each version's section of the changes that nobody would read."""
+    sections = re.split(r"^(?=## )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    line = 1
+    for section in sections:
+        count = section.rstrip("\n").count("\n") + 1
+        version = re.match(r"## (\S+)", section)
+        if version and version.group(1) not in LONGER_CHANGES and count > MAX_CHANGES:
+            yield line, f"{count} lines of changes in {version.group(1)}, more than {MAX_CHANGES}"
+        line += section.count("\n")
+
+
 def file_heading(path):
     """The first comment of a source file as (line, text), or None."""
     lines = path.read_text(encoding="utf-8").split("\n")
@@ -304,6 +321,8 @@ def check(root):
     found = list(check_index(root))
     for path in covered(root):
         name = path.relative_to(root)
+        if path.name == "CHANGELOG.md":
+            found += [(str(name), line, rule) for line, rule in check_changes(path)]
         if path.suffix == ".md":
             found += [(str(name), line, rule) for line, rule in check_markdown(root, path)]
         elif path.suffix in SOURCES or path.name == "CMakeLists.txt":
