@@ -12,6 +12,7 @@ sys.path.insert(0, str(TOOLS))
 import rlwe_estimate  # noqa: E402
 
 PAGE = TOOLS.parent / "docs" / "security" / "rlwe.md"
+SPECIFICATION = PAGE.with_name("compact-specification.md")
 LOG_TERNARY = math.log(2 / 3) / 2
 LOG_ERROR = math.log(3.19)
 
@@ -42,6 +43,13 @@ class RlweEstimateTest(unittest.TestCase):
         determined, log_deviation = rlwe_estimate.given_sum(rlwe_estimate.ERROR, 2)
         self.assertAlmostEqual(math.log2(determined), -83)
         self.assertAlmostEqual(math.exp(2 * log_deviation), 5.25, delta=0.01)
+
+    def test_the_specification_states_the_sum_of_two(self):
+        row = next(line for line in rlwe_estimate.table().splitlines()
+                   if line.startswith("| CBD(21) | 2 |"))
+        classical, quantum = [cell.strip() for cell in row.split("|")][7:9]
+        self.assertIn(f"Its estimate is {classical} bits classical and {quantum} quantum",
+                      " ".join(SPECIFICATION.read_text(encoding="utf-8").split()))
 
     def test_the_page_has_this_table(self):
         self.assertIn("\n\n" + rlwe_estimate.table() + "\n", PAGE.read_text(encoding="utf-8"))
