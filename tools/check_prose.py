@@ -50,6 +50,10 @@ SOURCES = {".R", ".cc", ".cmake", ".css", ".h", ".js", ".mjs", ".py", ".sh", ".t
 
 MAX_LINE = 100
 
+# The most words of a sentence in a page, but for this share of its sentences.
+MAX_WORDS = 25
+LONGER_SENTENCES = 0.05
+
 # The most lines of a version's section in CHANGELOG.md. The versions before kept longer ones.
 MAX_CHANGES = 150
 LONGER_CHANGES = ("0.2.0", "0.1.0")
@@ -79,9 +83,15 @@ WORDS = {
     r"lanes?": "slots",
     r"cohort-knowing": "cohort-aware",
     r"traffic(?: |-)observers?": "traffic-aware observer",
+    r"beside": "next to, in addition to, compared with",
+    r"(?:goes|go|going|went|gone) on": "continues",
+    r"(?:is|are|was|were|be|been) away": "is offline, is absent",
+    r"hand(?:s|ed|ing)? out": "returns, sends",
+    r"for good": "permanently",
 }
 # Not looked for in comments of C++: a vector has lanes.
-IN_PAGES_ONLY = {r"lanes?"}
+IN_PAGES_ONLY = {r"lanes?", r"beside", r"(?:goes|go|going|went|gone) on",
+                 r"(?:is|are|was|were|be|been) away", r"hand(?:s|ed|ing)? out", r"for good"}
 
 # The same for names in C++: a banned part and the part to use instead. Text in quotes is left out.
 NAME_PARTS = {
@@ -117,6 +127,7 @@ def word_rules(patterns):
 
 WORD_RULES = word_rules(WORDS)
 COMMENT_RULES = word_rules(WORDS.keys() - IN_PAGES_ONLY)
+SENTENCE_END = re.compile(r"(?<=[.!?])[\"')*_]*\s+")
 SENTENCE_OPENING = re.compile(rf"(?:^|[.!:][\"')*_]*\s)[\s*_(\[\"]*({OPENING})(?![^.!?]*\?)")
 HEADING = re.compile(r"^#{1,6} +[*_`]*" + OPENING)
 LIST_MARKER = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
@@ -181,6 +192,29 @@ def words(text, rules=None):
             yield match.start(), f'"{found}": say "{instead}"'
 
 
+def sentences(lines):
+    """Yields (line, number of words) of each sentence in paragraphs and list items."""
+    for first, unit in units(["" if line.strip()[:1] in ("|", "#") else line for line in lines]):
+        if all(line.startswith("    ") for line in unit.split("\n")):
+            continue  # a formula
+        start = 0
+        for end in [*(match.end() for match in SENTENCE_END.finditer(unit)), len(unit)]:
+            count = sum(1 for word in unit[start:end].split() if re.search(r"\w", word))
+            if count > 0:
+                yield first + unit.count("\n", 0, start), count
+            start = end
+
+
+def long_sentences(lines):
+    """Yields (line, rule) for each long sentence of a page that has too many of them."""
+    found = list(sentences(lines))
+    longer = [(line, count) for line, count in found if count > MAX_WORDS]
+    if len(longer) > LONGER_SENTENCES * len(found):
+        for line, count in longer:
+            yield line, (f"{count} words in a sentence; {len(longer)} of {len(found)} in this page "
+                         f"have more than {MAX_WORDS}")
+
+
 def can_be_wrapped(line):
     """True if a long line of Markdown has a blank at which it could end."""
     if line.lstrip().startswith("|"):
@@ -209,6 +243,7 @@ def check_markdown(root, path):
         for match in SENTENCE_OPENING.finditer(unit):
             yield (first + unit.count("\n", 0, match.start(1)),
                    f'a sentence begins with "{match.group(1)}"')
+    yield from long_sentences(lines)
     shown = re.sub(r"^( *)(```|~~~).*?^ *\2[^\n]*$", blank, text, flags=re.DOTALL | re.MULTILINE)
     for match in LINK.finditer(shown):
         target = match.group(1).split("#")[0]
@@ -291,7 +326,7 @@ def check_source(path):
     text = re.sub(r"`[^`]*`", blank, text)
     if re.match(OPENING, text):
         yield first, "a file heading is a noun phrase: it begins with What, Who, Whose or How"
-    for offset, rule in words(text):
+    for offset, rule in words(text, COMMENT_RULES):
         yield first + text.count("\n", 0, offset), rule
 
 
