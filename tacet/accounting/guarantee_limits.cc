@@ -92,8 +92,8 @@ constexpr GuaranteeLimit kLimits[] = {
     {"A participant that lies about its data (poisoning, backdoors). An honest program bounds a "
      "single update by clipping; the content of an update inside that bound is believed. Nothing "
      "proves that a participant adds its share of noise. A participant that leaves it out loses "
-     "its own protection. The accounting states the number of participants that may keep theirs "
-     "to themselves.",
+     "its own protection. The guarantee tolerates c participants that withhold their noise, and "
+     "every ε states its c.",
      Always},
     {"Participation and its times are visible to the server and the network. The guarantee does "
      "not hide whether a client exists, is reachable or uploads.",
