@@ -63,7 +63,7 @@ class ServerCommand : public program::Command {
                     &flags_.rounds.retry_seconds);
     options.AddUint("unmasking-seconds",
                     "seconds that the committee has to vote, unmask and confirm an aggregate; "
-                    "extended by as many again as long as seats are away",
+                    "extended by as many again as long as seats are absent",
                     &flags_.rounds.unmasking_seconds);
     options.AddUint("abandon-seconds",
                     "seconds after which an attempt whose committee stays away is given up",

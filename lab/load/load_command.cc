@@ -86,7 +86,7 @@ class LoadCommand : public program::Command {
         &server_);
     options.AddChoice("state",
                       "where the members keep state, ledger and log: memory, or files in a folder "
-                      "beside the server's, as real sites do",
+                      "next to the server's, as real sites do",
                       {"memory", "folder"}, &state_);
     options.AddFlag("json", "print JSON", &json_);
   }

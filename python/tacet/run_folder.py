@@ -31,14 +31,14 @@ def run_folder(out: Any, *, resume: bool | None = None) -> Iterator[Path]:
     """
     if out is None:
         if resume:
-            text = "resume=True goes on with the run in out: name its directory"
+            text = "resume=True continues the run in out: name its directory"
             raise ValueError(text)
         with tempfile.TemporaryDirectory(prefix="tacet-") as folder:
             yield Path(folder)
         return
     path = path_of("out", out)
     if not resume and path.is_dir() and any(path.iterdir()):
-        going_on = "" if resume is None else ", or go on with resume=True"
+        going_on = "" if resume is None else ", or continue with resume=True"
         text = f"out = {str(path)!r} is not empty: choose another directory{going_on}"
         raise AlreadyExistsError(text)
     yield path

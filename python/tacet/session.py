@@ -66,7 +66,7 @@ class Session:
 
         It is the guarantee of calls that were fixed beforehand, such as those of one search. For
         calls that were chosen after earlier results the guarantee is ``budget_epsilon``
-        (docs/security/privacy.md, "Stopping early"). Calls that go on count with all attempts that
+        (docs/security/privacy.md, "Stopping early"). Calls that continue count with all attempts that
         they may make. While all calls are equal, it is the smallest bound of all accountants, else
         that of the filters which admit calls.
 

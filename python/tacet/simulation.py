@@ -397,7 +397,7 @@ def simulate(
     if budget is not None and resume:
         text = (
             "resume=True with a session: it does not know what the run spent before. Begin another "
-            "run, or go on without a session"
+            "run, or continue without a session"
         )
         raise ValueError(text)
     with RoundBar(rounds, show=progress) as bar, run_folder(out, resume=resume) as path:

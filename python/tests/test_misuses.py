@@ -180,7 +180,7 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("architecture is a number", lambda p, r: ran(p, r, architecture=5), TypeError,
      "architecture = 5: wanted a text"),
     ("resumed without a name", lambda p, r: ran(p, r, out=None, resume=True), ValueError,
-     "resume=True goes on with the run in out: name its directory"),
+     "resume=True continues the run in out: name its directory"),
     ("rate as text", lambda p, r: ran(p, r, learning_rate="0.1"), TypeError,
      "learning_rate = '0.1': wanted a number"),
     ("rate NaN", lambda p, r: ran(p, r, learning_rate=np.nan), ValueError,
@@ -200,7 +200,7 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("out is a file", lambda p, r: simulate(file_of(p)), tacet.TacetError,
      "file: Not a directory"),
     ("out is used", run_twice, tacet.AlreadyExistsError,
-     "is not empty: choose another directory, or go on with resume=True"),
+     "is not empty: choose another directory, or continue with resume=True"),
     ("other settings", resumed_otherwise, tacet.FailedPreconditionError, "federation.rounds"),
     # Simulations: the user's functions
     ("update as list", trained(list), TypeError,
@@ -435,7 +435,7 @@ MISUSES: list[tuple[str, Misuse, type[Exception], str]] = [
     ("session too small", lambda p, _: ask(p, session=session(budget_epsilon=0.1)),
      tacet.BudgetError, "it would fit with a target_epsilon of 0.079"),
     ("session resumed", lambda p, r: ran(p, r, session=session(unit="client"), resume=True),
-     ValueError, "Begin another run, or go on without a session"),
+     ValueError, "Begin another run, or continue without a session"),
     ("session is pickled", lambda *_: pickle.dumps(session()), TypeError,
      "a Session is not pickled: another process would spend its budget again"),
     # Estimators

@@ -58,7 +58,7 @@ absl::Status CheckSameGuarantee(const FederationPrivacySpec& before,
   const auto changed = [](std::string_view setting, const auto& was, const auto& is) {
     return base::InvalidArgument(
         "{} is {}, and it was {} before: no guarantee covers both. Keep it as long as a training "
-        "goes on, or begin another training",
+        "continues, or begin another training",
         setting, is, was);
   };
   const PrivacyTarget& was = before.privacy;

@@ -67,16 +67,16 @@ absl::Status CheckSuccessor(const EpochLink& before, const EpochLink& next) {
   }
   const ManifestSpec& was = before.agreed;
   const ManifestSpec& is = next.agreed;
-  if (next.begins_training()) return absl::OkStatus();  // nothing of the one before goes on
+  if (next.begins_training()) return absl::OkStatus();  // nothing of the one before continues
   if (is.training != was.training) {
     return base::PermissionDenied(
-        "the manifest of epoch {} is of the training that began with epoch {}: epoch {} goes on "
+        "the manifest of epoch {} is of the training that began with epoch {}: epoch {} continues "
         "with the training of epoch {}, or begins one",
         next.epoch, is.training, next.epoch, was.training);
   }
   TACET_RETURN_IF_ERROR(base::Annotate(
       CheckSameTraining(was, is),
-      fmt::format("the manifest of epoch {} goes on after epoch {}", next.epoch, before.epoch)));
+      fmt::format("the manifest of epoch {} continues after epoch {}", next.epoch, before.epoch)));
   return CheckCommitteeKnowsModel(before, next);
 }
 

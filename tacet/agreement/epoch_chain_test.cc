@@ -104,12 +104,12 @@ TEST_F(EpochChainTest, ATrainingGoesOnOrBegins) {
   EXPECT_EQ(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(1, true))), "");
   EXPECT_EQ(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(2))), "");
   EXPECT_THAT(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(1))),
-              HasSubstr("epoch 2 goes on after epoch 1: it trains another model"));
+              HasSubstr("epoch 2 continues after epoch 1: it trains another model"));
   EXPECT_THAT(Refusal(second, Sign(2, Hash(second), {1, 2, 3}, of(1, true))),
               HasSubstr("0 of the 3 committee members"));
   EXPECT_THAT(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(0))),
               HasSubstr("the manifest of epoch 2 is of the training that began with epoch 0: epoch "
-                        "2 goes on with the training of epoch 1, or begins one"));
+                        "2 continues with the training of epoch 1, or begins one"));
   // What has to follow the one before still does.
   EXPECT_THAT(Refusal(second, Sign(2, Hash(first), {7, 8, 9}, of(2))),
               HasSubstr("two were signed for that epoch"));
@@ -119,7 +119,7 @@ TEST_F(EpochChainTest, ATrainingGoesOnOrBegins) {
   };
   EXPECT_THAT(Refusal(first, Sign(1, Hash(first), {1, 2, 3}, another)),
               HasSubstr("is of another federation"));
-  // Of an epoch to come: nobody can sign it, and nobody reads it.
+  // For an epoch to come: nobody can sign it, and nobody reads it.
   SignedManifestSpec spec;
   spec.federation = "hospitals";
   spec.agreement = first.manifest().spec();
@@ -127,7 +127,7 @@ TEST_F(EpochChainTest, ATrainingGoesOnOrBegins) {
   spec.members = first.members();
   spec.authority = crypto::SomeAuthority();
   EXPECT_THAT(base::Message(SignedManifest::Sign(std::move(spec), coordinator_).status()),
-              HasSubstr("epoch 0 cannot go on with a training that begins with epoch 1"));
+              HasSubstr("epoch 0 cannot continue a training that begins with epoch 1"));
 }
 
 // The newcomers would attest whatever model they like, and the others could not outvote them.

@@ -110,7 +110,7 @@ std::string AgreementText(const agreement::Manifest& manifest) {
     const he::KeySharing& sharing = aggregation.sharing();
     text += fmt::format(
         "committee   {} members, of which {} may collude with the server; {} votes release a sum, "
-        "so {} may be away\n",
+        "so {} may be absent\n",
         agreed.committee.seats, agreed.committee.corrupt, sharing.votes(),
         agreed.committee.seats - sharing.votes());
   }

@@ -119,7 +119,7 @@ absl::Status CheckParts(const SignedManifestSpec& spec) {
                                  spec.epoch == 0 ? "has a" : "has no");
   }
   if (spec.agreement.training > spec.epoch) {
-    return base::InvalidArgument("epoch {} cannot go on with a training that begins with epoch {}",
+    return base::InvalidArgument("epoch {} cannot continue a training that begins with epoch {}",
                                  spec.epoch, spec.agreement.training);
   }
   if (spec.annex.size() > kMaxAnnexBytes) {
@@ -141,7 +141,7 @@ void FillIn(SignedManifestSpec& spec, const crypto::PublicKey& coordinator) {
   }
 }
 
-// Of the members that the plan puts on the committee.
+// For the members that the plan puts on the committee.
 absl::Status CheckSeatKeys(const SignedManifestSpec& spec) {
   for (const uint64_t number : spec.agreement.committee_members) {
     const ManifestMember& member = spec.members[number];

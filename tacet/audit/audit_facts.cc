@@ -330,7 +330,7 @@ absl::Status CheckOutcomes(const AuditedRound& round) {
                             attempt.attempt, attempt.epoch, AttemptOutcomeName(attempt.outcome),
                             !round.complete() ? "is not complete"
                             : last            ? "is complete"
-                                              : "went on");
+                                              : "continued");
     }
     if ((attempt.outcome == AttemptOutcome::kRefused) == attempt.reason.empty()) {
       return base::DataLoss("round {} attempt {} of epoch {} is {} with the reason \"{}\"",

@@ -460,7 +460,7 @@ TEST(AuditTest, ACutChargeLeavesAGap) {
 TEST(AuditTest, OutcomesMustMatch) {
   AuditFacts facts = FactsForTest();
   facts.rounds[1].attempts[0] = {.epoch = 0, .attempt = 0, .outcome = AttemptOutcome::kDecrypted};
-  EXPECT_THAT(Complaint(facts), HasSubstr("is decrypted, but the round went on"));
+  EXPECT_THAT(Complaint(facts), HasSubstr("is decrypted, but the round continued"));
   facts = FactsForTest();
   facts.rounds[1].attempts[0].reason.clear();
   EXPECT_THAT(Complaint(facts), HasSubstr("is refused with the reason \"\""));
@@ -563,7 +563,7 @@ TEST(AuditTest, ChangedTermsAreAllInTheRecord) {
   EXPECT_EQ(*record.Find("privacy")->Find("permitted_attempts")->AsUint(), permitted);
   EXPECT_GT(WorstOf(record), agreement::GuaranteesOf(manifests[0], permitted)->epsilon());
   EXPECT_LE(WorstOf(record), agreement::GuaranteesOf(manifests[1], permitted)->epsilon());
-  // The member tells the same while the training goes on.
+  // The member tells the same while the training continues.
   EXPECT_EQ(*record.Find("privacy")->Find("charged_epsilon")->AsDouble(),
             *agreement::ChargedEpsilon(verified.run.terms));
 }

@@ -57,7 +57,7 @@ std::optional<base::Bytes> CertificateWatch::Renewed() {
                 JsonValue::MakeObject()
                     .Set("epoch", joined->manifest.epoch())
                     .Set("message",
-                         "this server goes on in the epoch that it was started in: "
+                         "this server continues in the epoch that it was started in: "
                          "restart it for the new one"));
   }
   if (joined->certificate == certificate_) return std::nullopt;

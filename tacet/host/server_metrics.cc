@@ -39,7 +39,7 @@ constexpr std::array kHandshakeFaults = {HandshakeFault::kCertificateEnded,
                                          HandshakeFault::kAlert,
                                          HandshakeFault::kBroken};
 
-// From a round of a laboratory to one that waits for hospitals over a night.
+// Ranges from a round of a laboratory to one that waits for hospitals over a night.
 const prometheus::Histogram::BucketBoundaries kPhaseSeconds = {
     0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600};
 
@@ -115,8 +115,8 @@ struct ServerMetrics::Impl {
   Gauge& stopped = MakeGauge("tacet_stopped", "1 when no attempt will follow under this manifest.");
   Gauge& draining = MakeGauge("tacet_draining", "1 when this process begins no further attempt.");
   Gauge& ready = MakeGauge("tacet_ready", "1 when /readyz says so.");
-  Gauge& waiting =
-      MakeGauge("tacet_waiting_for_members", "1 while no attempt begins because members are away.");
+  Gauge& waiting = MakeGauge("tacet_waiting_for_members",
+                             "1 while no attempt begins because members are absent.");
   Gauge& here = MakeGauge("tacet_members_here", "Members that are connected.");
   Gauge& needed = MakeGauge("tacet_members_needed",
                             "Members that the next attempt needs; 0 unless it waits for them.");
@@ -124,10 +124,10 @@ struct ServerMetrics::Impl {
                                 "Committee members that are connected; 0 unless an attempt waits.");
   Gauge& seats_needed = MakeGauge(
       "tacet_seats_needed", "Committee members that the next attempt needs; 0 unless it waits.");
-  Family<Gauge>& away_since =
-      MakeGauges("tacet_member_away_since_timestamp_seconds",
-                 "Last request of a member that is away, or 1 when there was none since the start, "
-                 "Unix time; 0 when it is here, and while an attempt is open.");
+  Family<Gauge>& away_since = MakeGauges(
+      "tacet_member_away_since_timestamp_seconds",
+      "Last request of a member that is absent, or 1 when there was none since the start, "
+      "Unix time; 0 when it is here, and while an attempt is open.");
   Family<Gauge>& calls =
       MakeGauges("tacet_calls", "Calls of members now: at work, parked until there is news.");
   Gauge& calls_working = calls.Add({{"state", "working"}});

@@ -97,7 +97,7 @@ AttemptCost AttemptCostOf(const agreement::Manifest& manifest, const LedgerHeade
   const LedgerHeader own = LedgerHeaderOf(agreed);
   if (agreed.privacy.budget_epsilon > 0 && !(own.spending == header.spending)) {
     FederationBudget budget{.terms = own.spending, .event = AttemptEvent(agreed, rule)};
-    // Of a live federation somebody may change terms after seeing a model. The rule before a change
+    // In a live federation somebody may change terms after seeing a model. The rule before a change
     // and the one after it have half of delta each.
     if (agreed.federation != crypto::Digest{}) budget.terms.delta /= 2;
     for (const agreement::EpochLink& link : earlier) {
@@ -169,7 +169,7 @@ absl::Status CheckRuleFits(const agreement::ManifestSpec& agreed, ChargingRule r
       "(dummy_uploads): a charge of its own attempts alone shows it in the ledger and in the "
       "writes to the disk; leave out ledger.rule (--ledger-rule), or choose announced-attempts. "
       "Where the site's policy says own-seals, its officer has to change it; a training that was "
-      "charged by own-seals cannot go on under such terms");
+      "charged by own-seals cannot continue under such terms");
 }
 
 ChargingRule DefaultRule(const agreement::ManifestSpec& agreed) {

@@ -111,7 +111,8 @@ absl::Status LedgerBook::CheckCharge(const AttemptCost& cost, const LedgerEntry&
   for (const auto& [number, epoch] : EpochsOf(cost.federation, cost.training)) {
     if (!epoch.rule.has_value() || *epoch.rule == cost.rule) continue;
     return base::FailedPrecondition(
-        "this training was charged by {} in the ledger of the population \"{}\": it cannot go on "
+        "this training was charged by {} in the ledger of the population \"{}\": it cannot "
+        "continue "
         "by "
         "{}, rules are never mixed",
         ChargingRuleName(*epoch.rule), header_.population, ChargingRuleName(cost.rule));
@@ -157,7 +158,7 @@ std::vector<secagg::AttemptNumber> LedgerBook::MissingBefore(
     missing.push_back(number);
     last = last.has_value() ? std::max(*last, number) : number;
   };
-  // The end of an earlier epoch of this training, when this owner was away.
+  // The end of an earlier epoch of this training, when this owner was absent.
   const KnownEpochs known = EpochsOf(cost.federation, cost.training);
   if (!known.empty() && !last.has_value()) {
     uint32_t last_round = 0;

@@ -58,7 +58,7 @@ absl::Status CheckUnits(const agreement::ManifestSpec& manifest, const trainer::
                                accounting::UnitName(learner.unit()));
 }
 
-// From what UpdatePath::Finish answers.
+// Follows from what UpdatePath::Finish answers.
 Refusal RefusalOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kFailedPrecondition:
@@ -278,7 +278,7 @@ absl::Status Simulation::OpenLedger(State& state) {
     return base::FailedPrecondition(
         "the run has begun before, and its {} attempts are not in the session: begin another run, "
         "or "
-        "go on without a session",
+        "continue without a session",
         state.charged_attempts);
   }
   // With `insecure_seed` the interrupted attempt is repeated, draw for draw; otherwise keys are

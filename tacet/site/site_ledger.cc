@@ -73,7 +73,8 @@ absl::Status CheckRule(const SiteLedgerSpec& spec, const SiteLedger& site) {
   });
   if (other == charges.end()) return absl::OkStatus();
   return base::FailedPrecondition(
-      "this training was charged by {} in the ledger of the population \"{}\": it cannot go on by "
+      "this training was charged by {} in the ledger of the population \"{}\": it cannot continue "
+      "by "
       "{}, rules are never mixed",
       ledger::ChargingRuleName(other->rule), site.ledger->header().population,
       ledger::ChargingRuleName(site.rule));

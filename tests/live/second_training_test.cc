@@ -156,8 +156,8 @@ TEST(SecondTrainingTest, AJumpIsRefused) {
   };
   EXPECT_EQ(of(second, 1), "");  // it goes on
   EXPECT_EQ(of(second, 2), "");  // another begins
-  EXPECT_THAT(of(second, 0), HasSubstr("is of the training that began with epoch 0: epoch 2 goes "
-                                       "on with the training of epoch 1, or begins one"));
+  EXPECT_THAT(of(second, 0), HasSubstr("is of the training that began with epoch 0: epoch 2 "
+                                       "continues with the training of epoch 1, or begins one"));
   EXPECT_THAT(of(first, 0), HasSubstr("it trains another model than before"));
 }
 

@@ -100,16 +100,17 @@ class WriteCommand : public program::Command {
     options.AddPositional("run", "run directory to audit", {}, true, &run_);
     options.AddString("out",
                       "path of the audit file; when not given, audit.json in the run directory. "
-                      "The model card is written beside it as model-card.md",
+                      "The model card is written next to it as model-card.md",
                       &out_);
     options.AddString("key",
                       "file with the Ed25519 seed (32 bytes, mode 0600) to sign with; the run's "
                       "own audit.key when not given",
                       &key_);
-    options.AddStrings("as",
-                       "dpia, annex-iv, registry or cyclonedx: also write this document beside the "
-                       "audit, as WORD.md or cyclonedx.json; may be repeated",
-                       &documents_);
+    options.AddStrings(
+        "as",
+        "dpia, annex-iv, registry or cyclonedx: also write this document next to the "
+        "audit, as WORD.md or cyclonedx.json; may be repeated",
+        &documents_);
     options.AddFlag("json", "print JSON", &json_);
   }
 

@@ -247,7 +247,7 @@ class ClientRunCommand : public program::Command {
     }
     for (; told_refusals_ < session.refusals().size(); ++told_refusals_) {
       const member::NodeEvent& refusal = session.refusals()[told_refusals_];
-      fmt::print(stderr, "tacet: round {} attempt {} goes on without this site's data: {}\n",
+      fmt::print(stderr, "tacet: round {} attempt {} continues without this site's data: {}\n",
                  refusal.attempt->round, refusal.attempt->attempt, refusal.text);
     }
   }
@@ -261,7 +261,7 @@ class ClientRunCommand : public program::Command {
         "metrics are in {}\n",
         end.complete ? "the training is complete"
         : end.done   ? "the training is not complete, and the server begins no further attempt"
-                     : "the training is not complete: run this again to go on",
+                     : "the training is not complete: run this again to continue",
         end.rounds, member.manifest().spec().rounds, end.charged_attempts, end.violations.size(),
         end.run.string());
     if (!end.stopped.empty()) Say("why: {}\n", end.stopped);

@@ -1,4 +1,4 @@
-// The two subcommands that hand out the epoch's keys.
+// The two subcommands that give the epoch's keys.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -83,7 +83,7 @@ base::JsonValue FilesJson(const EpochFiles& files, const agreement::SignedManife
                                   [](const std::filesystem::path& kit) { return kit.string(); }));
 }
 
-// Its lines would stand beside the JSON.
+// Its lines would stand next to the JSON.
 absl::Status CheckOutput(bool json, const MailboxFlags& mailbox) {
   if (!json || !mailbox.given()) return absl::OkStatus();
   return base::InvalidArgument("--json goes without --mailbox");
@@ -168,7 +168,7 @@ class FederationRotateCommand : public program::Command {
     mailbox_.Register(options);
     options.AddFlag("keep-exchange-keys",
                     "begin the epoch although committee members have not renewed their exchange "
-                    "keys: a thief of enough of these keys decrypts the recorded uploads of "
+                    "keys. A thief of enough of these keys decrypts the recorded uploads of "
                     "every epoch that has had them",
                     &keep_exchange_keys_);
     options.AddFlag("json", "print JSON", &json_);
@@ -238,7 +238,7 @@ class FederationRotateCommand : public program::Command {
     return next;
   }
 
-  // The training that begins; nothing when one goes on.
+  // The training that begins; nothing when one continues.
   absl::StatusOr<std::optional<PlannedTraining>> Planned(const std::set<std::string>& removed,
                                                          const CoordinatorFolder& folder) const {
     if (!terms_.given()) return std::nullopt;

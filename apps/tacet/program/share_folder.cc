@@ -21,7 +21,7 @@ absl::StatusOr<std::filesystem::path> FindShareFolder(std::string_view relative,
     folder = folder.parent_path();
   }
   return base::NotFound(
-      "the folder {} is neither here, nor in share/tacet beside the program, nor above it: name "
+      "the folder {} is neither here, nor in share/tacet next to the program, nor above it: name "
       "one with --{}",
       relative, flag);
 }

@@ -22,7 +22,7 @@ std::filesystem::path SiblingProgram(std::string_view name) { return ProgramFold
 absl::Status BecomeSibling(std::string_view name, int argc, char** argv) {
   const std::filesystem::path path = SiblingProgram(name);
   if (!std::filesystem::exists(path)) {
-    return base::NotFound("{} is not installed beside this program; it is a package of its own",
+    return base::NotFound("{} is not installed next to this program; it is a package of its own",
                           path.string());
   }
   std::vector<std::string> words = {std::string(name)};

@@ -159,7 +159,7 @@ class SimulateCommand : public program::Command {
                         flags_.no_noise || flags_.no_clip || flags_.no_quantisation;
     if (others) {
       return base::InvalidArgument(
-          "a resumed run keeps its settings: beside --out, only --data, --threads and --json can "
+          "a resumed run keeps its settings: besides --out, only --data, --threads and --json can "
           "be given");
     }
     TACET_ASSIGN_OR_RETURN(config::RunConfig config, run::ConfigOfRun(*flags_.out));

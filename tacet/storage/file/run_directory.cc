@@ -53,7 +53,8 @@ absl::StatusOr<std::unique_ptr<RunDirectory>> RunDirectory::Create(
   const bool empty = std::filesystem::is_empty(path, error);
   if (error || !empty) {
     return base::AlreadyExists(
-        "the run directory {} is not empty: choose another one with --out, or go on with --resume",
+        "the run directory {} is not empty: choose another one with --out, or continue with "
+        "--resume",
         path.string());
   }
   return Lock(path);
@@ -117,7 +118,8 @@ absl::Status RunDirectory::CheckData(const crypto::Digest& data) {
   TACET_ASSIGN_OR_RETURN(const bool same, AreDataOfRun(path_ / kDataDigestFile, key, data));
   if (same) return absl::OkStatus();
   return base::FailedPrecondition(
-      "the run in {} was begun with other data than these: go on with the data that it began with, "
+      "the run in {} was begun with other data than these: continue with the data that it began "
+      "with, "
       "or begin another run",
       path_.string());
 }

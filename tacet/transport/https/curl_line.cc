@@ -211,7 +211,7 @@ class CurlLine::Impl {
       }
       if (const CallClock::Verdict verdict = clock_.Look(); verdict != CallClock::Verdict::kGoOn) {
         outcome_.silent = verdict == CallClock::Verdict::kSilent;
-        outcome_.failure.text = outcome_.silent ? "no byte came or went on the connection"
+        outcome_.failure.text = outcome_.silent ? "no byte came or went over the connection"
                                                 : "the answer was on its way for too long";
         return CURLE_OPERATION_TIMEDOUT;
       }
