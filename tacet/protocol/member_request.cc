@@ -320,14 +320,6 @@ absl::StatusOr<RequestHead> ReadSignedHead(std::span<const uint8_t> bytes,
   return head;
 }
 
-absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
-                                            const agreement::SignedManifest& manifest,
-                                            uint64_t now) {
-  TACET_ASSIGN_OR_RETURN(RequestHead head, ReadSignedHead(bytes, manifest));
-  TACET_RETURN_IF_ERROR(CheckRequestTime(head.request.time, now));
-  return head;
-}
-
 absl::Status CheckContentLength(const RequestHead& head, uint64_t bytes) {
   if (bytes == head.content_bytes) return absl::OkStatus();
   return base::DataLoss("request: {} bytes follow its head, which says {}", bytes,

@@ -159,19 +159,15 @@ struct RequestHead {
   crypto::Digest content_digest{};
 };
 
-// As ReadRequestHead, but for its time.
+// For a request's first bytes, all of them or at least kMaxHeadBytes; its time is for
+// CheckRequestTime. DataLoss when cut short; FailedPrecondition when it is for another manifest or
+// epoch; PermissionDenied when the member does not exist or did not sign it.
 absl::StatusOr<RequestHead> ReadSignedHead(std::span<const uint8_t> bytes,
                                            const agreement::SignedManifest& manifest);
-// Aborted when `time` is too far from `now`; both are told.
+// Aborted when `time` is too far from `now`; both are told. Made once the clocks agree, the same
+// request may be right.
 absl::Status CheckRequestTime(uint64_t time, uint64_t now);
 
-// Of a request's first bytes, all of them or at least kMaxHeadBytes. DataLoss when cut short;
-// FailedPrecondition when it is for another manifest or epoch; Aborted when it was made at another
-// time (both clocks are told): made once the clocks agree, the same request may be right;
-// PermissionDenied when the member does not exist or did not sign it.
-absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
-                                            const agreement::SignedManifest& manifest,
-                                            uint64_t now);
 // DataLoss unless the content has the length, the digest, that the sender signed.
 absl::Status CheckContentLength(const RequestHead& head, uint64_t bytes);
 absl::Status CheckContent(const RequestHead& head, const crypto::Digest& digest);

@@ -27,6 +27,15 @@ inline base::Bytes WriteMemberRequest(const MemberRequest& request,
   return bytes;
 }
 
+// With the errors of ReadSignedHead and CheckRequestTime.
+inline absl::StatusOr<RequestHead> ReadRequestHead(std::span<const uint8_t> bytes,
+                                                   const agreement::SignedManifest& manifest,
+                                                   uint64_t now) {
+  TACET_ASSIGN_OR_RETURN(RequestHead head, ReadSignedHead(bytes, manifest));
+  TACET_RETURN_IF_ERROR(CheckRequestTime(head.request.time, now));
+  return head;
+}
+
 // With the errors of head and content.
 inline absl::StatusOr<MemberRequest> ReadMemberRequest(std::span<const uint8_t> bytes,
                                                        const agreement::SignedManifest& manifest,

@@ -19,6 +19,7 @@
 #include "tacet/base/test_size_for_test.h"
 #include "tacet/member/backoff.h"
 #include "tacet/member/member_loop.h"
+#include "tacet/protocol/whole_requests_for_test.h"
 #include "tacet/transport/https/forgetful_relay_for_test.h"
 #include "tacet/transport/https/serving_for_test.h"
 #include "tests/live/live_members_for_test.h"
@@ -73,7 +74,7 @@ class Plan {
     const base::MutexLock lock(mutex_);
     return left_;
   }
-  // Of the first that was forgotten.
+  // For the first that was forgotten.
   steady_clock::time_point first() const {
     const base::MutexLock lock(mutex_);
     return first_;

@@ -31,7 +31,7 @@ std::string Moment(uint64_t time) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(time)));
 }
 
-// The server's clock by its refusal of a request that is out of date (ReadRequestHead).
+// The server's clock by its refusal of a request that is out of date (CheckRequestTime).
 std::optional<uint64_t> ServerClock(const absl::Status& refusal) {
   constexpr std::string_view kBefore = "by the sender's clock, it is ";
   const std::string text = base::Message(refusal);
