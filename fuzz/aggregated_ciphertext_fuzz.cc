@@ -44,7 +44,7 @@ struct Honest {
     decryptor = compact ? *NewCompactDecryptor(params, seed.Expose(), KeySum())
                         : *NewPaperDecryptor(params, group_secret);
   }
-  // Of the honest aggregated ciphertext: every seat answers that its masks add up to 60000.
+  // For the honest aggregated ciphertext: every seat answers that its masks add up to 60000.
   tacet::crypto::SecretVector<int32_t> KeySum() const {
     const std::vector<uint16_t> mask_sums(params.sharing().mask_words(), 60000);
     std::vector<KeySharing::Answer> answers;

@@ -1,4 +1,4 @@
-// Fixed state of a tiny federation, encrypted for members that were away. The checkpoint fuzzer
+// Fixed state of a tiny federation, encrypted for members that were absent. The checkpoint fuzzer
 // decrypts against it, and its seeds are made from it.
 #ifndef TACET_FUZZ_FUZZ_CHECKPOINT_H_
 #define TACET_FUZZ_FUZZ_CHECKPOINT_H_

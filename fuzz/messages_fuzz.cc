@@ -69,7 +69,7 @@ void ReadClosedRound(std::span<const uint8_t> message) {
   (void)round.Member(2, journal).Vote(message, answered.closed.roster);
 }
 
-// Beside a closed round, only its own roster gets a vote.
+// In addition to a closed round, only its own roster gets a vote.
 void ReadRoster(std::span<const uint8_t> message) {
   fuzz::AnsweredRound& answered = Answered();
   fuzz::FuzzRound& round = answered.round;
@@ -80,7 +80,7 @@ void ReadRoster(std::span<const uint8_t> message) {
   Expect(vote.ok() == Same(answered.closed.roster, message));
 }
 
-// One vote beside the seat's own makes no quorum, whatever it says.
+// One vote next to the seat's own makes no quorum, whatever it says.
 void ReadVote(std::span<const uint8_t> message) {
   fuzz::AnsweredRound& answered = Answered();
   fuzz::FuzzRound& round = answered.round;
@@ -140,7 +140,7 @@ void AnswerWith(std::span<const uint8_t> message) {
   Expect(decrypted->wrong_seats == (fits ? std::vector<uint32_t>() : std::vector<uint32_t>{0}));
 }
 
-// Participants that the rows name beside honest uploads, and with a wrong share of the first.
+// Participants that the rows name next to honest uploads, and with a wrong share of the first.
 std::vector<size_t> Named(std::span<const base::Bytes> rows, bool spoil) {
   fuzz::AnsweredRound& answered = Answered();
   const fuzz::FuzzRound& round = answered.round;

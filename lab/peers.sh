@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the field's tools beside tacet in an environment of their own (docs/peers/README.md).
+# Measures the field's tools next to tacet in an environment of their own (docs/peers/README.md).
 # usage: lab/peers.sh ENVIRONMENT WHEELHOUSE OUT
 set -euo pipefail
 [ $# = 3 ] || { echo "usage: lab/peers.sh ENVIRONMENT WHEELHOUSE OUT" >&2; exit 2; }

@@ -4,7 +4,7 @@
 usage: lab/tables.py RECORDS.json...
 
 RECORDS.json is table.json, figure.json or hospitals.json (docs/formats/experiments.md). Writes the
-CSV table (for hospitals the command itself does) and the picture, SVG, beside each. Pictures need
+CSV table (for hospitals the command itself does) and the picture, SVG, next to each. Pictures need
 matplotlib; without it, the tables are written and the script says so.
 """
 

@@ -90,8 +90,7 @@ WORDS = {
     r"for good": "permanently",
 }
 # Not looked for in comments of C++: a vector has lanes.
-IN_PAGES_ONLY = {r"lanes?", r"beside", r"(?:goes|go|going|went|gone) on",
-                 r"(?:is|are|was|were|be|been) away", r"hand(?:s|ed|ing)? out", r"for good"}
+IN_PAGES_ONLY = {r"lanes?"}
 
 # The same for names in C++: a banned part and the part to use instead. Text in quotes is left out.
 NAME_PARTS = {
@@ -113,7 +112,8 @@ NAME_PARTS = {
 
 # A sentence or heading has a thing as its subject.
 OPENING = r"(?:What|Who|Whom|Whose|How)\b"
-
+# A comment says what a declaration is, or what it does.
+COMMENT_OPENING = r"\s*(Of|From)\b"
 
 
 def word_rules(patterns):
@@ -317,6 +317,8 @@ def check_source(path):
         yield from names(path)
         for first, text in comments(path):
             text = re.sub(r"`[^`]*`", blank, text)
+            if (opening := re.match(COMMENT_OPENING, text)) is not None:
+                yield first, f'a comment begins with "{opening.group(1)}"'
             for offset, rule in words(text, COMMENT_RULES):
                 yield first + text.count("\n", 0, offset), rule
     heading = file_heading(path)
@@ -326,7 +328,7 @@ def check_source(path):
     text = re.sub(r"`[^`]*`", blank, text)
     if re.match(OPENING, text):
         yield first, "a file heading is a noun phrase: it begins with What, Who, Whose or How"
-    for offset, rule in words(text, COMMENT_RULES):
+    for offset, rule in words(text):
         yield first + text.count("\n", 0, offset), rule
 
 

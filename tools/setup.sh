@@ -52,7 +52,7 @@ install=(install --no-install-recommends --no-remove "${missing[@]}")
 quiet=$here/quiet.sh
 
 plan=
-# Needs no root and changes nothing. `--assume-no` is no substitute: beside -y apt-get ignores it and
+# Needs no root and changes nothing. `--assume-no` is no substitute: next to -y apt-get ignores it and
 # installs.
 make_plan() { plan=$(LC_ALL=C "${apt_get[@]}" --print-uris "${install[@]}" 2>&1); }
 updated=no

@@ -47,7 +47,7 @@ class SetupTest(unittest.TestCase):
         self.write("user", "0\n")
         self.write("installed", "")
         self.write("calls", "")
-        # The scripts look for package sets beside themselves.
+        # The scripts look for package sets next to themselves.
         tools = self.folder / "tools"
         (tools / "packages").mkdir(parents=True)
         for script in ("setup.sh", "quiet.sh"):

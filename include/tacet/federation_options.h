@@ -67,7 +67,7 @@ struct FederationOptions {
   std::optional<uint64_t> max_participations = std::nullopt;
 
   // T >= 1: number of rounds. ComputeGuarantee counts exactly T releases, so count every attempt.
-  // An Agreement permits spare attempts beside them (AgreementOptions::spare_attempts).
+  // An Agreement permits spare attempts in addition to them (AgreementOptions::spare_attempts).
   uint64_t rounds = 1;
 
   // -------------------

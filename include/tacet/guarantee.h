@@ -21,7 +21,7 @@ struct GuaranteeRow {
   Observer observer = Observer::kExternal;
   Accountant accountant = Accountant::kMoments;
   Standing standing = Standing::kGuarantee;
-  // True for a row that is shown beside the others and never the headline: the observer knows what
+  // True for a row that is shown next to the others and never the headline: the observer knows what
   // the protocol hides, or the number of participations is only the expected one.
   bool hypothetical = false;
   // Upper bound of epsilon; absent exactly when standing is kNone.

@@ -36,9 +36,9 @@ class MemberKey {
  public:
   static constexpr size_t kSecretBytes = 128;
 
-  // From fresh bytes of the operating system.
+  // Made from fresh bytes of the operating system.
   static MemberKey Generate();
-  // From the bytes that ExposeTo gave. InvalidArgument for another length. The caller wipes
+  // Made from the bytes that ExposeTo gave. InvalidArgument for another length. The caller wipes
   // `secret`.
   static absl::StatusOr<MemberKey> FromSecret(std::span<const uint8_t> secret);
 
@@ -61,9 +61,9 @@ class EpochKey {
  public:
   static constexpr size_t kSecretBytes = 32;
 
-  // From fresh bytes of the operating system.
+  // Made from fresh bytes of the operating system.
   static EpochKey Generate();
-  // From the bytes that ExposeTo gave. InvalidArgument for another length. The caller wipes
+  // Made from the bytes that ExposeTo gave. InvalidArgument for another length. The caller wipes
   // `secret`.
   static absl::StatusOr<EpochKey> FromSecret(std::span<const uint8_t> secret);
 

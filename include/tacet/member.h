@@ -48,7 +48,7 @@ struct SiteLedgerOptions {
   std::optional<std::filesystem::path> folder = std::nullopt;
 
   // File in another place, such as a share, that remembers the ledger's end: an older copy of the
-  // ledger is then refused. A committee seat's last words are kept beside it.
+  // ledger is then refused. A committee seat's last words are kept next to it.
   //
   // Default: none
   std::optional<std::filesystem::path> anchor = std::nullopt;
@@ -56,12 +56,12 @@ struct SiteLedgerOptions {
   // Default: none, kOwnSeals where the server draws the cohorts, else kAnnouncedAttempts
   std::optional<ChargingRule> rule = std::nullopt;
 
-  // Of a new ledger.
+  // For a new ledger.
   //
   // Default: none, kAnyEvents
   std::optional<Composition> composition = std::nullopt;
 
-  // Of a new ledger: epsilon above 0 that all federations together may cost. Further charges are
+  // For a new ledger: epsilon above 0 that all federations together may cost. Further charges are
   // refused.
   //
   // Default: none
@@ -146,10 +146,10 @@ struct MemberEnd {
   bool done = false;      // the server begins no further attempt
   bool complete = false;  // all agreed rounds were applied
   // Why no attempt follows before the last agreed round, such as budgets that have ended. Empty
-  // when the training is complete, or goes on.
+  // when the training is complete, or continues.
   std::string stopped = {};
   uint64_t charged_attempts = 0;
-  // Of the training's guarantee; a forecast of the charged attempts; of all charges in the ledger.
+  // For the training's guarantee; a forecast of the charged attempts; of all charges in the ledger.
   // Absent where there is no bound.
   std::optional<double> epsilon = std::nullopt;
   std::optional<double> charged_epsilon = std::nullopt;

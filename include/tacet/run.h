@@ -37,7 +37,7 @@ struct RoundFigures {
   // Epsilon of the attempts so far, for the worst observer that has a guarantee. A forecast: it
   // would hold for a run that was fixed beforehand to end here. Absent without a guarantee.
   std::optional<double> charged_epsilon = std::nullopt;
-  // Of the model after the round; absent where nothing was measured or published.
+  // For the model after the round; absent where nothing was measured or published.
   std::optional<double> accuracy = std::nullopt;
   std::optional<double> loss = std::nullopt;
   std::optional<double> auc = std::nullopt;
@@ -64,7 +64,7 @@ struct Estimate {
   std::optional<double> noise_error = std::nullopt;
   std::optional<double> standard_error = std::nullopt;
   std::optional<Interval> interval = std::nullopt;  // of the query's confidence
-  // Of rows that were left out: more than 5 % of all that were asked for, beyond the noise.
+  // For rows that were left out: more than 5 % of all that were asked for, beyond the noise.
   bool too_many = false;
 
   bool suppressed() const { return !value.has_value(); }
@@ -83,7 +83,7 @@ struct Answer {
 class Run {
  public:
   // Reads the run in the directory `path`, of this library or of the program `tacet`, also while it
-  // goes on. Nothing is changed. NotFound when `path` holds no run; DataLoss and InvalidArgument
+  // continues. Nothing is changed. NotFound when `path` holds no run; DataLoss and InvalidArgument
   // name the file that is damaged, too large, or contradicts itself.
   static absl::StatusOr<Run> Open(const std::filesystem::path& path);
 

@@ -69,7 +69,7 @@ class ShadowTrainer {
                 const models::Architecture& architecture)
       : plan_(plan), candidates_(candidates), architecture_(architecture) {}
 
-  // From its file when an earlier attack kept it.
+  // Reads its file when an earlier attack kept it.
   absl::StatusOr<ShadowModel> Get(uint64_t number) const {
     ShadowModel shadow{.confidences = {}, .trained_on = HalfOf(candidates_, plan_.seed, number)};
     const fs::path path = plan_.folder / fmt::format("shadow-{:04}", number);

@@ -22,8 +22,8 @@ struct ShadowPlan {
   uint64_t count = 64;
   uint64_t seed = 1;
   uint64_t threads = 1;
-  // Where what each model said is kept, so that an interrupted attack goes on; a name that differs
-  // whenever anything differs that the results depend on.
+  // Where what each model said is kept, so that an interrupted attack continues; a name that
+  // differs whenever anything differs that the results depend on.
   std::filesystem::path folder;
   std::string title;  // for progress
 };

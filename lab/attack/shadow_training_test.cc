@@ -106,7 +106,7 @@ TEST(ShadowTrainingTest, AnAverageHasTheNoiseOfTheRun) {
   EXPECT_EQ(lab::attack::RecipeOf(agreed, {}, false).average_noise, 0);
 }
 
-// Of 30,000 values, whose deviation is known to 0.4 %: false alarm below 1e-9 (six deviations),
+// For 30,000 values, whose deviation is known to 0.4 %: false alarm below 1e-9 (six deviations),
 // noise that is 5 % off is found with probability above 0.999.
 TEST(ShadowTrainingTest, NoiseIsAddedAsTheRecipeSays) {
   config::RunConfig config = SmallRun();

@@ -95,7 +95,7 @@ TEST(IntegerNoiseTest, RoundingKeepsTheMeanAndTheNorm) {
   // 7 deviations of sqrt(0.21 n).
   EXPECT_NEAR(sum, 0.3 * 50'000, 7 * std::sqrt(0.21 * 50'000));
 
-  // Of eight halves about four become 1; a norm of at most 1 needs some draws.
+  // Among eight halves about four become 1; a norm of at most 1 needs some draws.
   const std::vector<float> halves(8, 0.5F);
   rounded.resize(8);
   for (int i = 0; i < 50; ++i) {

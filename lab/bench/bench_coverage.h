@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<Covered>> CoverageOf(const CoverageSetting& setting, 
 // noise lifted above the floor say nothing about the intervals.
 bool IsShownAsARule(const Covered& number, uint64_t releases);
 
-// Of DrawnSettings and SettingsOfTables: for each quantity the share of intervals that hold the
+// For DrawnSettings and SettingsOfTables: for each quantity the share of intervals that hold the
 // truth, its lowest one, and the mean width, in cells for quantiles (docs/formats/experiments.md).
 absl::StatusOr<base::JsonValue> BenchIntervals(const std::filesystem::path& folder,
                                                uint64_t releases);

@@ -84,7 +84,7 @@ absl::StatusOr<BenchDpResult> BenchDp(const BenchDpSpec& spec) {
   result.clip = {.memory_bytes = sizeof(float) * d, .aes_bytes = 0, .fmas = 3 * d};
   result.gaussian = kGaussianDemand;
   result.poisson = kPoissonDemand;
-  // Reading the update, and adding, scaling and shifting beside the draws.
+  // Reading the update, and adding, scaling and shifting, without the draws.
   result.noise_and_quantise =
       d * (kGaussianDemand + kPoissonDemand +
            Demand{.memory_bytes = sizeof(float), .aes_bytes = 0, .fmas = 4});

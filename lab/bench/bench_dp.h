@@ -29,7 +29,7 @@ struct BenchDpResult {
 // InvalidArgument when something is out of its range.
 absl::StatusOr<BenchDpResult> BenchDp(const BenchDpSpec& spec);
 
-// Of one value, in slots of the multiply-add units; a division counts as 32 of them, a square root
+// For one value, in slots of the multiply-add units; a division counts as 32 of them, a square root
 // as 48 (24 in single precision): so long do they hold one of two units.
 //
 // Gaussian: one word; a logarithm, a square root, sine and cosine for two values, together 70 sums
@@ -37,7 +37,7 @@ absl::StatusOr<BenchDpResult> BenchDp(const BenchDpSpec& spec);
 inline constexpr Demand kGaussianDemand = {.memory_bytes = 0, .aes_bytes = 8, .fmas = 75};
 // Poisson, large rates: 1.016 trials of a normal draw and half a word each. The first test is 16
 // sums and products and a root in single precision, two to a slot, and 10 in double; one in forty
-// goes on to a second one of 60 and three divisions in single precision.
+// continues to a second one of 60 and three divisions in single precision.
 inline constexpr Demand kPoissonDemand = {.memory_bytes = 0, .aes_bytes = 12.2, .fmas = 107};
 
 }  // namespace tacet::app::bench

@@ -72,7 +72,7 @@ class Counts {
         offset_(static_cast<int64_t>(terms.aggregation().offset())),
         bound_(terms.aggregation().sum_bound()) {}
 
-  // Of participant k, from value `first` on; a block of values always begins at the same place.
+  // For participant k, from value `first` on; a block of values always begins at the same place.
   void Fill(uint32_t k, uint64_t first, std::span<uint32_t> counts) {
     const std::span<const int64_t> targets = Targets(first, counts.size());
     if (k + 1 < participants_) {
@@ -179,7 +179,7 @@ void SetDemands(const he::AggregationParams& params, he::Scheme scheme, BenchHeR
                       .aes_bytes = 0,
                       .fmas = polynomials * TransformFmas(n) + 12 * d};
   }
-  // Clipping and tagging beside the draws.
+  // Clipping and tagging, without the draws.
   const Demand mechanism = d * (kGaussianDemand + kPoissonDemand +
                                 Demand{.memory_bytes = 4, .aes_bytes = 0, .fmas = 13});
   result.seal = mechanism + result.encode_encrypt;
@@ -264,7 +264,7 @@ class HeBench {
         IsCompact()
             ? he::NewCompactEncryptor(params(), secagg::PublicSeed(attempt_))
             : he::NewPaperEncryptor(params(), secagg::PublicSeed(attempt_), Keys().group_secret));
-    // Of a streamed model one block stands for all.
+    // For a streamed model one block stands for all.
     std::vector<uint32_t> counts(result_.streamed ? block_ : spec_.dimension);
     if (result_.streamed) counts_.Fill(0, 0, counts);
     const auto part = [&](uint64_t first, uint64_t size) {
@@ -421,7 +421,7 @@ class HeBench {
   std::span<const uint8_t> PairKey(uint32_t seat) const {
     return pair_keys_.Expose().subspan(secagg::kPairKeyBytes * seat, secagg::kPairKeyBytes);
   }
-  // Of one client with all seats.
+  // For one client with all seats.
   crypto::SecretVector<uint16_t> Masks(const secagg::SealNonce& nonce) const {
     crypto::SecretVector<uint16_t> masks(params().mask_words());
     if (!IsCompact()) return masks;

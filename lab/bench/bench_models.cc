@@ -29,7 +29,7 @@ using tacet::statistics::TableVariable;
 
 constexpr size_t kRowsOfModels[] = {2000, 4000, 12000, 20000};
 constexpr double kEpsilonsOfModels[] = {1, 2, 4};
-// Of hazards: rotterdam, and four times as many.
+// For hazards: rotterdam, and four times as many.
 constexpr size_t kRowsOfHazards[] = {2982, 11928};
 constexpr double kEpsilonsOfHazards[] = {2, 4};
 
@@ -77,7 +77,7 @@ double NormalNumberOf(crypto::Random& random) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * crypto::Uniform(random));
 }
 
-// From sums over the releases that show the coefficients, and `of_central` those of one party.
+// Takes sums over the releases that show the coefficients, and `of_central` those of one party.
 void Average(uint64_t of_central, ModelCoverage& coverage) {
   for (CoveredCoefficient& of : coverage.coefficients) {
     const auto shown = static_cast<double>(std::max<uint64_t>(coverage.shown, 1));

@@ -1,4 +1,4 @@
-// `tacet-lab bench`: every figure is there, beside the limits of the machine.
+// `tacet-lab bench`: every figure is there, next to the limits of the machine.
 #include <initializer_list>
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-// Benchmark of clipping every record, or every person, beside a plain training step.
+// Benchmark of clipping every record, or every person, compared with a plain training step.
 #ifndef TACET_LAB_BENCH_BENCH_RECORDS_H_
 #define TACET_LAB_BENCH_BENCH_RECORDS_H_
 

@@ -21,7 +21,7 @@ struct BenchStatisticsSpec {
 };
 
 // Four sites, unit record, replace-one, delta 1e-5. Every release is sealed, added and decrypted.
-//   survival   sup-error of Kaplan-Meier curves at epsilon 1, beside two forms of per-site Laplace
+//   survival   sup-error of Kaplan-Meier curves at epsilon 1, and of two forms of per-site Laplace
 //              noise: on each site's counts, and on each site's curve (arXiv 2509.00615)
 //   log_rank   share of 5 % tests that reject for groups drawn at random, and for the real ones
 //   auc        error of the AUC of the heart-disease model at epsilon 0.5

@@ -17,7 +17,7 @@ double Median(std::vector<double> values);
 // warms caches and memory.
 double MedianSeconds(uint32_t repetitions, const std::function<void()>& work);
 
-// Processor time of the calling thread: what others run beside it does not count.
+// Processor time of the calling thread: what others run meanwhile does not count.
 double ThreadSeconds();
 
 // Processor time of one call of `work`, which may take less than a microsecond: the median over

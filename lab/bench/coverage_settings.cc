@@ -166,7 +166,7 @@ Numbers ExactQuantiles(const CoverageSetting& setting) {
   return numbers;
 }
 
-// Of each variable with bounds; shares follow from counts.
+// For each variable with bounds; shares follow from counts.
 Numbers ExactTable(const CoverageSetting& setting) {
   Numbers numbers;
   for (const auto& variable : setting.question.variables) {

@@ -34,7 +34,7 @@ struct CoverageSetting {
 // data.
 std::vector<CoverageSetting> DrawnSettings();
 
-// Of survival/{lung,rotterdam,flchain}.csv and sklearn/{diabetes,breast_cancer}.csv in `folder`.
+// For survival/{lung,rotterdam,flchain}.csv and sklearn/{diabetes,breast_cancer}.csv in `folder`.
 // NotFound names a file that is missing (lab/bench/sklearn_tables.py writes the last two).
 absl::StatusOr<std::vector<CoverageSetting>> SettingsOfTables(const std::filesystem::path& folder);
 
@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<CoverageSetting>> SettingsOfTables(const std::filesys
 // answer without noise is the truth.
 using Truth = std::function<std::optional<double>(const tacet::statistics::Estimate& estimate)>;
 
-// Of quantiles, curves of survival, and metrics of scores: from single rows.
+// For quantiles, curves of survival, and metrics of scores: from single rows.
 Truth TruthOf(const CoverageSetting& setting);
 
 }  // namespace tacet::app::bench

@@ -1,4 +1,4 @@
-// Peak rates of one core of this machine, measured beside the figures that are compared with them.
+// Peak rates of one core of this machine, measured with the figures that are compared with them.
 #ifndef TACET_LAB_BENCH_MACHINE_RATES_H_
 #define TACET_LAB_BENCH_MACHINE_RATES_H_
 
@@ -28,7 +28,7 @@ Demand operator+(const Demand& a, const Demand& b);
 Demand operator*(double times, const Demand& demand);
 
 // The least seconds in which a core with these rates meets the demand: arithmetic and AES share the
-// vector units, reading goes on beside them.
+// vector units, reading continues meanwhile.
 double LeastSeconds(const Demand& demand, const MachineRates& rates);
 
 }  // namespace tacet::app::bench

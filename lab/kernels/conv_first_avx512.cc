@@ -104,7 +104,7 @@ size_t PatchesSize(const Sizes& sizes) {
 void FirstWeightGradient(const Sizes& sizes, const BlankRegions& regions, const float* image,
                          const float* map_gradient, const uint8_t* winner, float* patches,
                          float* weight_gradients) {
-  // Of a row of pooled positions those with writing: [position][c] gradients, 0 where there is no
+  // For a row of pooled positions those with writing: [position][c] gradients, 0 where there is no
   // winner, and where in the patches each winner lies.
   float* values = patches + sizes.cols1 * 4 * kFirstRow;
   auto* offsets = reinterpret_cast<uint32_t*>(values + sizes.cols1 * kFirstMaps);

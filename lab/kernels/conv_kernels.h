@@ -125,8 +125,8 @@ class SparseGradient {
  public:
   explicit SparseGradient(const Sizes& sizes);
 
-  // From the gradient of the pooled outputs, [o][i][j]. Those of blank regions are added by kind
-  // and stand at the first position of each.
+  // Computed from the gradient of the pooled outputs, [o][i][j]. Those of blank regions are added
+  // by kind and stand at the first position of each.
   void Gather(const Sizes& sizes, const BlankRegions& regions, const float* gradient,
               const uint8_t* winner);
 

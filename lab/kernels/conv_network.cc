@@ -184,7 +184,7 @@ class ConvNetwork final : public models::NetworkForm {
     Layer dense1_layer, dense2_layer;
     size_t input, hidden, classes;
   };
-  // Of a batch: what the layers give. Without training one sample's maps are kept at a time.
+  // For a batch: what the layers give. Without training one sample's maps are kept at a time.
   struct Values {
     Values(const Shape& shape, size_t batch, bool training)
         : input(batch * shape.input),

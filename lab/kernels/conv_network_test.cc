@@ -143,7 +143,7 @@ TEST(ConvNetworkTest, AStepInBf16DoesNotDependOnThreadOrHistory) {
   EXPECT_EQ(elsewhere, expected);
 }
 
-// Neither training nor the samples beside it change a bit of a sample's scores.
+// Neither training nor the samples next to it change a bit of a sample's scores.
 void ExpectScoresDependOnModelAndSampleOnly(const Architecture& architecture) {
   const std::vector<float> parameters = SomeNetworkParameters(architecture);
   for (const Precision precision : {Precision::kF32, Precision::kBf16}) {

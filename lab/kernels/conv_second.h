@@ -41,9 +41,9 @@ class VectorSecond {
                   outputs, winners(sample));
   }
 
-  // From the gradients of a sample's outputs, after its Forward: adds to those of biases ([o]) and
-  // weights, sets those of the padded first map ([b of kLanes][i][j][c]), whose border is of no
-  // use.
+  // Computed from the gradients of a sample's outputs, after its Forward: adds to those of biases
+  // ([o]) and weights, sets those of the padded first map ([b of kLanes][i][j][c]), whose border is
+  // of no use.
   void Backward(size_t sample, const BlankRegions& regions, const Map* map, const float* weights,
                 const float* output_gradients, float* bias_gradients, float* weight_gradients,
                 float* map_gradients) {

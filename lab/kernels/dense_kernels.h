@@ -21,8 +21,8 @@ struct Sizes {
 void Forward(const Sizes& sizes, const float* x, const float* weights, const float* biases,
              float* y);
 
-// From y_gradients: x_gradients = W^T y_gradients, then W -= learning_rate * y_gradients^T x and
-// the same for the biases. `scratch` holds batch x outputs values.
+// Computed from y_gradients: x_gradients = W^T y_gradients, then W -= learning_rate * y_gradients^T
+// x and the same for the biases. `scratch` holds batch x outputs values.
 void Backward(const Sizes& sizes, const float* x, const float* y_gradients, float learning_rate,
               float* weights, float* biases, float* x_gradients, float* scratch);
 

@@ -25,7 +25,7 @@ struct LoadFederationSpec {
 };
 
 // Members that exist in this process only, and the server's folder, ready to be served: its keys
-// are locked with `key_file`, which lies beside it.
+// are locked with `key_file`, which lies next to it.
 // Zeros. Nobody has to be kept from guessing them.
 agreement::InitialModel InitialModelOf(const agreement::ManifestSpec& agreed);
 

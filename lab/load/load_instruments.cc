@@ -106,7 +106,7 @@ absl::Status MeasuredState::SaveUpload(const secagg::Attempt& attempt,
   return saved;
 }
 
-// Of an upload that was sealed before and is sent again.
+// For an upload that was sealed before and is sent again.
 absl::StatusOr<base::Bytes> MeasuredState::LoadUpload(const secagg::Attempt& attempt) const {
   absl::StatusOr<base::Bytes> upload = state_->LoadUpload(attempt);
   times_.BeginsSending();

@@ -19,9 +19,9 @@ namespace tacet::app::load {
 struct LoadRound {
   uint32_t round = 0;
   uint32_t participants = 0;  // uploads that the server accepted
-  // From the server's first announcement of this round to that of the next one; of the last round
-  // to the announcement of its sum. So a round includes what members still do for the round before,
-  // and the wait for its slowest upload.
+  // Time from the server's first announcement of this round to that of the next one; of the last
+  // round to the announcement of its sum. So a round includes what members still do for the round
+  // before, and the wait for its slowest upload.
   double seconds = 0;
   double sealing_seconds = 0;  // of all members, processor time spread over the cores
 };
@@ -30,7 +30,7 @@ struct LoadResult {
   double connecting_seconds = 0;  // from the first member's first call until all had an answer
   std::vector<LoadRound> rounds;
   std::vector<double> upload_seconds;  // of every upload, from the first byte to its acceptance
-  // Of every round's sums, by every member that applied them: from the announcement to the new
+  // For every round's sums, by every member that applied them: from the announcement to the new
   // model.
   std::vector<double> fetch_seconds;
   uint64_t upload_bytes = 0;  // of one

@@ -1,4 +1,4 @@
-"""Speed of the Python package: a seal beside that of C++, and training in threads.
+"""Speed of the Python package: a seal next to that of C++, and training in threads.
 
 usage: PYTHONPATH=build/ci/python python lab/python_speed/speed.py build/ci/lab/seal_speed
 

@@ -30,7 +30,7 @@ struct Experiment {
   std::optional<double> published;  // accuracy in the paper, in [0, 1]
   std::string command;              // that makes this record, the data being in DIR
   std::string name;                 // of its files: `row`, "noise-t40", "noise-seed2"
-  std::vector<std::string> labels;  // beside those of the run: "rounds-40-of-100"
+  std::vector<std::string> labels;  // next to those of the run: "rounds-40-of-100"
   config::RunConfig config;         // resolved
 };
 
@@ -39,7 +39,7 @@ Experiment MakeExperiment(std::string row, std::string title, std::optional<doub
                           std::string command, const config::RunConfig& config,
                           const ExperimentFlags& flags);
 
-// Trains in the run directory OUT/name, goes on with a run that was begun there, or takes the
+// Trains in the run directory OUT/name, continues with a run that was begun there, or takes the
 // result of one that was finished there, by whichever command; then writes OUT/name.json and
 // returns it (docs/formats/experiments.md). FailedPrecondition when the directory holds a run of
 // other settings; InvalidArgument when a femnist model has no data to train on.
@@ -52,7 +52,7 @@ absl::StatusOr<base::JsonValue> RunExperiment(const Experiment& experiment,
 absl::StatusOr<std::vector<base::JsonValue>> StoredRecords(const std::filesystem::path& folder,
                                                            std::string_view row);
 
-// Columns for a terminal: what was reached beside what was published; ends with a line feed.
+// Columns for a terminal: what was reached next to what was published; ends with a line feed.
 std::string RecordsTable(const std::vector<base::JsonValue>& records);
 // Replaces the file.
 absl::Status WriteText(const std::filesystem::path& path, std::string_view text);

@@ -23,7 +23,7 @@ struct ReproduceFlags {
   std::optional<std::string> out;      // none: runs/NAME
   std::optional<std::string> configs;  // folder of configurations; none: FindShareFolder
   bool show = false;                   // stored records instead of new ones
-  // Of table 2.
+  // As in table 2.
   uint64_t dimension = 486'654;
   uint64_t participants = 1000;
   uint64_t repetitions = 9;
@@ -36,7 +36,7 @@ struct Reproduced {
   std::string text;
 };
 
-// Rows that are trained are kept in a folder each, so the same command goes on after a kill.
+// Rows that are trained are kept in a folder each, so the same command continues after a kill.
 absl::StatusOr<Reproduced> ReproduceTable1(const ReproduceFlags& flags);
 // The start on drawn characters, and private rows from it.
 absl::StatusOr<Reproduced> ReproducePublicStart(const ReproduceFlags& flags);

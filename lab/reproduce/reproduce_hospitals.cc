@@ -24,7 +24,7 @@ namespace tacet::app::reproduce {
 namespace {
 
 constexpr double kNoBound = std::numeric_limits<double>::infinity();
-// Of the comparisons that are printed; the record has those of every epsilon.
+// For the comparisons that are printed; the record has those of every epsilon.
 constexpr double kComparedEpsilon = 2;
 
 std::string EpsilonText(double epsilon) {

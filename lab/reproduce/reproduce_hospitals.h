@@ -1,5 +1,5 @@
 // Experiment on the patients of four hospitals: federated training with record-level privacy,
-// beside each hospital alone, all data in one place, and client-level privacy.
+// next to each hospital alone, all data in one place, and client-level privacy.
 #ifndef TACET_LAB_REPRODUCE_REPRODUCE_HOSPITALS_H_
 #define TACET_LAB_REPRODUCE_REPRODUCE_HOSPITALS_H_
 

@@ -60,7 +60,7 @@ TEST_F(ReproduceTest, Table1TrainsItsRowsAndKeepsARecordOfEach) {
   const Outcome all = Table1();
   ASSERT_EQ(all.exit_code, 0) << all.err;
   EXPECT_THAT(all.out, HasSubstr("26 bits a sum"));
-  EXPECT_THAT(all.out, HasSubstr("84.60"));  // published beside the first
+  EXPECT_THAT(all.out, HasSubstr("84.60"));  // published next to the first
   EXPECT_THAT(all.out, HasSubstr("76.84"));
 
   const base::JsonValue noise = ReadJson("out/noise.json");

@@ -41,7 +41,7 @@ struct Decrypted {
   std::vector<uint32_t> wrong_seats;
 };
 
-// Of an attempt's messages that did not pass the checks.
+// For an attempt's messages that did not pass the checks.
 constexpr std::string_view kMessageRemedy =
     "hand on the messages of this attempt unchanged, or run another attempt";
 

@@ -25,7 +25,7 @@ nb::bytearray SecretOf(const Key& key) {
   return secret;
 }
 
-// From bytes or a bytearray.
+// Made from bytes or a bytearray.
 template <typename Key>
 Key FromSecret(nb::handle secret) {
   if (nb::isinstance<nb::bytes>(secret)) {

@@ -37,7 +37,7 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-// Of a table: a column, or the number of rows of one that the query does not read.
+// For a table: a column, or the number of rows of one that the query does not read.
 using GivenColumn = std::variant<table::Column, size_t>;
 // Name of the site, names of its columns, the columns.
 using Table = std::tuple<std::string, std::vector<std::string>, std::vector<GivenColumn>>;

@@ -1,6 +1,6 @@
 """Building blocks of secure aggregation with differential privacy: bytes in and out.
 
-A round, each step beside its own data::
+A round, each step next to its own data::
 
     agreement = agree(members=public_keys, dimension=d, rounds=1, noise_multiplier=2)
     client = Client(agreement, number, key, epoch_key)                         # each client

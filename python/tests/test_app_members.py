@@ -118,7 +118,7 @@ def test_an_app_that_raises_is_sealed_as_zeros(federation):
     try:
         assert federation.members.pop("site-1").wait(120) != 0
         assert federation.charges("site-1") == 1
-        # Repaired, it goes on with the next attempt.
+        # Repaired, it continues with the next attempt.
         nodes["site-1"].train = trained(1, seen)
         federation.start_member("site-1")
         federation.wait_for_members()

@@ -192,7 +192,7 @@ def test_a_wrong_answer_ends_the_member_and_seals_zeros(
         with pytest.raises(error, match=text) as raised:
             site.run(lambda model, client, number, answer=answer: answer(model))
         assert f"Zeros were sealed in round {round_}" in raised.value.__notes__[0]
-    # The attempts were charged and went on; this site learns of the last one's end now.
+    # The attempts were charged and continued; this site learns of the last one's end now.
     run = site.run(direction)
     np.testing.assert_array_equal(other.result().model, run.model)
     assert node_log(federation, "north").count("update-failed") == len(WRONG)

@@ -538,7 +538,7 @@ def test_a_bar_shows_rounds_and_epsilon(
     # Nobody watches a test.
     simulate(tmp_path / "quiet")
     assert capsys.readouterr().err == ""
-    # A run that goes on begins where it was.
+    # A run that continues begins where it was.
     simulate(tmp_path / "shown", progress=True, resume=True)
     assert "0/2" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)

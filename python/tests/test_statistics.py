@@ -635,7 +635,7 @@ def test_a_value_that_differs_from_itself_is_missing(tmp_path: Path) -> None:
 
 
 def test_columns_that_no_question_reads_may_hold_anything(tmp_path: Path) -> None:
-    # counted() has a column of objects beside.
+    # counted() has a column of objects next to.
     assert counted(tmp_path, [object()] * 300, statistics.count()) == [6]
     column = [1] * 300
     for question in (

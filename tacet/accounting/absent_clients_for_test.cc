@@ -18,7 +18,7 @@ constexpr size_t kMostPoints = size_t{1} << 20;
 
 double UpperTail(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2); }
 
-// Of N(mean, 1) on an interval, from the nearer tail.
+// Mass of N(mean, 1) on an interval, from the nearer tail.
 double IntervalMass(double mean, double from, double to) {
   const double a = from - mean, b = to - mean;
   return a > 0 ? UpperTail(a) - UpperTail(b) : UpperTail(-b) - UpperTail(-a);
@@ -73,7 +73,7 @@ std::vector<Form> FormsOf(const AbsentClients& s) {
     const double probability = DrawnProbability(s, k);
     if (probability < 1e-16) continue;
     const double length = 1 / (s.share_noise * std::sqrt(k));
-    // Of a unit that is replaced by what the others send, w = 0 after a shift.
+    // For a unit that is replaced by what the others send, w = 0 after a shift.
     forms.push_back({probability, k / s.here, s.replace_one ? 2 * length : length,
                      s.replace_one ? 0 : -length});
   }

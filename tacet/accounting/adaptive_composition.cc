@@ -273,8 +273,8 @@ std::optional<double> AdaptiveEpsilon(const std::vector<LossLattice>& pairs, uin
     delta += std::expm1(static_cast<double>(rounds) * std::log1p(-std::min(infinite, 1.0)));
   }
   if (!(delta > 0)) return std::nullopt;
-  // From the largest epsilon down to the first whose delta is too large. Values are relative to the
-  // target, differences of epsilon relative to the lattice: e^epsilon itself may overflow.
+  // Goes from the largest epsilon down to the first whose delta is too large. Values are relative
+  // to the target, differences of epsilon relative to the lattice: e^epsilon itself may overflow.
   const double charge = kMassError * static_cast<double>(rounds);
   const double log_delta = std::log(delta) + (side == Side::kAbove ? -charge : charge);
   const auto log_share = [&](size_t j) { return recursion.LogValue(j) - log_delta; };

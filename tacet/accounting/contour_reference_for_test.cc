@@ -174,7 +174,7 @@ std::optional<double> ContourDelta(ReferencePair pair, double q, double c, doubl
   const Line line{.theta = theta,
                   .peak = log_integrand(theta),
                   .step = std::min(0.08 / std::sqrt(curvature), 0.1 * theta)};
-  if (line.peak > 0) {  // a moment that explodes beside the saddle, which was missed
+  if (line.peak > 0) {  // a moment that explodes next to the saddle, which was missed
     return std::nullopt;
   }
   // Rare large losses can forbid the tilt that the answer is at home in: the integrand is then

@@ -57,7 +57,7 @@ struct EpsilonBounds {
   // The smallest proved bound: a minimum over valid bounds is valid, and no accountant is always
   // the smallest. Of equal ones the first. Null when there is none.
   const EpsilonBound* headline() const;
-  // Of the headline; infinity without one.
+  // Epsilon of the headline; infinity without one.
   double epsilon() const;
   // Null when the accountant has no row.
   const EpsilonBound* Of(Accountant accountant) const;

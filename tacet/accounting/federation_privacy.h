@@ -14,7 +14,7 @@
 
 namespace tacet::accounting {
 
-// Nothing is checked yet; a 0 stands for the default named beside it.
+// Nothing is checked yet; a 0 stands for the default named next to it.
 struct FederationPrivacySpec {
   SamplingParams sampling = {};
   // Only S and sigma decide epsilon; under discrete Laplace noise also its step s.

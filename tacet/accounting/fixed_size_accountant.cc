@@ -237,7 +237,7 @@ constexpr double kBlockWork = 1.7;
 constexpr uint64_t kMostRounds = 10'000'000;
 constexpr double kBlockSteps[] = {0.12, 0.2, 0.3};
 constexpr double kStrideStep = 0.03;
-// Of the attained pairs, which are composed without a recursion.
+// For the attained pairs, which are composed without a recursion.
 constexpr double kFinestStep = 0.02;
 constexpr double kMostLowerCells = 20000;
 
@@ -256,7 +256,7 @@ struct Cut {
 };
 
 Cut CellsOf(std::span<const double> half_cuts, double error) {
-  // Of the n^2 cells of n intervals, those that reach over the diagonal.
+  // Among the n^2 cells of n intervals, those that reach over the diagonal.
   const auto n = static_cast<double>(2 * (half_cuts.size() + 1));
   return {.cells = [=](const RangedChoices& r, bool) { return ReplaceCells(r, half_cuts); },
           .halves = n * (n + 1) / 2,
@@ -468,7 +468,7 @@ class FixedSizeRounds {
     return step;
   }
 
-  // From an epsilon that is surely large enough to losses after which all is lost anyway.
+  // Reaches from an epsilon that is surely large enough to losses after which all is lost anyway.
   CompositionWindow Window() const {
     const LossSum::Tilt& tilt = start_.tilt;
     const double epsilon = std::max(tilt.mean, 0.0) + tilt.stddev;
@@ -477,7 +477,7 @@ class FixedSizeRounds {
             .highest = std::min(14 / (1 + tilt.theta), 20 * tilt.stddev)};
   }
 
-  // Of so many rounds: what the tilted sum of their losses reaches, and one round's largest loss.
+  // For so many rounds: what the tilted sum of their losses reaches, and one round's largest loss.
   CompositionWindow BlockWindow(uint64_t rounds) const {
     const double share = static_cast<double>(rounds) / static_cast<double>(count_);
     const double reach = 10 * start_.tilt.stddev * std::sqrt(share);
@@ -486,7 +486,7 @@ class FixedSizeRounds {
             .highest = reach - range_.low};
   }
 
-  // Of one direction, or of one of two.
+  // For one direction, or for one of two.
   double MostWork() const { return (here_ ? kWorkOfChoices : 1) * (IsZeroOut() ? 0.4 : 1); }
 
   // The work of one direction and `rounds` of the recursion, relative to what may be paid for.

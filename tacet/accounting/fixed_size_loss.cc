@@ -19,7 +19,7 @@ constexpr double kWidestStep = 0.75;
 constexpr double kStepTimesBend = 0.5;
 // What the lines that are left out may add to a mass, relative to it.
 constexpr double kCut = 1e-13;
-// Of the edge on a line, in deviations.
+// For the edge on a line, in deviations.
 constexpr double kEdgeError = 1e-11;
 
 class CornerHalf : public RoundLoss {
@@ -88,7 +88,7 @@ class CornerHalf : public RoundLoss {
     double log_alpha = 0;
   };
 
-  // Of losses above the threshold, at u, at w and at v.
+  // For losses above the threshold, at u, at w and at v.
   struct Masses {
     double unit = 0;
     double rest = 0;
@@ -101,7 +101,7 @@ class CornerHalf : public RoundLoss {
     double far = kInfinity;
     double farther = kInfinity;
 
-    // Of the next line: on the parabola through them, or the straight line through two.
+    // For the next line: on the parabola through them, or the straight line through two.
     double Next() const {
       const double straight = 2 * near - far;
       const double curved = straight + (near - far) - (far - farther);

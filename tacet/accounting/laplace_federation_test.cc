@@ -167,7 +167,7 @@ TEST(LaplaceFederationTest, NoAccountantReadsTheNoiseOfAPureEvent) {
     for (const EpsilonBound& row : bounds->rows) {
       EXPECT_GE(row.epsilon, alone) << AccountantName(row.accountant);
     }
-    // Of a mixture it would be a part without a loss of its own.
+    // In a mixture it would be a part without a loss of its own.
     EXPECT_FALSE(BoundEpsilon({{{{0.5, pure}, {0.5, other}}, 1}}, 1e-5).ok());
     const CountedEvent events[] = {{pure, 1}, {other, 1}};
     const SamplingEvent worst = WorstEvent(events);

@@ -20,7 +20,7 @@ struct LossLattice {
   double LossAt(size_t i) const { return origin + static_cast<double>(i) * step; }
 };
 
-// Q-mass that counts for nothing beside P-mass: it nears the least number there is, where digits
+// Q-mass that counts for nothing next to P-mass: it nears the least number there is, where digits
 // are lost, and the e^loss that it is to be multiplied with may be infinite.
 inline constexpr double kLeastMass = 1e-290;
 

@@ -53,12 +53,12 @@ std::string_view StandingName(Standing standing);
 struct ObservedRounds {
   Observer observer = Observer::kExternal;
   Standing standing = Standing::kGuarantee;
-  // Shown beside the others but never the figure that counts: an observer who learns what the
+  // Shown next to the others but never the figure that counts: an observer who learns what the
   // protocol hides, or a number of participations that is only to be expected.
   bool hypothetical = false;
   std::vector<WeightedEvent> round = {};  // empty when standing is kNone
   uint64_t releases = 0;
-  // The terms changed while it went on (terms_changes.h), and this observer sees that: `round`
+  // The terms changed while it continued (terms_changes.h), and this observer sees that: `round`
   // reveals at least as much as any of the rounds. `by_terms` has the rounds of each of the terms,
   // as far as all of them are counted.
   bool terms_changed = false;

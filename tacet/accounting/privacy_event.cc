@@ -242,7 +242,7 @@ SamplingEvent WorstEvent(std::span<const CountedEvent> events) {
     const SamplingEvent event = form(counted.event);
     alike = alike && event.sampling == worst.sampling && event.pool == worst.pool &&
             event.least == worst.least;
-    // Of known size more are drawn at a higher rate, and bring more noise: neither is the worse.
+    // With a known size more are drawn at a higher rate with more noise: neither is the worse.
     alike = alike && (event.pool == 0 || event.sampling_rate == events.front().event.sampling_rate);
     worst.noise_stddev = std::min(worst.noise_stddev, event.noise_stddev);
     worst.clip_norm = std::max(worst.clip_norm, event.clip_norm);

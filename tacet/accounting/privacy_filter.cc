@@ -238,7 +238,7 @@ bool PrivacyFilter::Fits(size_t index, uint64_t more) {
   const uint64_t count = SaturatingAdd(events_[0].count, more);
   if (last_that_fits_.has_value()) return count <= *last_that_fits_;
   if (CheapEpsilon(count) <= terms_.budget_epsilon) return true;
-  // From the last count that the cheap bound allows, so that few loss distributions are needed.
+  // Begins with the last count that the cheap bound allows: that takes few loss distributions.
   uint64_t good = 0;
   uint64_t bad = count;
   while (bad - good > 1) {

@@ -177,7 +177,7 @@ TEST(PrivacyFilterTest, OneSampledChargeMakesMomentsTheJudge) {
   EXPECT_GT(spending.JudgedBound().epsilon, 3);
   EXPECT_FALSE(spending.CheckRoomFor(event).ok());
   EXPECT_EQ(spending.Epsilon()->Of(Accountant::kGaussianFilter), nullptr);
-  // With room for moments the ledger goes on.
+  // With room for moments the ledger continues.
   PrivacyFilter mixed = Spending(3, Composition::kAnyEvents);
   ASSERT_TRUE(mixed.Add(event, fits / 4).ok());
   const uint64_t sampled = *mixed.ChargesThatFit(PaperRound(), 1000);
@@ -187,7 +187,7 @@ TEST(PrivacyFilterTest, OneSampledChargeMakesMomentsTheJudge) {
   EXPECT_FALSE(mixed.CheckRoomFor(event, fits).ok());
 }
 
-// An adversary that chooses, after half of its moments, by which of the two filters it goes on:
+// An adversary that chooses, after half of its moments, by which of the two filters it continues:
 // with Gaussian releases until their sum of squares is spent, or with one rare large loss until the
 // moments are. With the whole delta for either filter it breaks the budget; with half it
 // cannot.

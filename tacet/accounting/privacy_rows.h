@@ -74,14 +74,14 @@ struct Guarantees {
   // bound of the worst guaranteed observer. Its epsilon is absent when some observer that should
   // have a guarantee has no finite bound. Null where nothing is guaranteed.
   const PrivacyRow* headline() const;
-  // Of the headline; infinity without one.
+  // Epsilon of the headline; infinity without one.
   double epsilon() const;
   // With all rows: the smallest guaranteed epsilon of an observer over its most releases. Null when
   // the observer has no guarantee.
   const PrivacyRow* HeadlineOf(Observer observer) const;
 };
 
-// Of every attempt that `federation` counts. With a plan, the rows have the implementation terms
+// For every attempt that `federation` counts. With a plan, the rows have the implementation terms
 // under it; the plan knows all that they depend on: dimension, sampler, noise shares, bounds, and
 // every attempt that may be charged. Nothing is guaranteed without noise or without clipping.
 // Errors of CheckFederation.

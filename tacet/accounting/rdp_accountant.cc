@@ -114,10 +114,10 @@ RdpResult RealOrders(const std::vector<ChosenRounds>& stream, double delta) {
         stream, [l](const SamplingEvent& event) { return LogMomentReal(event, l); });
     return EpsilonOfLogMoment(log_moment, l, std::log(delta));
   };
-  // A coarse scan first. Where quadrature fails the answer is infinite, and the scan goes on. Where
-  // it does not, l epsilon(l) is convex (the moments are, and so are l log(l/(l+1)) and -log(l+1)),
-  // so epsilon falls and then only rises: the scan ends there, before orders whose integrals are
-  // long.
+  // A coarse scan first. Where quadrature fails the answer is infinite, and the scan continues.
+  // Where it does not, l epsilon(l) is convex (the moments are, and so are l log(l/(l+1)) and
+  // -log(l+1)), so epsilon falls and then only rises: the scan ends there, before orders whose
+  // integrals are long.
   const double from = std::log(kMinReal);
   const double to = std::log(kMaxReal);
   constexpr int kScan = 20;

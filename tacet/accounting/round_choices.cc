@@ -76,8 +76,8 @@ SamplingEvent Form(const SamplingEvent& like, double rate, double noise) {
   return form;
 }
 
-// Of one number drawn: a rate and a noise, by how likely it is and how unlikely beside its law's
-// likeliest.
+// For one number drawn: a rate and a noise, by how likely it is and how unlikely compared with its
+// law's likeliest.
 struct Entry {
   size_t law = 0;
   double probability = 0;

@@ -1,4 +1,4 @@
-// Adversary model of a training whose members or terms change while it goes on.
+// Adversary model of a training whose members or terms change while it continues.
 #ifndef TACET_ACCOUNTING_TERMS_CHANGES_H_
 #define TACET_ACCOUNTING_TERMS_CHANGES_H_
 

@@ -164,7 +164,7 @@ TEST(TermsChangesTest, UnlikeDrawsAreNotAmplifiedTogether) {
   EXPECT_EQ(external.by_terms[0].event.sampling, Sampling::kPoissonKnownSize);
 }
 
-// Of a cohort of known size a smaller one can be the costlier: at a higher rate there is more
+// For a cohort of known size a smaller one can be the costlier: at a higher rate there is more
 // noise.
 TEST(TermsChangesTest, KnownSizesOfOnePoolAreNotAmplifiedTogether) {
   std::vector<FederationPrivacySpec> terms = {Sites(1000, 9), Sites(1000, 1)};

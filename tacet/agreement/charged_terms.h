@@ -31,14 +31,14 @@ std::vector<accounting::FederationPrivacySpec> PrivacyOf(std::span<const Charged
 // `charged` with the attempts that the present terms still permit in place of those that were
 // charged under them: all terms together have the present agreement's attempt budget, or more where
 // more were charged. Who stops a training after looking at its models has no smaller guarantee than
-// who goes on to the end (docs/security/privacy.md, "Stopping early").
+// who continues to the end (docs/security/privacy.md, "Stopping early").
 std::vector<ChargedTerms> PermittedTerms(std::span<const ChargedTerms> charged);
 // Before anything is charged.
 std::vector<ChargedTerms> PermittedTerms(const Manifest& manifest);
 // Under all terms together.
 uint64_t AttemptsIn(std::span<const ChargedTerms> training);
 
-// Guarantees of a training, whether it goes on, has ended or was stopped: after all permitted
+// Guarantees of a training, whether it continues, has ended or was stopped: after all permitted
 // attempts, and at most the agreement's budget. `permitted` are PermittedTerms. The implementation
 // terms are those of the agreements' own plans. No rows and no headline without noise or without
 // clipping. Console, summary, report, audit and operators' pages all take their figures from here.
@@ -51,7 +51,7 @@ absl::StatusOr<accounting::PrivacyStatement> StatePrivacy(std::span<const Charge
                                                           const accounting::Guarantees& guarantees);
 
 // Epsilon of the headline of exactly the charged attempts. It is a forecast for a training that was
-// fixed beforehand to end there, told next to the guarantee while a run goes on: 0 for an empty
+// fixed beforehand to end there, told next to the guarantee while a run continues: 0 for an empty
 // list, infinite without a guarantee.
 absl::StatusOr<double> ChargedEpsilon(std::span<const ChargedTerms> charged);
 

@@ -79,7 +79,7 @@ TEST(ChanceOfEnoughTest, EveryClientIsInEveryRound) {
 }
 
 TEST(ChanceOfEnoughTest, IsTheShareOfCohortsThatReachIt) {
-  // Of the 10 cohorts of 3 out of 5, one is in {0, 1, 2}, six have two of them.
+  // Among the 10 cohorts of 3 out of 5, one is in {0, 1, 2}, six have two of them.
   EXPECT_NEAR(ChanceOfEnough(Sampling::kFixedSize, 5, 3, 3, 3), 0.1, 1e-12);
   EXPECT_NEAR(ChanceOfEnough(Sampling::kFixedSize, 5, 3, 3, 2), 0.7, 1e-12);
   EXPECT_EQ(ChanceOfEnough(Sampling::kFixedSize, 5, 3, 3, 1), 1);

@@ -13,14 +13,14 @@
 
 namespace tacet::agreement {
 
-// Whether a training that began under `before` may go on under `now`: it trains the same model, and
-// one guarantee covers both (accounting::CheckSameGuarantee). FailedPrecondition says what differs.
+// Whether a training that began under `before` may continue under `now`: same model, and one
+// guarantee for both (accounting::CheckSameGuarantee). FailedPrecondition says what differs.
 absl::Status CheckSameTraining(const ManifestSpec& before, const ManifestSpec& now);
 
 // Whether `next` may follow `before`. PermissionDenied when it belongs to another federation or
-// coordinator, skips an epoch, names another predecessor, or goes on with a training that is
+// coordinator, skips an epoch, names another predecessor, or continues with a training that is
 // neither the one of `before` nor begins with it. An epoch that begins a training may change every
-// term. FailedPrecondition when one that goes on is not the same training, or when too few of its
+// term. FailedPrecondition when one that continues is not the same training, or when too few of its
 // committee were members before: the model of the rounds that are done is attested by a majority
 // of the committee, and newcomers do not have it.
 absl::Status CheckSuccessor(const EpochLink& before, const EpochLink& next);

@@ -46,8 +46,8 @@ inline constexpr std::string_view kQueryModel = "query";
 
 struct ManifestSpec {
   // Identity of the federation: random bytes, made once. Stores, checkpoints and ledger entries
-  // name it, so all of them go on under manifests with other members or terms. Zeros: a simulation,
-  // or an agreement of the library, whose identity is the digest of its agreement.
+  // name it, so all of them continue under manifests with other members or terms. Zeros: a
+  // simulation, or an agreement of the library, whose identity is the digest of its agreement.
   crypto::Digest federation{};
   // Which of the federation's trainings (or queries) this is, one after the other under one
   // enrolment: the number of the epoch with which it began, 0 for the first. State and charges of
@@ -177,7 +177,7 @@ absl::StatusOr<accounting::Guarantees> GuaranteesOf(
     const Manifest& manifest, uint64_t attempts,
     accounting::Extent extent = accounting::Extent::kAllRows);
 
-// Epsilon of their headline, the figure that is told while a run goes on: 0 before the first
+// Epsilon of their headline, the figure that is told while a run continues: 0 before the first
 // attempt, infinite without a guarantee.
 absl::StatusOr<double> ChargedEpsilon(const Manifest& manifest, uint64_t attempts);
 

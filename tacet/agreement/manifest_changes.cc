@@ -217,7 +217,7 @@ absl::StatusOr<std::vector<ManifestChange>> ManifestChanges(const SignedManifest
   std::vector<ManifestChange> changes;
   Comparison comparison(changes);
   if (before.training() != now.training()) {
-    // Its attempts are charged beside those of the one before.
+    // Its attempts are charged in addition to those of the one before.
     comparison.Add("training", TrainingText(before.training()),
                    fmt::format("{}: epsilon of both adds up", TrainingText(now.training())), true);
   }

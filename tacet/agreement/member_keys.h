@@ -86,7 +86,7 @@ struct EnrolmentRequest {
   friend bool operator==(const EnrolmentRequest&, const EnrolmentRequest&) = default;
 };
 
-// Signed with the site's own key, so that nobody asks in its name with other keys beside it. The
+// Signed with the site's own key, so that nobody asks in its name with other keys next to it. The
 // server has hosts and exchange keys of zeros.
 base::Bytes WriteEnrolmentRequest(std::string_view name, std::span<const std::string> server_hosts,
                                   const MemberKeys& keys, const ExchangePublicKeys& exchange_keys);

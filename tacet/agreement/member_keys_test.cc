@@ -143,7 +143,7 @@ TEST(MemberKeysTest, EveryChangedByteOfARequestIsNoticed) {
   }
 }
 
-// Somebody else's sealing key beside one's own signature would read that site's epoch keys only
+// Somebody else's sealing key next to one's own signature would read that site's epoch keys only
 // with the private half, but a site must not be able to ask with half of another one.
 TEST(MemberKeysTest, NobodyAsksWithAnothersSigningKey) {
   const MemberKeys mine = NewKeys("mine"), theirs = NewKeys("theirs");

@@ -30,7 +30,7 @@ struct ClientKeys {
   base::Bytes packet;             // the same every time: the seats need it (key_packet.h)
 };
 
-// Of `client`, whose secrets these are. `seat_keys` are the seats' KEM keys. The coins of the
+// For `client`, whose secrets these are. `seat_keys` are the seats' KEM keys. The coins of the
 // packet follow from the seed of the client's own KEM key, which is secret and lasts for the epoch.
 // InvalidArgument when a seat's key is none.
 absl::StatusOr<ClientKeys> KeysWithSeats(const Manifest& manifest, const PairSecrets& secrets,

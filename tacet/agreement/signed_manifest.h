@@ -77,7 +77,7 @@ class SignedManifest {
   bool begins_training() const { return training() == epoch(); }
   const crypto::Digest& predecessor() const { return spec_.predecessor; }
   const ManifestServer& server() const { return spec_.server; }
-  // Of the committee, by seat.
+  // Keys of the committee, by seat.
   std::vector<crypto::KemPublicKey> seat_keys() const;
   const std::string& annex() const { return spec_.annex; }
   const std::vector<ManifestMember>& members() const { return spec_.members; }

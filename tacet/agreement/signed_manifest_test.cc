@@ -163,7 +163,7 @@ TEST(SignedManifestTest, HoldsTheKemKeysThatTheSeatsSigned) {
   EXPECT_THAT(base::Message(signed_with(other).status()), HasSubstr("not an ML-KEM-768 key"));
 }
 
-// A coordinator, or a thief of its key, that puts a key of its own beside a member's name would
+// A coordinator, or a thief of its key, that puts a key of its own next to a member's name would
 // share that member's pairs, or read its epoch key. It signs a manifest like any other.
 TEST(SignedManifestTest, NobodyButTheMemberChoosesItsKeys) {
   const auto message = [](void (*change)(ManifestMember & member)) {
@@ -283,7 +283,8 @@ TEST(EpochKeyTest, RefusesStrangersAndShortKeys) {
   EXPECT_THAT(refusal(1, bad, EpochKey()), HasSubstr("not an ML-KEM-768 key"));
 }
 
-// The coordinator's signature stands beside a box of another member or epoch: its context is bound.
+// The coordinator's signature stands next to a box of another member or epoch: its context is
+// bound.
 TEST(EpochKeyTest, ABoxOpensInItsPlaceAlone) {
   const crypto::SigningKey coordinator = NewSigningKey("coordinator");
   const base::Bytes sealed = EncryptedFor(1, coordinator);

@@ -21,7 +21,7 @@ Interval AreaInterval(double area, uint64_t positives, uint64_t negatives, doubl
   if (positives == 0 || negatives == 0) return {};
   const auto members = static_cast<double>(positives);
   const auto others = static_cast<double>(negatives);
-  // Of two positives both, and of two negatives both, on the right side of one of the other kind.
+  // Both of two positives, and both of two negatives, on the right side of one of the other kind.
   const double two_positives = area / (2 - area) - area * area;
   const double two_negatives = 2 * area * area / (1 + area) - area * area;
   const double variance =

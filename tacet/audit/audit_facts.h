@@ -104,17 +104,17 @@ struct AuditFacts {
   std::string stopped = {};  // why it ended before its last round; empty: it did not
   std::optional<AuditedResult> result = {};  // the last evaluation
   std::optional<AuditedQuery> query = {};    // of a query that was answered
-  // Of the finished model: `model` of the last round, or the agreement's initial model.
+  // For the finished model: `model` of the last round, or the agreement's initial model.
   std::optional<crypto::Digest> released_model = {};
-  // Of a member: signed statements about the models of its rounds (protocol/attestation.h),
+  // For a member: signed statements about the models of its rounds (protocol/attestation.h),
   // its own and those of others that it has.
   std::vector<base::Bytes> attestations = {};
-  // Of a member: signed statements of participants that their uploads held none of their data
+  // For a member: signed statements of participants that their uploads held none of their data
   // (protocol/abstention.h), of complete rounds and of the attempt that ended a training early.
   std::vector<base::Bytes> abstentions = {};
   // Canonical bytes without members, of every agreement under which attempts were charged; the one
   // of the last charge is the last. More than one where members or terms of a live federation
-  // changed while its training went on.
+  // changed while its training continued.
   std::vector<base::Bytes> agreements = {};
   std::vector<AuditedManifest> manifests = {};  // of all processes, in the order of their charges
   std::vector<AuditedRound> rounds = {};        // 0, 1, ...; the last one may be incomplete
@@ -144,7 +144,7 @@ struct AuditedRun {
   std::vector<protocol::Attestation> attestations = {};  // as read, in the order of the facts
   std::vector<protocol::Abstention> abstentions = {};    // likewise
 
-  // Of the last charge.
+  // For the last charge.
   const agreement::ManifestSpec& agreed() const { return agreements.back().agreed; }
   const crypto::Digest& agreement_digest() const { return agreements.back().digest; }
   // The one that a manifest of the record is of; null when there is none.

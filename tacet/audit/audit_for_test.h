@@ -103,8 +103,8 @@ inline AuditedManifest AuditedManifestOf(const agreement::Manifest& manifest) {
 // The model after so many rounds.
 inline crypto::Digest ModelForTest(uint8_t rounds) { return {0xab, rounds}; }
 
-// Three rounds: the second was refused once, the third interrupted once and gone on with under new
-// epoch keys.
+// Three rounds: the second was refused once, the third interrupted once and continued with under
+// new epoch keys.
 inline AuditFacts FactsForTest(const agreement::ManifestSpec& agreement = SmallAgreement()) {
   const auto manifest = base::ValueOf(agreement::Manifest::Create(agreement));
   const auto cohort = static_cast<uint32_t>(manifest.spec().sampling.cohort);

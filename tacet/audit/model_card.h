@@ -1,4 +1,4 @@
-// Model card beside an audit: the content of the audit in words.
+// Model card next to an audit: the content of the audit in words.
 #ifndef TACET_AUDIT_MODEL_CARD_H_
 #define TACET_AUDIT_MODEL_CARD_H_
 

@@ -84,7 +84,7 @@ Simd DetectLevel() {
 
 bool HasLevel(Simd simd) { return simd <= DetectedSimd() && simd != Simd::kNeon; }
 
-// Of a target whose level the processor has.
+// For a target whose level the processor has.
 bool HasExtension(Target target) {
   switch (target) {
     case Target::kAvx512Ifma:

@@ -23,7 +23,7 @@ class JsonValue {
   using Object = std::vector<std::pair<std::string, JsonValue>>;
 
   JsonValue() = default;  // null
-  // From what it holds, without saying so.
+  // Made from what it holds, without saying so.
   // NOLINTBEGIN(google-explicit-constructor)
   JsonValue(std::nullptr_t) {}
   template <std::same_as<bool> T>

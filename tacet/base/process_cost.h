@@ -18,7 +18,7 @@ struct ProcessCost {
 // NotFound when no such process runs.
 absl::StatusOr<ProcessCost> CostOf(pid_t process);
 
-// Of this process; zeros when the system does not tell.
+// For this process; zeros when the system does not tell.
 ProcessCost OwnCost();
 
 // Processor time of the calling thread so far.

@@ -4,7 +4,7 @@
 
 namespace tacet::base {
 
-// From now on this process leaves no core dump, also not through a program that the system hands
+// Hereafter this process leaves no core dump, also not through a program that the system hands
 // dumps to. Other processes of the same user can neither trace it nor read its memory. Processes
 // that it forks keep this until they run another program. That program starts with a limit of 0
 // bytes for its core dumps, which it may raise.

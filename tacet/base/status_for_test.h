@@ -16,7 +16,7 @@ template <typename T>
 T ValueOf(absl::StatusOr<T> result, const char* file = __builtin_FILE(),
           int line = __builtin_LINE()) {
   if (!result.ok()) ADD_FAILURE_AT(file, line) << result.status();
-  return std::move(result).value();  // throws the error: no test can go on without the value
+  return std::move(result).value();  // throws the error: no test can continue without the value
 }
 
 }  // namespace tacet::base

@@ -90,7 +90,7 @@ absl::StatusOr<agreement::EpochLink> PredecessorOf(const CoordinatorFolder& fold
 }
 
 // The epoch key for the member that sent `request`. After a renewal the KEM key of the request is
-// for the next epoch, and what was written for this one is handed out again.
+// for the next epoch, and what was written for this one is sent again.
 absl::StatusOr<base::Bytes> EpochKeyFor(const agreement::EnrolmentRequest& request,
                                         const SignedManifest& manifest, uint64_t member,
                                         const crypto::SecretBytes& epoch_key,

@@ -30,7 +30,7 @@ absl::StatusOr<agreement::ManifestSpec> AgreementOf(std::string_view agreed_toml
                                                     const agreement::InitialModel& initial_model);
 
 // Signs a manifest of `epoch` for `sites`, and keeps nothing. `terms` are of the training that
-// begins with it; null: the folder's training goes on. `committee` has the names of the
+// begins with it; null: the folder's training continues. `committee` has the names of the
 // members on the committee, by seat; empty: the first members. NotFound for a name that is not
 // among the sites, FailedPrecondition without any, with two servers, or without
 // a site that the query names, errors of CheckSuccessor, InvalidArgument when the agreement cannot

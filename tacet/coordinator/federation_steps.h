@@ -50,7 +50,7 @@ absl::Status EnrolParty(std::span<const uint8_t> request, uint64_t days,
                         const crypto::TlsKey& authority, storage::file::CoordinatorFolder& folder);
 
 struct NextEpochSpec {
-  const storage::file::TrainingTerms* terms = nullptr;  // null: the folder's training goes on
+  const storage::file::TrainingTerms* terms = nullptr;  // null: the folder's training continues
   std::set<std::string> removed = {};
   std::vector<std::string> committee = {};
   std::string server = {};          // HOST:PORT, for kits

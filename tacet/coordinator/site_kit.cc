@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kEnding = "-kit.md";
 
-// Of a table of this site; a query describes its tables itself.
+// For a table of this site; a query describes its tables itself.
 constexpr std::string_view kSiteConfig = R"(## site.toml
 
 This site's own settings. Save them as `site.toml` beside the invitation. The agreement says what the

@@ -29,7 +29,7 @@ class VaesCtr {
   void FillBlocks(uint8_t* out, size_t blocks);
 
   SecretBytes round_keys_;  // 15 of 16 bytes
-  SecretBytes last_;        // the block that was handed out in part
+  SecretBytes last_;        // the block that was used in part
   size_t last_used_ = kBlockBytes;
   uint64_t counter_high_;
   uint64_t counter_low_;

@@ -21,7 +21,7 @@ namespace tacet::crypto {
 class TlsKey {
  public:
   static TlsKey Generate();
-  // From what der() gave; InvalidArgument for anything but a private key on P-256.
+  // Made from what der() gave; InvalidArgument for anything but a private key on P-256.
   static absl::StatusOr<TlsKey> FromDer(const SecretBytes& der);
 
   const SecretBytes& der() const { return der_; }                // PKCS #8

@@ -24,7 +24,7 @@ namespace tacet::crypto {
 inline constexpr size_t kHybridBoxOverheadBytes = sizeof(KemCiphertext) + 32 + 16;
 
 // message.size() + kHybridBoxOverheadBytes bytes that only the owner of both keys can open, with
-// the same `context`. Who sealed it is not shown: what depends on that must be signed beside it.
+// the same `context`. Who sealed it is not shown: what depends on that must be signed next to it.
 // InvalidArgument for a public key that is none.
 absl::StatusOr<base::Bytes> HybridSeal(const SealingPublicKey& sealing_key,
                                        const KemPublicKey& kem_key,

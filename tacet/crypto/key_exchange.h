@@ -26,9 +26,9 @@ class ExchangeKey {
  public:
   static constexpr size_t kSecretBytes = 32;
 
-  // From 32 fresh secret bytes.
+  // Made from 32 fresh secret bytes.
   static ExchangeKey Generate(Entropy& entropy);
-  // From what secret() gave; InvalidArgument for another length.
+  // Made from what secret() gave; InvalidArgument for another length.
   static absl::StatusOr<ExchangeKey> FromSecret(const SecretBytes& secret);
 
   const ExchangePublicKey& public_key() const { return public_key_; }

@@ -19,7 +19,7 @@ const MlKemImplementation& Implementation() {
   return implementation;
 }
 
-// Of the vector, 12 bits each.
+// One of the vector, 12 bits each.
 unsigned CoefficientOf(const KemPublicKey& key, size_t i) {
   const uint8_t* const pair = &key[i / 2 * 3];
   return i % 2 == 0 ? pair[0] | (pair[1] & 15u) << 8 : pair[1] >> 4 | unsigned{pair[2]} << 4;

@@ -30,9 +30,9 @@ class KemKey {
  public:
   static constexpr size_t kSeedBytes = 64;
 
-  // From 64 fresh secret bytes, d ‖ z of FIPS 203.
+  // Made from 64 fresh secret bytes, d ‖ z of FIPS 203.
   static KemKey Generate(Entropy& entropy);
-  // From what seed() gave; InvalidArgument for another length.
+  // Made from what seed() gave; InvalidArgument for another length.
   static absl::StatusOr<KemKey> FromSeed(const SecretBytes& seed);
 
   const KemPublicKey& public_key() const { return public_key_; }

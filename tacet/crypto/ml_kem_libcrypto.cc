@@ -15,7 +15,7 @@ namespace tacet::crypto {
 namespace {
 
 constexpr char kAlgorithm[] = "ML-KEM-768";
-// Of <openssl/core_names.h> since 3.5.
+// Defined in <openssl/core_names.h> since 3.5.
 constexpr char kSeed[] = "seed";
 constexpr char kCoins[] = "ikme";
 constexpr size_t kSharedBytes = 32;

@@ -425,7 +425,7 @@ SecretBytes Decapsulate(const SecretBytes& seed, const KemPublicKey& key,
   const SecretBytes derived = SecretAndCoins(message.Expose(), key);
   SecretBytes rejected(kSharedBytes);
   Shake256({seed.Expose().last(32), ciphertext}, rejected.Expose());
-  // Of a malformed ciphertext it depends on the secret message (section 3.3).
+  // For a malformed ciphertext it depends on the secret message (section 3.3).
   SecretVector<KemCiphertext> again(1);
   again.Expose().front() = Encrypt(open, message.Expose(), derived.Expose().subspan(kSharedBytes));
   const uint8_t equal = EqualMask(ciphertext, again.Expose().front());

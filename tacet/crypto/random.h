@@ -64,7 +64,7 @@ class AesCtrStream {
 };
 
 // A buffered cryptographic generator keyed by 32 secret bytes; it lives for one seal, one round or
-// one shuffle. Not thread-safe. The buffer is wiped when it is handed out and on destruction.
+// one shuffle. Not thread-safe. The buffer is wiped when it is given away and on destruction.
 class Random {
  public:
   explicit Random(const SecretBytes& key);

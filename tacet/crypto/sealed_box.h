@@ -25,9 +25,9 @@ class SealingKey {
  public:
   static constexpr size_t kSeedBytes = 32;
 
-  // From 32 fresh secret bytes.
+  // Made from 32 fresh secret bytes.
   static SealingKey Generate(Entropy& entropy);
-  // From what seed() gave; InvalidArgument for another length.
+  // Made from what seed() gave; InvalidArgument for another length.
   static absl::StatusOr<SealingKey> FromSeed(const SecretBytes& seed);
 
   const SealingPublicKey& public_key() const { return public_key_; }
@@ -48,7 +48,7 @@ class SealingKey {
 };
 
 // message.size() + kSealedBoxOverheadBytes bytes that only the owner of `reader` can open. Who
-// sealed it is not shown: what depends on that must be signed beside it. InvalidArgument for a
+// sealed it is not shown: what depends on that must be signed next to it. InvalidArgument for a
 // public key that is none (a point of small order).
 absl::StatusOr<base::Bytes> SealFor(const SealingPublicKey& reader,
                                     std::span<const uint8_t> message);

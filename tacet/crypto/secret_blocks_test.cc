@@ -30,7 +30,7 @@ using ::testing::Contains;
 using ::testing::Each;
 using ::testing::Not;
 
-// Of the mapping that holds `at`: the flags that the system lists.
+// For the mapping that holds `at`: the flags that the system lists.
 std::vector<std::string> PageFlags(const void* at) {
   std::ifstream maps("/proc/self/smaps");
   bool here = false;

@@ -31,7 +31,7 @@ class SigningKey {
 
   // A key pair from 32 fresh secret bytes.
   static SigningKey Generate(Entropy& entropy);
-  // From what Seed() gave; InvalidArgument for another length.
+  // Made from what Seed() gave; InvalidArgument for another length.
   static absl::StatusOr<SigningKey> FromSeed(const SecretBytes& seed);
 
   // Secret to store: 32 bytes from which the pair follows.

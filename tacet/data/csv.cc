@@ -45,7 +45,7 @@ uint32_t CsvOptions::known_classes() const {
 }
 
 struct CsvReader::State {
-  // Numbers handed out to identifiers, in the order in which they first come.
+  // Numbers given to identifiers, in the order in which they first come.
   class Names {
    public:
     uint32_t Number(const std::string& text) {
@@ -54,7 +54,7 @@ struct CsvReader::State {
       in_order_.push_back(text);
       return count_++;
     }
-    // Of somebody whose identifier is missing.
+    // Number of somebody whose identifier is missing.
     uint32_t Unknown() { return count_++; }
     // As they were first spelt.
     const std::vector<std::string>& in_order() const { return in_order_; }
@@ -78,7 +78,7 @@ struct CsvReader::State {
     TACET_RETURN_IF_ERROR(is_rows ? ReportRow(*problem) : Report(*problem));
     return is_rows;
   }
-  // Of features.
+  // Number of features.
   uint64_t Width() const {
     uint64_t width = 0;
     for (const CsvFeature& feature : options.features) width += feature.width();

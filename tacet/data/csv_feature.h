@@ -38,7 +38,7 @@ struct CsvFeature {
   }
 };
 
-// From words separated by blanks: COLUMN, then LOW..HIGH or one-of=A,B,..., then any of
+// Reads words separated by blanks: COLUMN, then LOW..HIGH or one-of=A,B,..., then any of
 //   clamp          values outside LOW..HIGH count as the nearest bound
 //   missing=C      a value may be missing; C in [-1, 1] replaces it
 //   indicator      a value may be missing; a further column says so (in its place stands 0)

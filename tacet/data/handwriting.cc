@@ -173,7 +173,7 @@ void DrawPiece(GlyphPoint from, GlyphPoint to, double pen, double softness, std:
   }
 }
 
-// From the glyph box to pixels for one sample.
+// Maps the glyph box to pixels for one sample.
 struct Placement {
   double slant, width, scale, turn, shift_x, shift_y;
   Bend bend_x, bend_y;

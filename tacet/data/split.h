@@ -23,7 +23,7 @@ class Split {
   std::span<const uint32_t> training_rows(uint64_t client) const {
     return std::span(training_).subspan(first_[client], first_[client + 1] - first_[client]);
   }
-  // Of all clients, client after client.
+  // For all clients, client after client.
   std::span<const uint32_t> held_out_rows() const { return held_out_; }
 
  private:

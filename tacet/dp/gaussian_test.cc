@@ -146,7 +146,7 @@ TEST(GaussianTest, OneKeyOneResultWhateverTheLength) {
       for (size_t i = 0; i < size; ++i) {
         EXPECT_LE(std::abs(first[i]), GaussianBound(sampler));
       }
-      // The generator goes on: the next fill is another one.
+      // The generator continues: the next fill is another one.
       FillGaussian(sampler, a, std::span(first).first(size));
       if (size > 1) {
         EXPECT_NE(first, second);

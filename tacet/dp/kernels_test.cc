@@ -111,7 +111,7 @@ TEST_P(KernelsTest, PoissonAtManyRates) {
   for (const double rate : {10.0, 10.5, 15.5, 60.0, 192.0, 1000.0, 8192.0, 4e4, 1e7, 2.1e9}) {
     cases.push_back(std::vector<double>(30011, rate));
   }
-  // From far below 1 to above 2^31, with defective ones between.
+  // Rates from far below 1 to above 2^31, with defective ones between.
   rates.clear();
   for (int i = 0; i < 50000; ++i) rates.push_back(0.1 * std::pow(1.0005, i));
   for (size_t i = 17; i < rates.size(); i += 97) {
@@ -178,7 +178,7 @@ TEST_P(KernelsTest, PoissonTestsAtTheEdgesOfTheirTrials) {
     EXPECT_EQ(ScalarKernels().poisson_first(trials, expected.data(), expected_bits.data()), small);
     EXPECT_EQ(Tested().poisson_first(trials, counts.data(), bits.data()), small);
     for (size_t i = 0; i < size; ++i) {
-      // Of a negative candidate only that it is not taken.
+      // For a negative candidate only that it is not taken.
       if (PoissonCandidate(TrialRate(rates[i]), normals[i]) < 0) continue;
       EXPECT_EQ(expected[i], counts[i]) << rates[i] << " " << normals[i];
     }

@@ -58,7 +58,7 @@ IntegerLaw Sum(const IntegerLaw& a, const IntegerLaw& b) {
   return sum;
 }
 
-// Of X - X' where both have this law on 0, 1, ...
+// Law of X - X' where both have this law on 0, 1, ...
 IntegerLaw Difference(const std::vector<long double>& law) {
   IntegerLaw up{.first = 0, .probability = law};
   IntegerLaw down{.first = -(std::ssize(law) - 1), .probability = law};

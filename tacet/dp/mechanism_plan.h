@@ -64,10 +64,10 @@ struct ImplementationTerms {
 // contributions that are limited in L1 before they are added: clipping here does not shorten them.
 class MechanismPlan {
  public:
-  // InvalidArgument names the field, its value and the range. Beside the fields' own ranges it
-  // refuses: noise_stddev = 0 without `without_noise`; rates of 2^31 or more (naming the quantity
-  // that is too large); and, for a run that makes a guarantee, a truncation and rounding of the
-  // samplers that together cost more than delta/1000.
+  // InvalidArgument names the field, its value and the range. In addition to the fields' own ranges
+  // it refuses: noise_stddev = 0 without `without_noise`; rates of 2^31 or more (naming the
+  // quantity that is too large); and, for a run that makes a guarantee, a truncation and rounding
+  // of the samplers that together cost more than delta/1000.
   static absl::StatusOr<MechanismPlan> Create(const MechanismSpec& spec);
 
   // As given, but for the effective coordinate_bound (at most S, unless sums are sent),

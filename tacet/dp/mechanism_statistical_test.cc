@@ -1,4 +1,4 @@
-// Each comparison: false alarm below 1e-11 (statistics_for_test.h); power beside each test.
+// Each comparison: false alarm below 1e-11 (statistics_for_test.h); power next to each test.
 #include <cmath>
 #include <vector>
 

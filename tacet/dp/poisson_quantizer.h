@@ -35,7 +35,7 @@ class PoissonQuantizer {
                        std::span<uint32_t> counts) const;
 
   double scale() const { return scale_; }
-  // m = |mu|/s, an integer: what one participant adds to a sum beside its update.
+  // m = |mu|/s, an integer: what one participant adds to a sum in addition to its update.
   uint64_t offset_count() const { return offset_count_; }
 
  private:

@@ -125,7 +125,7 @@ inline PoissonVerdict QuickVerdict(double rate, double k, double normal, uint32_
   return PoissonVerdict::kUndecided;
 }
 
-// The exact test: U <= p, U the 96-bit fraction that begins with `chance` and goes on with a word
+// The exact test: U <= p, U the 96-bit fraction that begins with `chance` and continues with a word
 // of `random`.
 inline bool DecidePoisson(double rate, double normal, uint32_t chance, crypto::Random& random) {
   const double k = PoissonCandidate(rate, normal);

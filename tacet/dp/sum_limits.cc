@@ -10,7 +10,7 @@
 namespace tacet::dp {
 namespace {
 
-// Of one limit, in all attempts: 2^-42.
+// For one limit, in all attempts: 2^-42.
 constexpr double kLogRefused = -42 * std::numbers::ln2;
 // Standard deviations of a normal variable that the proof leaves out: probability 1.5e-23.
 constexpr double kLeftOut = 10;

@@ -9,8 +9,8 @@
 
 namespace tacet::dp {
 
-// Of x = s (Sum Y - K' m) over K' participants: accepted if |x_i| <= coordinate for all i and
-// |x| <= norm. Lengths in units of the update.
+// Limits on x = s (Sum Y - K' m) over K' participants: accepted if |x_i| <= coordinate for all i
+// and |x| <= norm. Lengths in units of the update.
 //
 // Let N be `updates_norm`, u the sum of the clipped updates with |u| <= N and |u_i| <= U, U the
 // smaller of K' b and N, and x = u + Z. With L = ln(attempts) + 42 ln 2,

@@ -181,7 +181,7 @@ absl::Status AggregationParams::PlanPaper() {
 
 namespace {
 
-// Hands out `values` in the blocks that an encryption or a decryption takes.
+// Gives `values` in the blocks that an encryption or a decryption takes.
 template <typename Value, typename Function>
 absl::Status ForEachBlock(const AggregationParams& params, std::span<Value> values,
                           const Function& function) {

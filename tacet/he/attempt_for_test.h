@@ -55,7 +55,7 @@ class TestAttempt {
   std::span<const uint8_t> public_seed() const { return public_seed_.Expose(); }
   const crypto::SecretBytes& group_secret() const { return group_secret_; }
   const Encryptor& encryptor() const { return *encryptor_; }
-  // Of `aggregated_ciphertext`, which holds all ciphertexts that Encrypt made.
+  // For `aggregated_ciphertext`, which holds all ciphertexts that Encrypt made.
   std::unique_ptr<Decryptor> DecryptorFor(std::span<const uint8_t> aggregated_ciphertext) const {
     auto decryptor = DecryptorOf(params_, public_seed_.Expose(), group_secret_,
                                  aggregated_ciphertext, mask_sums_);

@@ -44,7 +44,7 @@ class MaskSums {
     const size_t words = params.sharing().mask_words();
     return {.seat = seat, .mask_sums = std::span(words_).subspan(seat * words, words)};
   }
-  // Of the last seats, as many as are needed.
+  // Those of the last seats, as many as are needed.
   std::vector<KeySharing::Answer> Answers(const AggregationParams& params) const {
     std::vector<KeySharing::Answer> answers;
     const uint32_t seats = params.committee().seats;

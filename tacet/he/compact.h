@@ -71,7 +71,7 @@ inline constexpr uint64_t kMaxSharedPolynomials = 128;
 std::shared_ptr<const PayloadPolynomials> SharedPayloadPolynomials(
     std::span<const uint8_t> public_seed, uint64_t polynomials);
 
-// Of arguments that were checked.
+// For arguments that were checked.
 std::unique_ptr<Encryptor> MakeCompactEncryptor(const AggregationParams& params,
                                                 std::span<const uint8_t> public_seed);
 std::unique_ptr<Adder> MakeCompactAdder(const AggregationParams& params, size_t tasks,

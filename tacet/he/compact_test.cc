@@ -190,7 +190,7 @@ TEST(CompactFormatTest, CiphertextAndSumBytesAreFrozen) {
   ASSERT_TRUE(attempt.adder().Add(ciphertext).ok());
   EXPECT_EQ(base::ToHex(crypto::Sha256(attempt.adder().Close())),
             "2629cac9240f15c675495bd9e41ce2c0b0c5b41461dfc5e84827569c0a2b48a0");
-  // Of the counts and the shares alone.
+  // For the counts and the shares alone.
   base::Bytes rest = ciphertext;
   const auto shares = rest.end() - static_cast<ptrdiff_t>(attempt.params().share_bytes());
   const auto tag = shares - static_cast<ptrdiff_t>(kTagPlaneBytes);

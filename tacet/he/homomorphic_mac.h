@@ -60,7 +60,7 @@ class HomomorphicMacKey {
   // Adds `factor` times the rows of `counts`, which start with row `first` of the whole.
   void AddRows(size_t first, std::span<const uint32_t> counts, uint64_t factor, Tag& tag) const;
 
-  // Of one word of the tags.
+  // For one word of the tags.
   struct Word {
     crypto::SecretVector<uint64_t> rows;  // r, ceil(d / kTagBlock)
     FieldRow columns;                     // v, min(d, kTagBlock)

@@ -44,7 +44,7 @@ class KeyCandidates {
  private:
   KeyCandidates() = default;
 
-  // Goes on to the next set of answers to leave out.
+  // Continues to the next set of answers to leave out.
   bool Advance(size_t left_out);
   // The set contains all answers that do not lie on some earlier codeword, so it leads to that one.
   bool IsKnown() const;

@@ -126,7 +126,7 @@ Revealed FromSumsOfTwo(const std::vector<int8_t>& keys, int bound) {
           .mean_square = squares / n};
 }
 
-// Of ternary keys 2/9 of the coefficients come out and 4/9 more are one of two. Of the product's
+// With ternary keys 2/9 of the coefficients come out and 4/9 more are one of two. Of the product's
 // keys a coefficient comes out when the sum is +-42, with probability 2^-83, and is one of two with
 // probability below 2^-76: none among half a million. Shares and variances within 6.3 standard
 // errors: false violations < 1e-9 each. With ternary keys in the product the last three always

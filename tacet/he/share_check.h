@@ -31,7 +31,7 @@ class ShareCheck {
   // rho_(j,b) is the word j B + b of AES-256-CTR under `seed`, as in a mask.
   ShareCheck(const KeySharing& sharing, const crypto::Digest& seed);
 
-  // Of the B + 8 words of one mask or of the shares for one seat, each below p. The time does not
+  // For the B + 8 words of one mask or for the shares for one seat, each below p. The time does not
   // depend on them.
   ShareCombination Combine(std::span<const uint16_t> words) const;
 

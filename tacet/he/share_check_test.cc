@@ -119,7 +119,7 @@ TEST_P(ShareCheckShapes, RightSharesFitAndAWrongOneIsFound) {
   const uint32_t seats = GetParam().seats;
   const uint32_t threshold = round.sharing().threshold();
   EXPECT_THAT(round.Disputed(), IsEmpty());
-  // Of any seats, one more than recover a key.
+  // Any seats, one more than recover a key.
   std::vector<uint32_t> some;
   for (uint32_t i = 0; i <= threshold; ++i) some.push_back((i + 2) % seats);
   EXPECT_THAT(round.Disputed(some), IsEmpty());

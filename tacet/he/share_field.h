@@ -46,7 +46,7 @@ inline void StoreShareWord(uint64_t word, size_t index, std::span<uint8_t> bytes
   bytes[2 * index + 1] = static_cast<uint8_t>(word >> 8);
 }
 
-// Goes on to the next subset of {0, ..., n - 1} with as many elements, in lexicographic order;
+// Continues to the next subset of {0, ..., n - 1} with as many elements, in lexicographic order;
 // false after the last.
 bool NextSubset(std::vector<size_t>& subset, size_t n);
 

@@ -35,7 +35,7 @@ class SharedKeys {
     share_sums_.Write(shares);
     return shares;
   }
-  // Of the first seats. They point into this.
+  // Answers of the first seats. They point into this.
   std::vector<KeySharing::Answer> AnswersOf(uint32_t first_seats) const {
     std::vector<KeySharing::Answer> answers;
     for (uint32_t seat = 0; seat < first_seats; ++seat) answers.push_back({seat, mask_sums_[seat]});

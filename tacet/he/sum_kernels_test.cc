@@ -66,7 +66,7 @@ TEST(SumKernelSetsTest, EveryVersionOfTheProcessorIsItsOwn) {
   }
 }
 
-// From odd addresses, too: an upload lies where the network put it.
+// Reads odd addresses, too: an upload lies where the network put it.
 TEST_P(SumKernelsTest, AddsAndSumsEveryLengthAndNumberOfSources) {
   for (const size_t words : kSizes) {
     for (size_t count = 1; count <= kAddedAtOnce; ++count) {

@@ -7,7 +7,7 @@
 
 namespace tacet::he {
 
-// Of n little-endian u32 words w_0, ..., w_{n-1}, mod 2^64. The default is that of no words.
+// Sums of n little-endian u32 words w_0, ..., w_{n-1}, mod 2^64. The default is that of no words.
 struct WordSums {
   uint64_t sum = 0;       // Σ w_i
   uint64_t weighted = 0;  // Σ (n - i) w_i

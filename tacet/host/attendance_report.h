@@ -1,4 +1,4 @@
-// Attendance of the members as operators read it: who is here, who is away, and since when.
+// Attendance of the members as operators read it: who is here, who is absent, and since when.
 #ifndef TACET_HOST_ATTENDANCE_REPORT_H_
 #define TACET_HOST_ATTENDANCE_REPORT_H_
 

@@ -46,7 +46,7 @@ class GuaranteeWorker {
 // {"attempts", "privacy": rows or a reason why there are none, "statement": null without rows}.
 // Of so many attempts, if the training had been fixed beforehand to end with them.
 base::JsonValue ForecastJson(const agreement::Manifest& manifest, uint64_t attempts);
-// Of all attempts that the agreement permits, and at most its budget: the guarantee, whenever the
+// For all attempts that the agreement permits, and at most its budget: the guarantee, whenever the
 // training ends.
 base::JsonValue GuaranteeJson(const agreement::Manifest& manifest);
 

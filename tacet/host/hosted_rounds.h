@@ -47,7 +47,7 @@ class AtMostEvery {
   std::optional<std::chrono::steady_clock::time_point> last_;
 };
 
-// Of a server's folder. FailedPrecondition when it is a site's; NotFound before it has joined.
+// For a server's folder. FailedPrecondition when it is a site's; NotFound before it has joined.
 absl::StatusOr<storage::file::Membership> ServerMembership(const storage::file::SiteFolder& folder,
                                                            const std::filesystem::path& home);
 

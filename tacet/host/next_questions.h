@@ -34,7 +34,7 @@ struct Awaited {
   secagg::AttemptNumber attempt = {};  // not of kAttempt
 };
 
-// Of one member. A wrong prediction costs a message, and nothing else: the member then asks.
+// For one member. A wrong prediction costs a message, and nothing else: the member then asks.
 class NextQuestions {
  public:
   // All must outlive it.

@@ -9,7 +9,7 @@
 namespace tacet::host {
 
 enum class ProblemCode : uint8_t {
-  // Of the server itself.
+  // For the server itself.
   kNotListening,
   kEnding,
   kNotStarted,
@@ -25,7 +25,7 @@ enum class ProblemCode : uint8_t {
   kServerFork,
   kNoClosedRound,
   kStopped,
-  // Of members.
+  // For members.
   kMemberCertificate,
   kMemberClock,
   kMemberFork,

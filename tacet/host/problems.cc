@@ -139,7 +139,7 @@ class Finder {
     }
   }
 
-  // Of one clock that differs from several others that one is wrong.
+  // When one clock differs from several others, that one is wrong.
   bool IsServersClock() const {
     uint64_t ahead = 0, behind = 0;
     for (const RefusedCall& call : status_.refused) {

@@ -30,7 +30,7 @@ TEST(ReadinessTest, NeedsListeningAndARecentTick) {
   EXPECT_THAT(readiness.Problems(), ElementsAre(is(ProblemCode::kEnding)));
 }
 
-// Nobody is away because this machine's clock was set, or slept.
+// Nobody is absent because this machine's clock was set, or slept.
 TEST(ReadinessTest, IsUnsettledUntilMembersHadTimeToCall) {
   std::chrono::steady_clock::time_point now{};
   uint64_t unix = 1000;

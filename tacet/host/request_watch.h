@@ -18,8 +18,8 @@
 
 namespace tacet::host {
 
-// Of refusals of one kind for one reason the log gets a few a minute and the number of the others,
-// so that nobody can fill a disk with them.
+// Among refusals of one kind for one reason the log gets a few a minute and the number of the
+// others, so that nobody can fill a disk with them.
 class RequestWatch final : public tacet::server::RequestObserver {
  public:
   using SteadyClock = std::function<std::chrono::steady_clock::time_point()>;

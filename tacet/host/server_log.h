@@ -24,7 +24,7 @@ namespace tacet::host {
 enum class LogLevel { kInfo, kWarning, kError };
 std::string_view LogLevelName(LogLevel level);
 
-// Thread-safe. A line that cannot be written is lost; the server goes on.
+// Thread-safe. A line that cannot be written is lost; the server continues.
 class ServerLog {
  public:
   using Clock = std::function<std::chrono::system_clock::time_point()>;
@@ -45,7 +45,7 @@ class ServerLog {
   // The last events as they were written, oldest first.
   std::vector<base::JsonValue> Recent() const;
 
-  // Goes on in a new file of the same name, after somebody has moved the old one away.
+  // Continues in a new file of the same name, after somebody has moved the old one away.
   absl::Status Reopen();
 
  private:

@@ -1,5 +1,5 @@
 // Metrics of a server for Prometheus (docs/formats/metrics.md). It names members
-// that are away while no attempt is open, and never a participant.
+// that are absent while no attempt is open, and never a participant.
 #ifndef TACET_HOST_SERVER_METRICS_H_
 #define TACET_HOST_SERVER_METRICS_H_
 

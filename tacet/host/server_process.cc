@@ -71,7 +71,7 @@ class ServerProcess {
  private:
   const agreement::SignedManifest& manifest() const { return membership_.manifest; }
 
-  // Of the operators.
+  // For the operators.
   struct Admin {
     std::optional<AdminSite> site;
     std::unique_ptr<PageServer> pages;

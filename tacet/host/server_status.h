@@ -33,7 +33,7 @@ struct ServerParts {
   uint64_t started_at = 0;  // Unix seconds
 };
 
-// Of the process, its store and its members, now.
+// For the process, its store and its members, now.
 std::vector<Problem> ServerProblems(const ServerParts& parts);
 
 // The part of the status that changes: counts, and the names of members that problems concern or

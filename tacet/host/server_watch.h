@@ -24,7 +24,7 @@ class ServerWatch {
  public:
   using SteadyClock = std::function<std::chrono::steady_clock::time_point()>;
 
-  // Members are waited for as long before the log says so, and again as often when others are away.
+  // Members are waited for as long before the log says so, and again as often for absent others.
   static constexpr std::chrono::seconds kBeforeWaitingIsLogged{10};
   static constexpr std::chrono::minutes kBetweenWaitingLines{1};
 

@@ -39,7 +39,7 @@ agreement::ManifestSpec TwoRounds() {
   return agreement;
 }
 
-// Members 1 and 4 are away, one of them since the start.
+// Members 1 and 4 are absent, one of them since the start.
 ServerStatus WaitingForTwo() {
   ServerStatus status;
   status.here = 3;
@@ -116,7 +116,7 @@ TEST_F(ServerWatchTest, TellsOfACommitteeThatIsAwaited) {
               members_.manifest().members()[1].name + R"(","last_seen":1000,"silent":false}]})"));
 }
 
-// Where every member uploads, an attempt with too few uploads goes on.
+// Where every member uploads, an attempt with too few uploads continues.
 TEST_F(ServerWatchTest, TellsOfUploadsThatAreAwaited) {
   Note({});
   Note({Record(0, 0, AttemptPhase::kCollecting)});

@@ -25,9 +25,9 @@ class StoreHealth {
   explicit StoreHealth(SteadyClock clock = std::chrono::steady_clock::now)
       : clock_(std::move(clock)) {}
 
-  // Of the server's own calls, which come several times a second.
+  // For the server's own calls, which come several times a second.
   void NoteTick(const absl::Status& done);
-  // Of a member's request. Only an error with a cause tells of the store.
+  // For a member's request. Only an error with a cause tells of the store.
   void NoteRequest(const absl::Status& status);
 
   // disk-full, database-away or store-failed; nothing while it works.

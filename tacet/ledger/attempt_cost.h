@@ -49,7 +49,7 @@ struct AttemptCost {
   std::optional<FederationBudget> budget = std::nullopt;
   std::vector<EarlierEvent> earlier_events = {};  // where they are others
 
-  // Of an attempt under one of the training's manifests, in its own budget, which there must be.
+  // For an attempt under one of the training's manifests, in its own budget, which there must be.
   const accounting::SamplingEvent& BudgetEventUnder(const crypto::Digest& hash) const;
 };
 

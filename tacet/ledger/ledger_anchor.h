@@ -1,5 +1,5 @@
-// Anchor of a ledger: what a ledger must at least hold, written down beside it and wherever else it
-// is remembered.
+// Anchor of a ledger: what a ledger must at least hold, written down next to it and wherever else
+// it is remembered.
 #ifndef TACET_LEDGER_LEDGER_ANCHOR_H_
 #define TACET_LEDGER_LEDGER_ANCHOR_H_
 

@@ -67,10 +67,10 @@ class LedgerBook {
   };
   using KnownEpochs = std::map<uint32_t, KnownEpoch>;
 
-  // Charges go on under the federation's last epoch or a later one, and under one manifest an
+  // Charges continue under the federation's last epoch or a later one, and under one manifest an
   // epoch.
   absl::Status CheckEpoch(const AttemptCost& cost, uint32_t epoch) const;
-  // Of a charge or a refusal.
+  // For a charge or a refusal.
   template <typename Record>
   KnownEpoch& See(const Record& record);
   // The epochs of a training that are known, in order: those from its first one on. None follows

@@ -37,7 +37,7 @@ class LedgerBudgets {
   static absl::StatusOr<LedgerBudgets> Create(const LedgerHeader& header,
                                               std::optional<YearlyBudget> year);
 
-  // Of all charges.
+  // For all charges.
   const accounting::PrivacyFilter& spending() const { return spending_; }
   std::optional<YearlyBudget> year() const {
     return year_.has_value() ? std::optional(year_->budget) : std::nullopt;
@@ -75,7 +75,7 @@ class LedgerBudgets {
   LedgerBudgets(accounting::PrivacyFilter spending, std::optional<Year> year, bool limited)
       : spending_(std::move(spending)), year_(std::move(year)), limits_population_(limited) {}
 
-  // Of the year that ends now.
+  // For the year that ends now.
   absl::Status LeaveOldYears(std::span<const LedgerEntry> entries, uint64_t now);
   absl::StatusOr<accounting::PrivacyFilter*> OwnSpending(const AttemptCost& cost,
                                                          std::span<const LedgerEntry> entries);

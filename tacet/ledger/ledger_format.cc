@@ -141,7 +141,7 @@ absl::StatusOr<LedgerHeader> ReadHeaderFields(base::ByteReader& reader) {
   return header;
 }
 
-// Of a charge or a refusal.
+// For a charge or a refusal.
 template <typename Record>
 void WriteAttempt(const Record& record, base::ByteWriter& writer) {
   writer.Raw(record.federation);

@@ -94,7 +94,7 @@ TEST(LedgerTest, PureReleasesAreKept) {
   ASSERT_OK_AND_ASSIGN(const auto found, recovered());
   EXPECT_EQ(found.entries[0].event.pure_epsilon, 0.7);
   EXPECT_EQ(found.entries[0], entry);
-  // Of a sampled unit nobody has proved such a charge.
+  // For a sampled unit nobody has proved such a charge.
   entry.event.sampling_rate = 0.25;
   EXPECT_EQ(recovered().status().code(), absl::StatusCode::kDataLoss);
   entry.event.sampling_rate = 1;

@@ -108,7 +108,7 @@ class PrivacyLedger {
 
   std::unique_ptr<LedgerStore> store_;
   base::UnixClock clock_;
-  absl::Status failure_;  // of the store, for good
+  absl::Status failure_;  // of the store, permanent
   LedgerBook book_;
   LedgerBudgets budgets_;
 };

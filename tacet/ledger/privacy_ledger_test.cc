@@ -260,7 +260,7 @@ TEST(PrivacyLedgerTest, TrainingsAreCountedApartAndSpentTogether) {
   second.event = first.event;
   EXPECT_THAT(base::Message(f.ledger->ChargeForSealing(second, {2, 1, 0})),
               HasSubstr("this training was charged by own-seals"));
-  // Going on with the first one, after a restart too.
+  // Continuing with the first one, after a restart too.
   for (int times = 0; times < 2; ++times) {
     EXPECT_THAT(base::Message(f.ledger->ChargeForSealing(first, {0, fits + 1, 0})),
                 HasSubstr("so epoch 0 has ended"));

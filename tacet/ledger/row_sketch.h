@@ -22,7 +22,7 @@ namespace tacet::ledger {
 inline constexpr size_t kSketchKeyBytes = 32;
 // Digests below it are kept: one row in four, the same ones in every table.
 inline constexpr uint64_t kSketchThreshold = uint64_t{1} << 62;
-// Of them, at most the smallest so many.
+// Among them, at most the smallest so many.
 inline constexpr size_t kMaxSketchRows = size_t{1} << 16;
 
 class RowSketch {

@@ -88,7 +88,7 @@ TEST(RowSketchTest, TellsTheShareOfRows) {
   EXPECT_EQ(SketchOf(TableRows(0, 2000)).With(SketchOf(TableRows(1000, 4000))), all);
 }
 
-// Of a full sketch only rows up to its largest digest are known.
+// In a full sketch only rows up to its largest digest are known.
 TEST(RowSketchTest, AFullSketchIsComparedAsFarAsItReaches) {
   const RowSketch full = Full();
   EXPECT_EQ(full.With(RowSketch::Of({5})).digests().size(), kMaxSketchRows);

@@ -33,7 +33,7 @@ struct BudgetTerms {
 struct BudgetedRun {
   std::string name;
   accounting::SamplingEvent event;  // of one attempt
-  uint64_t attempts = 0;            // charged; all permitted ones while the run goes on
+  uint64_t attempts = 0;            // charged; all permitted ones while the run continues
   bool ended = false;
 };
 

@@ -222,7 +222,7 @@ TEST_F(SharedLedgerTest, AFederationHasABudgetOfItsOwn) {
   EXPECT_GT(fits, 3u);
   EXPECT_THAT(base::Message(site.Seal(cost, fits + 1)),
               HasSubstr("the training's own budget (privacy.budget_epsilon of its agreement)"));
-  // One over the same data goes on.
+  // One over the same data continues.
   EXPECT_TRUE(site.Seal(CostOf(2, 6), 0).ok());
   // One event has more room than a ledger of any events.
   MemoryLedger any = NewMemoryLedger(SharedHeader(1));

@@ -15,7 +15,7 @@ std::optional<Suspicion> Suspect(std::string_view violation, fmt::format_string<
   return Suspicion{violation, fmt::format(format, std::forward<Args>(args)...)};
 }
 
-// Of this manifest and epoch, within its rounds and attempts.
+// For this manifest and epoch, within its rounds and attempts.
 std::optional<Suspicion> CheckPlace(const secagg::Attempt& attempt,
                                     const agreement::SignedManifest& manifest) {
   const agreement::ManifestSpec& spec = manifest.manifest().spec();

@@ -19,10 +19,10 @@ std::optional<Suspicion> CheckAnnouncement(const protocol::Announcement& announc
                                            const agreement::SignedManifest& manifest,
                                            uint64_t listed_from);
 
-// Violations that are visible beside earlier announcements: an earlier attempt or phase again,
-// another model, count or outcome of the same attempt, fewer rounds finished than this member has
-// applied. Before an attempt of an epoch after the first of `training` was announced to it, the
-// last round may be undone.
+// Violations that are visible compared with earlier announcements: an earlier attempt or phase
+// again, another model, count or outcome of the same attempt, fewer rounds finished than this
+// member has applied. Before an attempt of an epoch after the first of `training` was announced to
+// it, the last round may be undone.
 std::optional<Suspicion> CheckContinues(const protocol::Announcement& announcement,
                                         const std::optional<MemberMemory>& memory,
                                         uint32_t next_round, uint32_t training);

@@ -26,16 +26,16 @@ struct OwnStates {
 // Whether a member that has `last` has the state, or is behind it.
 bool IsAtOrBehind(const protocol::OpeningState& last, const protocol::OpeningState& state);
 
-// Whether a seat can go on with the state. It goes back only after a quorum was heard that does not
-// have its own state, or if enough votes are for others; and not behind a state for which it gave
-// its unmask share: it has no earlier one then.
+// Whether a seat can continue with the state. It goes back only after a quorum was heard that does
+// not have its own state, or if enough votes are for others; and not behind a state for which it
+// gave its unmask share: it has no earlier one then.
 bool CanBeginWith(const protocol::OpeningState& state, const OwnStates& own,
                   const protocol::OpeningTally& said, const protocol::OpeningRules& rules);
 
-// What a seat does next, in order, where `said` is what the server hands out and votes are asked
+// What a seat does next, in order, where `said` is what the server returns and votes are asked
 // for a state of round `asked`. A seat says what it has, and votes once, for a state that enough
-// seats have and that it can go on with. `kept` is the vote that it gave in this epoch. A vote goes
-// first: a server that has lost it must not ask for votes before it knows it again.
+// seats have and that it can continue with. `kept` is the vote that it gave in this epoch. A vote
+// goes first: a server that has lost it must not ask for votes before it knows it again.
 std::vector<OpeningAction> SeatTurn(uint64_t member, const OwnStates& own,
                                     const std::optional<protocol::OpeningState>& kept,
                                     const protocol::OpeningTally& said,

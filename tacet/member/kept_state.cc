@@ -32,8 +32,8 @@ absl::Status LoadMemory(const MemberState& state, KeptState& kept) {
   return absl::OkStatus();
 }
 
-// The state goes on under a later epoch or the same manifest. An older manifest would lead back to
-// members that were removed.
+// The state continues under a later epoch or the same manifest. An older manifest would lead back
+// to members that were removed.
 absl::Status CheckEpoch(const agreement::SignedManifest& manifest, const MemberMemory& memory) {
   const uint32_t epoch = memory.attempt.number.epoch;
   const crypto::Digest& hash = memory.attempt.manifest_hash;

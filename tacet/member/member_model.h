@@ -39,10 +39,10 @@ class MemberModel {
   const protocol::StateDigests& digests() const { return current_->digests; }  // of the checkpoint
   const secagg::DigestKey& digest_key() const { return key_; }
 
-  // Goes on to the next round by its aggregate. The new state is durable before anything else
+  // Continues to the next round by its aggregate. The new state is durable before anything else
   // sees it; an error changes nothing.
   absl::Status Apply(const secagg::Aggregate& aggregate);
-  // Goes on to the state of a later round.
+  // Continues to the state of a later round.
   absl::Status Install(protocol::Checkpoint checkpoint);
 
   // The state before this one, as long as the last round may be undone.

@@ -42,7 +42,7 @@ struct MemberParts {
   ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;  // of this federation
   base::UnixClock clock = base::SystemUnixSeconds;
   std::span<const agreement::EpochLink> earlier = {};  // epochs before the manifest's
-  // Of a seat; null: nobody can put `state` back, or make a copy of it.
+  // For a seat; null: nobody can put `state` back, or make a copy of it.
   SeatAnchor* anchor = nullptr;
   SharedCheckpoints* checkpoints = nullptr;  // of this process's sessions; null: a copy of its own
 

@@ -64,13 +64,13 @@ class MemberSession {
   // This member's attestation of the state with which the next round begins (attestation.h), once
   // it has_entered.
   base::Bytes Attestation() const { return AttestationOf(parts_, model_); }
-  // Other members' attestations about that round which the server hands out and which are theirs;
+  // Other members' attestations about that round which the server returns and which are theirs;
   // they may contradict this member. Errors are the server's.
   absl::StatusOr<std::vector<base::Bytes>> FetchAttestations() const;
   // Why the last attempt ended without enough givers: the abstentions from it, by member. Errors
   // are the server's.
   absl::StatusOr<std::vector<protocol::SignedAbstention>> FetchAbstentions() const;
-  // Of this process.
+  // For this process.
   const std::vector<NodeEvent>& violations() const { return notes_.violations(); }
   // Attempts in which the ledger refused to have this member's data, in this process.
   const std::vector<NodeEvent>& refusals() const { return notes_.refusals(); }

@@ -21,7 +21,7 @@ namespace tacet::member {
 // thread-safe.
 class MemoryMemberState : public MemberState {
  public:
-  // Of the states in one process: equal checkpoints are in memory once.
+  // For the states in one process: equal checkpoints are in memory once.
   using Checkpoints = base::SharedValues<base::Bytes>;
 
   // `shared` must outlive it; null: this state has a copy of its own.

@@ -1,5 +1,5 @@
 // Model of an epoch's opening: honest seats that decide by the product's own functions, corrupt
-// seats that say anything, and a server that hands out to each seat any part of what was said.
+// seats that say anything, and a server that returns to each seat any part of what was said.
 // Explore visits every state that they can reach.
 #ifndef TACET_MEMBER_OPENING_MODEL_FOR_TEST_H_
 #define TACET_MEMBER_OPENING_MODEL_FOR_TEST_H_
@@ -290,8 +290,8 @@ class OpeningModel {
     return static_cast<size_t>(votes) + corrupt() >= rules().quorum;
   }
 
-  // Where a member with these states gets to, whatever the server announces beside a quorum of
-  // votes.
+  // Where a member with these states gets to, whatever the server announces in addition to a quorum
+  // of votes.
   std::set<std::pair<uint8_t, uint8_t>> Beginnings(uint8_t own, uint8_t earlier, uint8_t opened) {
     std::set<std::pair<uint8_t, uint8_t>> reached;
     for (uint32_t finished = 0; finished <= 3; ++finished) {
@@ -393,7 +393,7 @@ class OpeningModel {
     }
   }
 
-  // One honest server and all seats: what RoundServer asks for and hands out.
+  // One honest server and all seats: what RoundServer asks for and returns.
   bool Opens(const ModelSeats& seats) const {
     std::vector<protocol::OpeningStatement> said;
     protocol::OpeningTally all(rules());

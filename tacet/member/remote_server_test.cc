@@ -73,7 +73,7 @@ class BreakingWire final : public protocol::Wire {
   absl::Status why = absl::UnavailableError("the wire broke");
   int calls = 0;
   size_t carried = 0;
-  // Of a server that lies: bytes of each part that it says it has, bytes of each part that it
+  // For a server that lies: bytes of each part that it says it has, bytes of each part that it
   // gives, bytes by which an object grows from one part to the next.
   size_t acknowledges = 0;
   size_t gives = kPart;
@@ -179,7 +179,7 @@ TEST_F(RemoteServerTest, APartIsNotSentAgainByteForByte) {
   }
 }
 
-// Nor does a download that is given in crumbs, or grows, go on.
+// Nor does a download that is given in crumbs, or grows, continue.
 TEST_F(RemoteServerTest, ADownloadHasAsManyPartsAsItsSizeNeeds) {
   wire_.object = Object();
   for (const size_t given : {size_t{0}, size_t{1}, kPart - 1}) {

@@ -25,8 +25,8 @@
 
 namespace tacet::member {
 
-// Votes and shares are in the site's journal before they are sent, so that another process goes on
-// with the same words. Errors are those that IsRetryable, and the journal's.
+// Votes and shares are in the site's journal before they are sent, so that another process
+// continues with the same words. Errors are those that IsRetryable, and the journal's.
 class SeatActions {
  public:
   // All must outlive it. `uploads` has found this member's upload to the attempt, if it made one.

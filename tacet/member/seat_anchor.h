@@ -35,7 +35,7 @@ struct SeatWords {
   friend bool operator==(const SeatWords&, const SeatWords&) = default;
 };
 
-// Of one member of one federation, held by one process at a time.
+// For one member of one federation, held by one process at a time.
 class SeatAnchor {
  public:
   virtual ~SeatAnchor() = default;

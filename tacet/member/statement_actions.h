@@ -41,7 +41,7 @@ class StatementActions {
 
   // Where the next round begins, as the checkpoint is named.
   secagg::Attempt Start() const;
-  // The same bytes until they are taken: over a line that breaks they go on where they stopped.
+  // The same bytes until they are taken: over a line that breaks they continue where they stopped.
   bool IsEncrypted() const;
   void Encrypt();
   // Notes what sending the checkpoint came to.

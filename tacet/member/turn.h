@@ -49,9 +49,9 @@ void Violate(Turn& turn, const Suspicion& suspicion, const secagg::AttemptNumber
 // Has the server told at the end of this step why this member does not act on its announcement.
 void Object(Turn& turn, protocol::ObjectionReason reason, const secagg::AttemptNumber& at);
 
-// What a step consists of, in this order. Each goes on with the next one.
+// What a step consists of, in this order. Each continues with the next one.
 
-// Of a seat without an anchor: makes it. Then the opening, or the memory.
+// For a seat without an anchor: makes it. Then the opening, or the memory.
 Action MakeAnchor(Turn& turn, Step step);
 Action BeginOpening(Turn& turn, Step step);
 Action RememberCurrent(Turn& turn, Step step);

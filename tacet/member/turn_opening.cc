@@ -1,4 +1,4 @@
-// Entering an epoch that goes on with a training.
+// Entering an epoch that continues with a training.
 #include <utility>
 
 #include "tacet/member/turn.h"

@@ -19,7 +19,7 @@
 
 namespace tacet::member {
 
-// Of an attempt of the manifest, but for `first_round`.
+// For an attempt of the manifest, but for `first_round`.
 ledger::AttemptCost CostOf(const MemberParts& parts);
 
 // Errors are those that IsRetryable, the ledger's and the disk's.

@@ -33,7 +33,7 @@ class ConvGradients {
 
   // Record after record; outputs.size() == records * output_size().
   absl::Status Forward(std::span<const float> inputs, size_t records, std::span<float> outputs);
-  // From gradients of the outputs; square_norms[i] += ||g_i||^2 of these layers' parameters.
+  // Takes gradients of the outputs; square_norms[i] += ||g_i||^2 of these layers' parameters.
   absl::Status Backward(std::span<const float> output_gradients, std::span<double> square_norms);
   // As DenseGradients::AddTo.
   void AddTo(std::span<const double> weights, std::span<double> sum) const;

@@ -17,7 +17,7 @@ namespace tacet::models {
 //
 // Up to kMaxRecords records are computed side by side, each by operations of its own: e, x and the
 // norm of a record depend, to the last bit, on that record alone. Only AddTo mixes records; it adds
-// at most kMaxRecords products in float before it goes on in double.
+// at most kMaxRecords products in float before it continues in double.
 class DenseGradients {
  public:
   static constexpr size_t kMaxRecords = 32;

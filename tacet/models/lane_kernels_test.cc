@@ -80,7 +80,7 @@ TEST_P(LaneKernelsTest, GivesTheOraclesBits) {
                             .columns = columns});
           std::vector<double> squares(columns, 1.5), sums(rows * columns, -0.5);
           kernels.add_squares(x.data(), columns, inner, columns, squares.data());
-          // Rows that end beside a vector's end, too.
+          // Rows that end next to a vector's end, too.
           kernels.add_rows(y.data(), columns, rows, columns - 3, sums.data(), columns);
           return std::tuple(y, squares, sums);
         };

@@ -10,7 +10,7 @@ namespace tacet::models {
 // Added to the variance, so that constant values have a result (0) and a bounded gradient.
 inline constexpr double kNormEpsilon = 1e-5;
 
-// Of `samples` vectors of `size` values each, one after the other:
+// For `samples` vectors of `size` values each, one after the other:
 //   y = gain (x - m) / s,  m the mean of the sample's values, s^2 = mean of (x - m)^2 +
 //   kNormEpsilon
 // (Ba, Kiros and Hinton 2016, without their gains and biases by value).
@@ -23,7 +23,7 @@ struct NormShape {
 // Sets y (may be x) and factors[sample] = gain / s. A sample's result depends on that sample alone.
 void LayerNorm(const NormShape& shape, const float* x, float* y, float* factors);
 
-// From the gradients g by y to those by x, in place, with y and factors as LayerNorm left them:
+// Goes from the gradients g by y to those by x, in place; y and factors are as LayerNorm left them:
 //   gain / s (g - mean(g) - z mean(g z)),  z = y / gain
 void LayerNormBackward(const NormShape& shape, const float* y, const float* factors,
                        float* gradients);

@@ -41,7 +41,7 @@ TEST(LayerNormTest, ConstantValuesBecomeZeroAndKeepTheirGradientFinite) {
   EXPECT_THAT(gradients, ElementsAre(near(-1), near(0), near(1), near(-1), near(-1), near(2)));
 }
 
-// Of the sum of weights[i] y[i], against differences of the forward pass in double; sizes with and
+// For the sum of weights[i] y[i], against differences of the forward pass in double; sizes with and
 // without values beyond whole vectors, with a mean far from 0.
 TEST(LayerNormTest, GradientMatchesFiniteDifferences) {
   crypto::Random random = crypto::SeededRandom(1, "test norm");

@@ -41,7 +41,7 @@ TEST(MaxPoolTest, BlocksOfChannelsAgreeWithSingleChannels) {
   for (const size_t inner : {size_t{3}, size_t{8}, size_t{16}}) {
     const PoolShape blocked = {.outer = 3, .height = 5, .width = 6, .inner = inner};
     const PoolShape single = {.outer = 3 * inner, .height = 5, .width = 6, .inner = 1};
-    // From [outer][position][inner] to [outer][inner][position].
+    // Goes from [outer][position][inner] to [outer][inner][position].
     const auto unblock = [&](const auto& values, size_t positions) {
       auto plain = values;
       for (size_t i = 0; i < values.size(); ++i) {

@@ -8,7 +8,7 @@
 #include "tacet/models/layer_norm.h"
 #include "tacet/models/max_pool.h"
 
-// From the OpenMP runtime that oneDNN is linked with; sets the count for the calling thread only.
+// Part of the OpenMP runtime that oneDNN uses; sets the count for the calling thread only.
 extern "C" void omp_set_num_threads(int threads);
 
 namespace tacet::models {
@@ -50,7 +50,7 @@ struct MapLayout {
   int64_t inner = 1;
 };
 
-// Of a batch of maps; plain nchw when it is none of them.
+// For a batch of maps; plain nchw when it is none of them.
 MapLayout LayoutOf(const Desc& maps) {
   const Dims dims = maps.dims();
   for (const MapLayout& layout :

@@ -37,11 +37,11 @@ class OnednnProgram {
   OnednnProgram(const Architecture& architecture, uint32_t batch, bool training,
                 const dnnl::engine& engine, std::vector<ParameterMemory>& parameters, Arena& arena);
 
-  // From `input` (batch rows, any address) to scores() (batch rows).
+  // Goes from `input` (batch rows, any address) to scores() (batch rows).
   void Forward(dnnl::stream& stream, float* input);
   float* scores() const { return static_cast<float*>(scores_.get_data_handle()); }
 
-  // From score_gradients(), which the caller fills after Forward, to new parameters.
+  // Goes from score_gradients(), which the caller fills after Forward, to new parameters.
   float* score_gradients() const { return static_cast<float*>(score_gradients_.get_data_handle()); }
   void Backward(dnnl::stream& stream, float learning_rate);
 

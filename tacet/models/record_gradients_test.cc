@@ -105,7 +105,7 @@ TEST(RecordGradientsTest, NormsAndSumsAreThoseOfGradientsTakenOneByOne) {
   }
 }
 
-// The last bit: beside other records, in another place, in a fuller batch.
+// The last bit: next to other records, in another place, in a fuller batch.
 TEST(RecordGradientsTest, ARecordsGradientDependsOnThatRecordAlone) {
   for (const Case& one : Cases()) {
     const Architecture architecture = *Architecture::Create(one.architecture);

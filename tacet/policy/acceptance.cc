@@ -252,7 +252,7 @@ class Judgement {
     }
   }
 
-  // Of the policy, with its smaller epsilon.
+  // For the policy, with its smaller epsilon.
   absl::Status Limits() {
     SitePolicy strict = policy_;
     const bool is_less = policy_.accepted_epsilon.has_value() &&

@@ -48,7 +48,7 @@ struct InvitationChange {
 //   (acceptance.epsilon, privacy.epsilon_per_year);
 // - no term that the policy limits is weaker than before, unless it follows from the number of
 //   members and one has left;
-// - a training that goes on has no weaker term of its mechanism, and the same annex.
+// - a training that continues has no weaker term of its mechanism, and the same annex.
 // Errors of ViolationsOf.
 absl::StatusOr<Acceptance> JudgeInvitation(const SitePolicy& policy,
                                            const InvitationChange& change);
@@ -62,10 +62,10 @@ enum class JudgedBy : uint8_t {
   kUse,           // as kPolicy, but a query after a training, or the reverse, may be weaker
   kParticipants,  // as kUse, but it may be weaker after a member has left
   kCommittee,     // as kPolicy, but it may be weaker after a member has left
-  kMechanism,     // epsilon; in a training that goes on also itself: it is not weaker than before
+  kMechanism,     // epsilon; in a training that continues also itself: it is not weaker than before
   kNotWeaker,     // itself: it is not weaker than before, whatever begins
   kMembers,       // epsilon; it follows from the number of members
-  kSame,          // a training that begins chooses it, one that goes on keeps it
+  kSame,          // a training that begins chooses it, one that continues keeps it
 };
 struct JudgedTerm {
   std::string_view key;  // of agreement::Term

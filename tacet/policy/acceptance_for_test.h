@@ -102,8 +102,8 @@ inline SignedManifest Sign(SignedManifestSpec spec) {
   return base::ValueOf(SignedManifest::Sign(std::move(spec), Coordinator()));
 }
 
-// The epoch after `before`, with fresh exchange keys and a change. It goes on with the training or
-// begins another.
+// The epoch after `before`, with fresh exchange keys and a change. It continues with the training
+// or begins another.
 enum class Next { kGoesOn, kBegins };
 inline SignedManifest After(const SignedManifest& before, SignedManifestSpec spec, Next next,
                             const Change& change = {}) {

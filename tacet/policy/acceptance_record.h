@@ -51,7 +51,7 @@ struct AcceptanceRecord {
   // The largest number of a policy in force when the site joined an epoch; 0: none.
   uint64_t latest_policy = 0;
   std::vector<AcceptedEpoch> epochs = {};  // the last one last
-  // Of the epoch joined and of the next one: a join that was killed between record and invitation
+  // For the epoch joined and for the next one: a join that was killed between record and invitation
   // leaves both.
   std::vector<KnownKeys> known = {};
 

@@ -28,7 +28,7 @@ constexpr std::string_view kUnsigned = "unsigned";
 struct Weakened {
   SignedManifestSpec (*federation)();
   Change change;
-  // Of an epoch that begins a training, under a policy that equals the agreement before; empty: it
+  // For an epoch that begins a training, under a policy that equals the agreement before; empty: it
   // may choose. kUnsigned: no manifest has that.
   std::string objection;
   // Under a policy that allows much less, by other terms that the change needs.
@@ -181,7 +181,7 @@ JudgedBy RuleOf(const std::string& key) {
   return found == terms.end() ? JudgedBy::kChain : found->by;
 }
 
-// Terms that CheckSuccessor refuses, weakened as above, in a training that goes on.
+// Terms that CheckSuccessor refuses, weakened as above, in a training that continues.
 const std::set<std::string> kRefusedByChain = {"federation",
                                                "training",
                                                "model",

@@ -39,7 +39,7 @@ TEST(AcceptanceTest, TheSameTermsAreAcceptedInEachKindOfChange) {
   }
 }
 
-// Six of seven go on, where the policy allows six seats of which one may be corrupt.
+// Six of seven continue, where the policy allows six seats of which one may be corrupt.
 TEST(AcceptanceTest, ARemovalIsAcceptedWithinTheLimitsOfThePolicy) {
   const SignedManifest before = Sign(OfPersons());
   const SignedManifest now = After(before, OfPersons(), Next::kGoesOn, [](auto& spec) {
@@ -207,7 +207,7 @@ TEST(AcceptanceTest, ASeatWithAnExchangeKeyOfAnEarlierEpochIsNamed) {
   const SignedManifest kept = After(before, OfPersons(), Next::kGoesOn,
                                     [](auto& spec) { spec.members[3] = Member(3, kEpoch); });
   EXPECT_THAT(Objections(Judge(Equal(before), before, kept)), ElementsAre("committee"));
-  // Of an epoch before the last one.
+  // For an epoch before the last one.
   const SignedManifest between = After(before, OfPersons(), Next::kGoesOn);
   const SignedManifest now =
       Later(between, Next::kGoesOn, [](auto& spec) { spec.members[3] = Member(3, kEpoch); });
@@ -277,8 +277,8 @@ TEST(AcceptanceTest, TermsAreNotWeakerWithoutARemoval) {
               ElementsAre("privacy.delta", "privacy.colluders"));
 }
 
-// All sites answer a query, and a training may go on without one: between the two the limits of the
-// policy hold.
+// All sites answer a query, and a training may continue without one: between the two the limits of
+// the policy hold.
 TEST(AcceptanceTest, ATrainingAfterAQueryMayHaveItsOwnParticipants) {
   SignedManifestSpec query = OfQuery();
   query.agreement.sampling.min_participants = kSites;

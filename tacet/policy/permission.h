@@ -42,7 +42,7 @@ struct DataUse {
   // The agreement gives columns names of its own, so that they say nothing about the file.
   bool renames_columns = false;
   std::string person_column = {};  // empty: the data do not say whose a row is
-  // Of a query; none for a training.
+  // For a query; none for a training.
   std::vector<QuestionUse> questions = {};
   double floor = 0;
 };
@@ -66,7 +66,7 @@ class Permission {
   static absl::StatusOr<Permission> ByPolicy(const SitePolicy& policy, std::string_view source,
                                              const agreement::SignedManifest& manifest,
                                              const DataUse& use);
-  // Of a site that has no policy. FailedPrecondition when its identity pins an officer: then there
+  // For a site that has no policy. FailedPrecondition when its identity pins an officer: then there
   // must be one.
   static absl::StatusOr<Permission> WithoutPolicy(const std::optional<crypto::PublicKey>& officer,
                                                   const agreement::SignedManifest& manifest);

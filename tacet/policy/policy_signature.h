@@ -13,7 +13,7 @@
 
 namespace tacet::policy {
 
-// Of the bytes of a policy file (docs/formats/policy.md).
+// For the bytes of a policy file (docs/formats/policy.md).
 base::Bytes SignPolicy(std::span<const uint8_t> policy, const crypto::SigningKey& officer);
 
 // Who signed the policy. DataLoss when the signature is cut short or damaged, PermissionDenied when

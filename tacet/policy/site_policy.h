@@ -75,7 +75,7 @@ struct SitePolicy {
   accounting::Unit smallest_unit() const;
 };
 
-// From the TOML file's sections and keys. InvalidArgument names `source` and the key that is
+// Reads the TOML file's sections and keys. InvalidArgument names `source` and the key that is
 // unknown, missing, of the wrong type or out of range.
 absl::StatusOr<SitePolicy> ReadSitePolicy(const base::JsonValue& root, std::string_view source);
 

@@ -58,7 +58,7 @@ absl::StatusOr<Abstention> ReadAbstention(std::span<const uint8_t> bytes,
 // short.
 absl::StatusOr<crypto::Digest> ManifestOfAbstention(std::span<const uint8_t> bytes);
 
-// Of one that was read before: its signature is not verified again.
+// For one that was read before: its signature is not verified again.
 AbstentionReason ReasonOfAbstention(std::span<const uint8_t> bytes);
 
 // As its member signed it.

@@ -1,5 +1,5 @@
 // Attestation: a member's signed digest of the state with which a round begins. Members that were
-// away use attestations to recognise a genuine checkpoint.
+// absent use attestations to recognise a genuine checkpoint.
 #ifndef TACET_PROTOCOL_ATTESTATION_H_
 #define TACET_PROTOCOL_ATTESTATION_H_
 

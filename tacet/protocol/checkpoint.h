@@ -32,7 +32,7 @@ inline StateSize StateSizeOf(const agreement::ManifestSpec& spec) {
   return {.parameters = spec.dimension, .velocity = spec.optimizer.VelocityValues(spec.dimension)};
 }
 
-// Kept beside a state, so that it is hashed once an epoch.
+// Kept with a state, so that it is hashed once an epoch.
 struct StateDigests {
   crypto::Digest model{};  // DigestKey::OfModel
   crypto::Digest state{};  // DigestKey::OfState

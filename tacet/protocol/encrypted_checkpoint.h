@@ -1,4 +1,4 @@
-// Encrypted checkpoint for members that were away: the server passes it on, only members can read
+// Encrypted checkpoint for members that were absent: the server passes it on, only members can read
 // it.
 #ifndef TACET_PROTOCOL_ENCRYPTED_CHECKPOINT_H_
 #define TACET_PROTOCOL_ENCRYPTED_CHECKPOINT_H_

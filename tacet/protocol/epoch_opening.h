@@ -102,11 +102,11 @@ class OpeningTally {
   std::set<uint64_t> heard_;                               // members
 };
 
-// Of statements as they were fetched. Those that cannot be read do not count.
+// For statements as they were fetched. Those that cannot be read do not count.
 OpeningTally TallyOf(std::span<const base::Bytes> statements,
                      const agreement::SignedManifest& manifest);
 
-// Which of the seats' statements `has` a server hands out while it asks for votes for `asked`, as
+// Which of the seats' statements `has` a server returns while it asks for votes for `asked`, as
 // indices: of all seats that have the state; of seats that had it before, as many as make it held;
 // and of others until a quorum was heard. No more of them, because a seat that has heard more of
 // those that are ahead does not go back.

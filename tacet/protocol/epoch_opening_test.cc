@@ -127,7 +127,7 @@ TEST_F(EpochOpeningTest, TheLastStateOfAMajorityIsHeld) {
   EXPECT_EQ(Tally(said).Held(), State(7, 1));
 }
 
-// Of four seats three open: two votes for others leave a state behind.
+// Three of four seats open: two votes for others leave a state behind.
 TEST_F(EpochOpeningTest, NoQuorumMayComeForAStateThatEnoughVotedAgainst) {
   std::vector<base::Bytes> said = {Has(5, State(7, 1), State(6, 1)),
                                    Has(1, State(7, 1), State(6, 1)),

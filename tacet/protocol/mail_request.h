@@ -82,9 +82,9 @@ struct MailHead {
   size_t content_bytes = 0;
   crypto::Digest content_digest{};
 };
-// Of a request's first bytes, all of them or at least kMaxMailHeadBytes. DataLoss when cut short or
-// larger than MaxMailBytes; FailedPrecondition for another federation; PermissionDenied unless the
-// sender signed it. Who the sender is, and the time, are for the caller to check.
+// For a request's first bytes, all of them or at least kMaxMailHeadBytes. DataLoss when cut short
+// or larger than MaxMailBytes; FailedPrecondition for another federation; PermissionDenied unless
+// the sender signed it. Who the sender is, and the time, are for the caller to check.
 absl::StatusOr<MailHead> ReadMailHead(std::span<const uint8_t> first,
                                       const crypto::Digest& federation);
 

@@ -59,8 +59,8 @@ class Field {
     hn::StoreU(hn::BitCast(U(), x), U(), memory);
   }
 
-  // From a canonical value; w / p is rounded as a division rounds, but for 2^-50 of an ulp, by one
-  // step of correction: a division may take longer for some operands.
+  // Made from a canonical value; w / p is rounded as a division rounds, but for 2^-50 of an ulp, by
+  // one step of correction: a division may take longer for some operands.
   HWY_INLINE Factor MakeFactor(Words value) const {
     const Doubles canonical = ToDouble(value);
     const Doubles w = canonical - hn::IfThenElseZero(hn::Gt(canonical, p_ * Double(0.5)), p_);

@@ -31,7 +31,7 @@ void ForwardOfSmall(std::span<const Small> small, const Ntt& ntt, std::span<uint
 // A (secret) polynomial that others are multiplied by value by value. Wiped when it goes.
 class ValueMultiplier {
  public:
-  // From canonical values.
+  // Made from canonical values.
   ValueMultiplier(std::span<const uint64_t> values_ntt, const Ntt& ntt);
 
   // product[i] = other[i] factor[i] mod p, canonical; the arrays may be the same.
@@ -46,11 +46,11 @@ class ValueMultiplier {
 // inverse transform of the kernels leaves a factor of N. Wiped when it goes.
 class Multiplier {
  public:
-  // From canonical values.
+  // Made from canonical values.
   Multiplier(std::span<const uint64_t> values_ntt, const Ntt& ntt) : Multiplier(ntt) {
     SetFactors(values_ntt);
   }
-  // From coefficients in (-p, p).
+  // Made from coefficients in (-p, p).
   template <typename Small>
   Multiplier(std::span<const Small> small, const Ntt& ntt) : Multiplier(ntt) {
     crypto::SecretVector<uint64_t> values_ntt(ntt.degree());

@@ -76,7 +76,7 @@ class Roots {
   HWY_INLINE Factor Broadcast(size_t blocks, size_t block) const {
     return Field::BroadcastFactor(factors_, degree_, blocks + block);
   }
-  // Of row `row` in square `square`, a stage with halves of `half` < kLanes.
+  // For row `row` in square `square`, a stage with halves of `half` < kLanes.
   HWY_INLINE Factor InSquare(size_t half, size_t square, size_t row) const {
     const size_t rows = kLanes / (2 * half);
     return Field::LoadFactor(factors_, degree_,

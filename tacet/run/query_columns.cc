@@ -125,7 +125,7 @@ std::optional<double> QueryColumns::NumberIn(const std::string& column, std::str
   return agreed != nullptr ? agreed->Find(field, mark) : table::ParseDecimal(field, mark);
 }
 
-// Of a number that can be read.
+// For a number that can be read.
 std::optional<ValueFault> QueryColumns::FaultOfNumber(const std::string& column, double number,
                                                       std::string_view text) const {
   const table::AgreedNumbers* agreed = query_.NumbersOf(column);

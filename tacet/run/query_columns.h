@@ -43,10 +43,10 @@ class QueryColumns {
   // Whether the sites agreed on the values of the column.
   bool HasValues(const std::string& column) const { return query_.ValuesOf(column) != nullptr; }
   bool IsMissing(std::string_view field) const { return query_.IsMissing(field); }
-  // Of a field as the table writes it; none where it can be read.
+  // For a field as the table writes it; none where it can be read.
   std::optional<table::ValueFault> FaultOf(const std::string& column, std::string_view field,
                                            table::DecimalMark mark) const;
-  // Of a number; NaN is a missing value.
+  // For a number; NaN is a missing value.
   std::optional<table::ValueFault> FaultOf(const std::string& column, double number) const;
 
  private:

@@ -1,4 +1,4 @@
-// Attacks on a site's policy through the text of a query and through the terms agreed beside it.
+// Attacks on a site's policy through the text of a query and through the terms agreed next to it.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -406,7 +406,7 @@ TEST_F(QueryPolicyTest, NoTextOfAQueryReachesWhatIsForbidden) {
   EXPECT_GT(allowed, 60u);
 }
 
-// Each key of the agreement beside an unchanged text.
+// Each key of the agreement next to an unchanged text.
 TEST_F(QueryPolicyTest, NoTermBesideTheTextSwitchesAProtectionOff) {
   size_t weaker = 0;
   std::set<std::string> tried;

@@ -24,7 +24,7 @@
 
 namespace tacet::run {
 
-// Files of a run directory beside those of a training.
+// Files of a run directory next to those of a training.
 inline constexpr std::string_view kQueryFile = "query.toml";
 inline constexpr std::string_view kAnswersFile = "answers.json";
 inline constexpr std::string_view kAnswersTable = "answers.csv";

@@ -189,7 +189,7 @@ absl::Status CheckNothingIsCut(const run::RunRecord& run) {
       run::kSummaryFile, rounds, attempts, run::kMetricsFile, run.rounds.size(), charged.size());
 }
 
-// Where a simulation would go on is where its rounds ended, or one round before: a process ended
+// Where a simulation would continue is where its rounds ended, or one round before: a process ended
 // between the two.
 absl::Status CheckCheckpoint(const run::RunRecord& run, const std::optional<base::Bytes>& bytes,
                              std::span<const uint8_t> agreement, const ManifestSpec& agreed) {
@@ -304,7 +304,7 @@ absl::Status CheckRule(const run::RunRecord& run) {
 }  // namespace
 
 absl::StatusOr<RunToAudit> ReadRunToAudit(const std::filesystem::path& path, uint64_t now) {
-  // Read first: rounds, ledger and summary of a run that goes on are never behind it.
+  // Read first: rounds, ledger and summary of a run that continues are never behind it.
   std::optional<base::Bytes> checkpoint;
   absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(path / run::kCheckpointFile);
   if (bytes.ok()) {

@@ -241,7 +241,7 @@ absl::Status RunReporter::BeginOrResume(uint32_t next_round,
       commit_ = fmt::format("{}, {}", commit_, audit::BuildCommit());
     out_.Print("resumed     after {} of {} rounds\n", next_round, rounds_);
   }
-  // A simulation keeps the key that it began with, and a lost one stays lost. A site can go on
+  // A simulation keeps the key that it began with, and a lost one stays lost. A site can continue
   // under another one: its server and its ledger know the run, too.
   if (audit_key_.empty() || is_member) {
     TACET_ASSIGN_OR_RETURN(const crypto::PublicKey key, EnsureAuditKey(directory_.path()));

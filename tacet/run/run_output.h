@@ -22,7 +22,7 @@
 
 namespace tacet::run {
 
-// Files of a run directory beside those of RunDirectory (docs/formats/run-directory.md).
+// Files of a run directory next to those of RunDirectory (docs/formats/run-directory.md).
 inline constexpr std::string_view kConfigFile = "config.toml";
 inline constexpr std::string_view kMetricsFile = "metrics.jsonl";
 inline constexpr std::string_view kSummaryFile = "summary.json";
@@ -61,7 +61,7 @@ struct RunSummary {
   const std::vector<std::string>& labels;
   const agreement::Manifest& manifest;
   const simulation::SimulationResult& result;
-  // Of the last model, and of the one that the run began with; absent when they are not published.
+  // For the last model, and for that of the run's beginning; absent when they are not published.
   const std::optional<trainer::Evaluation>& evaluation;
   const std::optional<trainer::Evaluation>& before;
   std::optional<double> most_frequent_class;  // accuracy of always answering it; likewise
@@ -111,7 +111,7 @@ class RunReporter final : public simulation::SimulationObserver {
   void OnNote(std::string_view text) override;
   bool StopRequested() override { return base::StopSignal::Arrived(); }
 
-  // Of the model the whole run began with; from an earlier process when this one resumed.
+  // For the model the whole run began with; from an earlier process when this one resumed.
   const std::optional<trainer::Evaluation>& before() const { return before_; }
   // The commits of all programs that worked on the run, in order, with ", " between.
   const std::string& commit() const { return commit_; }

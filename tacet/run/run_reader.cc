@@ -206,9 +206,9 @@ absl::StatusOr<std::optional<ledger::RecoveredLedger>> ReadLedger(
   return std::optional<ledger::RecoveredLedger>(std::move(found));
 }
 
-// Rounds and the ledger that they were charged to. A run that goes on may complete a round between
-// the two: then both are read again, so that the ledger has no charge of a round after the first
-// that is not complete.
+// Rounds and the ledger that they were charged to. A run that continues may complete a round
+// between the two: then both are read again, so that the ledger has no charge of a round after the
+// first that is not complete.
 absl::Status ReadRoundsAndLedger(RunRecord& run) {
   constexpr int kMaxTries = 5;
   const std::filesystem::path metrics = run.path / kMetricsFile;
@@ -223,13 +223,13 @@ absl::Status ReadRoundsAndLedger(RunRecord& run) {
                            metrics.string());
 }
 
-// Of a manifest that the run has kept.
+// For a manifest that the run has kept.
 absl::StatusOr<agreement::ManifestSpec> AgreedUnder(const RunRecord& run,
                                                     const crypto::Digest& manifest_hash) {
   return agreement::ReadManifestBytes(run.manifests.at(manifest_hash));
 }
 
-// Of the last charge, or of the last attestation.
+// For the last charge, or for the last attestation.
 absl::StatusOr<agreement::ManifestSpec> LastAgreed(const RunRecord& run) {
   const std::vector<crypto::Digest> hashes = ManifestsOf(run);
   if (hashes.empty()) return base::FailedPrecondition("nothing was charged yet");

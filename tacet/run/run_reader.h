@@ -30,7 +30,7 @@ namespace tacet::run {
 
 // start.json
 struct RunStart {
-  // Of the model before the first round; absent when it was not published.
+  // For the model before the first round; absent when it was not published.
   std::optional<trainer::Evaluation> evaluation = {};
   std::string commit = "unknown";  // of the programs that worked on the run, ", " between
   RunPart part;
@@ -57,7 +57,7 @@ struct RunRecord {
   // Canonical bytes by their hash, of those manifests that the ledger's charges name and the run
   // kept: agreement::ReadManifestBytes.
   std::map<crypto::Digest, base::Bytes> manifests;
-  // summary.json as it stands; absent while the run goes on, or when it was broken off.
+  // summary.json as it stands; absent while the run continues, or when it was broken off.
   std::optional<base::JsonValue> summary;
   // Whole and chained, and not older than `rounds`; absent before anything was charged.
   std::optional<ledger::RecoveredLedger> ledger;
@@ -82,8 +82,8 @@ absl::StatusOr<RunRecord> LoadRun(const std::filesystem::path& path);
 absl::StatusOr<agreement::Manifest> ManifestOf(const RunRecord& run);
 
 // Every agreement that the run was charged for, planned, with the attempts under each; the one of
-// ManifestOf last. More than one where members or terms changed while the training went on. Errors
-// as above; a simulation's lost manifests are taken to be of the agreement that it has.
+// ManifestOf last. More than one where members or terms changed while the training continued.
+// Errors as above; a simulation's lost manifests are taken to be of the agreement that it has.
 absl::StatusOr<std::vector<agreement::ChargedTerms>> TermsOf(const RunRecord& run);
 
 // Whether `model`, all parameters of it, is the one that the round has, by the digest key that the

@@ -114,7 +114,7 @@ class FileReader {
     ++problems_;
     return report_(ProblemAt(line, column, std::move(fault)));
   }
-  // Of a row: it stops nothing.
+  // For a row: it stops nothing.
   void Note(std::optional<size_t> column, ValueFault fault) {
     noted_.Add(ProblemAt(records_.line(), column, std::move(fault)));
   }

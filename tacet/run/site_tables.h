@@ -29,7 +29,7 @@ struct TableFormat {
   std::vector<table::AgreedColumn> spellings = {};  // the files' own (table::WriteAsAgreed)
 };
 
-// Of all files, or of each site's.
+// For all files, or for each site's.
 struct TableFormats {
   // NOLINTNEXTLINE(google-explicit-constructor): most often all files have one format
   TableFormats(TableFormat all = {}) : common(std::move(all)) {}
@@ -50,7 +50,7 @@ TableFormat QueryFormat(const tacet::statistics::QueryFile& file);
 // word that they do not know.
 absl::StatusOr<TableFormat> SiteFormat(const tacet::statistics::QueryFile& file,
                                        const config::RunConfig& own);
-// Of a rehearsal: as the query says it, and for the sites with a table in the file `sites` as that
+// For a rehearsal: as the query says it, and for the sites with a table in the file `sites` as that
 // says it (config::LoadSiteSettings). Without the file all are the query's.
 absl::StatusOr<TableFormats> RehearsalFormats(const tacet::statistics::QueryFile& file,
                                               const std::optional<std::filesystem::path>& sites);

@@ -123,7 +123,7 @@ TEST(AggregateBoundTest, CoordinatesAndNormAreBounded) {
   EXPECT_TRUE(CheckOf(plan, std::vector<double>(kSumDimension, 0.999 * each)).ok());
   EXPECT_THAT(base::Message(CheckOf(plan, std::vector<double>(kSumDimension, 1.001 * each))),
               HasSubstr("has norm"));
-  // Of sums of clipped contributions the norm is bounded by their number.
+  // For sums of clipped contributions the norm is bounded by their number.
   EXPECT_TRUE(CheckOf(Plan(kUncounted), std::vector<double>(kSumDimension, 2 * each)).ok());
   EXPECT_THAT(
       base::Message(CheckOf(Plan(kParticipants), std::vector<double>(kSumDimension, each * 1.001))),

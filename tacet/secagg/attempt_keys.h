@@ -22,11 +22,11 @@ struct AttemptKeys {
 AttemptKeys DeriveAttemptKeys(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                               const Attempt& attempt);
 
-// Of checkpoints of the state with which the attempt's round begins; the attempt's number is 0.
+// For checkpoints of the state with which the attempt's round begins; the attempt's number is 0.
 crypto::SecretBytes DeriveCheckpointKey(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                                         const Attempt& attempt);
 
-// Of digests of parameters and state in the epoch (digest_key.h); round and attempt are 0.
+// For digests of parameters and state in the epoch (digest_key.h); round and attempt are 0.
 crypto::SecretBytes DeriveDigestKey(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                                     const Attempt& attempt);
 

@@ -32,7 +32,7 @@ class CheckRowTest : public ::testing::Test {
  protected:
   explicit CheckRowTest(const TermsSpec& spec = Small()) : round_(spec) {}
 
-  // Of all seats, which voted and unmasked before.
+  // For all seats, which voted and unmasked before.
   std::vector<base::Bytes> RowsOf(const Aggregator::Closed& closed,
                                   const std::vector<base::Bytes>& uploads) {
     std::vector<MemoryJournal> journals(SmallRound::kSeats);
@@ -248,7 +248,7 @@ TEST_F(CheckRowTest, NoneIsGivenBeforeTheUnmaskShareAndNoneForASecondRound) {
   const base::Bytes row = ValueOf(member.CheckShares());
   EXPECT_FALSE(member.Vote(second.closed_round, second.roster).ok());
   EXPECT_EQ(ValueOf(member.CheckShares()), row);
-  // Another process goes on with the same bytes, and for the same round only.
+  // Another process continues with the same bytes, and for the same round only.
   CommitteeMember restarted = round_.NewMember(4, journal, std::nullopt);
   EXPECT_FALSE(restarted.Vote(second.closed_round, second.roster).ok());
   EXPECT_FALSE(restarted.CheckShares().ok());

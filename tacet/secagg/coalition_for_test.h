@@ -132,7 +132,7 @@ class Coalition {
     return check.Combine(words)[0];
   }
 
-  // From the shares of `victim`, with the masks of as many seats as are needed, its own ones first.
+  // Takes the shares of `victim`, with the masks of as many seats as are needed, its own first.
   Key KeyByMasks(uint64_t victim, Made made) const {
     std::vector<Words> masks;
     std::vector<uint32_t> order = seats_;
@@ -157,7 +157,7 @@ class Coalition {
     return federation_.RecoverKey(federation_.SharesIn(stage_, view_.UploadOf(victim)), masks,
                                   order);
   }
-  // Of a member whose masks with all seats are known.
+  // For a member whose masks with all seats are known.
   Key OneTimeKey(uint64_t member) const {
     const Sent& sent = *view_.sent.at(member);
     return federation_.RecoverKey(

@@ -48,7 +48,7 @@ inline Words Plus(Words a, std::span<const uint16_t> b, bool subtract = false) {
 struct GameSpec {
   uint64_t dimension = 1;
   int64_t planted = 1;  // |x| in counts, in every coordinate
-  // Of each member; none: the noise of the agreement, of 100 counts.
+  // For each member; none: the noise of the agreement, of 100 counts.
   std::optional<NoiseLaw> noise = std::nullopt;
   he::Scheme scheme = he::Scheme::kCompact;
 };

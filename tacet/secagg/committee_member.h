@@ -80,7 +80,7 @@ class CommitteeMember {
   uint32_t seat_;
   uint64_t clients_;
   OwnUpload own_;
-  // Of the closed round that was voted for.
+  // For the closed round that was voted for.
   struct Voted {
     crypto::Digest hash{};
     std::vector<SealNonce> nonces;

@@ -1,7 +1,7 @@
 // Constant-time check of sharing, unmasking, check rows and recovery under valgrind. Pair keys,
-// one-time keys and the random secrets beside them are marked as undefined memory, so that memcheck
-// reports every branch and every address that depends on them, on masks or on sums of either.
-// constant_time.supp names the exceptions.
+// one-time keys and the random secrets next to them are marked as undefined memory, so that
+// memcheck reports every branch and every address that depends on them, on masks or on sums of
+// either. constant_time.supp names the exceptions.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

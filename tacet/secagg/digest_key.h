@@ -22,7 +22,7 @@ class DigestKey {
 
   // kBytes of it (aborts otherwise).
   explicit DigestKey(crypto::SecretBytes key);
-  // Of an epoch: HKDF-SHA256(epoch key, "tacet/1/" ‖ "digest" ‖ manifest hash ‖ scheme ‖ epoch ‖
+  // For an epoch: HKDF-SHA256(epoch key, "tacet/1/" ‖ "digest" ‖ manifest hash ‖ scheme ‖ epoch ‖
   // 0 ‖ 0), the key schedule of docs/formats/messages.md.
   static DigestKey OfEpoch(const crypto::SecretBytes& epoch_key, he::Scheme scheme,
                            const crypto::Digest& manifest_hash, uint32_t epoch);

@@ -45,7 +45,7 @@ class ClosedSum {
         tag_key_(keys.tag_key, terms.dimension(), TagContext(attempt)) {}
 
   uint32_t participants() const { return static_cast<uint32_t>(round_.nonces.size()); }
-  // Of the last sum that was decrypted.
+  // For the last sum that was decrypted.
   bool mac_fits() const { return mac_fits_; }
 
   // The sum, if its MAC fits and it is within AggregateBound. DataLoss says what is wrong.

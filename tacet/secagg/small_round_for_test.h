@@ -158,7 +158,7 @@ class SmallRound {
   }
   const KeyPacket& packet(uint64_t client) const { return packets_[client].packet; }
   const crypto::KemKey& kem_key(uint32_t seat) const { return kem_keys_[seat]; }
-  // Of a client with all seats; none for the paper's schemes.
+  // For a client with all seats; none for the paper's schemes.
   crypto::SecretBytes PairKeys(uint64_t client) const {
     if (scheme_ != he::Scheme::kCompact) return {};
     crypto::SecretBytes keys(kPairKeyBytes * kSeats);
@@ -241,7 +241,7 @@ class SmallRound {
     std::vector<base::Bytes> votes;
     std::vector<base::Bytes> shares;  // by seat
   };
-  // Of all seats, all honest. `uploads` are those that the members sent.
+  // For all seats, all honest. `uploads` are those that the members sent.
   Answers AnswersOf(const Aggregator::Closed& closed, const std::vector<base::Bytes>& uploads) {
     Answers answers;
     std::vector<MemoryJournal> journals(kSeats);

@@ -74,7 +74,7 @@ TEST_F(UploadTest, RefusesVersionOneByName) {
   EXPECT_THAT(Refusal(), HasSubstr("upload: field `version` is 1, this program reads version 2"));
 }
 
-// Beside ciphertext and shares an upload holds nothing that depends on its counts, and its length
+// Besides ciphertext and shares an upload holds nothing that depends on its counts, and its length
 // follows from the agreement.
 TEST_F(UploadTest, IsHeadCiphertextSharesAndTheirChecksum) {
   const he::AggregationParams& params = round_.params();

@@ -1,4 +1,4 @@
-// Attendance: the members that are connected, and since when the others are away.
+// Attendance: the members that are connected, and since when the others are absent.
 #ifndef TACET_SERVER_ATTENDANCE_H_
 #define TACET_SERVER_ATTENDANCE_H_
 
@@ -33,10 +33,10 @@ class Attendance {
     refused_[member].reset();
   }
   void NoteRefused(const RefusedCall& call, uint64_t now);
-  // Of the members whose calls were refused lately, none taken since.
+  // For the members whose calls were refused lately, none taken since.
   std::vector<RefusedCall> RefusedNow(uint64_t now) const;
 
-  // Of a clock that was set back, what lies in the future is now.
+  // With a clock that was set back, what lies in the future is now.
   bool IsHere(uint64_t member, uint64_t now) const {
     return seen_[member].has_value() && *seen_[member] + kHereSeconds >= now;
   }

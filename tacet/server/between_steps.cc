@@ -66,7 +66,7 @@ std::optional<secagg::Attempt> Beginnable(Transition& step) {
   if (!waiting->enough_since.has_value() || *waiting->enough_since > now) {
     waiting->enough_since = now;
   }
-  // Of a clock that was ahead.
+  // Set by a clock that was ahead.
   waiting->pause_ends = std::min(waiting->pause_ends, now + waiting->pause_seconds);
   if (now < waiting->pause_ends) return std::nullopt;
   const bool waited = now - *waiting->enough_since >= step.rules().options().grace_seconds;

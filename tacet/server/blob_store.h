@@ -77,7 +77,7 @@ class BlobStore {
   // Makes it durable without reading it: for a caller that wrote all of it by one writer from byte
   // 0 and has seen that those bytes have this digest. DataLoss when nothing of it has arrived.
   virtual absl::Status CompleteUnread(const BlobKey& key, const crypto::Digest& digest) = 0;
-  // Of one that was completed: whether it is there, as far as shows without reading it; all of it,
+  // For one that was completed: whether it is there, as far as shows without reading it; all of it,
   // NotFound when it is gone, DataLoss when it does not have this digest any more, in which case a
   // damaged one is forgotten; or a reader, which checks nothing.
   virtual absl::StatusOr<bool> Holds(const BlobKey& key, const crypto::Digest& digest) const = 0;

@@ -96,7 +96,7 @@ bool ResumeCollecting(Transition& step) {
   const AttemptRecord& open = step.open();
   const RoundServerOptions& options = step.rules().options();
   const uint64_t now = step.moment.now;
-  // Of an attempt that is too old, be it by a wrong clock, nothing is certain but that it must end.
+  // An attempt that is too old, be it by a wrong clock, must end. Nothing else is certain of it.
   if (now - std::min(now, open.begun) >= options.abandon_seconds) return false;
   const uint64_t had_left = open.deadline - std::min(open.deadline, open.noted);
   const uint64_t left = std::min(options.collecting_seconds, std::max(had_left, kReturnSeconds));

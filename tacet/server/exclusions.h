@@ -33,7 +33,7 @@ class Exclusions {
   // Who is left out of the attempt that comes next, or is open: named ones with the bytes of
   // kLeftOut, those on trial with kOnTrial. K_min others always remain.
   const Submissions& now() const { return now_; }
-  // Of them, those that are not on trial.
+  // Among them, those that are not on trial.
   uint64_t named_now() const { return now_.size() - on_trial_.size(); }
 
  private:

@@ -28,7 +28,7 @@ Gathering CountGathering(const RoundState& state, const Moment& moment);
 // While no attempt is open and one is to follow: nothing where it waits for more than members.
 std::optional<Gathering> GatheringFor(const RoundState& state, const Moment& moment);
 
-// Of an opened epoch: the attempt that comes next, as soon as the model that it starts from is
+// For an opened epoch: the attempt that comes next, as soon as the model that it starts from is
 // known.
 std::optional<secagg::Attempt> NextAttempt(const RoundState& state);
 // Why `next` does not begin, nor any other; empty if it may.

@@ -10,7 +10,7 @@ absl::Status IncomingPart::Write(std::span<const uint8_t> bytes) {
 }
 
 absl::StatusOr<uint64_t> IncomingPart::Finish(const crypto::Digest& digest) {
-  // Of an object in one part all is known that reading it again would show.
+  // For an object in one part all is known that reading it again would show.
   const bool is_checked = writer_ != nullptr && request_.offset == 0 && digest == request_.digest;
   if (writer_ != nullptr) TACET_RETURN_IF_ERROR(writer_->Commit());
   writer_.reset();

@@ -34,7 +34,7 @@ inline absl::Status GivePacket(RoundServer& server, uint64_t member,
       .status();
 }
 
-// Of all members. The same again changes nothing.
+// For all members. The same again changes nothing.
 inline void GivePackets(RoundServer& server, protocol::testing::SmallFederation& members) {
   for (uint64_t member = 0; member < members.manifest().members().size(); ++member) {
     const absl::Status given =

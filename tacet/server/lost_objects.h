@@ -2,7 +2,7 @@
 //
 // Members give again what they gave, and seats give back a closed round and its roster: the same
 // bytes, by the digest that the store holds. So a lost disk costs no attempt where somebody has
-// them. While an attempt collects or a round is published, the rest goes on without them. An
+// them. While an attempt collects or a round is published, the rest continues without them. An
 // attempt that is unmasking fails when nobody gives back its closed round or roster.
 #ifndef TACET_SERVER_LOST_OBJECTS_H_
 #define TACET_SERVER_LOST_OBJECTS_H_

@@ -111,7 +111,7 @@ class Mailbox {
   absl::StatusOr<uint64_t> PutWhole(const protocol::PutMail& request,
                                     std::span<const uint8_t> content)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Of a letter that the coordinator puts.
+  // For a letter that the coordinator puts.
   absl::StatusOr<protocol::Letter> CheckLetter(const protocol::PutMail& request,
                                                std::span<const uint8_t> content) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

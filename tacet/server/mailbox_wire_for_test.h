@@ -42,7 +42,7 @@ inline absl::StatusOr<base::Bytes> AnswerOf(Mailbox& mailbox, std::span<const ui
   return bytes;
 }
 
-// Of one sender, under its certificate.
+// For one sender, under its certificate.
 class MailboxWire final : public protocol::Wire {
  public:
   MailboxWire(Mailbox& mailbox, std::string name) : mailbox_(mailbox), name_(std::move(name)) {}

@@ -1018,7 +1018,7 @@ class RandomRounds {
     }
   }
 
-  // Of a size that is never asked for.
+  // For a size that is never asked for.
   Event CohortDrawnUnasked() { return CohortDrawn{.attempt = AnyAttempt(), .cohort = {}}; }
 
   Event RandomEvent() {

@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
 absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
                                               const protocol::FetchOpeningRequest& request);
 
-// Of an attempt with this roster.
+// For an attempt with this roster.
 absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
                                               const PacketsForSeat& packets,
                                               std::span<const uint8_t> roster);

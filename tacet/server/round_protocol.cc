@@ -135,7 +135,7 @@ void Transition::CountRevision(bool phase) {
 
 absl::Status On(Transition& step, const ObjectionGiven& given) {
   const protocol::Objection& objection = given.objection;
-  // Of an earlier announcement, or of another process.
+  // It is about an earlier announcement, or of another process.
   if (objection.revision < step.state.phase_revision || objection.revision > step.state.revision) {
     return absl::OkStatus();
   }

@@ -18,7 +18,7 @@ namespace tacet::server {
 
 struct RoundServerOptions {
   uint64_t collecting_seconds = 600;  // until an attempt closes with what has arrived; > 0
-  // Until the committee must have confirmed the aggregate; > 0. As long as seats are away, it is
+  // Until the committee must have confirmed the aggregate; > 0. As long as seats are absent, it is
   // extended by as many seconds again,
   uint64_t unmasking_seconds = 300;
   // but not beyond so many seconds after the beginning of the attempt.

@@ -81,7 +81,7 @@ RoundServer::RoundServer(std::shared_ptr<const RoundRules> rules, ServerStore& s
       attendance_(rules->members(), clock_()),
       state_{.rules = rules},
       runner_(rules->manifest(), rules->options().kept_rounds, store, blobs, cohorts) {
-  // From anywhere, so that a server that was restarted has a notification for everybody.
+  // Begins anywhere, so that a server that was restarted has a notification for everybody.
   state_.revision = state_.phase_revision = base::LoadU64(cohorts.Draw(8).Expose().data());
 }
 

@@ -96,7 +96,7 @@ class RoundServer {
                                       const protocol::FetchPartRequest& request) const;
 
   // A statement that `member` sent. Votes and verdicts are of the attempt that is unmasking, votes
-  // also of the one that was published last; attestations of the round that is going on or comes
+  // also of the one that was published last; attestations of the round that is continuing or comes
   // next; opening statements of an epoch that does not begin a training. Errors as ReadStatement;
   // FailedPrecondition at another time; AlreadyExists for another vote, attestation or opening vote
   // of that member.
@@ -115,7 +115,7 @@ class RoundServer {
               base::UnixClock clock, crypto::Entropy& cohorts);
 
   friend class IncomingPart;
-  // Of the object whose last byte has arrived. Takes the lock itself, for the last step only: the
+  // For the object whose last byte has arrived. Takes the lock itself, for the last step only: the
   // disk is slower than everything else.
   // `is_checked`: the object came in one part and has the announced digest.
   absl::StatusOr<uint64_t> AcceptWhole(uint64_t member, const protocol::PutPartRequest& request,

@@ -685,7 +685,7 @@ TEST_F(RoundServerTest, AConfirmationIsCountedOnceAlsoAfterARestart) {
   EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
 }
 
-// Seats that are away cost time: no new attempt, no new charge, and the uploads stay.
+// Seats that are absent cost time: no new attempt, no new charge, and the uploads stay.
 TEST_F(RoundServerTest, AsLongAsSeatsAreAwayTheDeadlineIsExtended) {
   const secagg::Attempt attempt = Collect();
   Vote(1);
@@ -791,7 +791,7 @@ TEST_F(RoundServerTest, AQuorumThatDecidesNothingHasTwoDeadlinesAcrossARestart) 
   EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
 }
 
-// One seat is away, another one is connected and says nothing: the others are too few. Both are
+// One seat is absent, another one is connected and says nothing: the others are too few. Both are
 // named, nothing is charged again, and the round is published when the one is back.
 TEST_F(RoundServerTest, ASilentSeatIsNamedAndEndsNoAttempt) {
   const secagg::Attempt attempt = Collect();
@@ -848,7 +848,7 @@ TEST_F(RoundServerTest, ASeatGivesItsShareBeforeItGetsOthers) {
   EXPECT_THAT(base::Message(refused), HasSubstr("its own unmask share before"));
 }
 
-// Until a majority of members attests the model of a published round, seats go on unmasking it.
+// Until a majority of members attests the model of a published round, seats continue unmasking it.
 TEST_F(RoundServerTest, APublishedRoundIsWorkedOnUntilItIsFinal) {
   const secagg::Attempt attempt = Collect();
   Vote(1);
@@ -1191,7 +1191,7 @@ TEST_F(RoundServerTest, ANewEpochGoesOnWithTheNextAttempt) {
   EXPECT_EQ(after.current->attempt.number.epoch, 1u);
   EXPECT_EQ(after.current->attempt.number.round, 1u);
   EXPECT_EQ(after.current->attempt.number.attempt, 0u);
-  // The older manifest's server cannot go on any more.
+  // The older manifest's server cannot continue any more.
   const auto older = RoundServer::Create(
       members_.manifest(), {}, store_, blobs_, [this] { return now_; }, cohorts_);
   EXPECT_EQ(older.status().code(), absl::StatusCode::kFailedPrecondition);

@@ -83,7 +83,7 @@ struct AttestedModel {
   friend bool operator==(const AttestedModel&, const AttestedModel&) = default;
 };
 
-// The round that is going on, or comes next, and its stage.
+// The round that is continuing, or comes next, and its stage.
 struct OpenedEpoch {
   uint32_t round = 0;
   Submissions attestations = {};
@@ -157,7 +157,7 @@ struct RoundState {
   uint64_t phase_revision = 0;  // its last value that changed a phase
 };
 
-// Of the state.
+// For the state.
 
 // The attempt that has not ended; null when there is none.
 const AttemptRecord* OpenAttempt(const RoundState& state);
@@ -184,11 +184,11 @@ const Submissions& SubmissionsOf(const RoundState& state, ItemKind kind);
 const Submission* Find(const RoundState& state, ItemKind kind, uint64_t member);
 // Named, or on trial.
 bool IsLeftOut(const RoundState& state, uint64_t member);
-// Of the open attempt, increasing; empty when members decide by coins.
+// For the open attempt, increasing; empty when members decide by coins.
 const std::vector<uint64_t>& CohortOf(const RoundState& state);
 // Members that may upload in this round.
 uint64_t MayUpload(const RoundState& state);
-// Of them, those that have not abstained from the attempt that collects.
+// Among them, those that have not abstained from the attempt that collects.
 uint64_t MayGive(const RoundState& state);
 // Abstentions that can be fetched for this attempt; null where there are none.
 const Submissions* AbstentionsOf(const RoundState& state, const secagg::Attempt& attempt);

@@ -32,7 +32,7 @@ bool IsExtended(const RoundState& state, const Moment& moment) {
 }
 
 // Every member that is here hears of an attempt, drawn or not. So who was last seen before it
-// began, and longer ago than a member that is here, is away, if this process saw that. Later
+// began, and longer ago than a member that is here, is absent, if this process saw that. Later
 // silence may be training: it tells nothing where every member uploads.
 std::vector<uint64_t> AwaitedUploaders(const RoundState& state, const Moment& moment) {
   std::vector<uint64_t> awaited;

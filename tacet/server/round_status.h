@@ -57,9 +57,9 @@ struct ServerStatus {
   bool waiting = false;  // no attempt is open, and one is to follow
   // While the next attempt waits only for members.
   std::optional<Gathering> gathering;
-  // Between attempts: all members that are away. While one is unmasking: seats that owe an answer.
-  // While one collects: members that were not here since it began, whom no cohort made silent; and
-  // where every member uploads, once the deadline was moved, all that have not.
+  // Between attempts: all members that are absent. While one is unmasking: seats that owe an
+  // answer. While one collects: members that were not here since it began, whom no cohort made
+  // silent; and where every member uploads, once the deadline was moved, all that have not.
   std::vector<Absence> awaited;
   // The open attempt's deadline was moved, since it waits for `awaited`.
   bool extended = false;
@@ -69,12 +69,12 @@ struct ServerStatus {
   std::vector<protocol::Objection> objections;
   // Members that call, and are refused.
   std::vector<RefusedCall> refused;
-  // From the open attempt, or the last one.
+  // Those of the open attempt, or the last one.
   std::vector<Abstainer> abstainers;
   uint64_t pause_ends = 0;  // Unix seconds; 0 unless a pause follows a failed attempt
   // Objects that are needed and lost, by kind.
   std::map<protocol::BulkKind, uint64_t> lost;
-  // Named participants without whom this round goes on (exclusions.h).
+  // Named participants without whom this round continues (exclusions.h).
   std::vector<uint64_t> left_out;
 };
 

@@ -46,7 +46,7 @@ absl::Status On(Transition& step, const CohortDrawn& drawn);
 // seconds.
 void PauseAfterTooFew(Transition& step, uint64_t ended);
 absl::Status On(Transition& step, const AttestationGiven& given);
-// Of a member that does not act on the announcement: it is shown as long as that is the last one.
+// For a member that does not act on the announcement: it is shown as long as that is the last one.
 absl::Status On(Transition& step, const ObjectionGiven& given);
 
 // While an attempt collects.

@@ -58,7 +58,7 @@ enum class ItemKind : uint8_t {
   kAbstained = 21,    // the same, of a participant of the attempt that closed
 };
 
-// Of kLeftOut.
+// Value of kLeftOut.
 inline constexpr uint8_t kInDispute = 1;
 inline constexpr uint8_t kInDisputeOfOneSeat = 2;
 inline constexpr uint8_t kOnTrial = 3;  // in no store
@@ -90,7 +90,7 @@ class ServerStore {
   // Begins an attempt with its cohort (increasing; empty when members decide). FailedPrecondition
   // when the last one has not ended; AlreadyExists when its number was begun before.
   virtual absl::Status Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) = 0;
-  // Of the attempt that has not ended; empty when none is.
+  // For the attempt that has not ended; empty when none is.
   virtual absl::StatusOr<std::vector<uint64_t>> Cohort() const = 0;
   // The last attempt's new phase, times or count, together with `items` of it.
   // FailedPrecondition when `record.attempt` is not the last one begun, or has ended.

@@ -21,7 +21,7 @@ inline bool HasEnded(protocol::AttemptPhase phase) {
   return phase == protocol::AttemptPhase::kPublished || phase == protocol::AttemptPhase::kFailed;
 }
 
-// From what a store holds; DataLoss for a number that is none, or another length.
+// Reads what a store holds; DataLoss for a number that is none, or another length.
 absl::StatusOr<protocol::AttemptPhase> AttemptPhaseFrom(int64_t number);
 absl::StatusOr<ItemKind> ItemKindFrom(int64_t number);
 absl::StatusOr<crypto::Digest> DigestFrom(std::span<const uint8_t> bytes);

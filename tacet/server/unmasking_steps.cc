@@ -171,8 +171,8 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
     step.End(protocol::AttemptPhase::kFailed, lost ? kObjectLost : kRefusedFailure);
     return absl::OkStatus();
   }
-  // A seat that is away or silent costs time, but no new attempt and no new charge, as long as the
-  // others are too few. A quorum has had its time.
+  // A seat that is absent or silent costs time, but no new attempt and no new charge, as long as
+  // the others are too few. A quorum has had its time.
   const uint64_t now = step.moment.now;
   const uint64_t begun = std::min(now, record.begun);
   const bool in_vain =

@@ -26,14 +26,14 @@ class UploadSum {
   UploadSum(const agreement::Manifest& manifest, BlobStore& blobs)
       : manifest_(manifest), blobs_(blobs) {}
 
-  // Of another attempt, or of the same again. Returns the members whose uploads are gone.
+  // For another attempt, or for the same again. Returns the members whose uploads are gone.
   absl::StatusOr<std::vector<uint64_t>> Make(const MakeSum& make);
   // As secagg::Aggregator::Submit.
   absl::Status Add(const AddUpload& add);
   struct Closed {
     uint32_t participants = 0;
     secagg::Aggregator::Closed messages;
-    // Of all uploads in the order of the roster; none where they are too many, or damaged.
+    // For all uploads in the order of the roster; none where they are too many, or damaged.
     base::Bytes shares;
   };
   // As secagg::Aggregator::Close; may be called again.

@@ -1,4 +1,4 @@
-// Refused sums: check rows dispute a participant's shares, and the round goes on without it.
+// Refused sums: check rows dispute a participant's shares, and the round continues without it.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -63,7 +63,7 @@ class WrongSharesTest : public testing::RoundServerFixture {
     Tick();
     ASSERT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
   }
-  // Of all seats: votes and unmask shares, which are given, and the check rows, which are not.
+  // For all seats: votes and unmask shares, which are given, and the check rows, which are not.
   std::vector<base::Bytes> UnmaskAll() {
     const Seats seats = Vote(kSeats);
     const std::vector<base::Bytes> votes =
@@ -123,7 +123,7 @@ TEST_F(WrongSharesTest, ShowAParticipantWhichIsLeftOutForTheRestOfTheRound) {
   for (const uint64_t member : Invited()) ASSERT_TRUE(Upload(member).ok());
   Tick();
   Publish();
-  // Named for one round, not for good.
+  // Named for one round, not for ever.
   EXPECT_THAT(server_->Status().left_out, IsEmpty());
   for (uint64_t member = 0; member < 9; ++member) State(member, 1, 5);
   for (int attempt = 0; attempt < 10; ++attempt) {

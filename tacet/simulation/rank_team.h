@@ -37,7 +37,7 @@ class RankLeader {
   // other data. A rank proves its data under a secret that was drawn for it alone and sealed to its
   // key: no digest of data that others could recompute is sent.
   absl::Status Greet(const crypto::Digest& agreement, const crypto::Digest& data);
-  // Hands out `shares`, one a rank; rank 0's own, the first, stays.
+  // Gives `shares`, one a rank; rank 0's own, the first, stays.
   absl::Status Begin(const secagg::Attempt& attempt, std::span<const float> model,
                      const SharedSecrets& secrets, std::span<const CohortShare> shares);
   // Sends the other ranks home.

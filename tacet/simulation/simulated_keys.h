@@ -45,7 +45,7 @@ class PairKeys {
   PairKeys(const SharedSecrets& shared, const agreement::Manifest& manifest,
            const crypto::Digest& manifest_hash, uint32_t epoch);
 
-  // Of a client with all seats, 32 bytes a seat; empty where there is no committee. The reference
+  // For a client with all seats, 32 bytes a seat; empty where there is no committee. The reference
   // stays valid as long as this object.
   const crypto::SecretBytes& Of(uint64_t client);
 

@@ -148,7 +148,7 @@ class Simulation {
   // Runs from the store's checkpoint, or from the start when it has none, to the last round.
   // An interrupted round is run again as another attempt, and charged again; with `insecure_seed`
   // it is repeated exactly. FailedPrecondition when a round fails in all its attempts;
-  // Cancelled when the observer asked for it: another Run goes on from there.
+  // Cancelled when the observer asked for it: another Run continues from there.
   //
   // Under announced-attempts all members' ledgers are equal: the store's one stands for them. Every
   // attempt is charged to it before anything is sealed. A server's plan that would exceed the

@@ -141,7 +141,7 @@ class EncryptedPath final : public UpdatePath {
   }
 
  private:
-  // Of all seats. Keys live in this process alone, so journals that end with it protect as well as
+  // For all seats. Keys live in this process alone, so journals that end with it protect as well as
   // files.
   CommitteeAnswers Answers(const secagg::Aggregator::Closed& closed,
                            const std::map<uint64_t, secagg::SealNonce>& own_nonces,

@@ -53,7 +53,7 @@ class AppLink {
   // Waits for the app to train, once. Aborted when the app went away meanwhile; FailedPrecondition
   // when it says that it failed; Cancelled when the member is to end.
   absl::Status Train(const AppTask& task, std::span<float> update);
-  // From now on the app is told this JSON object, once it has taken every request away.
+  // Hereafter the app is told this JSON object, once it has taken every request away.
   void End(std::string json);
   // Whether the app was told.
   bool told() const;

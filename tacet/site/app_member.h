@@ -17,7 +17,7 @@ namespace tacet::site {
 
 struct AppMemberSpec {
   std::filesystem::path socket;
-  // Of this site, with unit record or person.
+  // For this site, with unit record or person.
   std::optional<uint64_t> units = std::nullopt;
   base::TextSink out = {};  // lines about rounds
 };

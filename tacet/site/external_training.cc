@@ -66,7 +66,7 @@ class Program {
     }
     return true;
   }
-  // Of waitpid, once it has ended.
+  // As waitpid gives it, once it has ended.
   int status() const { return status_; }
 
  private:

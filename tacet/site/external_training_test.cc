@@ -151,7 +151,7 @@ TEST_F(ExternalTrainingTest, IsForClientsAlone) {
 }
 
 #ifdef TACET_NUMPY_PYTHON
-// From zeros all classes have equal shares, so one step of full-batch descent is
+// Starting from zeros, all classes have equal shares, so one step of full-batch descent is
 // rate * mean((wanted - 1/2) x).
 TEST_F(ExternalTrainingTest, TheExampleInPythonTrainsALogisticModel) {
   const std::filesystem::path data = temporary_.path() / "samples.csv";

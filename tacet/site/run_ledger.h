@@ -35,7 +35,7 @@ class RunLedger {
       std::span<const agreement::EpochLink> earlier, std::string_view population,
       storage::file::DiskCalls& disk = storage::file::DiskCalls::System());
 
-  // Adds what `ledger` has charged since. Unavailable when the disk fails: the next call goes on.
+  // Adds what `ledger` has charged since. Unavailable when the disk fails: the next call continues.
   // DataLoss when the copy has attempts that the ledger lacks: it is an older one.
   absl::Status Update(const ledger::PrivacyLedger& ledger);
 

@@ -46,7 +46,7 @@ class RunLedgerTest : public ::testing::Test {
   std::unique_ptr<ledger::PrivacyLedger> ledger_;
 };
 
-// A disk that was full for a while: the run goes on, and no attempt is in it twice.
+// A disk that was full for a while: the run continues, and no attempt is in it twice.
 TEST_F(RunLedgerTest, EveryDiskCallMayFail) {
   for (const uint32_t round : {0, 1}) ChargeRound(round);
   for (const int fails : {1, 3}) {

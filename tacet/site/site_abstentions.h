@@ -35,7 +35,7 @@ class SiteAbstentions {
   absl::Status Keep(std::span<const protocol::SignedAbstention> abstentions);
   // Those from attempts at `round` and later ones.
   absl::Status Forget(uint32_t round);
-  // Of a query that was answered: sites whose data are not in the answers.
+  // For a query that was answered: sites whose data are not in the answers.
   absl::StatusOr<std::vector<run::MissingSite>> Missing() const;
   // Why no attempt follows the rounds of the session. Keeps the abstentions that say so.
   absl::StatusOr<std::string> WhyStopped(const member::MemberSession& session);

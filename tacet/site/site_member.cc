@@ -36,7 +36,7 @@ using storage::file::SiteFolder;
 
 constexpr size_t kAnchorNameBytes = 16;
 constexpr std::chrono::minutes kBetweenMailLooks(10);  // at the mail of a running site
-constexpr uint32_t kMailSeconds = 5;  // for a call about mail, without which the run goes on
+constexpr uint32_t kMailSeconds = 5;  // for a call about mail, without which the run continues
 
 // Ends the calls in progress as soon as the run is to end.
 class WireStopper {
@@ -101,7 +101,7 @@ absl::StatusOr<policy::Permission> AskPolicy(const std::optional<SignedPolicy>& 
   return policy::Permission::ByPolicy(policy->policy, policy->source, manifest, use);
 }
 
-// Of data that look as if they were not the right ones. No table decides what is charged.
+// For data that look as if they were not the right ones. No table decides what is charged.
 absl::Status Warn(const SiteLedger& site, const SiteRun& run, const SiteTraining& training,
                   const SiteMemberHooks& hooks) {
   std::vector<std::string> warnings;
@@ -209,7 +209,7 @@ std::optional<uint32_t> SiteMember::LookAtMail(protocol::Wire& wire,
                     "accept it: tacet client join --home {} --server {}",
                     *waiting, spec_.home.string(), spec_.server));
   } else if (found.ok() && found->has_value()) {
-    // Of an epoch that the site joined by a file, or before it could say so. Not dropped, it
+    // For an epoch that the site joined by a file, or before it could say so. Not dropped, it
     // expires.
     (void)DropLetter(mail, (*found)->digest);
   }

@@ -64,11 +64,11 @@ struct SiteMemberEnd {
   uint32_t rounds = 0;  // applied in all
   bool done = false;    // the server begins no further attempt
   bool complete = false;
-  std::string stopped;  // why it ended before its last round; empty: it did not, or goes on
+  std::string stopped;  // why it ended before its last round; empty: it did not, or continues
   std::vector<simulation::RoundRecord> of_rounds;  // as metrics.jsonl has them
   std::vector<run::MissingSite> missing;           // of a query: whose data are not in the answers
   uint64_t charged_attempts = 0;
-  // Of the training's guarantee, and as a forecast of its charges (SiteRun); of all charges in the
+  // For the training's guarantee, and as a forecast of its charges (SiteRun); of all charges in the
   // ledger of the population. Infinite without a bound.
   double epsilon = 0;
   double charged_epsilon = 0;

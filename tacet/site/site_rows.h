@@ -16,15 +16,15 @@
 
 namespace tacet::site {
 
-// Of the tables in `path`: files ending in .csv, .tsv or .data, but their first records, which hold
-// names. Empty where there are no tables. `separator`: none, found in each file.
+// For the tables in `path`: files ending in .csv, .tsv or .data, but their first records, which
+// hold names. Empty where there are no tables. `separator`: none, found in each file.
 absl::StatusOr<ledger::RowSketch> SketchOfTables(const std::filesystem::path& path,
                                                  std::optional<char> separator,
                                                  const crypto::SecretBytes& key);
 
 // Adds the rows of the site's tables to the sketch of the population that they charge, and returns
 // a text for each other population of the ledger folder that has some of them, or the reason why
-// nobody can tell. For the site's people alone; the run goes on in any case.
+// nobody can tell. For the site's people alone; the run continues in any case.
 std::vector<std::string> RowWarnings(const std::filesystem::path& ledger_folder,
                                      std::string_view population, const std::filesystem::path& data,
                                      std::optional<char> separator);

@@ -185,7 +185,7 @@ absl::StatusOr<double> SiteRun::ChargedEpsilon() const {
   return agreement::ChargedEpsilon(terms);
 }
 
-// Of epochs in which this site was charged without having worked on the run.
+// For epochs in which this site was charged without having worked on the run.
 absl::Status SiteRun::KeepEarlierManifests() {
   for (const agreement::EpochLink& epoch : membership_.earlier()) {
     const bool charged = std::ranges::any_of(

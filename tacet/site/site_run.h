@@ -30,7 +30,7 @@ namespace tacet::site {
 std::filesystem::path RunFolderOf(const std::filesystem::path& home, uint32_t training);
 
 struct SiteRunEnd {
-  std::string stopped = {};  // why it ended before its last round; empty: it did not, or goes on
+  std::string stopped = {};  // why it ended before its last round; empty: it did not, or continues
   std::vector<run::MissingSite> missing = {};  // of a query: whose data are not in the answers
 };
 
@@ -60,7 +60,7 @@ class SiteRun {
 
   const std::filesystem::path& path() const { return directory_->path(); }
 
-  // Of the worst observer that has a guarantee, infinite where nothing is guaranteed: of all
+  // For the worst observer that has a guarantee, infinite where nothing is guaranteed: of all
   // attempts that the agreement permits, and as a forecast of those that were charged so far, under
   // whichever terms.
   absl::StatusOr<double> Epsilon() const;

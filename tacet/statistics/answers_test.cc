@@ -301,7 +301,7 @@ TEST(AnswersTest, NoHiddenCellFollowsFromTheTotal) {
   EXPECT_FALSE(agreement(5).has_value());
 }
 
-// An outcome that nobody has: a release printed an AUC of 0.678 and a sensitivity of 1 beside
+// An outcome that nobody has: a release printed an AUC of 0.678 and a sensitivity of 1 next to
 // positives that it suppressed.
 TEST(AnswersTest, WhatFollowsFromASuppressedClassIsSuppressed) {
   const auto query = MakeQuery({{.name = "model",
@@ -327,7 +327,7 @@ TEST(AnswersTest, WhatFollowsFromASuppressedClassIsSuppressed) {
   EXPECT_GT(without, 25);  // the deviation of the positives is 5
 }
 
-// Of a class the answer shows both parts at a threshold or neither, and no ratio of hidden parts.
+// For a class the answer shows both parts at a threshold or neither, and no ratio of hidden parts.
 TEST(AnswersTest, RatiosOfSuppressedCountsAreSuppressed) {
   const auto query = MakeQuery({{.name = "model",
                                  .kind = QuestionKind::kEvaluation,

@@ -65,7 +65,7 @@ void AddProportions(const Measurements& measured, const CellCounts& counts, size
   }
 }
 
-// Of pairs of equal categories the diagonal is agreement: labels against predictions.
+// For pairs of equal categories the diagonal is agreement: labels against predictions.
 void AddAgreement(const Measurements& measured, const CellCounts& counts, Answer& answer) {
   const QuestionPlan& plan = measured.plan;
   const size_t across = plan.across->size();

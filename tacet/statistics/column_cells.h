@@ -49,7 +49,7 @@ class ColumnCells {
   bool is_ordered() const { return !spec_.edges.empty(); }
   bool has_dates() const { return spec_.has_dates; }
   size_t size() const { return is_ordered() ? spec_.edges.size() - 1 : names_.size(); }
-  // Of categories, the first spelling of each; empty where the cells are ordered.
+  // For categories, the first spelling of each; empty where the cells are ordered.
   const std::vector<std::string>& names() const { return names_; }
   // The cell of a field that is not missing; absent when it is in none.
   std::optional<uint32_t> CellOf(std::string_view field) const;

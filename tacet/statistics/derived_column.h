@@ -19,7 +19,7 @@ struct DerivedColumn {
   std::string to = {};             // the same; empty: to the day below
   std::optional<double> day = {};  // days since 1970-01-01, on which the sites agree
 
-  // Of a row, from its dates as days since 1970-01-01.
+  // For a row, from its dates as days since 1970-01-01.
   std::optional<double> Of(std::optional<double> from_day, std::optional<double> to_day) const;
 
   friend bool operator==(const DerivedColumn&, const DerivedColumn&) = default;

@@ -225,7 +225,7 @@ void Design::Fill(std::span<const double> of_factors, std::span<double> values) 
   for (const Term& term : terms_) {
     size_t width = 1;
     values[first] = 1;
-    // From the first factor on, each value becomes as many as the factor has.
+    // Beginning with the first factor, each value becomes as many as the factor has.
     for (const size_t factor : term) {
       const size_t own = factors_[factor].width();
       for (size_t place = width * own; place-- > 0;) {

@@ -65,7 +65,7 @@ class Design {
   double ExposureOf(std::span<const double> of_factors) const;
   // Logarithm of the least of them, 0 or less.
   double least_log_exposure() const;
-  // Of a rate: upper bound of the response over that of the exposure.
+  // For a rate: upper bound of the response over that of the exposure.
   double RateUnit() const;
   // Matrix U, row by row, of which column and row 0 are the intercept's: U gamma are the
   // coefficients of the columns themselves, of indicators of each category but the first, and of

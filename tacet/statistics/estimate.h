@@ -10,7 +10,7 @@
 
 namespace tacet::statistics {
 
-// Of an interval, or of the values that a quantity can have. `high` may be infinite.
+// For an interval, or for the values that a quantity can have. `high` may be infinite.
 struct Range {
   double low = 0;
   double high = 0;
@@ -29,8 +29,8 @@ struct Estimate {
   std::optional<double> noise_error = {};
   std::optional<double> standard_error = {};
   std::optional<Range> interval = {};  // of the query's confidence; absent: none holds
-  // Of rows that are left out: they are more than kManyLeftOut of all that were asked for, and more
-  // than the noise explains.
+  // For rows that are left out: they are more than kManyLeftOut of all that were asked for, and
+  // more than the noise explains.
   bool too_many = false;
 };
 

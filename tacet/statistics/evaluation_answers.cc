@@ -151,7 +151,7 @@ std::vector<Shown> NumbersOf(const QuestionPlan& plan, std::span<const double> v
   return numbers;
 }
 
-// Of a share among `rows`, as Wilson's with noise: all shares s with
+// For a share among `rows`, as Wilson's with noise: all shares s with
 //   (value - s)^2 <= z^2 (noise^2 + s (1 - s) / rows).
 // An error at the value itself is too small where few rows are chosen, and 0 where none is.
 Range IntervalOfShare(double value, double noise, double rows, double deviate) {
@@ -183,7 +183,7 @@ Estimate EstimateOf(const Shown& shown, const Estimate& labels, const Errors& er
       Range{0, std::isinf(shown.bounds->high) ? HUGE_VAL : 1});
 }
 
-// Of positives in each cell of scores.
+// For positives in each cell of scores.
 void AddObservedShares(const Measurements& measured, size_t group, Answer& answer) {
   const QuestionPlan& plan = measured.plan;
   const size_t m = plan.cells->size();

@@ -31,7 +31,7 @@ class ReleasedMoments {
   explicit ReleasedMoments(const Measurements& measured) : measured_(measured) {}
 
   size_t response() const { return measured_.plan.moments->values(); }
-  // Of the intercept and the design columns.
+  // For the intercept and the design columns.
   size_t coefficients() const { return response(); }
   double rows() const { return Sum(0, 0); }
   double Sum(size_t i, size_t j) const { return AtPlace(SymmetricMoments::PlaceOf({0, 0, i, j})); }
@@ -95,7 +95,7 @@ class LeastSquares {
     return fit;
   }
 
-  // Of the design columns, the intercept first.
+  // For the design columns, the intercept first.
   Vector coefficients() const { return {residual_.begin(), residual_.end() - 1}; }
   // A^-1 x, A the sums of products of the design.
   Vector Solve(const Vector& x) const { return factor_.Solve(x); }
@@ -266,7 +266,7 @@ Answer AnswerGlm(const Measurements& measured) {
   const LeastSquares::Sum deviance = fit.has_value() ? fit->Deviance() : LeastSquares::Sum{};
   add("deviance", "", square * deviance.value, square * deviance.error, square * deviance.error,
       Range{0, kNoEnd}, fit.has_value());
-  // Of the intercept alone: sum of squares about the mean.
+  // For the intercept alone: sum of squares about the mean.
   const size_t y = moments.response();
   const double mean = has_rows ? moments.Sum(0, y) / n : 0;
   const double null_error =

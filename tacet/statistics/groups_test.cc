@@ -71,7 +71,7 @@ TEST(GroupsTest, NumbersOfEachGroupAreThoseOfItsRows) {
   EXPECT_NEAR(*Find(answers[1], "left-out share").value, 3 / 153.0, 1e-4);
 }
 
-// Of the numbers of B's 3 men and 47 women neither is shown, since one follows from the other.
+// Among the numbers of B's 3 men and 47 women neither is shown, since one follows from the other.
 TEST(GroupsTest, EachGroupKeepsTheFloorByItself) {
   const auto query = MakeQuery(WardQuestions(), 60);
   const auto answers = Answers(*query, SumOf(query, kWardColumns, WardRows()), 0);

@@ -66,7 +66,7 @@ class LikelihoodErrors {
         factor_(factor),
         second_order_(1 + static_cast<double>(steps.coefficients.size()) / (clear * clear)) {}
 
-  // Of the sum of the coefficients with these weights.
+  // For the sum of the coefficients with these weights.
   LikelihoodCoefficient Of(const Vector& weights) const {
     const QuestionPlan& plan = measured_.plan;
     const Vector solved = factor_.Solve(weights);
@@ -97,7 +97,7 @@ class LikelihoodErrors {
   }
 
  private:
-  // Of a Poisson model: counts vary more than their means, and not alike. `equal` is the variance
+  // For a Poisson model: counts vary more than their means, and not alike. `equal` is the variance
   // at a dispersion of 1. Noise may hide the squares: then the dispersion of all rows counts.
   double SamplingVariance(const Vector& solved, double equal) const {
     const QuestionPlan& plan = measured_.plan;

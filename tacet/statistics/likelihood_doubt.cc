@@ -19,7 +19,7 @@ constexpr double kNoiseOfStep = 2.8;
 constexpr double kLongStep = 1;
 // A coefficient of its coordinate from which the least and the largest row differ by e^2.
 constexpr double kStrong = 1;
-// Of a strong coefficient, the information of the second release is above that of the last one by
+// For a strong coefficient, the information of the second release is above that of the last one by
 // at most this part of the pooled one, a deviation of the difference's noise included. Without an
 // end, where a group has no event, each step takes the information down by e: the part is 1.5.
 constexpr double kLostInformation = 0.95;

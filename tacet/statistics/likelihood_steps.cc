@@ -10,7 +10,7 @@
 namespace tacet::statistics {
 namespace {
 
-// Of the rate that a first release is summed at.
+// For the rate that a first release is summed at.
 constexpr double kLeastRate = 1e-3;
 constexpr double kLargestRate = 10;
 

@@ -55,7 +55,7 @@ struct LikelihoodSteps {
   std::vector<double> coefficients;  // after the last step
   // As many as there are releases. The first one of rates begins at the rates of its baselines.
   std::vector<LikelihoodStep> path;
-  // Of all coefficients, as many rows as the last release has: the mean over the releases but the
+  // For all coefficients, as many rows as the last release has: the mean over the releases but the
   // first, whose coefficients are public. `pooled` is the factor of its noise: that of rates is
   // scaled to their events. Empty before the second. The same of the squares of a Poisson model.
   std::vector<double> information;
@@ -77,7 +77,7 @@ LikelihoodSteps StepsOf(const QuestionPlan& plan,
 inline constexpr double kLongestStep = 2;
 inline constexpr double kLeastInformation = 0.02;
 
-// Of a query whose model, the list of its releases, is `model`: how many there are, and the
+// For a query whose model, the list of its releases, is `model`: how many there are, and the
 // coefficients at which the next one is summed. A release of zeros is none yet.
 struct QueryState {
   uint32_t released = 0;

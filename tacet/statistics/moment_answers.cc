@@ -80,7 +80,7 @@ void AddColumn(const Measurements& measured, const BoundedColumn& bounded,
                          SumsOf(bounded, {std::max(n - of_rows, 0.0), n + of_rows}));
   }
   answer.estimates.push_back(std::move(total));
-  // Of m = sum / n and q = E t^2: numerator and denominator have independent noise.
+  // For m = sum / n and q = E t^2: numerator and denominator have independent noise.
   const double m = sum / n;
   const double mean_noise = std::hypot(sigma, m * n_error) / n;
   const double q = (y[2] / measured.plan.square / n + 1) / 2;

@@ -118,7 +118,7 @@ TEST(OneHotTest, AmplitudesFollowFromSharesAndReach) {
       LaplaceQuery({.questions = {CountWhereOf("some")}, .neighbouring = Neighbouring::kZeroOut});
   EXPECT_EQ(some_zero_out->questions()[0].left_out, 1);
   EXPECT_EQ(some_zero_out->clip_norm(), 1);
-  // Of sites so large the value of a row that is left out would be less than a step.
+  // With sites so large the value of a row that is left out would be less than a step.
   EXPECT_THAT(base::Message(Query::Create({.questions = {CountWhereOf("some")},
                                            .noise_law = kLaplace,
                                            .max_units = 5'000'000})
@@ -445,8 +445,8 @@ TEST(OneHotTest, TheSmallerNoiseIsChosen) {
   EXPECT_EQ(ChooseNoiseLaw(file), dp::NoiseLaw::kGaussian);
 }
 
-// From tables over the mechanism to answers: intervals of a count and of cells hold the truth as
-// often as they say. 400 releases of 5 cells at 0.95: below 0.91 with probability 1e-13.
+// Goes from tables over the mechanism to answers: intervals of a count and of cells hold the truth
+// as often as they say. 400 releases of 5 cells at 0.95: below 0.91 with probability 1e-13.
 TEST(OneHotTest, IntervalsHoldTheTruth) {
   const auto query = LaplaceQuery({.questions = {HistogramOf("h")}});
   const agreement::Manifest manifest = Agreed(*query, 1, 4);

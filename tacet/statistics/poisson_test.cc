@@ -315,7 +315,7 @@ TEST(PoissonTest, EqualRowsOfAPersonCountAsOne) {
   const std::vector<double> releases = ReleasesOf(
       query, TypedTableOfRows("site", {"person", "sex", "visits"}, rows), 0, random, "person");
   const Answer answer = Answers(*query, releases, 0)[0];
-  // Of the difference of two logarithms.
+  // For the difference of two logarithms.
   const double error = std::sqrt(1 / (1.0 * 1200) + 1 / (1.5 * 800));
   EXPECT_NEAR(*Find(answer, "coefficient", "sex = m").standard_error, error, 0.08 * error);
 }

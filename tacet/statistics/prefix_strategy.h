@@ -48,7 +48,7 @@ class PrefixStrategy {
   // Their standard deviations where every y has noise of deviation 1.
   double CellDeviation(size_t cell) const;
   double SuffixDeviation(size_t cell) const;
-  // Of the noise of two suffixes; 0 where one is cells(), the empty suffix.
+  // For the noise of two suffixes; 0 where one is cells(), the empty suffix.
   double SuffixCovariance(size_t a, size_t b) const;
 
  private:

@@ -54,7 +54,7 @@ TEST(ProportionTest, IsThatOfTheRowsThatCanBeRead) {
   EXPECT_NEAR(*Find(answer, "left out").value, 2, 1e-6);
 }
 
-// Of 50 rows with 3 that say yes: their number, that of the others, and the ratio are hidden.
+// For 50 rows with 3 that say yes: their number, that of the others, and the ratio are hidden.
 TEST(ProportionTest, PartsBelowTheFloorAreHidden) {
   const auto query = SmokerQuery(Smokers(true), 10);
   const TextRows rows = SmokerRows(50, 3, 50, 48);

@@ -55,7 +55,7 @@ Range QuantileInterval(const Measurements& measured, std::span<const double> val
   return {.low = edges[low], .high = edges[high]};
 }
 
-// Of each group the count, then the quantiles, each called `quantity` and, where it has a list, by
+// For each group the count, then the quantiles, each called `quantity` and, where it has a list, by
 // its share.
 Answer AnswerQuantilesAt(const Measurements& measured, std::span<const double> quantiles,
                          std::string_view quantity) {

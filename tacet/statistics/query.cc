@@ -118,7 +118,7 @@ absl::Status Query::PlanMoments(double budget, QuestionPlan& plan) {
   const size_t values = plan.kind().moments;
   plan.left_out_values = spec.columns.size();
   plan.size = (values * plan.group_count() + 1) * spec.columns.size();
-  // Of one column, or of a sum.
+  // For one column, or for a sum.
   const double higher = values == 5 ? 2 * kMomentHigher * kMomentHigher : 0;
   RowReach row{
       .norm = std::sqrt(kMomentCount * kMomentCount + 1 + kMomentSquare * kMomentSquare + higher),

@@ -50,7 +50,7 @@ struct TableVariable {
   friend bool operator==(const TableVariable&, const TableVariable&) = default;
 };
 
-// Of a generalised linear model.
+// For a generalised linear model.
 enum class GlmFamily {
   kGaussian,  // least squares, from one release
   kBinomial,  // logistic curve, by Newton steps on one release each
@@ -140,9 +140,9 @@ struct QuerySpec {
 // Releases of a model that is fitted by Newton steps: docs/security/statistics.md, "Logistic
 // model".
 inline constexpr uint32_t kLikelihoodRounds = 4;
-// Of a rate model, in upper bounds of the response: no row's mean is larger.
+// For a rate model, in upper bounds of the response: no row's mean is larger.
 inline constexpr double kMostPoissonMean = 0.5;
-// Of a proportional-hazards model: a row is followed until its hazard has added up to it.
+// For a proportional-hazards model: a row is followed until its hazard has added up to it.
 inline constexpr double kMostHazard = 2;
 // y log(y) is at least -1/e.
 inline constexpr double kLeastSurprise = 0.36787944117144233;
@@ -203,12 +203,12 @@ struct QuestionPlan {
   // Scales of other moments, rounded down to the grid. Of a column: 0.83 a and 0.1 a.
   double square = 0;
   double higher = 0;
-  // Of a regression, with `square`; `cross` of products of two columns.
+  // For a regression, with `square`; `cross` of products of two columns.
   double count = 0;
   double label = 0;
   double cross = 0;
   double rows_per_unit = 1;  // of a model: the query's
-  // Of a model with several releases. Rates: the most mean; baselines have coefficients of their
+  // For a model with several releases. Rates: the most mean; baselines have coefficients of their
   // own in place of one intercept.
   size_t baselines = 1;
   double most_mean = 0;
@@ -217,7 +217,7 @@ struct QuestionPlan {
   double robust_cross = 0;
   double cut = 0;
   double saturated = 0;
-  // Of a linear model; `amplitude` is that of the second moments.
+  // For a linear model; `amplitude` is that of the second moments.
   std::optional<Design> design = {};
   std::optional<SymmetricMoments> moments = {};
   std::vector<double> scales = {};  // 0: not measured, since the grid is coarser
@@ -231,7 +231,7 @@ struct QuestionPlan {
   double replace_one = 0;
 
   const KindRow& kind() const { return RowOf(spec.kind); }
-  // Of a table's question: the table's.
+  // For a table's question: the table's.
   QuestionKind asked_kind() const { return spec.table.empty() ? spec.kind : QuestionKind::kTable1; }
   bool is_moments() const { return kind().form != PartForm::kCells; }
   bool is_cox() const { return spec.kind == QuestionKind::kCox; }
@@ -295,7 +295,7 @@ class Query {
   uint32_t rounds() const { return questions_[0].rounds(); }
   // Values of one release.
   uint64_t round_dimension() const { return dimension_; }
-  // Of all releases, one after the other.
+  // For all releases, one after the other.
   uint64_t dimension() const { return dimension_ * rounds(); }
   double grid() const { return grid_; }
   dp::NoiseLaw noise_law() const { return spec_.noise_law; }

@@ -38,9 +38,9 @@ class QueryLearner final : public trainer::Learner {
   std::vector<SiteUnits> sites_;
 };
 
-// Terms of a federation that answers `query`, beside what `terms` say: privacy (the unit is the
-// query's), colluders, committee, cohort and noise or target epsilon. As many rounds as the query
-// has releases, every unit in each of them, and a divisor that depends on nobody's data.
+// Terms of a federation that answers `query`, in addition to what `terms` say: privacy (the unit is
+// the query's), colluders, committee, cohort and noise or target epsilon. As many rounds as the
+// query has releases, every unit in each of them, and a divisor that depends on nobody's data.
 //
 // At rate 1 the units' part is a Gaussian mechanism without amplification: `sampling.record_rate`
 // is 1, and every observer's event is that of docs/security/statistics.md. The quantisation's step

@@ -275,8 +275,8 @@ TEST(QueryTest, MembersRefuseAnAgreementThatUnderstatesTheQuery) {
               HasSubstr("min_participants is 2"));
 }
 
-// Answers state quantisation as part of their error, so it must stay small beside the noise. The
-// bits that it saves put three values of a histogram of 10,000 bins into a coefficient.
+// Answers state quantisation as part of their error, so it must stay small compared with the noise.
+// The bits that it saves put three values of a histogram of 10,000 bins into a coefficient.
 TEST(QueryTest, QuantisationWidensTheErrorsByLittleAndKeepsUploadsSmall) {
   QuerySpec spec = OneHistogram(10000);
   spec.max_units = 5000;

@@ -32,10 +32,10 @@ struct QueryFile {
   double noise_multiplier = 0;
   double noise_stddev = 0;
   uint64_t appearances = 1;
-  uint64_t spare_attempts = 0;  // that may be charged beside the one
+  uint64_t spare_attempts = 0;  // that may be charged in addition to the one
 };
 
-// From the tables of a TOML file. InvalidArgument names the key: of unknown keys, missing ones and
+// Reads the tables of a TOML file. InvalidArgument names the key: of unknown keys, missing ones and
 // values of another type.
 absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file);
 

@@ -60,7 +60,7 @@ struct KindRow {
   bool may_have_dates = false;      // as edges
   bool has_cell_beyond = false;     // a last cell, of rows beyond the last interval
   size_t most_columns = 0;          // with bounds: `column`, `low` and `high`, or `columns`
-  std::string_view cells = {};      // column of cells, whose keys are beside it or, with `across`,
+  std::string_view cells = {};      // column of cells, whose keys are next to it or, with `across`,
   std::string_view across = {};     //   in tables
   bool needs_order = false;         // cells are intervals
   bool is_share = false;            // cells are of numbers in [0, 1], where `low` and `high` begin

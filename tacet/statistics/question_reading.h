@@ -27,7 +27,7 @@ class CellReading {
   using OfText = std::function<std::optional<T>(std::string_view)>;
   using OfNumber = std::function<std::optional<T>(double)>;
 
-  // Of cells that are not missing. `of_number` gets numbers that IsOrdinary; infinite ones are
+  // For cells that are not missing. `of_number` gets numbers that IsOrdinary; infinite ones are
   // texts.
   CellReading(const table::Column& column, const QuerySpec& query, const OfText& of_text,
               OfNumber of_number)

@@ -26,7 +26,7 @@ double Dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-// Of the rows: n, the share p of the label, means of t, their covariances, row by row, and those
+// For the rows: n, the share p of the label, means of t, their covariances, row by row, and those
 // of t with the label as 0 and 1.
 struct RowMoments {
   double n = 0;

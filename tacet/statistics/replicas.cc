@@ -111,7 +111,7 @@ class Spread {
   std::vector<std::vector<double>> draws_;
 };
 
-// Of the nearest cells with the same sum, or 0, none of which is below 0: the same amount is taken
+// For the nearest cells with the same sum, or 0, none of which is below 0: the same amount is taken
 // from each, and nothing from those that have less (Held, Wolfe, Crowder 1974).
 std::vector<double> SuffixesOfCells(const std::vector<double>& cells) {
   double total = 0;

@@ -93,7 +93,7 @@ QuestionSpec Regression() {
           .columns = {{"age", 0, 100}, {"time", 0, 20}, {"score", 0, 1}},
           .yes = {"dead", "1"}};
 }
-// Of two numbers, one as its logarithm, and their product.
+// For two numbers, one as its logarithm, and their product.
 QuestionSpec LinearModel() {
   return {.name = "linear model",
           .kind = QuestionKind::kGlm,

@@ -13,7 +13,7 @@ namespace tacet::statistics {
 
 using TextRows = std::vector<std::vector<std::string>>;
 
-// Of columns of texts.
+// For columns of texts.
 inline SiteTable TableOfRows(std::string name, std::vector<std::string> columns,
                              const TextRows& rows) {
   SiteTable table{

@@ -18,7 +18,7 @@ constexpr double kMostCells = 50;
 constexpr std::string_view kSuppressed = "✕";
 
 // How a paper prints a variable: "age, mean (sd)" and "61.2 (10.3)". The first quantity has its
-// noise beside it.
+// noise next to it.
 struct RowForm {
   std::string_view title;
   std::vector<std::string_view> quantities;

@@ -92,16 +92,16 @@ class Column {
   size_t rows() const;
   // Else it holds texts.
   bool is_numbers() const { return cells_->index() == 0; }
-  // Of a column of numbers; NaN where the value is missing, never -0.
+  // For a column of numbers; NaN where the value is missing, never -0.
   double number(size_t row) const { return std::get_if<Numbers>(cells_.get())->cells[row]; }
-  // Of a column of texts; "" where the value is missing.
+  // For a column of texts; "" where the value is missing.
   uint32_t code(size_t row) const { return std::get_if<Texts>(cells_.get())->codes[row]; }
   // Codes are below it; they are numbered in the order of their first rows.
   size_t distinct() const { return std::get_if<Texts>(cells_.get())->texts->size(); }
   std::string_view text(uint32_t code) const {
     return std::get_if<Texts>(cells_.get())->texts->text(code);
   }
-  // Of either kind.
+  // For either kind.
   std::string TextOf(size_t row) const;
   // The same for a message, where a number is a ShownNumber.
   std::string ShownAt(size_t row) const;
@@ -126,7 +126,7 @@ class ColumnBuilder {
  public:
   // `missing`: numbers that mean "missing".
   explicit ColumnBuilder(std::vector<double> missing = {});
-  // Of texts, whatever they look like.
+  // For texts, whatever they look like.
   static ColumnBuilder OfTexts();
 
   // NaN: a missing value.

@@ -34,7 +34,7 @@ struct ProblemGroup {
   static constexpr size_t kMaxValues = 5;
   static constexpr size_t kMaxRemedies = 3;
 
-  // Of one: as ValueFault has it. Of more: "62 values are outside the bounds: "189" (40), ...".
+  // For one: as ValueFault has it. Of more: "62 values are outside the bounds: "189" (40), ...".
   std::string What() const;
   // All of them as one problem, on the first line.
   TableProblem Told() const;

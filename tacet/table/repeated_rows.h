@@ -76,7 +76,7 @@ struct RowFormat {
   size_t columns = 0;  // of a file without a line of names; 0: its first line has them
 };
 
-// Of a file, over its columns with a name of their own (IsNameless): the number of a row that
+// For a file, over its columns with a name of their own (IsNameless): the number of a row that
 // software wrote in front of it tells nothing. Rows with a fault of their record do not count. A
 // file that cannot be read as a table has no rows here. Errors of TableFile::Open.
 absl::StatusOr<RepeatedRows> FindRepeatedRows(const std::filesystem::path& path,

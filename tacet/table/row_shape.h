@@ -1,4 +1,4 @@
-// Fields of a row beside the names of the columns.
+// Fields of a row next to the names of the columns.
 #ifndef TACET_TABLE_ROW_SHAPE_H_
 #define TACET_TABLE_ROW_SHAPE_H_
 
@@ -38,7 +38,7 @@ class RowShape {
  public:
   // Takes the empty ones from the end of `names`.
   static RowShape OfHeader(std::vector<std::string>& names, char separator);
-  // Of a file without a line of names.
+  // For a file without a line of names.
   RowShape(size_t columns, char separator) : RowShape(columns, columns, separator) {}
 
   // Leaves one field for each column. The fault of a row that has another number of fields.

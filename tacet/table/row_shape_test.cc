@@ -116,7 +116,7 @@ TEST(RowShapeTest, OtherFieldsInExcessAreNeverTakenForRowNumbers) {
     EXPECT_THAT(reading.fault, HasSubstr("of its 12 rows have another number of fields"))
         << text << reading.lines[1];
     EXPECT_THAT(reading.fault, HasSubstr("row.names = FALSE"));
-    // Of numbers that fall, the one that happens to be its row's.
+    // Among numbers that fall, the one that happens to be its row's.
     EXPECT_LE(std::ranges::count(reading.lines, "63|f"), 1) << text;
   }
 }

@@ -367,7 +367,7 @@ TableRecords::Result TableRecords::Next(char separator, std::vector<std::string>
 
 void TableRecords::ResumeBehindFirstLine() {
   // Where the record had more lines, the first of them is still in the window: nothing was read
-  // behind a record that was split, and after a fault reading goes on there anyway.
+  // behind a record that was split, and after a fault reading continues there anyway.
   if (record_.empty() || next_line_ <= record_line_ + 1) return;
   rest_ = record_;
   next_line_ = record_line_;

@@ -37,7 +37,7 @@ std::optional<TableProblem> EncodingProblem(std::string_view text, std::string_v
 // The same for a text in pieces.
 class EncodingCheck {
  public:
-  // Checks the beginning of `text`, behind which the file goes on unless `is_last`. Returns how
+  // Checks the beginning of `text`, behind which the file continues unless `is_last`. Returns how
   // many bytes are done: the next `text` begins behind them.
   size_t Take(std::string_view text, bool is_last);
   bool is_wrong() const { return fault_.has_value(); }
@@ -74,7 +74,7 @@ class TableRecords {
   enum class Result {
     kRecord,
     kEnd,
-    // Faults of the last field. Reading goes on behind the first line of the record: a quote that
+    // Faults of the last field. Reading continues behind the first line of the record: a quote that
     // is not meant as one hides nothing but its own line.
     kUnclosedQuote,
     kTextAfterQuote,
@@ -99,7 +99,7 @@ class TableRecords {
   // Reads on behind the first line of the last record, where it had more: its quotes are not meant
   // as such. Once, before the next record.
   void ResumeBehindFirstLine();
-  // From 1: the line on which the last record began. Where a field was wrong, its own line.
+  // Counted from 1: the line on which the last record began. Where a field was wrong, its own line.
   uint64_t line() const { return line_; }
   // Whether the first field of the last record was quoted.
   bool first_is_quoted() const { return first_is_quoted_; }

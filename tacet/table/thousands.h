@@ -43,7 +43,7 @@ class DoubtfulNumbers {
  public:
   // A field that is a number with this decimal mark.
   void Add(std::string_view field, DecimalMark decimal);
-  // Of ten such numbers or more, without another one.
+  // For ten such numbers or more, without another one.
   std::optional<ValueFault> Doubt() const;
 
  private:

@@ -15,7 +15,7 @@ namespace tacet::table {
 
 enum class ByteOrder { kLittle, kBig };
 
-// Of a file in UTF-16, from its byte order mark; `beginning` is its first four bytes or all of it.
+// For a file in UTF-16, from its byte order mark; `beginning` is its first four bytes or all of it.
 // None for another file, UTF-32 among them.
 std::optional<ByteOrder> Utf16OrderOf(std::string_view beginning);
 

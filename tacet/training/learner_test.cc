@@ -129,7 +129,7 @@ TEST(LearnerTest, OnlyTheFederatedPartIsTrained) {
     EXPECT_EQ(part_update, std::vector<float>(full_update.begin() + static_cast<ptrdiff_t>(before),
                                               full_update.end()))
         << model;
-    // From the second batch on the other layers would have moved.
+    // After the first batch the other layers would have moved.
     const std::vector<float> many = Update(*whole, **whole->NewTrainer(), start, 0, 1);
     EXPECT_NE(update,
               std::vector<float>(many.begin() + static_cast<ptrdiff_t>(before), many.end()));

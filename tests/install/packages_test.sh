@@ -63,7 +63,7 @@ TZ=UTC dpkg-deb --fsys-tarfile "$scratch/packages/tacet_"*.deb | TZ=UTC tar -tv 
 wrong=$(find "$scratch/root/usr" \( -perm /022 -o -not -perm -044 -o -type d -not -perm -011 \) -not -type l)
 [ -z "$wrong" ] || fail "others may change it, or may not read it: $wrong"
 
-# The units beside those of the system that they name.
+# The units next to those of the system that they name.
 units=$scratch/root/usr/lib/systemd/system
 mkdir -p "$scratch/root/etc" "$scratch/root/bin"
 cp -n /usr/lib/systemd/system/*.target /lib/systemd/system/*.{slice,mount,socket,service} "$units" 2> /dev/null || true

@@ -164,7 +164,7 @@ TEST_F(AcceptanceProgramTest, WhatIsInsideThePolicyIsJoinedAndTheRestIsAskedFor)
   ASSERT_EQ(Join("north", 2).exit_code, 0);  // a person
 
   NextEpoch({});
-  ExpectAsked(3, "privacy.epsilon_per_year");  // the training that goes on is outside
+  ExpectAsked(3, "privacy.epsilon_per_year");  // the training that continues is outside
   ASSERT_EQ(Join("north", 3).exit_code, 0);
   sites_ = {"north", "south"};
   BeginTraining(Agreed(1.5), {"--remove", "west"});

@@ -210,7 +210,7 @@ class NoiseAttackTest : public AttackTest {
     return result;
   }
 
-  // Every verdict is that of the numbers beside it, and the conclusion that of all verdicts.
+  // Every verdict is that of the numbers next to it, and the conclusion that of all verdicts.
   static void ExpectConclusionOfTheRows(const base::JsonValue& result) {
     uint64_t rows = 0;
     uint64_t exceeded = 0;

@@ -95,7 +95,7 @@ bool IsHeld(const std::string& step) {
   return std::getline(file, pattern) && ::fnmatch(pattern.c_str(), step.c_str(), 0) == 0;
 }
 
-// Of an entry that is made or deleted.
+// For an entry that is made or deleted.
 void StepAt(const char* what, const char* path) {
   if (broken_root == nullptr) return;
   const std::string below = Below(path);

@@ -148,7 +148,7 @@ TEST_F(FullDiskTest, IsSaidAndNothingIsLost) {
     Continue();
     Await([this] { return SaysOfItsDisk("north", ""); });
   }
-  // For what it writes beside its part in the federation alone.
+  // For what it writes in addition to its part in the federation alone.
   const std::filesystem::path metrics = path_ / "north/run/metrics.jsonl";
   Await([&] { return std::filesystem::exists(metrics); });
   ASSERT_EQ(::mount("/dev/full", metrics.c_str(), nullptr, MS_BIND, nullptr), 0)

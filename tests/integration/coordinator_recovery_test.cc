@@ -78,7 +78,7 @@ class CoordinatorRecoveryTest : public EnrolmentTest {
     return With(Coordinator("enrol", {name, "--request", name + ".request", "--server", "hub"}),
                 more);
   }
-  // Of the coordinator.
+  // For the coordinator.
   Outcome As(const Arguments& command) {
     Arguments arguments = With(environment_, {TACET_PROGRAM});
     return Run("env", With(arguments, command));
@@ -320,7 +320,7 @@ void CoordinatorRecoveryTest::PlayBackup() {
   EXPECT_THAT(without.err, HasSubstr("copy a site's `invitation`"));
   fs::copy_file(path_ / "north/invitation", folder / "invitations/north-epoch-4294967295.tacet");
   EXPECT_EQ(Tacet(Coordinator("rotate")).exit_code, 1);
-  // Of the present epoch, from any site.
+  // For the present epoch, from any site.
   fs::copy_file(path_ / "north/invitation", folder / "invitations/north-epoch-1.tacet");
   for (const std::string name : {"north", "south"}) RenewAt(name);
   for (const std::string name : {"north", "south", "hub"}) {

@@ -38,7 +38,7 @@ class EnrolmentTest : public ProgramTest {
     EXPECT_THAT(told, ::testing::HasSubstr(Fingerprint(name)));
     return Fingerprint(name);
   }
-  // Of the request of `name` in its folder, or in another one.
+  // For the request of `name` in its folder, or in another one.
   std::string Fingerprint(const std::string& name, const std::string& home = "") const {
     const std::string request = Read((home.empty() ? name : home) + "/" + name + ".request");
     return base::ToHex(crypto::Sha256(base::AsBytes(request)));

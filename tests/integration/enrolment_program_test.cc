@@ -345,7 +345,7 @@ TEST_F(ThreeSitesInAnEpoch, ARenewalIsRepeatedAndNotReplayed) {
       enrol({"--request", "other/north.request", "--fingerprint", Fingerprint("north", "other")})
           .err,
       HasSubstr("north is enrolled already, with other keys"));
-  // The present epoch goes on: its certificates can be renewed, with the keys that it has.
+  // The present epoch continues: its certificates can be renewed, with the keys that it has.
   EXPECT_EQ(SealKey().exit_code, 0);
   EXPECT_EQ(Join("north", 0).exit_code, 0);
   EXPECT_TRUE(std::filesystem::exists(path_ / "north/exchange-next.key"));

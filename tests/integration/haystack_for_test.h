@@ -42,7 +42,7 @@ class Haystack {
       char access[5] = {};
       if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, access) != 3) continue;
       if (access[0] != 'r' || line.find("[v") != std::string::npos) continue;
-      // A sanitizer's shadow, of terabytes: the program's own copies lie beside it.
+      // A sanitizer's shadow, of terabytes: the program's own copies lie next to it.
       if (end - begin > kMostBytes) continue;
       std::string part(end - begin, 0);
       memory.clear();

@@ -152,7 +152,7 @@ class KitTest : public FederationProgramTest {
     return truth;
   }
 
-  // Of this machine, for a server that its sites are told before it starts.
+  // For this machine, for a server that its sites are told before it starts.
   static uint16_t FreePort() {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};

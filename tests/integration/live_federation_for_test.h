@@ -51,7 +51,7 @@ class LiveFederationTest : public FederationProgramTest {
         "handwriting_max_samples = 20\nhandwriting_classes = 4\n",
         "site.toml");
   }
-  // From now on at the same address.
+  // Begins it again, at the same address.
   void BeginServer() {
     StartServer(server_flags_);
     reached_at_ = "127.0.0.1:" + std::to_string(members_port_);

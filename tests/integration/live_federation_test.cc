@@ -128,7 +128,7 @@ TEST_F(AbsentSitesTest, ACopyOfARunningSiteDoesNotStart) {
   EXPECT_THAT(refused.err, HasSubstr("stop the second copy of this site's folder"));
 }
 
-// Of a number as JSON writes it: 3 of "0.123", 2 of "0.00012" and of "1.2e-05".
+// For a number as JSON writes it: 3 of "0.123", 2 of "0.00012" and of "1.2e-05".
 long SignificantDigits(std::string number) {
   number = number.substr(0, number.find('e'));
   const size_t first = number.find_first_of("123456789");

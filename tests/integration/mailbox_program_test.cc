@@ -78,7 +78,7 @@ TEST_F(MailboxProgramTest, AnEpochTakesOneCommandOfEachParty) {
   EXPECT_EQ(joined.exit_code, 0) << joined.err;
   EXPECT_EQ(Read("north/invitation"), Read("federation/invitations/north-epoch-1.tacet"));
 
-  // The server goes on to the epoch; who is late fetches the invitation from it.
+  // The server continues to the epoch; who is late fetches the invitation from it.
   const Outcome hub = Join("hub", 1);
   ASSERT_EQ(hub.exit_code, 0) << hub.err;
   ASSERT_EQ(StopServer().exit_code, 0);
@@ -189,7 +189,7 @@ TEST_F(RunningMailboxTest, RunningSitesLeavePrekeysAndTellOfInvitations) {
   EXPECT_EQ(Number(*base::JsonValue::Parse(ended.out), "epoch"), 0);
   EXPECT_EQ(Number(*base::JsonValue::Parse(ended.out), "waiting_epoch"), 1);
 
-  // A site waits for a server that has gone on to the epoch, and is told what to do.
+  // A site waits for a server that has continued to the epoch, and is told what to do.
   ASSERT_EQ(Join("hub", 1).exit_code, 0);
   ASSERT_EQ(StopServer().exit_code, 0);
   StartServer(server_flags_);

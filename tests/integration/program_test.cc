@@ -228,7 +228,7 @@ TEST_F(ProgramTest, KilledAtAnyMomentItResumesToTheSameModel) {
   EXPECT_EQ(Number(*ReadJson("killed/summary.json").Find("ledger"), "charges"), 12);
 }
 
-// A signal ends a run after a round: nothing is charged twice, and the run goes on from there.
+// A signal ends a run after a round: nothing is charged twice, and the run continues from there.
 TEST_F(ProgramTest, StopsAfterARoundWhenItIsAskedTo) {
   std::string config = kSmall;
   config.replace(config.find("noise_multiplier = 3"), 20, "noise_multiplier = 120");
@@ -260,7 +260,7 @@ TEST_F(ProgramTest, StopsAfterARoundWhenItIsAskedTo) {
   EXPECT_EQ(lines("attempts"), rounds);
   const Outcome ledger = Tacet({"ledger", "show", "stopped/ledger", "--json"});
   EXPECT_EQ(Number(*base::JsonValue::Parse(ledger.out), "charges"), static_cast<double>(rounds));
-  // It goes on after the rounds that are done.
+  // It continues after the rounds that are done.
   EXPECT_EQ(end_within({"--resume", "--out", "stopped"}, SIGINT).exit_code, 1);
   EXPECT_GE(lines("metrics.jsonl"), rounds + 2);
   EXPECT_EQ(lines("attempts"), lines("metrics.jsonl"));

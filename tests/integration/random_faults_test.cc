@@ -244,7 +244,7 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
     fs::copy(Named(who, backup), path_ / who, fs::copy_options::recursive);
     if (who == "hub" && database_.has_value()) database_->PutBack(backup);
   }
-  // Of a site's ledger, in another place; no backup has it.
+  // For a site's ledger, in another place; no backup has it.
   std::string Anchor(const std::string& who) const {
     const fs::path path = path_ / (who + ".anchor");
     return fs::exists(path) ? ReadAll(path) : "";
@@ -254,7 +254,7 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
   }
 
   // Members refuse a server that is older than what they know. Its operator notices, and puts back
-  // the state that was there, unless rounds went on from the backup.
+  // the state that was there, unless rounds continued from the backup.
   void RunServerFromBackup() {
     PutBack("hub", ".backup");
     server_was_older_ = true;
@@ -294,7 +294,7 @@ class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamI
     }
     return ledgers;
   }
-  // Of the faults so far.
+  // For the faults so far.
   std::string Counts() const {
     std::string text;
     for (size_t i = 0; i < caused_.size(); ++i) {

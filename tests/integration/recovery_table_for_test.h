@@ -174,7 +174,7 @@ inline std::vector<PlayedCell> CellsOf(const std::string& party, FileFault fault
   return cells;
 }
 
-// Of a parameter of a test.
+// For a parameter of a test.
 inline std::string NameOfFault(const ::testing::TestParamInfo<FileFault>& fault) {
   std::string name(kFileFaultNames[static_cast<size_t>(fault.param)]);
   std::erase(name, ' ');

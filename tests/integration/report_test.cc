@@ -38,7 +38,7 @@ class ReportTest : public ProgramTest {
     return *std::move(data);
   }
 
-  // Of the i-th run; null JSON when there is none.
+  // For the i-th run; null JSON when there is none.
   static const base::JsonValue& Member(const base::JsonValue& data, size_t i,
                                        std::string_view key) {
     static const base::JsonValue none;

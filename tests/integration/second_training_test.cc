@@ -1,5 +1,5 @@
 // A federation's second training, in separate processes: other terms, the same identities and
-// ledgers. It goes on over another epoch while everybody is killed, on both stores.
+// ledgers. It continues over another epoch while everybody is killed, on both stores.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -148,7 +148,7 @@ TEST_P(SecondTrainingStoresTest, GoesOnThroughKillsAndLedgersAddUp) {
   KillAll();
   LetGo();
 
-  // An epoch that goes on with it.
+  // An epoch that continues with it.
   for (const std::string& site : sites_) Renew(site);
   const Outcome continued = Rotate();
   ASSERT_EQ(continued.exit_code, 0) << continued.err;

@@ -198,7 +198,7 @@ TEST_F(ServerProgramTest, KeepsItsStateInPostgresql) {
 
   StartServer({"--state", state});
   EXPECT_EQ(Number(*Event("server-started"), "finished_rounds"), 1);
-  // Without its database it is not ready; with it again it goes on by itself.
+  // Without its database it is not ready; with it again it continues by itself.
   postgres.Kill();
   AwaitEvent("store-failed");
   EXPECT_THAT(HttpGet(admin_port_, "/readyz"),

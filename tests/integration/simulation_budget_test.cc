@@ -16,7 +16,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 
 TEST_F(SimulationTest, TheAttemptBudgetIsNeverPassed) {
-  // Of every two attempts one: six members upload.
+  // One of every two attempts: six members upload.
   std::atomic<int> uploads = 0;
   LyingChannel channel([&uploads](MessageKind kind, uint64_t, base::Bytes&) {
     const bool lost = kind == MessageKind::kUpload && uploads++ / 6 % 2 == 0;
@@ -90,7 +90,7 @@ TEST_F(SimulationTest, TheServersPlanEndsTheRunBeforeTheBudgetIsPassed) {
   EXPECT_THAT(recorder_.notes, Contains(HasSubstr("holds for 7 attempts")));
   const trainer::Evaluation last = *learner_->Evaluate(result->model, 1);
   EXPECT_EQ(result->evaluation.accuracy, last.accuracy);
-  // Going on changes nothing.
+  // Continuing changes nothing.
   const auto again = Run(spec, *store, recorder_, channel, *learner_);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->rounds, 7u);

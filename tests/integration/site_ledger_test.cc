@@ -66,7 +66,7 @@ class SiteLedgerTest : public LiveFederationTest {
     bytes.resize(bytes.size() - ledger::kLedgerRecordBytes);
     const auto old = ledger::RecoverLedger(base::AsBytes(bytes),
                                            base::AsBytes(ReadAll(path.string() + ".anchor")));
-    ASSERT_FALSE(old.ok());  // beside the last anchor
+    ASSERT_FALSE(old.ok());  // next to the last anchor
     auto end = ledger::ReadLedgerAnchor(base::AsBytes(ReadAll(path.string() + ".anchor")));
     ASSERT_TRUE(end.ok()) << end.status();
     --end->count;
@@ -250,7 +250,7 @@ columns = { column = "hiv", categories = [0, 1] }
     WriteConfig("age,sex,hiv\n30,f,0\n40,m,1\n50,f,0\n", "north.csv");
     ASSERT_EQ(Pin(NewOfficer("officer")).exit_code, 0);
   }
-  // Of the policy's number `serial` with these values.
+  // For the policy's number `serial` with these values.
   std::string RefusalBy(int serial, std::string_view columns, std::string_view query) {
     WriteConfig(fmt::format(R"(
 policy = {{ sites = ["north"], serial = {} }}

@@ -314,7 +314,7 @@ TEST(AbstentionTest, OnlyParticipantsAreCounted) {
   EXPECT_THAT(second.abstentions, IsEmpty());
 }
 
-// Without a site that is away the others wait for a giver, and go on when it is back.
+// Without a site that is absent the others wait for a giver, and continue when it is back.
 TEST(AbstentionTest, AnAttemptWaitsForEnoughGivers) {
   const agreement::ManifestSpec spec = Everybody();
   LiveFederation live(spec);

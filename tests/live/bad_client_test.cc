@@ -46,7 +46,7 @@ class BadClientTest : public ::testing::Test {
     return shares + 2 * sharing.mask_words() * (seat - sharing.shape().corrupt);
   }
   // The client signs a packet whose ciphertexts for `seats` are not those that it keeps the secrets
-  // of. A later one is not taken, and it goes on as if it had been.
+  // of. A later one is not taken, and it continues as if it had been.
   static void SendPacketWithBad(LiveFederation& live, const std::set<uint32_t>& seats) {
     const agreement::SignedManifest& manifest = live.members.manifest();
     const size_t all = live.members.committee().size();
@@ -97,7 +97,7 @@ agreement::ManifestSpec EightOfNine() {
   return spec;
 }
 
-// Wrong shares put their sender in dispute. The round goes on without it, at its full size, and
+// Wrong shares put their sender in dispute. The round continues without it, at its full size, and
 // with an exact sum. The next round invites it again. Each attempt is charged once.
 TEST_F(BadClientTest, WithWrongSharesIsLeftOutOfTheRound) {
   LiveFederation live(EightOfNine(), 3, 9);
@@ -272,9 +272,9 @@ TEST_F(BadClientTest, AShareForOneSeatIsCorrectedAndMayBeAParticipantsFault) {
   }
 }
 
-// A wrong MAC, while one seat of five is away. The four unmask shares determine a sum that is
+// A wrong MAC, while one seat of five is absent. The four unmask shares determine a sum that is
 // unsound, and the fifth could show that one of them is wrong. Seats wait for it for one deadline,
-// then they refuse the sum. They waited as long as the fifth was away: a week at most.
+// then they refuse the sum. They waited as long as the fifth was absent: a week at most.
 TEST_F(BadClientTest, WithAWrongMacIsRefusedAtTheFirstDeadlineWhileASeatIsAway) {
   agreement::ManifestSpec all = protocol::testing::SmallAgreement();
   all.sampling.cohort = 9;

@@ -268,7 +268,7 @@ class ChangingFederation {
   }
   // Until all sites of the epoch are done.
   void Finish(int most = 200) { FinishAt(serving_->sites, most); }
-  // Until these are; the others may be away.
+  // Until these are; the others may be absent.
   void FinishAt(const std::vector<int>& ids, int most = 320) {
     const auto rests = [this](int id) { return SiteOf(id).done; };
     for (int turn = 0; turn < most && !std::ranges::all_of(ids, rests); ++turn) Turn();

@@ -84,7 +84,7 @@ class CohortDrawTest : public ::testing::Test {
   double Charged() {
     return protocol::testing::ValueOf(victim().ledger->spending().Epsilon()).epsilon();
   }
-  // Of all rounds: what the victim's data cost at this rate.
+  // For all rounds: what the victim's data cost at this rate.
   double Epsilon(accounting::Sampling sampling, double rate) {
     const agreement::ManifestSpec& agreed = live_.members.manifest().manifest().spec();
     accounting::PrivacyFilter filter = protocol::testing::ValueOf(

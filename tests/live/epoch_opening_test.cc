@@ -72,8 +72,8 @@ TEST(EpochOpeningTest, ANewcomerOnTheCommitteeFollows) {
 }
 
 // Three of eight seats are two rounds behind and speak first. The state that is held is known to
-// one seat as its last, and to four that are ahead as their earlier one: what these say is handed
-// out, too.
+// one seat as its last, and to four that are ahead as their earlier one: what these say is
+// returned, too.
 TEST(EpochOpeningTest, SeatsFarBehindDoNotHideTheStateThatIsHeld) {
   const auto eight_seats = [](agreement::SignedManifestSpec& spec) {
     spec.agreement.committee = {.seats = 8, .corrupt = 1};
@@ -126,7 +126,7 @@ TEST(EpochOpeningTest, AnUndoneRoundStaysCharged) {
   }
 }
 
-// Two sites join when the epoch has gone on without the round that they alone had applied.
+// Two sites join when the epoch has continued without the round that they alone had applied.
 TEST(EpochOpeningTest, WhoJoinsLaterLosesTheUndoneRound) {
   for (const uint32_t late : {2u, 3u}) {
     ChangingFederation all(6);
@@ -302,7 +302,7 @@ TEST_F(OpeningFaultsTest, WhoIsBackFirstAfterARestartVotes) {
 }
 
 // Two seats have stored their votes and are cut off before they sent them. The fifth comes, which
-// has the last round, and the server goes on to ask for what it asked before.
+// has the last round, and the server continues to ask for what it asked before.
 TEST_F(OpeningFaultsTest, AServerAsksForOneState) {
   const auto& first = all_.BeginEpoch(kAll);
   all_.PublishFor(3, {0, 1, 4});

@@ -73,7 +73,7 @@ class States {
   std::set<std::pair<uint32_t, std::pair<std::vector<float>, std::vector<float>>>> states_;
 };
 
-// Also with a member that was away and takes a checkpoint.
+// Also with a member that was absent and takes a checkpoint.
 TEST(GuessedDigestsTest, ATrainingConfirmsNoModelNoStateAndNoAverage) {
   const agreement::ManifestSpec agreed = WithMomentum(ExactAgreement());
   LiveFederation live(agreed, 1);

@@ -24,7 +24,7 @@
 
 namespace tacet::live::testing {
 
-// Of a guess, every hash below is taken of every encoding below, with and without the labels of
+// For a guess, every hash below is taken of every encoding below, with and without the labels of
 // docs/formats/messages.md and under keys that anybody knows. The first 16 bytes of each result are
 // looked for at every offset, as bytes and as hexadecimal digits. A wrong hit among 2^24 bytes by
 // 2^30 results has probability below 2^-73.

@@ -93,7 +93,7 @@ struct Epoch {
             .epoch_key = key,
             .epoch = manifest.epoch()};
   }
-  // Of `client`, whose keys these are.
+  // For `client`, whose keys these are.
   agreement::ClientKeys KeysOf(uint64_t client, const agreement::ExchangeKeys& own,
                                const crypto::SigningKey& signing_key) const {
     const std::vector<crypto::KemPublicKey> seat_keys = manifest.seat_keys();
@@ -103,7 +103,7 @@ struct Epoch {
   secagg::KeyPacket PacketOf(uint64_t client) const {
     return ValueOf(secagg::ReadKeyPacket(packets[client], kSeats));
   }
-  // Of a pair, from what X25519 and ML-KEM-768 gave somebody.
+  // For a pair, from what X25519 and ML-KEM-768 gave somebody.
   crypto::SecretBytes PairKeyFrom(const crypto::SecretBytes& agreed,
                                   const crypto::SecretBytes& shared, uint64_t client,
                                   uint32_t seat) const {
@@ -343,7 +343,7 @@ TEST_F(KeyTheftTest, FoldersOpenNoRoundOfAnEpochThatEnded) {
   const Epoch first = Begin(0);
   const Uploads recorded = AllUploads(first);
   Renew(committee_);
-  // Until the next epoch is joined, the present one goes on.
+  // Until the next epoch is joined, the present one continues.
   const Loot before = StealFrom(committee_, first);
   ASSERT_EQ(before.size(), kSeats);
   EXPECT_TRUE(Opens(first, before, stolen_seats_, recorded));

@@ -213,7 +213,7 @@ class LiveFederation {
     member::testing::MemoryNodeLog log;
     FixedUpdates updates;
     ledger::testing::MemoryLedger memory_ledger;
-    // Of the site's data, when other federations spend them, too.
+    // For the site's data, when other federations spend them, too.
     ledger::testing::MemoryLedger* shared_ledger = nullptr;
     ledger::ChargingRule rule = ledger::ChargingRule::kAnnouncedAttempts;
     std::optional<policy::Permission> permission;  // of the site's policy; none: it has no policy
@@ -300,7 +300,7 @@ class LiveFederation {
     const absl::Status ticked = server->Tick();
     EXPECT_TRUE(ticked.ok()) << ticked;
   }
-  // One step of everybody who is there; a site whose step fails is restarted, or goes on.
+  // One step of everybody who is there; a site whose step fails is restarted, or continues.
   void Steps() {
     for (auto& site : sites) {
       if (site->away) continue;

@@ -168,7 +168,7 @@ TEST_F(LyingOpeningTest, WhatASumStartedFromIsNeverUndone) {
 
 // With one key coefficient a polynomial, three seats determine a sum. Two corrupt ones and site 0
 // do so twice, while the server keeps the votes from sites 1 and 2: these give no unmask share, and
-// go on from what is published. Without v unmask shares for a sum they would vote for the state
+// continue from what is published. Without v unmask shares for a sum they would vote for the state
 // before both rounds, and site 0 could never follow.
 TEST_F(LyingOpeningTest, AtMostOneRoundIsUndoneWithPackingOne) {
   const auto& first = all_.BeginEpoch(kAll, nullptr, [](agreement::SignedManifestSpec& spec) {
@@ -360,7 +360,7 @@ TEST_F(LyingOpeningTest, NobodyEndsOrAttestsBehindTheOpening) {
   all_.ExpectModels();
 }
 
-// Nobody is corrupt and all have the last round: the server alone, which hands out whatever part of
+// Nobody is corrupt and all have the last round: the server alone, which returns whatever part of
 // the truth it likes, does not make them go back.
 TEST_F(LyingOpeningTest, AServerAloneUndoesNothing) {
   const auto& first = all_.BeginEpoch(kAll);

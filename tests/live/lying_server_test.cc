@@ -837,7 +837,7 @@ TEST_F(LyingServerTest, AnotherKeyPacketInItsNameIsNamed) {
   EXPECT_EQ(Sent(site, "upload"), 0u);
 }
 
-// It was put back to the time before it got the packets, while the members' programs go on.
+// It was put back to the time before it got the packets, while the members' programs continue.
 TEST_F(LyingServerTest, AServerThatLostTheKeyPacketsGetsThemInTheSameAttempt) {
   std::set<uint64_t> uploaded;  // in round 0
   std::set<uint64_t> refused;
@@ -906,7 +906,7 @@ TEST_F(LyingServerTest, ALaterInvitationIsRefused) {
   EXPECT_EQ(site.log.Count(member::NodeEventKind::kRefused, "upload"), 1u);
 }
 
-// Seats that lie: their sessions are away while an attempt is unmasking, and the test signs in
+// Seats that lie: their sessions are absent while an attempt is unmasking, and the test signs in
 // their place.
 class WrongSeatTest : public ::testing::Test {
  protected:
@@ -1045,8 +1045,8 @@ TEST_F(WrongSeatTest, MoreThanFChangeNobodysModel) {
   EXPECT_GE(refused, 3u);
 }
 
-// More seats than are tolerated: they confirm a sum that nobody can decrypt yet. The others go on
-// until they can, and nobody's model is another.
+// More seats than are tolerated: they confirm a sum that nobody can decrypt yet. The others
+// continue until they can, and nobody's model is another.
 TEST_F(WrongSeatTest, FalseConfirmationsDelayNothing) {
   LiveFederation live;
   live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);

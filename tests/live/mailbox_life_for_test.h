@@ -57,7 +57,7 @@ using Lie = std::function<absl::StatusOr<base::Bytes>(const protocol::MailBody&,
 
 class MailboxLifeTest : public ::testing::Test {
  protected:
-  // Of one sender. It breaks, or lies, as the test says.
+  // For one sender. It breaks, or lies, as the test says.
   class Line final : public protocol::Wire {
    public:
     Line(MailboxLifeTest& test, std::string name) : test_(test), name_(std::move(name)) {}

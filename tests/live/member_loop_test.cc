@@ -11,7 +11,7 @@ namespace {
 
 using testing::LiveFederation;
 
-// One member runs by itself; while it waits, time goes on for everybody else.
+// One member runs by itself; while it waits, time continues for everybody else.
 TEST(MemberLoopTest, GoesOnThroughTroubleUntilTheFederationIsDone) {
   LiveFederation live;
   LiveFederation::Site& site = live.site(1);

@@ -283,7 +283,7 @@ TEST_F(RequestHandlerTest, AVerdictIsTheSendersOwn) {
   }
 }
 
-// Of what is pushed to a member nothing is an act in its name, or more than it may fetch itself.
+// Among what is pushed to a member nothing is an act in its name, or more than it may fetch itself.
 TEST_F(RequestHandlerTest, WhatIsAnsweredUnaskedChangesNothing) {
   ASSERT_TRUE(server_->Tick().ok());
   const auto code = [&](uint64_t member, const protocol::RequestBody& body) {
@@ -328,7 +328,7 @@ class ContentTest : public RequestHandlerTest {
             .offset = 0,
             .part = part};
   }
-  // From the first bytes of the request; the content follows piece by piece.
+  // Begins with the first bytes of the request; the content follows piece by piece.
   absl::StatusOr<std::unique_ptr<server::IncomingRequest>> Begin(uint64_t member,
                                                                  size_t extra = 0) {
     const base::Bytes request = Written(Put(upload_), member);

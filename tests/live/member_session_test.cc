@@ -57,15 +57,15 @@ TEST(MemberSessionTest, ARestartAtEveryRequestChangesNothing) {
   }
 }
 
-// As above without a new process: it goes on where it was, in time, although both seats are needed
-// and the server has nothing new to say.
+// As above without a new process: it continues where it was, in time, although both seats are
+// needed and the server has nothing new to say.
 TEST(MemberSessionTest, ALostRequestIsMadeAgain) {
   for (const bool answer : {false, true}) {
     for (int lost = 0;; ++lost) {
       LiveFederation live(TwoRounds(ExactAgreement(AgreementWith(0, {3, 1}))));
       live.restarts = false;
       live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kCollecting); });
-      // Of the two, the one that has to wait for the other's vote.
+      // Among the two, the one that has to wait for the other's vote.
       LiveFederation::Site& site = live.site(1);
       SCOPED_TRACE(
           fmt::format("member {} loses {} {}", site.number, answer ? "answer" : "request", lost));
@@ -226,13 +226,13 @@ TEST(MemberSessionTest, ALostUploadIsSentAFewTimes) {
   EXPECT_TRUE(live.site(0).last.ok()) << live.site(0).last;
 }
 
-// n - v seats may be away at no cost: no attempt and no charge more than otherwise.
+// n - v seats may be absent at no cost: no attempt and no charge more than otherwise.
 TEST(MemberSessionTest, AnAbsentSeatCostsNothing) {
   for (uint32_t seat = 0; seat < 5; ++seat) {
     SCOPED_TRACE(seat);
     LiveFederation live;
     LiveFederation::Site& absent = live.site(live.MemberOn(seat));
-    // It uploads where it is invited, and is away for everything else.
+    // It uploads where it is invited, and is absent for everything else.
     live.between = [&] { absent.away = !live.IsAt(protocol::AttemptPhase::kCollecting); };
     live.Run();
     std::vector<uint64_t> others;
@@ -261,7 +261,7 @@ TEST(MemberSessionTest, WithoutAQuorumNothingIsReleased) {
     EXPECT_EQ(site->log.Count(member::NodeEventKind::kSent, "unmask-share"), 0u);
     EXPECT_EQ(site->session->next_round(), 0u);
   }
-  // They come back: the same attempt goes on, with the uploads that were there.
+  // They come back: the same attempt continues, with the uploads that were there.
   for (const uint32_t seat : {0, 1}) live.site(live.MemberOn(seat)).away = false;
   live.Run();
   live.ExpectModels(3, kAll);
@@ -288,8 +288,8 @@ TEST(MemberSessionTest, ASeatThatDiesIsNotMissed) {
   }
 }
 
-// The seat cannot be missed, since another one is away. It is killed after its vote and before its
-// unmask share, several times.
+// The seat cannot be missed, since another one is absent. It is killed after its vote and before
+// its unmask share, several times.
 TEST(MemberSessionTest, ASeatKilledBetweenVoteAndUnmaskShareGoesOn) {
   LiveFederation live;
   LiveFederation::Site& killed = live.site(live.MemberOn(1));

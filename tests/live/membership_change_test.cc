@@ -1,5 +1,5 @@
-// Members that are removed, added and replaced in mid-run: rounds, model and ledgers go on, and
-// nobody goes on who was removed.
+// Members that are removed, added and replaced in mid-run: rounds, model and ledgers continue, and
+// nobody continues who was removed.
 #include <vector>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// One member that lies, alone or while one honest seat is away, at the defaults of a training in
+// One member that lies, alone or while one honest seat is absent, at the defaults of a training in
 // which everybody uploads: K_min is one fewer than the members. Every agreed round is published.
 #include <algorithm>
 #include <bit>
@@ -112,7 +112,7 @@ void Play(const Setting& setting) {
     const server::AttemptRecord& last = *status.last;
     const bool is_open = last.phase == protocol::AttemptPhase::kCollecting ||
                          last.phase == protocol::AttemptPhase::kUnmasking;
-    // The one that is away has returned for a whole attempt.
+    // The one that is absent has returned for a whole attempt.
     if (is_open && (!setting.one_away || last.begun > begun + kAwayFor)) {
       EXPECT_LE(live.now - last.begun,
                 live.options.collecting_seconds + 2 * live.options.unmasking_seconds + 10);

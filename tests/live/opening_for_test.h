@@ -75,7 +75,7 @@ class OpeningFixture : public ::testing::Test {
       told.listed = {began->number};
     });
   }
-  // The server alters what it announces to `id`, and hands out these statements.
+  // The server alters what it announces to `id`, and returns these statements.
   void Tell(int id, std::vector<base::Bytes> statements,
             std::function<void(protocol::Announcement&)> alter) {
     all_.SiteOf(id).lie = [=, this](const protocol::RequestBody& body,

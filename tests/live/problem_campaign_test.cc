@@ -65,7 +65,7 @@ class Campaign {
     metrics.SetCertificateEnd(live.now + 365 * 86'400);
   }
 
-  // Members are here when they call; the server's clock and theirs go on alike.
+  // Members are here when they call; the server's clock and theirs continue alike.
   void Turn() {
     live.now += kTurnSeconds;
     steady_ += std::chrono::seconds(kTurnSeconds);
@@ -235,7 +235,7 @@ class ProblemCampaignTest : public ::testing::TestWithParam<Fault> {
   // Moments at which each fault is played.
   static int Moments() { return base::TestSize("TACET_FAULT_MOMENTS", 2); }
 
-  // From the fault on, for two minutes.
+  // After the fault, for two minutes.
   static void ExpectNamed(Campaign& campaign, const Expected& expected) {
     std::vector<Named> found;
     for (uint64_t seconds = 0; seconds <= kTwoMinutes; seconds += kTurnSeconds) {

@@ -45,7 +45,7 @@ class PutBackSeatTest : public ::testing::Test {
       return Sent(live.site(seat.member), "vote") == 1;
     });
   }
-  // From now on a server that lies shows the seat another sum of the open attempt.
+  // Hereafter a server that lies shows the seat another sum of the open attempt.
   static void ShowAnotherSum(LiveFederation& live, Site& site) {
     site.wire.lie = [attempt = live.Current()](const protocol::RequestBody& body,
                                                absl::StatusOr<base::Bytes> answer) {

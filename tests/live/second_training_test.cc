@@ -41,7 +41,7 @@ TEST(SecondTrainingTest, BeginsFromItsOwnModelAndLedgersAddUp) {
   EXPECT_EQ(all.SiteOf(0).ledger->entries().size(), charged + 2);
   EXPECT_EQ(all.SiteOf(0).ledger->ChargesOf({7}, second.manifest.training()), 2u);
   EXPECT_EQ(all.SiteOf(5).ledger->entries().size(), 2u);
-  // Its members change as those of the first: the third epoch goes on with it.
+  // Its members change as those of the first: the third epoch continues with it.
   const auto& third =
       all.SignTraining({0, 1, 3, 4}, second, 4, 7, [&](agreement::SignedManifestSpec& spec) {
         spec.agreement.training = second.manifest.epoch();
@@ -63,7 +63,7 @@ TEST(SecondTrainingTest, MayHaveOtherMembersAltogether) {
   all.Finish();
   all.ExpectModels();
   all.ExpectNoViolations();
-  // The same members could not go on with the first one's model.
+  // The same members could not continue with the first one's model.
   const auto& impossible =
       all.SignTraining({0, 1, 2}, second, 2, 7, [&](agreement::SignedManifestSpec& spec) {
         spec.agreement.training = second.manifest.epoch();
@@ -120,7 +120,7 @@ TEST(SecondTrainingTest, ThereIsNoWayBack) {
   all.RunUntil(2);
   const auto& second = all.SignTraining(kSites, first, 3);
   all.Begin(second);
-  // The second one's manifest has been joined, and nothing announced: that the first one goes on
+  // The second one's manifest has been joined, and nothing announced: that the first one continues
   // is for the site's folder to refuse, which keeps the chain. From the first attempt on the state
   // knows.
   all.RunUntil(1);
@@ -142,7 +142,7 @@ TEST(SecondTrainingTest, ThereIsNoWayBack) {
   EXPECT_EQ(all.server->Status().finished, 0u);
 }
 
-// The chain of manifests allows the training that goes on and the one that begins, nothing else.
+// The chain of manifests allows the training that continues and the one that begins, nothing else.
 TEST(SecondTrainingTest, AJumpIsRefused) {
   ChangingFederation all(3);
   const auto& first = all.Sign(kSites);
@@ -154,7 +154,7 @@ TEST(SecondTrainingTest, AJumpIsRefused) {
     return std::string(
         base::Message(agreement::CheckSuccessor(before.manifest.link(), next.manifest.link())));
   };
-  EXPECT_EQ(of(second, 1), "");  // it goes on
+  EXPECT_EQ(of(second, 1), "");  // it continues
   EXPECT_EQ(of(second, 2), "");  // another begins
   EXPECT_THAT(of(second, 0), HasSubstr("is of the training that began with epoch 0: epoch 2 "
                                        "continues with the training of epoch 1, or begins one"));

@@ -30,7 +30,7 @@ class ServerDowntimeTest : public ::testing::TestWithParam<Ends> {
 
   uint64_t Deadline() const { return live_.server->Attempts().back().deadline; }
 
-  // Of an attempt that has just begun.
+  // For an attempt that has just begun.
   void PassTime() {
     if (GetParam() == Ends::kBeforeAnybodyWasTold) return;
     for (const auto& site : live_.sites) {

@@ -113,8 +113,8 @@ TEST_F(SharedBudgetTest, OneFederationEnds) {
   EXPECT_EQ(live.site(0).log.Count(member::NodeEventKind::kRefused, "upload"), 0u);
 }
 
-// The others go on without its data: it abstains and sends zeros, which cost nothing. Its processes
-// end at any step.
+// The others continue without its data: it abstains and sends zeros, which cost nothing. Its
+// processes end at any step.
 TEST_F(SharedBudgetTest, ARefusalStopsNobodyElse) {
   agreement::ManifestSpec agreement = AgreementOf(4);
   agreement.sampling.min_participants = 4;
@@ -168,8 +168,8 @@ TEST_F(SharedBudgetTest, WhatIsSentAfterARefusalHoldsNoData) {
   EXPECT_EQ(live.server->Status().attempts, 3u);
 }
 
-// Both go on at once, and the site's processes end at any step and begin again. Ledgers that do not
-// know of each other would let the data spend both.
+// Both continue at once, and the site's processes end at any step and begin again. Ledgers that do
+// not know of each other would let the data spend both.
 TEST_F(SharedBudgetTest, TwoFederationsAreRefusedTogether) {
   LiveFederation first(AgreementOf(4)), second(AgreementOf(4.2));
   std::mt19937 generator(1);

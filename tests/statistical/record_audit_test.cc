@@ -29,7 +29,7 @@ constexpr double kSigma = 1.3;
 constexpr double kStep = 1e-3;
 constexpr double kDelta = 1e-2;  // large enough that runs in the ten thousands can see it
 constexpr int kRuns = 20'000;    // in each world, half of them to choose the attack
-// Of each side of each interval: 1e-9 over both intervals.
+// For each side of each interval: 1e-9 over both intervals.
 constexpr double kMissed = 2.5e-10;
 
 // Logistic regression of two sites. The canary is the only record whose last feature is not zero:

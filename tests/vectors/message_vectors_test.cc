@@ -386,7 +386,7 @@ class MessageVectors {
                 of_letter().Set("digest", ToHex(digest)));
   }
 
-  // Of the uploads of members 0 and 2.
+  // For the uploads of members 0 and 2.
   void PartialSum() {
     const secagg::Terms& terms = manifest_->manifest().terms();
     const auto keys =

@@ -32,7 +32,7 @@ struct BoundComparison {
   BoundVerdict verdict = BoundVerdict::kWithin;
 };
 
-// Of each limit, such that all limits of that many comparisons (two each) hold together with
+// For each limit, such that all limits of that many comparisons (two each) hold together with
 // probability `joint` (Bonferroni): 1 - (1 - joint) / (2 comparisons).
 double LimitConfidence(double joint, size_t comparisons);
 

@@ -1,4 +1,4 @@
-// Membership tests of a finished run, beside the bound that its epsilon gives for any test.
+// Membership tests of a finished run, next to the bound that its epsilon gives for any test.
 #ifndef TACET_APPS_TACET_ATTACK_MEMBERSHIP_ATTACK_H_
 #define TACET_APPS_TACET_ATTACK_MEMBERSHIP_ATTACK_H_
 
@@ -27,7 +27,7 @@ struct AttackSettings {
 
 // False-positive rates at which attacks are measured.
 inline constexpr double kFalsePositiveRates[] = {0.001, 0.01, 0.1};
-// Of each interval that is shown, and of all comparisons with the bound together.
+// For each interval that is shown, and for all comparisons with the bound together.
 inline constexpr double kShownConfidence = 0.95;
 inline constexpr double kJointConfidence = 0.999;
 

@@ -1,4 +1,4 @@
-// `tacet client`: the commands of a site, run beside its data.
+// `tacet client`: the commands of a site, run next to its data.
 #ifndef TACET_APPS_TACET_CLIENT_CLIENT_COMMAND_H_
 #define TACET_APPS_TACET_CLIENT_CLIENT_COMMAND_H_
 

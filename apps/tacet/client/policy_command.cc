@@ -202,7 +202,7 @@ class PolicyCheckCommand : public program::Command {
   }
 
  private:
-  // Of the agreement's attempts, in a year in which nothing else is charged.
+  // For the agreement's attempts, in a year in which nothing else is charged.
   static absl::StatusOr<uint64_t> AttemptsThatFit(const policy::SitePolicy& policy,
                                                   const agreement::Manifest& manifest) {
     TACET_ASSIGN_OR_RETURN(

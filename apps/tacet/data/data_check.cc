@@ -44,7 +44,7 @@ std::string CopiesText(const table::RepeatedRows& rows) {
       rows.beyond_chance ? "such as " + examples : "which columns of few values may explain");
 }
 
-// Of the first feature that counts the rows of each client; a row's number tells nothing of it.
+// For the first feature that counts the rows of each client; a row's number tells nothing of it.
 void WarnOfRowNumbers(const tacet::data::Dataset& dataset, DataCheck& check) {
   std::vector<bool> counts(dataset.input_size(), true);
   std::vector<float> row(dataset.input_size()), before(dataset.input_size());
@@ -126,7 +126,7 @@ void CheckClient(const DataCheckSpec& spec, const tacet::data::Dataset& dataset,
   }
 }
 
-// Of a simulation with these data.
+// For a simulation with these data.
 void WarnOfSimulation(const config::RunConfig& config, DataCheck& check) {
   const auto run = app::simulate::TrainingRun::Create(config, base::TextSink());
   if (!run.ok()) {

@@ -21,7 +21,7 @@ namespace tacet::app::data {
 
 struct DataCheckSpec {
   config::RunConfig config;  // data.path says where the data are
-  // Of a live federation: the warnings about privacy are those of the agreement. Without, they are
+  // For a live federation: the warnings about privacy are those of the agreement. Without, they are
   // those of a simulation with these data.
   std::optional<agreement::ManifestSpec> agreed = std::nullopt;
   std::optional<uint64_t> client = std::nullopt;  // the site among the data set's clients
@@ -52,7 +52,7 @@ struct FileCopies {
 struct DataCheck {
   std::vector<std::string> files;  // that were read
   table::ProblemSummary problems;
-  // Of the rows without problems.
+  // For the rows without problems.
   uint64_t rows = 0;
   uint64_t clients = 0;
   std::vector<uint64_t> class_rows;

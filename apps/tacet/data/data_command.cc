@@ -30,7 +30,7 @@ struct Agreement {
   std::string site;  // whose folder it is; empty: an invitation
 };
 
-// Of an invitation, or of the folder of a site that has joined.
+// For an invitation, or for the folder of a site that has joined.
 absl::StatusOr<Agreement> LoadAgreement(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
@@ -92,7 +92,7 @@ class DataCheckCommand : public program::Command {
             "--query and --agreement exclude each other: the agreement of a query holds its text");
       }
       TACET_ASSIGN_OR_RETURN(config::LoadedQuery query, run::LoadQuery(*query_));
-      // Of its own settings a site has only the format here.
+      // Among its own settings a site has only the format here.
       if (config_.has_value()) {
         TACET_ASSIGN_OR_RETURN(spec.config, config::LoadRunConfig(*config_));
       }

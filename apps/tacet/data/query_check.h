@@ -17,7 +17,7 @@ struct QueryCheckSpec {
   config::LoadedQuery query;
   std::filesystem::path data;
   run::TableFormat format = {};
-  // Of a live federation: there the site has one table. Empty: not known.
+  // For a live federation: there the site has one table. Empty: not known.
   bool is_live = false;
   std::string site = {};
   std::optional<uint64_t> client = std::nullopt;  // the site's place among the tables

@@ -80,7 +80,7 @@ class DataScoreCommand : public program::Command {
   }
 
  private:
-  // Of the training, about this file.
+  // For the training, about this file.
   absl::StatusOr<config::RunConfig> Settings() const {
     const std::filesystem::path path = std::filesystem::path(run_) / run::kConfigFile;
     TACET_ASSIGN_OR_RETURN(const std::string text, run::ReadText(path, kMaxSettingsBytes));

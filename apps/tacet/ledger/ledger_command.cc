@@ -74,7 +74,7 @@ absl::StatusOr<PrivacyFilter> SpendingOf(const RecoveredLedger& found) {
   return spending;
 }
 
-// Of all federations: each has one, and a ledger may have several.
+// For all federations: each has one, and a ledger may have several.
 std::string_view RuleText(const std::vector<Group>& groups) {
   const tacet::ledger::ChargingRule rule =
       groups.empty() ? tacet::ledger::ChargingRule::kAnnouncedAttempts : groups.front().rule;

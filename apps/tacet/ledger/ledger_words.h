@@ -19,7 +19,7 @@ namespace tacet::app::ledger {
 // What the homes that are charged to a ledger say about it.
 struct HomesOfLedger {
   tacet::ledger::Names names;
-  // Of the policy under which the ledger was charged last, or of a later one that has charged
+  // For the policy under which the ledger was charged last, or for a later one that has charged
   // nothing yet; none where no home has one.
   std::optional<tacet::ledger::YearlyBudget> year;
   std::vector<std::string> notes;  // on homes whose policy is another one

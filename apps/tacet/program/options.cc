@@ -43,7 +43,7 @@ std::string CheckDigits(const std::string& text) {
   return digits ? "" : fmt::format("{} is not a whole number", text);
 }
 
-// Of a flag given twice the last counts.
+// For a flag given twice the last counts.
 template <typename T>
 CLI::Option* Finish(CLI::Option* option) {
   if constexpr (std::is_same_v<T, uint64_t>) {
@@ -215,7 +215,7 @@ std::optional<std::string> UnknownWord(const CLI::App& program, int argc, const 
   return std::nullopt;
 }
 
-// Exit code when parsing ends the program, none when it goes on.
+// Exit code when parsing ends the program, none when it continues.
 std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);

@@ -1,4 +1,4 @@
-// Paths of the programs that are installed beside the running one.
+// Paths of the programs that are installed next to the running one.
 #ifndef TACET_APPS_TACET_PROGRAM_SIBLING_PROGRAM_H_
 #define TACET_APPS_TACET_PROGRAM_SIBLING_PROGRAM_H_
 

@@ -17,7 +17,7 @@ class Ranks {
   virtual ~Ranks() = default;
 
   virtual simulation::RankGroup& group() = 0;
-  // Of this machine, for this rank: at least 1.
+  // For this machine, for this rank: at least 1.
   virtual size_t processors() const = 0;
   // Prints which rank failed and why, and ends all of them; returns only in a run of one process,
   // where nothing needs to be ended.

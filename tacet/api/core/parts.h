@@ -37,7 +37,7 @@ struct CheckedAgreement {
   AgreementOptions options;  // with its defaults filled in
   agreement::Manifest manifest;
 
-  // Of the committee, by seat.
+  // Keys of the committee, by seat.
   std::vector<crypto::KemPublicKey> seat_keys() const {
     std::vector<crypto::KemPublicKey> keys;
     for (const uint64_t member : options.committee) keys.push_back(options.members[member].kem);

@@ -6,8 +6,8 @@
 namespace tacet {
 namespace {
 
-// Enumerators of both enumerations, up to `last`, are in the same order. A value beside them, which
-// only a cast can make, is the last one.
+// Enumerators of both enumerations, up to `last`, are in the same order. A value besides them,
+// which only a cast can make, is the last one.
 template <typename To, typename From>
 constexpr To Convert(From value, To last) {
   return std::min(static_cast<To>(value), last);

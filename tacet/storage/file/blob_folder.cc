@@ -157,7 +157,7 @@ absl::Status CheckAccess(const std::filesystem::path& folder) {
   return absl::OkStatus();
 }
 
-// Of an object that is complete.
+// For an object that is complete.
 class NothingMore final : public BlobWriter {
  public:
   explicit NothingMore(uint64_t size) : size_(size) {}
@@ -225,7 +225,7 @@ absl::Status BlobFolder::Remove(const std::filesystem::path& path) const {
   return ObjectFailure("remove", path);
 }
 
-// Of an object that is not complete; one with another digest is removed.
+// For an object that is not complete; one with another digest is removed.
 absl::StatusOr<uint64_t> BlobFolder::ArrivingBytes(const BlobKey& key,
                                                    const crypto::Digest& digest) const {
   const std::filesystem::path path = ArrivingPath(key);

@@ -29,14 +29,14 @@ inline constexpr std::string_view kSites = "sites";
 inline constexpr std::string_view kRemoved = "removed";
 inline constexpr std::string_view kEpochs = "epochs";
 inline constexpr std::string_view kInvitations = "invitations";
-// Of files in epochs/.
+// For files in epochs/.
 inline constexpr std::string_view kKeyEnding = ".key";
 inline constexpr std::string_view kManifestEnding = ".manifest";
-// Of an epoch that is to begin: its sites that leave, and the terms of the training that begins.
+// For an epoch that is to begin: its sites that leave, and the terms of the training that begins.
 inline constexpr std::string_view kRemovalEnding = ".removed";
 inline constexpr std::string_view kAgreementEnding = ".toml";
 inline constexpr std::string_view kModelEnding = ".model";
-// Of an epoch whose invitations are not all written: what was asked.
+// For an epoch whose invitations are not all written: what was asked.
 inline constexpr std::string_view kAskedEnding = ".asked";
 
 inline constexpr std::string_view kEnrolledEnding = ".enrolled";

@@ -114,7 +114,7 @@ absl::StatusOr<FileLock> LockWholeFolder(const fs::path& folder) {
                            folder.string());
 }
 
-// Of a path, from the last one up, those that do not exist.
+// For a path, from the last one up, those that do not exist.
 std::vector<fs::path> MissingFolders(const fs::path& path) {
   std::vector<fs::path> missing;
   std::error_code error;
@@ -139,7 +139,7 @@ absl::StatusOr<std::vector<std::string>> LinesOf(const fs::path& file) {
   return lines;
 }
 
-// Whether a party of the present epoch has the name in a request, and the keys beside it. For the
+// Whether a party of the present epoch has the name in a request, and the keys next to it. For the
 // request of a party whose enrolled file is lost.
 enum class PartyOfEpoch { kNone, kOther, kRenewed, kSameKeys };
 absl::StatusOr<PartyOfEpoch> PartyNamedLike(const CoordinatorFolder& folder,
@@ -415,7 +415,7 @@ absl::Status CoordinatorFolder::BeginNextEpoch(
   if (fs::exists(KeyOfEpoch(path_, epoch), error)) {
     return base::AlreadyExists("epoch {} has begun: its manifest stays", epoch);
   }
-  // First: a manifest beside this file is of an epoch that has not begun.
+  // First: a manifest next to this file is of an epoch that has not begun.
   std::string names;
   for (const std::string& name : removed) names += name + "\n";
   TACET_RETURN_IF_ERROR(

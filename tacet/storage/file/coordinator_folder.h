@@ -1,5 +1,5 @@
 // Folder of the coordinating member of a federation: its keys, the agreement, the enrolled members,
-// and the files handed out (docs/formats/enrolment.md).
+// and the files for others (docs/formats/enrolment.md).
 #ifndef TACET_STORAGE_FILE_COORDINATOR_FOLDER_H_
 #define TACET_STORAGE_FILE_COORDINATOR_FOLDER_H_
 
@@ -84,7 +84,7 @@ class CoordinatorFolder {
   // NotFound when there is none of that name. The request is kept below removed/.
   absl::Status Remove(std::string_view name);
   // Begins the epoch of `manifest` with its key and removes the named sites. `terms` are of the
-  // training that begins with it, null when one goes on. AlreadyExists when it has begun. Either
+  // training that begins with it, null when one continues. AlreadyExists when it has begun. Either
   // all of it happens, also when the process dies half way, or nothing: Open ends what was begun,
   // and forgets what was not. `asked`, a text, is kept until EndHandingOut.
   absl::Status BeginNextEpoch(const agreement::SignedManifest& manifest, const TrainingTerms* terms,
@@ -92,7 +92,7 @@ class CoordinatorFolder {
                               std::string_view asked, const crypto::Unlocker& unlocker,
                               crypto::Entropy& entropy);
 
-  // Of the epoch that was begun last, also when its key is lost.
+  // For the epoch that was begun last, also when its key is lost.
   absl::StatusOr<uint32_t> Epoch() const;
   // Keeps the key of epoch `epoch`; AlreadyExists when it has one.
   absl::Status BeginEpoch(uint32_t epoch, const crypto::SecretBytes& key,

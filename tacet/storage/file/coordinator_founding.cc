@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 using namespace coordinator_file;
 
-// The folder's name is written last: a folder with a name is whole. The file beside which it is
+// The folder's name is written last: a folder with a name is whole. The file next to which it is
 // written is the first, so that unfinished folders are known.
 constexpr std::array kFolders = {kSites, kRemoved, kEpochs, kInvitations};
 constexpr std::array kFiles = {kKeys, kIdentity, kAgreement, kAuthority, kInitialModel};

@@ -142,7 +142,7 @@ class EnrolmentTest : public ::testing::Test {
   agreement::InitialModel model_{.salt = {8}, .parameters = {0.5f, -1, 2, 0}};
   agreement::ManifestServer server_ = {};
   std::map<uint32_t, agreement::SignedManifest> manifests_;
-  // Of the requests that manifests were signed for.
+  // For the requests that manifests were signed for.
   std::map<crypto::ExchangePublicKey, crypto::KemPublicKey> kem_keys_;
 };
 
@@ -271,7 +271,7 @@ TEST_F(EnrolmentTest, ARenewedRequestNeedsNoFingerprint) {
   EXPECT_THAT(base::Message(replayed), HasSubstr("was used in epoch 0: the request is an old one"));
   EXPECT_EQ(folder.Enrolled()->front().request.exchange_keys, read(north).exchange_keys);
 
-  // Somebody else's keys, or its own signing key beside another TLS key.
+  // Somebody else's keys, or its own signing key next to another TLS key.
   const SiteFolder other =
       *SiteFolder::Create(folder_.path() / "other", "north", {}, KeyFile(2), entropy_);
   EXPECT_FALSE(*folder.Recognises(read(other)));
@@ -559,7 +559,7 @@ TEST_F(EnrolmentTest, EpochsOnlyGoForwardAndAreNotForked) {
   const auto fork = Sign(sites, 1, "batch = 7\n");
   EXPECT_THAT(refusal(Invite(north, fork, 0)),
               HasSubstr("another manifest was signed for epoch 1"));
-  // The fork goes on, and shows the site its own epoch or the other one.
+  // The fork continues, and shows the site its own epoch or the other one.
   manifests_.erase(1);
   manifests_.emplace(1, fork);
   const auto after_fork = Sign(sites, 2);
@@ -712,7 +712,7 @@ TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
     CoordinatorFolder folder = reopened(crash);
     EXPECT_EQ(*folder.Epoch(), 0u);
     EXPECT_EQ(terms_of(folder), expected(before));
-    // The epoch begins after all, and goes on with the training of before.
+    // The epoch begins after all, and continues with the training of before.
     ASSERT_TRUE(
         folder.BeginNextEpoch(second, nullptr, {}, entropy_.Draw(32), kRotate, KeyFile(1), entropy_)
             .ok());
@@ -760,7 +760,7 @@ class NextEpochTest : public EnrolmentTest {
 TEST_F(NextEpochTest, TakesTheNewKeyAndDeletesTheOldOne) {
   ASSERT_TRUE(north_.Renew(KeyFile(2), entropy_)->is_new);
   const auto second = KeyInRequest();
-  EXPECT_TRUE(Has(first_));  // the present epoch goes on with it
+  EXPECT_TRUE(Has(first_));  // the present epoch continues with it
   EXPECT_EQ(north_.TakeUpExchangeKeys(*north_.Joined(), KeyFile(2))->exchange.public_key(), first_);
   ASSERT_TRUE(Join(north_, Invite(north_, Sign(sites_, 1), 0)).ok());
   EXPECT_FALSE(Has(first_));
@@ -795,7 +795,7 @@ TEST_F(NextEpochTest, UnusedKeysAreReplacedOnRequest) {
   // The file says so, whichever process reads it.
   EXPECT_EQ((*UnusedRequest(*SiteFolder::Open(home_)))->request, north_.request());
 
-  // Of a join that a crash interrupted, the keys that look like those for the next epoch are in
+  // For a join that a crash interrupted, the keys that look like those for the next epoch are in
   // use.
   const std::map<std::string, base::Bytes> before = Files();
   ASSERT_TRUE(Join(north_, Invite(north_, Sign(sites_, 1), 0)).ok());
@@ -824,7 +824,7 @@ TEST_F(NextEpochTest, ARequestIsHeldWhileItIsSent) {
 }
 
 // Every state between two steps of a join: the invitation is there, the old key is whole or zeros,
-// the next one is not in use yet. Both `join` and `run` go on from it.
+// the next one is not in use yet. Both `join` and `run` continue from it.
 TEST_F(NextEpochTest, ACrashInAJoinIsFinished) {
   ASSERT_TRUE(north_.Renew(KeyFile(2), entropy_)->is_new);
   const std::map<std::string, base::Bytes> before = Files();

@@ -2,7 +2,7 @@
 //
 // `exchange-next.key` is made first, and enrolment publishes the public halves. The site takes it
 // into use by a rename to `exchange.key`, which deletes the keys of the epoch before. So there is
-// no moment at which the site has neither, and a repeated call goes on after a crash.
+// no moment at which the site has neither, and a repeated call continues after a crash.
 #ifndef TACET_STORAGE_FILE_EXCHANGE_KEY_FILES_H_
 #define TACET_STORAGE_FILE_EXCHANGE_KEY_FILES_H_
 

@@ -90,7 +90,7 @@ TEST_F(ExchangeKeyFilesTest, TheKeyBeforeIsDeletedWithTheNextInUse) {
   EXPECT_EQ(left.find_first_not_of('\0'), std::string::npos);
 }
 
-// A crash leaves the next key beside one that is whole, or that is zeros already.
+// A crash leaves the next key next to one that is whole, or that is zeros already.
 TEST_F(ExchangeKeyFilesTest, ACrashOnTheWayIsFinished) {
   const auto first = Prepare();
   TakeUp(first);

@@ -90,7 +90,7 @@ TEST_F(LedgerCrashTest, DyingAtEveryCallForgetsNothing) {
       const int first = Run(2, disk, std::chrono::microseconds(-1));
       ASSERT_TRUE(first == DeadlyDisk::kDied || first == 0) << first;
       CheckNothingForgotten(1);
-      // The next process also dies at each of the calls with which it recovers, then one goes on.
+      // The next process also dies at each of the calls with which it recovers, then one continues.
       for (int again = 0; first != 0 && again < 6; ++again) {
         DeadlyDisk second_disk(again, when);
         const int second = Run(0, second_disk, std::chrono::microseconds(-1));

@@ -1,4 +1,4 @@
-// Ledger on disk: an append-only file, beside it an anchor with its length, and more anchors
+// Ledger on disk: an append-only file, next to it an anchor with its length, and more anchors
 // elsewhere.
 #ifndef TACET_STORAGE_FILE_LEDGER_FILE_H_
 #define TACET_STORAGE_FILE_LEDGER_FILE_H_

@@ -216,7 +216,7 @@ TEST_F(LedgerFileTest, WhatAnotherProcessLeftUnfinishedIsRepaired) {
   EXPECT_EQ(LedgerFile::Read(path_)->anchored, 4u);
 }
 
-// An anchor on a share that is away for a while. Nobody else reads it.
+// An anchor on a share that is absent for a while. Nobody else reads it.
 TEST_F(LedgerFileTest, AnAnchorsFolderThatIsAwayIsWaitedFor) {
   const std::filesystem::path share = folder_ / "share", away = folder_ / "away";
   const LedgerPlace place(path_, {share / "ledger.anchor"});
@@ -254,7 +254,7 @@ TEST_F(LedgerFileTest, AnAnchorElsewhereRefusesAnOldCopyAndANewLedger) {
 
   WriteAll(path_, ledger);
   WriteAll(Anchor(), anchor);
-  ASSERT_TRUE(LedgerFile::Open(path_).ok());  // nothing beside it knows of the third charge
+  ASSERT_TRUE(LedgerFile::Open(path_).ok());  // nothing next to it knows of the third charge
   const absl::Status old = LedgerFile::Open(place).status();
   EXPECT_EQ(old.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(base::Message(old), HasSubstr("it knows 3 records, the ledger has 2"));
@@ -282,7 +282,7 @@ TEST_F(LedgerFileTest, ARemovedFileTakesNoCharge) {
 }
 
 // Every call of making a ledger and charging it fails, alone and with those after it. What was
-// acknowledged is there; the same object goes on when the disk does, and so does another one.
+// acknowledged is there; the same object continues when the disk does, and so does another one.
 TEST_F(LedgerFileTest, EveryDiskCallMayFail) {
   for (const int fails : {1, 2, 7}) {
     for (int fail_at = 0;; ++fail_at) {

@@ -190,7 +190,7 @@ TEST_F(LedgerFolderTest, AnOldCopyIsRefused) {
   EXPECT_THAT(base::Message(old.status()), HasSubstr("it knows 3 records, the ledger has 2"));
 }
 
-// Each home goes on with a copy of its own. Neither is taken back where an anchor knows the other.
+// Each home continues with its own copy. Neither is taken back where an anchor knows the other.
 TEST_F(LedgerFolderTest, CopiedFoldersDoNotBothCount) {
   const fs::path share = root_ / "share", copy = root_ / "copy";
   Charge("north", 0, 2);

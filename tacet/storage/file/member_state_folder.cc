@@ -27,7 +27,7 @@ constexpr std::string_view kOpeningVote = "opening-vote";
 constexpr std::string_view kUpload = "upload";
 constexpr std::string_view kWhat = "site state";
 
-// Of the files that belong to one attempt.
+// For the files that belong to one attempt.
 std::string Prefix(const secagg::AttemptNumber& number) {
   return fmt::format("{}-{}-{}.", number.epoch, number.round, number.attempt);
 }

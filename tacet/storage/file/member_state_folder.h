@@ -51,7 +51,7 @@ class MemberStateFolder final : public member::MemberState {
   // Whether SaveCheckpoint came to its end, or was never called.
   absl::StatusOr<bool> HasCheckpoint() const;
   absl::Status Save(std::string_view name, std::span<const uint8_t> content);
-  // Of one attempt: what was said, with the attempt that it was said about.
+  // For one attempt: what was said, with the attempt that it was said about.
   absl::Status SaveEntry(const secagg::Attempt& attempt, std::string_view kind,
                          std::span<const uint8_t> message);
   absl::StatusOr<base::Bytes> LoadEntry(const secagg::Attempt& attempt,

@@ -43,7 +43,7 @@ absl::Status SystemError(std::string_view what, const std::filesystem::path& pat
 
 namespace {
 
-// Of a place to write to. It should be there, and may come back, such as a share that is away.
+// For a place to write to. It should be there, and may come back, such as a share that is absent.
 absl::Status WriteError(std::string_view what, const std::filesystem::path& path) {
   const absl::Status error = SystemError(what, path);
   return base::WithCause(absl::UnavailableError(error.message()), base::CauseOf(error));

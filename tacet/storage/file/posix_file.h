@@ -32,7 +32,7 @@ class DiskCalls {
   static DiskCalls& System();
 };
 
-// From errno: NotFound when there is no such file, otherwise Unavailable.
+// Made from errno: NotFound when there is no such file, otherwise Unavailable.
 absl::Status SystemError(std::string_view what, const std::filesystem::path& path);
 
 // A file descriptor that closes itself; -1 when there is none.
@@ -76,8 +76,8 @@ absl::StatusOr<base::Bytes> ReadWhole(const File& file, const std::filesystem::p
 // Everything in a file; NotFound when there is none.
 absl::StatusOr<base::Bytes> ReadFile(const std::filesystem::path& path);
 
-// Written beside as `path`.new, synchronised, renamed; the directory synchronised. An error before
-// the renaming leaves everything unchanged.
+// Written next to it as `path`.new, synchronised, renamed; the directory synchronised. An error
+// before the renaming leaves everything unchanged.
 absl::Status ReplaceFile(const std::filesystem::path& path, std::span<const uint8_t> content,
                          DiskCalls& disk = DiskCalls::System(), mode_t mode = 0644);
 // The same; what was there until then becomes `earlier`. A process that ends in between leaves it

@@ -20,7 +20,7 @@ namespace tacet::storage::file {
 // Files: `attempts` (a line "epoch round attempt" for each attempt begun), `checkpoint`, `ledger`
 // and `ledger.anchor` (ledger_file.h), `data.key` and `data.digest` (data_key.h), `digest-0.key`
 // (digest_key_file.h), and whatever the program adds. One process at a time: the directory is
-// locked while it is open. Files are replaced as a whole (written beside, synchronised, renamed) or
+// locked while it is open. Files are replaced as a whole (written, synchronised, renamed) or
 // appended to by whole synchronised lines; a line cut short by a crash is dropped on reading.
 class RunDirectory final : public simulation::RunStore {
  public:

@@ -45,7 +45,7 @@ class SeatAnchorFile final : public member::SeatAnchor {
 // where neither can be used by this user alone.
 std::optional<std::filesystem::path> VolatileFolder();
 
-// The anchor `name`: beside `elsewhere`, a file that no copy of the machine holds, or in the
+// The anchor `name`: next to `elsewhere`, a file that no copy of the machine holds, or in the
 // VolatileFolder when that is empty. Where there is no such folder its words end with the process.
 // Errors of SeatAnchorFile::Open.
 absl::StatusOr<std::unique_ptr<member::SeatAnchor>> OpenSeatAnchor(

@@ -72,7 +72,7 @@ class SiteFolder {
   std::filesystem::path invitation_path() const;
 
   absl::StatusOr<agreement::MemberKeys> UnlockKeys(const crypto::Unlocker& unlocker) const;
-  // From now on the identity names this officer. The caller makes sure that the one before agrees.
+  // Hereafter the identity names this officer. The caller makes sure that the one before agrees.
   absl::Status PinOfficer(const crypto::PublicKey& officer, const crypto::Unlocker& unlocker,
                           crypto::Entropy& entropy) const;
 
@@ -111,9 +111,9 @@ class SiteFolder {
  private:
   explicit SiteFolder(std::filesystem::path path) : path_(std::move(path)), exchange_keys_(path_) {}
 
-  // From the request, or the accepted invitation.
+  // Reads the request, or the accepted invitation.
   absl::Status LoadOwn();
-  // Of an identity that asks for the same again.
+  // For an identity that asks for the same again.
   absl::StatusOr<agreement::MemberKeys> KeysToAskAgain(std::string_view name,
                                                        std::span<const std::string> hosts,
                                                        const crypto::Unlocker& unlocker);
@@ -136,7 +136,7 @@ class SiteFolder {
 // there is none. Makes no keys, and does not wait for another process: Unavailable.
 absl::StatusOr<std::optional<NextRequest>> UnusedRequest(const SiteFolder& folder);
 
-// Whether Joined() found no invitation that a site could go on with.
+// Whether Joined() found no invitation that a site could continue with.
 bool IsNotJoined(const absl::Status& joined);
 
 }  // namespace tacet::storage::file

@@ -71,7 +71,7 @@ PostgresForTest::~PostgresForTest() { Kill(); }
 pid_t PostgresForTest::Spawn(const std::vector<std::string>& command) const {
   const passwd* user = OtherUser();
   const std::string program = programs_ / command.at(0);
-  // The programs look for each other beside the path that they were called by.
+  // The programs look for each other next to the path that they were called by.
   std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
   for (size_t i = 1; i < command.size(); ++i) {
     arguments.push_back(const_cast<char*>(command[i].c_str()));

@@ -35,7 +35,7 @@ class Execution {
   // Goes to the end.
   absl::Status Finish();
 
-  // Of the row, by column from 0.
+  // For the row, by column from 0.
   uint64_t Number(int column) const;
   base::Bytes Blob(int column) const;
   std::string Text(int column) const;
@@ -102,7 +102,7 @@ class Database {
   // Rows that were inserted, updated or deleted since it was opened.
   int64_t changes() const;
 
-  // Rewrites the file without anything that was deleted, and empties the log beside it.
+  // Rewrites the file without anything that was deleted, and empties the log next to it.
   absl::Status Scrub() const;
 
  private:

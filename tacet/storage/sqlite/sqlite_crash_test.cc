@@ -79,7 +79,7 @@ uint64_t StepsIn(const SqliteStore& store) {
   return index * kSteps + 1 + items.size();
 }
 
-// Goes on where the store is; tells of each step once it is done. Returns only after an error.
+// Continues where the store is; tells of each step once it is done. Returns only after an error.
 int GoOn(const std::filesystem::path& path, int acknowledge) {
   auto store = SqliteStore::Open(path);
   if (!store.ok()) return 1;

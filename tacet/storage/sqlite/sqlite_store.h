@@ -76,7 +76,7 @@ class SqliteStore final : public server::ServerStore {
   template <typename Act>
   absl::Status Forget(Act act) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // From here on under the lock.
+  // Here and below under the lock.
   absl::Status Prepare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const Statement& Of(Query query) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return statements_[query];

@@ -14,7 +14,7 @@
 
 namespace tacet::transport::http {
 
-// Event that a waiter waits for beside a time and a call.
+// Event that a waiter waits for in addition to a time and a call.
 enum class Direction : uint8_t { kNone, kRead, kWrite };
 
 // Reason for which a wait ended.

@@ -35,7 +35,7 @@ bool IsToken(std::string_view text);
 // No control character but tabs.
 bool IsText(std::string_view text);
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);
-// Of a Content-Length: digits alone, without leading zeros, below 2^64.
+// For a Content-Length: digits alone, without leading zeros, below 2^64.
 std::optional<uint64_t> ReadContentLength(std::string_view value);
 
 }  // namespace tacet::transport::http

@@ -17,7 +17,7 @@ inline constexpr size_t kMaxHelloBytes = 8192;
 // then their outer type is another one. Lengths are all that it looks at.
 class HelloWatch {
  public:
-  // The next bytes of the client. False, for good, when a message announces more than
+  // The next bytes of the client. False, permanently, when a message announces more than
   // kMaxHelloBytes.
   bool Admits(std::span<const uint8_t> bytes);
 

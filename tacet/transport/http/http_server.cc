@@ -94,7 +94,7 @@ class HttpServer::Impl final : public Connection::Owner {
     });
   }
 
-  // Of the connections.
+  // For the connections.
   const ConnectionLimits& limits() const override { return limits_; }
   Service& service() override { return service_; }
   bool draining() const override { return draining_; }

@@ -145,7 +145,7 @@ TEST_F(HttpServerTest, ABodyIsAskedFor) {
   EXPECT_THAT(client.ReadUntil("body"), StartsWith("HTTP/1.1 200"));
 }
 
-// The refusal arrives although the client goes on sending for a while.
+// The refusal arrives although the client continues sending for a while.
 TEST_F(HttpServerTest, ABodyIsRefusedBeforeItIsTaken) {
   Start();
   const RawClient client(port_);

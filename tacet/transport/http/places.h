@@ -32,7 +32,7 @@ class Places {
 
   explicit Places(const PlacesSpec& spec) : spec_(spec) {}
 
-  // Of a new connection.
+  // For a new connection.
   struct Verdict {
     bool admitted = false;
     std::optional<Id> replaced;  // has to go

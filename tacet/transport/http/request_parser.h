@@ -26,7 +26,7 @@ struct RequestHead {
   size_t bytes = 0;               // of the head
 };
 
-// Of one request. It reads what RFC 9112 lets a client send, and refuses what other recipients
+// For one request. It reads what RFC 9112 lets a client send, and refuses what other recipients
 // repair, each in its own way: docs/formats/transport.md has the list.
 class RequestParser {
  public:

@@ -9,7 +9,7 @@
 namespace tacet::transport::https {
 namespace {
 
-// Of all heads of an answer.
+// For all heads of an answer.
 constexpr size_t kMaxBytes = 64 << 10;
 
 absl::Status SetOnce(std::string_view name, std::string_view value, std::string& out) {

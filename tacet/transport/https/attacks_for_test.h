@@ -1,4 +1,4 @@
-// Malicious clients of a served federation and an honest member beside them, for tests.
+// Malicious clients of a served federation and an honest member next to them, for tests.
 #ifndef TACET_TRANSPORT_HTTPS_ATTACKS_FOR_TEST_H_
 #define TACET_TRANSPORT_HTTPS_ATTACKS_FOR_TEST_H_
 

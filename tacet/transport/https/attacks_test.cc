@@ -1,5 +1,5 @@
-// Floods and slow requests by strangers, removed members and malicious members. While each goes on,
-// an honest member is answered, and memory stays bounded.
+// Floods and slow requests by strangers, removed members and malicious members. While each
+// continues, an honest member is answered, and memory stays bounded.
 #include <cstdio>
 
 #include <gmock/gmock.h>
@@ -157,7 +157,7 @@ TEST_F(RefusedFloodTest, OfAMemberWhoseCertificateHasExpired) {
 }
 TEST_F(RefusedFloodTest, OfAnotherRole) { Flood(serving_.certificates.Server(key_), "alert"); }
 
-// From many addresses, and four times as many as there are places.
+// Connections from many addresses, and four times as many as there are places.
 TEST_F(AttacksTest, IdleConnections) {
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -248,7 +248,7 @@ TEST_F(SlowAttacksTest, SlowWriters) {
     writers.push_back(Connect(MemberName(MemberOf(i))));
     writers.back()->Write(Call(MemberOf(i), checkpoint).substr(0, 20'000));
   }
-  // Of one member one part is taken at a time.
+  // For one member one part is taken at a time.
   WaitUntil([&] { return serving_.server->Load().working >= kMembers - 1; });
   const Attackers attackers(1, [&](size_t, const std::atomic<bool>&) {
     for (const auto& writer : writers) writer->Write("x");

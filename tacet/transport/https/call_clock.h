@@ -21,7 +21,7 @@ class CallClock {
   // Slowest rate of a line, in bytes a second. It is the server's, too (ConnectionLimits).
   static constexpr uint64_t kBytesPerSecond = 4096;
 
-  // Of a call that has `most` and a second more for each kBytesPerSecond that it carries.
+  // For a call that has `most` and a second more for each kBytesPerSecond that it carries.
   void Begin(std::chrono::milliseconds most, std::chrono::milliseconds most_silence,
              uint64_t request_bytes);
   // The connection stands; bytes of the request or of the answer have moved.

@@ -27,7 +27,7 @@ struct RelaySpec {
   bool reads_forgotten = true;
   // A line that takes so many bytes from a client every 10 ms; 0: as many as come.
   size_t bytes_at_once = 0;
-  // Of a client that wait before that line, as in a proxy.
+  // For a client that wait before that line, as in a proxy.
   size_t buffer_bytes = 0;
 };
 

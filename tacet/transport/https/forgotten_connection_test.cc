@@ -191,7 +191,7 @@ TEST_F(LargeUploadTest, ASlowLineIsNoSilence) {
   EXPECT_EQ(relay.connections(), 1);
 }
 
-// A proxy takes a part at once, too, and nobody but the proxy knows how its bytes go on.
+// A proxy takes a part at once, too, and nobody but the proxy knows how its bytes continue.
 TEST_F(LargeUploadTest, AProxyThatTakesAPartAtOnceIsGivenMoreTime) {
   const ForgetfulRelay relay(serving_.port,
                              {.bytes_at_once = 16'000, .buffer_bytes = size_t{4} << 20});

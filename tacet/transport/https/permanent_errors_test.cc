@@ -80,7 +80,7 @@ TEST_F(PermanentErrorsTest, OfAnotherServerOfTheSameAuthority) {
   HttpsWireSpec trusting = Spec();
   trusting.server_keys.clear();
   EXPECT_FALSE(IsPermanent(CallThrough(trusting)));
-  // Of two servers either may answer, and no third one.
+  // Either of two servers may answer, and no third one.
   HttpsWireSpec either = Spec();
   either.server_keys.push_back(other.public_key());
   EXPECT_FALSE(IsPermanent(CallThrough(either)));

@@ -75,7 +75,7 @@ TEST_F(TlsServerTest, RefusesClientsWithoutACertificateForThem) {
   EXPECT_EQ(serving_.observer.refused + serving_.observer.answered, 0u);
 }
 
-// Of handshakes that were refused, as they come.
+// For handshakes that were refused, as they come.
 class RefusalsForTest {
  public:
   void Add(const http::RefusedHandshake& refused) {

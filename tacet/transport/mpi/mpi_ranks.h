@@ -18,7 +18,7 @@ class MpiRanks final : public simulation::RankGroup {
   // Waits for all processes of the job. FailedPrecondition when MPI does not start, or was started
   // before.
   static absl::StatusOr<std::unique_ptr<MpiRanks>> Start();
-  // Waits until every rank has come here; a rank that cannot go on calls Abort() instead.
+  // Waits until every rank has come here; a rank that cannot continue calls Abort() instead.
   ~MpiRanks() override;
   MpiRanks(const MpiRanks&) = delete;
   MpiRanks& operator=(const MpiRanks&) = delete;
