@@ -1,6 +1,5 @@
 #include "tacet/crypto/ml_kem.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "tacet/base/status.h"

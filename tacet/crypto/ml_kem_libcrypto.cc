@@ -1,7 +1,5 @@
 // Algorithms and parameters are fetched by their names, so that headers of any libcrypto 3 serve.
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <span>
 
@@ -9,6 +7,7 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
+#include "tacet/crypto/libcrypto.h"
 #include "tacet/crypto/ml_kem_implementation.h"
 
 namespace tacet::crypto {
@@ -20,11 +19,7 @@ constexpr char kSeed[] = "seed";
 constexpr char kCoins[] = "ikme";
 constexpr size_t kSharedBytes = 32;
 
-void Check(bool ok) {
-  if (ok) return;
-  std::fprintf(stderr, "tacet: libcrypto failed: ML-KEM\n");
-  std::abort();
-}
+void Check(bool ok) { CheckLibcrypto(ok, kAlgorithm); }
 
 struct Free {
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
@@ -88,16 +83,11 @@ Encapsulated Encapsulate(const SecretBytes& coins, const KemPublicKey& key) {
 
 // A validated module does not know coins of its caller as a parameter.
 bool TakesCoins() {
-  const Context generator(EVP_PKEY_CTX_new_from_name(nullptr, kAlgorithm, nullptr));
-  EVP_PKEY* key = nullptr;
-  if (generator == nullptr || EVP_PKEY_keygen_init(generator.get()) != 1 ||
-      EVP_PKEY_generate(generator.get(), &key) != 1) {
-    return false;
-  }
-  const Context context = ContextOf(Key(key));
-  if (EVP_PKEY_encapsulate_init(context.get(), nullptr) != 1) return false;
-  const OSSL_PARAM* const settable = EVP_PKEY_CTX_settable_params(context.get());
-  return settable != nullptr && OSSL_PARAM_locate_const(settable, kCoins) != nullptr;
+  EVP_KEM* const kem = EVP_KEM_fetch(nullptr, kAlgorithm, nullptr);
+  const OSSL_PARAM* const settable = EVP_KEM_settable_ctx_params(kem);
+  const bool takes = settable != nullptr && OSSL_PARAM_locate_const(settable, kCoins) != nullptr;
+  EVP_KEM_free(kem);
+  return takes;
 }
 
 }  // namespace

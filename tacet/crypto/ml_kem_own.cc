@@ -1,13 +1,12 @@
 // Names and numbers of algorithms are those of FIPS 203 (August 2024). Everything that depends on a
 // secret is computed without branches, addresses or divisions that depend on it.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <initializer_list>
 #include <span>
 
 #include <openssl/evp.h>
 
+#include "tacet/crypto/libcrypto.h"
 #include "tacet/crypto/ml_kem_implementation.h"
 
 namespace tacet::crypto {
@@ -29,7 +28,7 @@ static_assert(sizeof(KemCiphertext) == kVectorBytes + kN * kLastBits / 8);
 // Coefficients in [0, q).
 using Polynomial = std::array<uint16_t, kN>;
 using Vector = std::array<Polynomial, kRank>;
-using Matrix = std::array<Vector, kRank>;
+using Matrix = std::array<Polynomial, kRank * kRank>;  // row by row
 
 // floor(x / q) for x < 2^28, without a division: m = ceil(2^40 / q) exceeds 2^40 / q by less than
 // one, so x m / 2^40 exceeds x / q by less than 2^28 / 2^40 < 1 / q.
@@ -46,68 +45,63 @@ uint16_t Less(uint16_t x, uint16_t multiple) {
   return static_cast<uint16_t>(difference + (multiple & borrow));
 }
 
-constexpr uint16_t PowerModQ(uint32_t base, uint32_t exponent) {
-  uint16_t power = 1;
-  for (uint32_t i = 0; i < exponent; ++i) power = ModQ(power * base);
-  return power;
+// w and floor(2^16 w / q): w x mod q without a division.
+struct Factor {
+  uint16_t w;
+  uint16_t quotient;
+};
+constexpr Factor FactorOf(uint32_t w) {
+  return {static_cast<uint16_t>(w), static_cast<uint16_t>((w << 16) / kQ)};
 }
 
 // zeta^(factor BitRev7(i) + offset) for all i, with zeta = 17, a 256th root of unity.
-constexpr std::array<uint16_t, 128> PowersOfZeta(uint32_t factor, uint32_t offset) {
-  std::array<uint16_t, 128> powers{};
+constexpr std::array<Factor, 128> PowersOfZeta(uint32_t factor, uint32_t offset) {
+  std::array<Factor, 128> powers{};
   for (uint32_t i = 0; i < powers.size(); ++i) {
     uint32_t reversed = 0;
     for (unsigned bit = 0; bit < 7; ++bit) reversed |= (i >> bit & 1) << (6 - bit);
-    powers[i] = PowerModQ(17, factor * reversed + offset);
+    uint32_t power = 1;
+    for (uint32_t times = 0; times < factor * reversed + offset; ++times) power = power * 17 % kQ;
+    powers[i] = FactorOf(power);
   }
   return powers;
 }
-constexpr std::array<uint16_t, 128> kGammas = PowersOfZeta(2, 1);
+constexpr std::array<Factor, 128> kZetas = PowersOfZeta(1, 0);
+constexpr std::array<Factor, 128> kGammas = PowersOfZeta(2, 1);
 
-// libcrypto fails on these calls only when it is broken or out of memory.
-void Check(bool ok) {
-  if (ok) return;
-  std::fprintf(stderr, "tacet: libcrypto failed: SHA-3\n");
-  std::abort();
+const EVP_MD* Fetch(const char* name) {
+  const EVP_MD* const function = EVP_MD_fetch(nullptr, name, nullptr);
+  CheckLibcrypto(function != nullptr, name);
+  return function;
+}
+// Kept for the life of the process: a search among the providers costs as much as the hash.
+struct Sha3Functions {
+  const EVP_MD* sha3_256 = Fetch("SHA3-256");
+  const EVP_MD* sha3_512 = Fetch("SHA3-512");
+  const EVP_MD* shake128 = Fetch("SHAKE128");
+  const EVP_MD* shake256 = Fetch("SHAKE256");
+};
+const Sha3Functions& Sha3() {
+  static const Sha3Functions functions;
+  return functions;
 }
 
-using Parts = std::initializer_list<std::span<const uint8_t>>;
-
-// A hash of the parts one after the other; SHAKE fills `output`, whatever its length.
-void Keccak(const EVP_MD* hash, Parts parts, std::span<uint8_t> output) {
+// Of the parts one after the other. SHAKE fills `output`, whatever its length.
+void Hash(const EVP_MD* function, std::initializer_list<std::span<const uint8_t>> parts,
+          std::span<uint8_t> output) {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
-  Check(context != nullptr && EVP_DigestInit_ex(context, hash, nullptr) == 1);
-  for (const auto part : parts) Check(EVP_DigestUpdate(context, part.data(), part.size()) == 1);
-  if ((EVP_MD_get_flags(hash) & EVP_MD_FLAG_XOF) != 0) {
-    Check(EVP_DigestFinalXOF(context, output.data(), output.size()) == 1);
+  bool ok = context != nullptr && EVP_DigestInit_ex(context, function, nullptr) == 1;
+  for (const auto part : parts) {
+    ok = ok && EVP_DigestUpdate(context, part.data(), part.size()) == 1;
+  }
+  if ((EVP_MD_get_flags(function) & EVP_MD_FLAG_XOF) != 0) {
+    ok = ok && EVP_DigestFinalXOF(context, output.data(), output.size()) == 1;
   } else {
     unsigned int size = 0;
-    Check(EVP_DigestFinal_ex(context, output.data(), &size) == 1 && size == output.size());
+    ok = ok && EVP_DigestFinal_ex(context, output.data(), &size) == 1 && size == output.size();
   }
   EVP_MD_CTX_free(context);  // wipes the state
-}
-
-// Kept for the life of the process: a search among the providers costs as much as the hash.
-const EVP_MD* Fetch(const char* name) {
-  const EVP_MD* const hash = EVP_MD_fetch(nullptr, name, nullptr);
-  Check(hash != nullptr);
-  return hash;
-}
-void Sha3With256Bits(Parts parts, std::span<uint8_t> output) {
-  static const EVP_MD* const hash = Fetch("SHA3-256");
-  Keccak(hash, parts, output);
-}
-void Sha3With512Bits(Parts parts, std::span<uint8_t> output) {
-  static const EVP_MD* const hash = Fetch("SHA3-512");
-  Keccak(hash, parts, output);
-}
-void Shake128(Parts parts, std::span<uint8_t> output) {
-  static const EVP_MD* const hash = Fetch("SHAKE128");
-  Keccak(hash, parts, output);
-}
-void Shake256(Parts parts, std::span<uint8_t> output) {
-  static const EVP_MD* const hash = Fetch("SHAKE256");
-  Keccak(hash, parts, output);
+  CheckLibcrypto(ok, "SHA-3");
 }
 
 // Algorithm 7: a uniform polynomial, in the transformed domain. The seed is public, and so are the
@@ -119,7 +113,7 @@ void Shake256(Parts parts, std::span<uint8_t> output) {
   // too few with probability below 2^-261 (FIPS 203, appendix B).
   for (const size_t bytes : {504, 840}) {
     std::array<uint8_t, 840> stream;
-    Shake128({matrix_seed, place}, std::span(stream).first(bytes));
+    Hash(Sha3().shake128, {matrix_seed, place}, std::span(stream).first(bytes));
     std::array<uint16_t, 560> words;
     size_t found = 0;
     for (size_t i = 0; i < bytes; i += 3) {
@@ -134,14 +128,14 @@ void Shake256(Parts parts, std::span<uint8_t> output) {
     std::copy_n(words.begin(), kN, result.begin());
     return;
   }
-  Check(false);
+  CheckLibcrypto(false, "SHAKE128");
 }
 
 // The public matrix: row i, column j from the seed followed by j and i.
 void ExpandMatrix(std::span<const uint8_t> matrix_seed, Matrix& matrix) {
   for (uint8_t row = 0; row < kRank; ++row) {
     for (uint8_t column = 0; column < kRank; ++column) {
-      SampleUniform(matrix_seed, column, row, matrix[row][column]);
+      SampleUniform(matrix_seed, column, row, matrix[row * kRank + column]);
     }
   }
 }
@@ -155,7 +149,7 @@ uint16_t BinomialOf(uint32_t bits) {
 void SampleSmall(std::span<const uint8_t> seed, uint8_t counter, Polynomial& result) {
   SecretBytes owner(kN / 2);
   const std::span<uint8_t> stream = owner.Expose();
-  Shake256({seed, std::span(&counter, 1)}, stream);
+  Hash(Sha3().shake256, {seed, std::span(&counter, 1)}, stream);
   for (size_t i = 0; i < stream.size(); ++i) {
     result[2 * i] = BinomialOf(stream[i]);
     result[2 * i + 1] = BinomialOf(stream[i] >> 4);
@@ -164,21 +158,6 @@ void SampleSmall(std::span<const uint8_t> seed, uint8_t counter, Polynomial& res
 void SampleSmall(std::span<const uint8_t> seed, uint8_t first_counter, Vector& result) {
   for (Polynomial& polynomial : result) SampleSmall(seed, first_counter++, polynomial);
 }
-
-// w and floor(2^16 w / q): w x mod q without a division.
-struct Factor {
-  uint16_t w;
-  uint16_t quotient;
-};
-constexpr Factor FactorOf(uint32_t w) {
-  return {static_cast<uint16_t>(w), static_cast<uint16_t>((w << 16) / kQ)};
-}
-constexpr std::array<Factor, 128> FactorsOf(const std::array<uint16_t, 128>& words) {
-  std::array<Factor, 128> factors{};
-  for (size_t i = 0; i < words.size(); ++i) factors[i] = FactorOf(words[i]);
-  return factors;
-}
-constexpr std::array<Factor, 128> kZetas = FactorsOf(PowersOfZeta(1, 0));
 
 // w x mod q, plus 0 or q, for each x (Shoup): the quotient's error is below 2.
 uint16_t TimesFactor(uint16_t x, Factor factor) {
@@ -222,28 +201,21 @@ void TransformBack(Polynomial& f) {
   for (uint16_t& x : f) x = Less(TimesFactor(x, kScale), kQ);
 }
 
-// The sum of a[i] b[i], in the transformed domain (algorithms 11 and 12): products of linear
+// The sum of a[i stride] b[i], in the transformed domain (algorithms 11 and 12): products of linear
 // polynomials mod x^2 - gamma. Sums of 3 products of values below q are below 2^26.
-void InnerProduct(const std::array<const Polynomial*, kRank>& a, const Vector& b,
-                  Polynomial& result) {
+void InnerProduct(const Polynomial* a, size_t stride, const Vector& b, Polynomial& result) {
   for (size_t i = 0; i < kN; i += 2) {
     uint32_t low = 0, high = 0, cross = 0;
     for (size_t k = 0; k < kRank; ++k) {
-      const Polynomial& f = *a[k];
+      const Polynomial& f = a[k * stride];
       const Polynomial& g = b[k];
       low += uint32_t{f[i]} * g[i];
       high += uint32_t{f[i + 1]} * g[i + 1];
       cross += uint32_t{f[i]} * g[i + 1] + uint32_t{f[i + 1]} * g[i];
     }
-    result[i] = ModQ(low + uint32_t{kGammas[i / 2]} * ModQ(high));
+    result[i] = ModQ(low + uint32_t{kGammas[i / 2].w} * ModQ(high));
     result[i + 1] = ModQ(cross);
   }
-}
-std::array<const Polynomial*, kRank> RowOf(const Vector& row) {
-  return {&row[0], &row[1], &row[2]};
-}
-std::array<const Polynomial*, kRank> ColumnOf(const Matrix& matrix, size_t column) {
-  return {&matrix[0][column], &matrix[1][column], &matrix[2][column]};
 }
 
 void Add(const Polynomial& summand, Polynomial& sum) {
@@ -316,7 +288,7 @@ PublicHalf Expand(const KemPublicKey& key) {
 KemPublicKey ExpandSeed(std::span<const uint8_t> d, PublicHalf& open, SecretHalf& secret) {
   SecretBytes seeds(2 * 32);  // rho ‖ sigma
   const auto rank = static_cast<uint8_t>(kRank);
-  Sha3With512Bits({d, std::span(&rank, 1)}, seeds.Expose());
+  Hash(Sha3().sha3_512, {d, std::span(&rank, 1)}, seeds.Expose());
   const std::span<const uint8_t> matrix_seed = seeds.Expose().first(32);
   const std::span<const uint8_t> noise_seed = seeds.Expose().last(32);
   ExpandMatrix(matrix_seed, open.matrix);
@@ -326,7 +298,7 @@ KemPublicKey ExpandSeed(std::span<const uint8_t> d, PublicHalf& open, SecretHalf
   Transform(secret.e);
   KemPublicKey key;
   for (size_t i = 0; i < kRank; ++i) {
-    InnerProduct(RowOf(open.matrix[i]), secret.s, open.t[i]);
+    InnerProduct(&open.matrix[i * kRank], 1, secret.s, open.t[i]);
     Add(secret.e[i], open.t[i]);
     Encode(open.t[i], 12, PartOf(std::span(key), i, 12));
   }
@@ -357,13 +329,13 @@ KemCiphertext Encrypt(const PublicHalf& key, std::span<const uint8_t> message,
   SecretVector<Polynomial> sums(1);
   Polynomial& sum = sums.Expose().front();
   for (size_t i = 0; i < kRank; ++i) {
-    InnerProduct(ColumnOf(key.matrix, i), secrets.y, sum);
+    InnerProduct(&key.matrix[i], kRank, secrets.y, sum);
     TransformBack(sum);
     Add(secrets.e1[i], sum);
     Compress(kVectorBits, sum);
     Encode(sum, kVectorBits, PartOf(std::span(ciphertext), i, kVectorBits));
   }
-  InnerProduct(RowOf(key.t), secrets.y, sum);
+  InnerProduct(key.t.data(), 1, secrets.y, sum);
   TransformBack(sum);
   Add(secrets.e2, sum);
   Add(secrets.message, sum);
@@ -383,7 +355,7 @@ void Decrypt(const Vector& s, const KemCiphertext& ciphertext, std::span<uint8_t
   SecretVector<Polynomial> owner(2);
   Polynomial& product = owner.Expose()[0];
   Polynomial& v = owner.Expose()[1];
-  InnerProduct(RowOf(s), u, product);
+  InnerProduct(s.data(), 1, u, product);
   TransformBack(product);
   Decode(std::span(ciphertext).subspan(kVectorBytes), kLastBits, v);
   Decompress(kLastBits, v);
@@ -395,9 +367,9 @@ void Decrypt(const Vector& s, const KemCiphertext& ciphertext, std::span<uint8_t
 // The shared secret and the coins of a message for a public key, 32 bytes each.
 SecretBytes SecretAndCoins(std::span<const uint8_t> message, const KemPublicKey& key) {
   std::array<uint8_t, 32> key_hash;
-  Sha3With256Bits({key}, key_hash);
+  Hash(Sha3().sha3_256, {key}, key_hash);
   SecretBytes result(kSharedBytes + 32);
-  Sha3With512Bits({message, key_hash}, result.Expose());
+  Hash(Sha3().sha3_512, {message, key_hash}, result.Expose());
   return result;
 }
 
@@ -424,7 +396,7 @@ SecretBytes Decapsulate(const SecretBytes& seed, const KemPublicKey& key,
   Decrypt(secret.Expose().front().s, ciphertext, message.Expose());
   const SecretBytes derived = SecretAndCoins(message.Expose(), key);
   SecretBytes rejected(kSharedBytes);
-  Shake256({seed.Expose().last(32), ciphertext}, rejected.Expose());
+  Hash(Sha3().shake256, {seed.Expose().last(32), ciphertext}, rejected.Expose());
   // For a malformed ciphertext it depends on the secret message (section 3.3).
   SecretVector<KemCiphertext> again(1);
   again.Expose().front() = Encrypt(open, message.Expose(), derived.Expose().subspan(kSharedBytes));
