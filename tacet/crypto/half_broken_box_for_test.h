@@ -12,6 +12,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/aead.h"
+#include "tacet/crypto/fixed_entropy_for_test.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/hybrid_box.h"
 #include "tacet/crypto/key_exchange.h"
@@ -38,6 +39,31 @@ struct HalfBrokenBox {
   // The message, if the secrets are `agreed` of X25519 and `shared` of ML-KEM.
   std::optional<SecretBytes> OpenWith(std::span<const uint8_t> agreed,
                                       std::span<const uint8_t> shared) const {
+    // As AeadOpen has it: the nonce in front.
+    base::Bytes sealed(kAeadNonceBytes);
+    sealed.insert(sealed.end(), encrypted().begin(), encrypted().end());
+    absl::StatusOr<SecretBytes> message = AeadOpen(KeyFrom(agreed, shared), sealed, {});
+    if (!message.ok()) return std::nullopt;
+    return *std::move(message);
+  }
+
+  // What decryption with these secrets gives, whether the authenticator fits or not.
+  base::Bytes TextWith(std::span<const uint8_t> agreed, std::span<const uint8_t> shared) const {
+    // The key stream: a message of zeros under the same nonce.
+    base::Bytes text(encrypted().size() - (kAeadOverheadBytes - kAeadNonceBytes));
+    FixedEntropy nonce((base::Bytes(kAeadNonceBytes)));
+    const base::Bytes stream = AeadSeal(KeyFrom(agreed, shared), text, {}, nonce);
+    for (size_t i = 0; i < text.size(); ++i) {
+      text[i] = static_cast<uint8_t>(encrypted()[i] ^ stream[kAeadNonceBytes + i]);
+    }
+    return text;
+  }
+
+ private:
+  std::span<const uint8_t> encrypted() const {
+    return box.subspan(sizeof(KemCiphertext) + sizeof(ExchangePublicKey));
+  }
+  SecretBytes KeyFrom(std::span<const uint8_t> agreed, std::span<const uint8_t> shared) const {
     base::Bytes secrets(agreed.begin(), agreed.end());
     secrets.insert(secrets.end(), shared.begin(), shared.end());
     base::ByteWriter transcript;
@@ -48,14 +74,7 @@ struct HalfBrokenBox {
     base::ByteWriter info;
     info.Raw("tacet/1/hybrid box");
     info.Raw(Sha256(transcript.bytes()));
-    const SecretBytes key = HkdfSha256(secrets, info.bytes(), kAeadKeyBytes);
-    // As AeadOpen has it: the nonce in front.
-    base::Bytes sealed(kAeadNonceBytes);
-    const auto encrypted = box.subspan(sizeof(KemCiphertext) + sizeof(ExchangePublicKey));
-    sealed.insert(sealed.end(), encrypted.begin(), encrypted.end());
-    absl::StatusOr<SecretBytes> message = AeadOpen(key, sealed, {});
-    if (!message.ok()) return std::nullopt;
-    return *std::move(message);
+    return HkdfSha256(secrets, info.bytes(), kAeadKeyBytes);
   }
 };
 
