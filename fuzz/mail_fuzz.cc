@@ -1,5 +1,5 @@
-// Mail at a federation's server: heads of requests, letters, enclosures, and a mailbox that takes
-// whole requests. The first byte picks what the rest is.
+// Mail at a federation's server: heads of requests, letters, enclosures, replies, and a mailbox
+// that takes whole requests. The first byte picks what the rest is.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "fuzz/fuzz_federation.h"
 #include "tacet/protocol/letter.h"
+#include "tacet/protocol/letter_reply.h"
 #include "tacet/protocol/mail_request.h"
 #include "tacet/server/mailbox_wire_for_test.h"
 #include "tacet/server/memory_server_store_for_test.h"
@@ -43,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const uint8_t> bytes(data + 1, size - 1);
   const crypto::Digest& federation = known.manifest.manifest().federation();
-  switch (data[0] % 4) {
+  switch (data[0] % 5) {
     case 0: {
       const auto head = protocol::ReadMailHead(bytes, federation);
       if (!head.ok()) break;
@@ -79,6 +80,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 3: {
       static FuzzMailbox& mailbox = *new FuzzMailbox(known);
       mailbox.Give(bytes);
+      break;
+    }
+    case 4: {
+      const auto reply = protocol::ReadLetterReply(bytes, known.site.signing.public_key());
+      if (!reply.ok()) break;
+      if (!std::ranges::equal(protocol::WriteLetterReply(*reply, known.site.signing), bytes)) {
+        std::abort();
+      }
       break;
     }
     default:

@@ -7,6 +7,7 @@
 #include "fuzz/fuzz_federation.h"
 #include "fuzz/seed_folder.h"
 #include "tacet/protocol/letter.h"
+#include "tacet/protocol/letter_reply.h"
 #include "tacet/protocol/mail_request.h"
 
 namespace {
@@ -34,6 +35,10 @@ class MailSeeds {
     seeds_.Write("letter-forged", 1, forged);
     const base::Bytes prekey =
         agreement::WriteEnrolmentRequest("north", {}, known_.site, known_.SiteExchangeKeys());
+    const protocol::LetterReply asks{.federation = known_.manifest.manifest().federation(),
+                                     .fields = {"query.floor"}};
+    const base::Bytes reply = protocol::WriteLetterReply(asks, known_.site.signing);
+    seeds_.WriteWithVariants("reply", 4, reply);
     // In an order in which a mailbox takes them.
     Put("put-1-enclosure", {.kind = MailKind::kEnclosure}, enclosure, known_.coordinator);
     Put("put-2-letter", ToSite(MailKind::kLetter), letter, known_.coordinator);
@@ -41,7 +46,12 @@ class MailSeeds {
     Put("put-4-prekey", ToSite(MailKind::kPrekey), prekey, known_.site.signing);
     Put("put-5-letter-by-site", ToSite(MailKind::kLetter), letter, known_.site.signing);
     Put("put-6-no-prekey", ToSite(MailKind::kPrekey), base::Bytes(50, 5), known_.site.signing);
-    for (const MailKind kind : {MailKind::kLetter, MailKind::kPrekey, MailKind{9}}) {
+    Put("put-7-reply", ToSite(MailKind::kReply), reply, known_.site.signing);
+    Put("put-8-server", {.kind = MailKind::kServer}, base::Bytes(50, 6), known_.coordinator);
+    Ask("fetch-served-epoch", protocol::FetchMail{.name = {.kind = MailKind::kServer}},
+        known_.coordinator);
+    for (const MailKind kind :
+         {MailKind::kLetter, MailKind::kPrekey, MailKind::kReply, MailKind{9}}) {
       const std::string number = std::to_string(static_cast<int>(kind));
       Ask("fetch-" + number, protocol::FetchMail{.name = ToSite(kind)}, known_.site.signing);
       Ask("fetch-by-coordinator-" + number, protocol::FetchMail{.name = ToSite(kind), .offset = 3},

@@ -78,6 +78,10 @@ class ServerCommand : public program::Command {
                     "seconds that an open attempt may still take when the server is told to stop; "
                     "after the next start the attempt continues",
                     &flags_.drain_seconds);
+    options.AddFlag("follow",
+                    "go on from epoch to epoch: take the invitations that the coordinator leaves, "
+                    "and begin each epoch when no attempt of the one before is open",
+                    &flags_.follow);
     options.AddFlag("behind-balancer",
                     "a load balancer ends the members' TLS connections; the server then identifies "
                     "members by their signatures alone",
@@ -113,6 +117,7 @@ class ServerCommand : public program::Command {
     if (flags_.page_token_file.has_value()) spec.page_token_file = *flags_.page_token_file;
     spec.client_certificates = !flags_.behind_balancer;
     spec.drain_seconds = flags_.drain_seconds;
+    spec.follow = flags_.follow;
     if (flags_.kept_rounds > std::numeric_limits<uint32_t>::max()) {
       return base::InvalidArgument("--kept-rounds is {}, expected at most {}", flags_.kept_rounds,
                                    std::numeric_limits<uint32_t>::max());
@@ -141,7 +146,7 @@ class ServerCommand : public program::Command {
     tacet::server::RoundServerOptions rounds;
     uint64_t kept_rounds = rounds.kept_rounds;
     uint64_t drain_seconds = 0;
-    bool behind_balancer = false;
+    bool behind_balancer = false, follow = false;
     tacet::server::RequestLimitsSpec limits;
     program::UnlockFlags unlock;
   };

@@ -60,6 +60,7 @@ inline constexpr FormatId kKeyPacket{"TCTk"};
 inline constexpr FormatId kAcceptances{"TCTa"};
 inline constexpr FormatId kLetter{"TCTl"};
 inline constexpr FormatId kMailRequest{"TCTm"};
+inline constexpr FormatId kLetterReply{"TCTr"};
 }  // namespace format
 
 inline constexpr std::array kFormatIds = {format::kAnnouncement,
@@ -102,7 +103,8 @@ inline constexpr std::array kFormatIds = {format::kAnnouncement,
                                           format::kKeyPacket,
                                           format::kAcceptances,
                                           format::kLetter,
-                                          format::kMailRequest};
+                                          format::kMailRequest,
+                                          format::kLetterReply};
 
 inline constexpr size_t kPreambleBytes = 6;
 

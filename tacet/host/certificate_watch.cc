@@ -53,12 +53,13 @@ std::optional<base::Bytes> CertificateWatch::Renewed() {
   }
   // An epoch of the same members has the same manifest.
   if (joined->manifest.manifest().hash() != manifest_hash_ || joined->manifest.epoch() != epoch_) {
-    log_->Write(LogLevel::kWarning, "new-epoch",
+    new_epoch_ = true;
+    log_->Write(follows_ ? LogLevel::kInfo : LogLevel::kWarning, "new-epoch",
                 JsonValue::MakeObject()
                     .Set("epoch", joined->manifest.epoch())
-                    .Set("message",
-                         "this server continues in the epoch that it was started in: "
-                         "restart it for the new one"));
+                    .Set("message", follows_ ? "this server goes on to it when no attempt is open"
+                                             : "this server goes on in the epoch that it was "
+                                               "started in: restart it for the new one"));
   }
   if (joined->certificate == certificate_) return std::nullopt;
   return joined->certificate;

@@ -30,8 +30,12 @@ class CertificateWatch {
                                                  base::UnixClock clock);
 
   // Looks whether an invitation was accepted since, and returns its certificate when that is
-  // another one. An invitation to another epoch is logged: that needs a restart.
+  // another one. An invitation to another epoch is logged: that needs a restart, or a server that
+  // follows.
   std::optional<base::Bytes> Renewed();
+  // The server goes on to the epoch by itself. To be called before the first look.
+  void Follow() { follows_ = true; }
+  bool has_new_epoch() const { return new_epoch_; }
   // The server uses it now.
   void Adopt(const base::Bytes& certificate);
 
@@ -50,6 +54,7 @@ class CertificateWatch {
   uint32_t epoch_ = 0;
   std::filesystem::file_time_type read_;  // the invitation as it was when it was read last
   base::Bytes certificate_;
+  bool follows_ = false, new_epoch_ = false;
   uint64_t not_after_ = 0;
   uint64_t warned_ = 0;  // when; 0: never
 };

@@ -1,5 +1,7 @@
 #include "tacet/host/server_process.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string_view>
@@ -8,6 +10,7 @@
 
 #include <malloc.h>
 
+#include "tacet/base/mutex.h"
 #include "tacet/base/status.h"
 #include "tacet/crypto/random.h"
 #include "tacet/host/admin_site.h"
@@ -50,8 +53,9 @@ void ReturnMemory() {
 // In the order in which they need each other.
 class ServerProcess {
  public:
-  ServerProcess(const ServerProcessSpec& spec, std::string_view version, Membership membership,
-                crypto::TlsKey key, std::unique_ptr<ServerLog> log)
+  ServerProcess(const ServerProcessSpec& spec, const crypto::Unlocker& unlocker,
+                std::string_view version, Membership membership, crypto::TlsKey key,
+                std::unique_ptr<ServerLog> log)
       : spec_(spec),
         version_(version),
         membership_(std::move(membership)),
@@ -60,13 +64,18 @@ class ServerProcess {
         hosted_(
             {.home = spec.home, .state = spec.state, .rounds = spec.rounds, .limits = spec.limits},
             manifest(), *log_),
+        following_(unlocker),
         guarantees_(manifest().manifest()),
         watches_{.handshakes = {manifest(), *log_, hosted_.metrics()},
                  .problems = {manifest(), *log_}} {}
 
   absl::Status Start(const SiteFolder& folder);
-  void Serve();
-  void End();
+  // Until it is to end, or to go on to another epoch: true.
+  bool Serve();
+  void End(bool moves);
+
+  // As `spec`, with the addresses and the token of this one.
+  ServerProcessSpec SpecOfNext() const;
 
  private:
   const agreement::SignedManifest& manifest() const { return membership_.manifest; }
@@ -75,6 +84,15 @@ class ServerProcess {
   struct Admin {
     std::optional<AdminSite> site;
     std::unique_ptr<PageServer> pages;
+  };
+
+  // Of invitations that the coordinator gives to the running server.
+  struct Following {
+    explicit Following(const crypto::Unlocker& keys) : unlocker(keys) {}
+
+    const crypto::Unlocker& unlocker;
+    base::Mutex joins;
+    std::atomic<bool> has_joined = false;  // since the folder was looked at
   };
 
   struct Watches {
@@ -94,6 +112,9 @@ class ServerProcess {
   void Tick();
   void LookAtCertificate();
   void LookAtProblems();
+  // Of this server, to a later epoch or with a renewed certificate.
+  absl::Status TakeInvitation(std::span<const uint8_t> invitation);
+  bool Moves() const { return spec_.follow && watches_.certificate->has_new_epoch(); }
 
   const ServerProcessSpec& spec_;
   std::string version_;
@@ -101,6 +122,7 @@ class ServerProcess {
   crypto::TlsKey key_;
   std::unique_ptr<ServerLog> log_;
   HostedRounds hosted_;
+  Following following_;
   Readiness readiness_;
   GuaranteeWorker guarantees_;
   Watches watches_;
@@ -176,8 +198,22 @@ absl::Status ServerProcess::Start(const SiteFolder& folder) {
   TACET_ASSIGN_OR_RETURN(watches_.certificate,
                          CertificateWatch::Create(folder, membership_, *log_, hosted_.metrics(),
                                                   base::SystemUnixSeconds));
+  if (spec_.follow) {
+    watches_.certificate->Follow();
+    hosted_.mailbox().OnInvitation(
+        [this](std::span<const uint8_t> invitation) { return TakeInvitation(invitation); });
+  }
   TACET_RETURN_IF_ERROR(StartAdmin());
   return StartListening();
+}
+
+absl::Status ServerProcess::TakeInvitation(std::span<const uint8_t> invitation) {
+  const base::MutexLock lock(following_.joins);
+  TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(spec_.home));
+  TACET_RETURN_IF_ERROR(
+      folder.Join(invitation, manifest().coordinator(), following_.unlocker).status());
+  following_.has_joined = true;
+  return absl::OkStatus();
 }
 
 void ServerProcess::Tick() {
@@ -215,24 +251,40 @@ void ServerProcess::Work() {
     }
     watches_.certificate_check.Forget();
   }
+  if (following_.has_joined.exchange(false)) watches_.certificate_check.Forget();
   if (watches_.certificate_check.Now()) LookAtCertificate();
   if (watches_.problem_check.Now()) LookAtProblems();
 }
 
-void ServerProcess::Serve() {
+bool ServerProcess::Serve() {
   while (!spec_.stop()) {
     Work();
+    if (Moves()) return true;
     std::this_thread::sleep_for(kBetweenTicks);
   }
+  return false;
 }
 
-void ServerProcess::End() {
-  log_->Write(LogLevel::kInfo, "draining",
-              JsonValue::MakeObject().Set("seconds", spec_.drain_seconds));
+ServerProcessSpec ServerProcess::SpecOfNext() const {
+  ServerProcessSpec next = spec_;
+  next.listen =
+      fmt::format("{}:{}", spec_.listen.substr(0, spec_.listen.rfind(':')), listener_->port());
+  next.admin = admin_.pages->listen();
+  if (spec_.page && !spec_.page_token_file) next.page_token_file = spec_.home / kTokenFile;
+  return next;
+}
+
+void ServerProcess::End(bool moves) {
+  // What an attempt has cost is charged: one that is open is not lost to the next epoch, unless its
+  // members stay away.
+  const uint64_t seconds = moves ? std::max(spec_.drain_seconds, spec_.rounds.collecting_seconds +
+                                                                     spec_.rounds.unmasking_seconds)
+                                 : spec_.drain_seconds;
+  log_->Write(LogLevel::kInfo, "draining", JsonValue::MakeObject().Set("seconds", seconds));
   readiness_.SetDraining();
   hosted_.rounds().Drain();
-  const auto end = steady_clock::now() + std::chrono::seconds(spec_.drain_seconds);
-  while (!hosted_.rounds().Idle() && steady_clock::now() < end) {
+  const auto end = steady_clock::now() + std::chrono::seconds(seconds);
+  while (!hosted_.rounds().Idle() && steady_clock::now() < end && !(moves && spec_.stop())) {
     Work();
     std::this_thread::sleep_for(kBetweenTicks);
   }
@@ -245,17 +297,36 @@ void ServerProcess::End() {
 
 }  // namespace
 
-absl::Status RunServerProcess(const ServerProcessSpec& spec, const crypto::Unlocker& unlocker,
-                              std::string_view version) {
-  ReturnMemory();
+namespace {
+
+// Serves in the epoch that the folder has joined; the spec of the next one, or nothing when it is
+// to end.
+absl::StatusOr<std::optional<ServerProcessSpec>> ServeEpoch(const ServerProcessSpec& spec,
+                                                            const crypto::Unlocker& unlocker,
+                                                            std::string_view version) {
   TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(spec.home));
   TACET_ASSIGN_OR_RETURN(Membership membership, ServerMembership(folder, spec.home));
   TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<ServerLog> log, ServerLog::Open(spec.log, spec.out));
-  ServerProcess process(spec, version, std::move(membership), std::move(keys.tls), std::move(log));
+  ServerProcess process(spec, unlocker, version, std::move(membership), std::move(keys.tls),
+                        std::move(log));
   TACET_RETURN_IF_ERROR(process.Start(folder));
-  process.Serve();
-  process.End();
+  const bool moves = process.Serve();
+  process.End(moves);
+  if (!moves || spec.stop()) return std::nullopt;
+  return process.SpecOfNext();
+}
+
+}  // namespace
+
+absl::Status RunServerProcess(const ServerProcessSpec& spec, const crypto::Unlocker& unlocker,
+                              std::string_view version) {
+  ReturnMemory();
+  std::optional<ServerProcessSpec> next = spec;
+  while (next.has_value()) {
+    const ServerProcessSpec now = *std::move(next);
+    TACET_ASSIGN_OR_RETURN(next, ServeEpoch(now, unlocker, version));
+  }
   return absl::OkStatus();
 }
 

@@ -99,7 +99,9 @@ TEST_F(MailRequestTest, EveryKindIsReadAsItWasWritten) {
   const base::Bytes content(60, 2);
   const MailBody bodies[] = {
       PutMail{.name = Site(MailKind::kPrekey), .total = 60, .digest = {3}, .offset = 0},
+      PutMail{.name = Site(MailKind::kReply), .total = 60, .digest = {3}, .offset = 0},
       FetchMail{.name = {.kind = MailKind::kEnclosure}, .offset = 4},
+      FetchMail{.name = {.kind = MailKind::kServer}, .offset = 0},
       DropMail{.name = Site(MailKind::kLetter), .digest = {5}}};
   for (const MailBody& body : bodies) {
     const bool is_put = std::holds_alternative<PutMail>(body);
@@ -130,7 +132,9 @@ TEST_F(MailRequestTest, NamesAndSizesThatCannotBeAreRefused) {
   using enum absl::StatusCode;
   EXPECT_EQ(code(FetchMail{.name = {.kind = MailKind::kLetter}}), kDataLoss);
   EXPECT_EQ(code(FetchMail{.name = Site(MailKind::kEnclosure)}), kDataLoss);
-  EXPECT_EQ(code(FetchMail{.name = Site(MailKind{4})}), kDataLoss);
+  EXPECT_EQ(code(FetchMail{.name = Site(MailKind::kServer)}), kDataLoss);
+  EXPECT_EQ(code(FetchMail{.name = {.kind = MailKind::kReply}}), kDataLoss);
+  EXPECT_EQ(code(FetchMail{.name = Site(MailKind{6})}), kDataLoss);
   EXPECT_EQ(code(FetchMail{.name = Site(MailKind{0})}), kDataLoss);
   const MailName prekey = Site(MailKind::kPrekey);
   EXPECT_EQ(code(PutMail{.name = prekey, .total = 10}, 10), kOk);

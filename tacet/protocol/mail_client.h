@@ -32,6 +32,7 @@ class MailClient {
         most_seconds_(most_seconds),
         clock_(std::move(clock)) {}
 
+  const crypto::SigningKey& key() const { return key_; }
   crypto::PublicKey sender() const { return key_.public_key(); }
 
   // InvalidArgument for an object above MaxMailBytes.

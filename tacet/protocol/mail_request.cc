@@ -7,6 +7,7 @@
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/protocol/letter.h"
+#include "tacet/protocol/letter_reply.h"
 #include "tacet/protocol/member_request.h"
 #include "tacet/secagg/wire.h"
 
@@ -26,14 +27,14 @@ void WriteMailName(const MailName& name, base::ByteWriter& writer) {
 absl::StatusOr<MailName> ReadMailName(base::ByteReader& reader) {
   TACET_ASSIGN_OR_RETURN(const uint8_t kind, reader.ReadU8("object"));
   if (kind < static_cast<uint8_t>(MailKind::kLetter) ||
-      kind > static_cast<uint8_t>(MailKind::kPrekey)) {
+      kind > static_cast<uint8_t>(MailKind::kServer)) {
     return base::DataLoss("mail request: there is no mail of kind {}", kind);
   }
   MailName name{.kind = static_cast<MailKind>(kind)};
   TACET_ASSIGN_OR_RETURN(name.site, secagg::ReadArray<32>(reader, "site"));
-  if ((name.kind == MailKind::kEnclosure) != (name.site == crypto::PublicKey{})) {
-    return base::DataLoss("mail request: {} site is named",
-                          name.kind == MailKind::kEnclosure ? "a" : "no");
+  const bool is_common = name.kind == MailKind::kEnclosure || name.kind == MailKind::kServer;
+  if (is_common != (name.site == crypto::PublicKey{})) {
+    return base::DataLoss("mail request: {} site is named", is_common ? "a" : "no");
   }
   return name;
 }
@@ -110,8 +111,28 @@ size_t MaxMailBytes(MailKind kind) {
       return kMaxEnclosureBytes;
     case MailKind::kPrekey:
       return kMaxPrekeyBytes;
+    case MailKind::kReply:
+      return kMaxReplyBytes;
+    case MailKind::kServer:
+      return kMaxEnclosureBytes;
   }
   return 0;
+}
+
+base::Bytes WriteServedEpoch(const ServedEpoch& served) {
+  base::ByteWriter writer;
+  writer.U32(served.epoch);
+  writer.Raw(served.manifest_hash);
+  return writer.Take();
+}
+
+absl::StatusOr<ServedEpoch> ReadServedEpoch(std::span<const uint8_t> bytes) {
+  base::ByteReader reader(bytes, "epoch of the server");
+  ServedEpoch served;
+  TACET_ASSIGN_OR_RETURN(served.epoch, reader.ReadU32("epoch"));
+  TACET_ASSIGN_OR_RETURN(served.manifest_hash, secagg::ReadArray<32>(reader, "manifest hash"));
+  TACET_RETURN_IF_ERROR(reader.ExpectEnd());
+  return served;
 }
 
 bool IsMailRequest(std::span<const uint8_t> first) {

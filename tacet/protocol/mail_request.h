@@ -28,17 +28,27 @@ enum class MailKind : uint8_t {
   kLetter = 1,     // letter.h
   kEnclosure = 2,  // of the letters
   kPrekey = 3,     // agreement::EnrolmentRequest of an enrolled site, for the next epoch
+  kReply = 4,      // letter_reply.h
+  kServer = 5,     // the server's own invitation; fetched, it is the epoch that the server is in
 };
 
 struct MailName {
   MailKind kind = MailKind::kLetter;
-  crypto::PublicKey site{};  // signing key; zeros for the enclosure
+  crypto::PublicKey site{};  // signing key; zeros where the mail is not of one site
 
   friend bool operator==(const MailName&, const MailName&) = default;
 };
 
 // The most bytes of one object.
 size_t MaxMailBytes(MailKind kind);
+
+// Epoch that a server is in, as it answers to a fetch of kServer.
+struct ServedEpoch {
+  uint32_t epoch = 0;
+  crypto::Digest manifest_hash{};
+};
+base::Bytes WriteServedEpoch(const ServedEpoch& served);
+absl::StatusOr<ServedEpoch> ReadServedEpoch(std::span<const uint8_t> bytes);
 
 struct PutMail {  // u64: how many bytes have arrived; an empty part only asks. The content follows.
   MailName name;

@@ -6,6 +6,7 @@
 
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
+#include "tacet/protocol/letter_reply.h"
 #include "tacet/protocol/member_request.h"
 
 namespace tacet::server {
@@ -23,6 +24,7 @@ BlobKey MailKey(const MailName& name) {
 }
 
 constexpr MailName kTheEnclosure{.kind = MailKind::kEnclosure};
+constexpr MailName kServerInvitation{.kind = MailKind::kServer};
 
 }  // namespace
 
@@ -103,8 +105,11 @@ absl::Status Mailbox::Sweep() {
   }
   if (!letters_.empty() || !unread_.empty() || enclosure_alone_)
     kept.push_back(MailKey(kTheEnclosure));
+  if (invitation_arrives_) kept.push_back(MailKey(kServerInvitation));
   for (const agreement::ManifestMember& member : manifest_.members()) {
-    kept.push_back(MailKey({.kind = MailKind::kPrekey, .site = member.signing_key}));
+    for (const MailKind kind : {MailKind::kPrekey, MailKind::kReply}) {
+      kept.push_back(MailKey({.kind = kind, .site = member.signing_key}));
+    }
   }
   return blobs_.KeepOnly(kept);
 }
@@ -142,14 +147,15 @@ absl::StatusOr<uint64_t> Mailbox::Admit(const protocol::MailHead& head, size_t t
   return sender;
 }
 
-// Letters go from the coordinator to their site, enclosures from it to all, prekeys to it.
+// Letters go from the coordinator to their site, enclosures from it to all, the server's invitation
+// from it to the server; prekeys and replies go to it.
 absl::Status Mailbox::CheckMay(const protocol::MailRequest& request, uint64_t sender) const {
   const MailName& name =
       std::visit([](const auto& body) -> const MailName& { return body.name; }, request.body);
   const bool is_coordinator = sender == manifest_.members().size();
   if (std::holds_alternative<protocol::PutMail>(request.body)) {
-    const bool may = name.kind == MailKind::kPrekey ? name.site == request.sender : is_coordinator;
-    if (!may || (name.kind == MailKind::kPrekey && is_coordinator)) {
+    const bool is_of_site = name.kind == MailKind::kPrekey || name.kind == MailKind::kReply;
+    if (is_of_site ? is_coordinator || name.site != request.sender : !is_coordinator) {
       return base::PermissionDenied("mail request: this mail is not for its sender to put");
     }
     if (name.kind == MailKind::kLetter && !manifest_.MemberWith(name.site).has_value()) {
@@ -199,6 +205,14 @@ absl::StatusOr<BegunMail> Mailbox::Begin(std::span<const uint8_t> first, size_t 
 }
 
 absl::StatusOr<RequestAnswer> Mailbox::Fetch(const protocol::FetchMail& request) {
+  if (request.name.kind == MailKind::kServer) {
+    const base::Bytes served = protocol::WriteServedEpoch(
+        {.epoch = manifest_.epoch(), .manifest_hash = manifest_.manifest().hash()});
+    if (request.offset != 0) return base::OutOfRange("the mail has {} bytes", served.size());
+    base::Bytes answer = protocol::WriteFetchedPartHead(served.size(), served.size());
+    answer.insert(answer.end(), served.begin(), served.end());
+    return RequestAnswer{.head = std::move(answer)};
+  }
   const base::MutexLock lock(mutex_);
   if (request.name.kind == MailKind::kLetter) {
     const auto kept = letters_.find(request.name.site);
@@ -254,6 +268,8 @@ absl::StatusOr<uint64_t> Mailbox::PutWhole(const protocol::PutMail& request,
   const bool is_letter = request.name.kind == MailKind::kLetter;
   if (is_letter) {
     TACET_ASSIGN_OR_RETURN(kept.letter, CheckLetter(request, content));
+  } else if (request.name.kind == MailKind::kReply) {
+    TACET_RETURN_IF_ERROR(protocol::ReadLetterReply(content, request.name.site).status());
   } else {
     TACET_ASSIGN_OR_RETURN(const agreement::EnrolmentRequest asked,
                            agreement::ReadEnrolmentRequest(content));
@@ -276,9 +292,46 @@ absl::StatusOr<uint64_t> Mailbox::PutWhole(const protocol::PutMail& request,
 
 absl::StatusOr<uint64_t> Mailbox::Put(const protocol::PutMail& request,
                                       std::span<const uint8_t> part) {
+  uint64_t arrived = 0;
+  {
+    const base::MutexLock lock(mutex_);
+    if (request.name.kind != MailKind::kEnclosure && request.name.kind != MailKind::kServer) {
+      return PutWhole(request, part);
+    }
+    TACET_ASSIGN_OR_RETURN(arrived, PutPart(request, part));
+  }
+  if (request.name.kind == MailKind::kServer && arrived == request.total) {
+    TACET_RETURN_IF_ERROR(TakeServerInvitation(request));
+  }
+  return arrived;
+}
+
+void Mailbox::OnInvitation(TakeInvitation take) {
   const base::MutexLock lock(mutex_);
-  if (request.name.kind != MailKind::kEnclosure) return PutWhole(request, part);
-  const BlobKey key = MailKey(kTheEnclosure);
+  take_ = std::move(take);
+}
+
+// Without the lock: the server's folder may wait for another process.
+absl::Status Mailbox::TakeServerInvitation(const protocol::PutMail& request) {
+  TakeInvitation take;
+  base::Bytes invitation;
+  {
+    const base::MutexLock lock(mutex_);
+    take = take_;
+    TACET_ASSIGN_OR_RETURN(invitation, blobs_.Read(MailKey(kServerInvitation), request.digest));
+    invitation_arrives_ = false;
+    TACET_RETURN_IF_ERROR(Sweep());
+  }
+  if (take) return take(invitation);
+  return base::FailedPrecondition(
+      "this server takes its invitation as a file: its operator runs `tacet client join FILE` and "
+      "starts it again, or starts it with --follow");
+}
+
+absl::StatusOr<uint64_t> Mailbox::PutPart(const protocol::PutMail& request,
+                                          std::span<const uint8_t> part) {
+  const BlobKey key = MailKey(request.name);
+  if (request.name.kind == MailKind::kServer) invitation_arrives_ = true;
   TACET_ASSIGN_OR_RETURN(uint64_t arrived, blobs_.Arrived(key, request.digest));
   if (arrived < request.total && !part.empty()) {
     TACET_RETURN_IF_ERROR(blobs_.Append(key, request.digest, request.offset, part));
@@ -286,7 +339,7 @@ absl::StatusOr<uint64_t> Mailbox::Put(const protocol::PutMail& request,
   }
   if (arrived < request.total) return arrived;
   TACET_RETURN_IF_ERROR(blobs_.Complete(key, request.digest).status());
-  enclosure_alone_ = true;
+  if (request.name.kind == MailKind::kEnclosure) enclosure_alone_ = true;
   return arrived;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -81,6 +82,11 @@ class Mailbox {
   absl::StatusOr<BegunMail> Begin(std::span<const uint8_t> first, size_t total,
                                   std::optional<std::string_view> certificate_name);
 
+  // Where the coordinator leaves the server's own invitation: `take` gets it whole, and its error
+  // goes to the coordinator. Without a call the server takes none.
+  using TakeInvitation = std::function<absl::Status(std::span<const uint8_t> invitation)>;
+  void OnInvitation(TakeInvitation take);
+
   // Reads letters that could not be read, and forgets those that have expired, and an enclosure
   // that none names. To be called now and then.
   absl::Status ForgetExpired();
@@ -108,10 +114,14 @@ class Mailbox {
   absl::StatusOr<RequestAnswer> Fetch(const protocol::FetchMail& request);
   absl::Status Drop(const protocol::DropMail& request);
   absl::StatusOr<uint64_t> Put(const protocol::PutMail& request, std::span<const uint8_t> part);
+  // Of mail that comes in parts.
+  absl::StatusOr<uint64_t> PutPart(const protocol::PutMail& request, std::span<const uint8_t> part)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<uint64_t> PutWhole(const protocol::PutMail& request,
                                     std::span<const uint8_t> content)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // For a letter that the coordinator puts.
+  absl::Status TakeServerInvitation(const protocol::PutMail& request);
+  // Of a letter that the coordinator puts.
   absl::StatusOr<protocol::Letter> CheckLetter(const protocol::PutMail& request,
                                                std::span<const uint8_t> content) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -128,7 +138,9 @@ class Mailbox {
   std::map<crypto::PublicKey, Kept> letters_ ABSL_GUARDED_BY(mutex_);  // by site
   // Whose letters the disk did not give: they are read again, and not swept.
   std::set<crypto::PublicKey> unread_ ABSL_GUARDED_BY(mutex_);
-  bool enclosure_alone_ ABSL_GUARDED_BY(mutex_) = false;  // its letters are on their way
+  TakeInvitation take_ ABSL_GUARDED_BY(mutex_);
+  bool invitation_arrives_ ABSL_GUARDED_BY(mutex_) = false;  // in parts
+  bool enclosure_alone_ ABSL_GUARDED_BY(mutex_) = false;     // its letters are on their way
 };
 
 }  // namespace tacet::server

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include "tacet/base/status_for_test.h"
 #include "tacet/crypto/random.h"
 #include "tacet/protocol/letter.h"
+#include "tacet/protocol/letter_reply.h"
 #include "tacet/protocol/mail_client.h"
 #include "tacet/protocol/member_request.h"
 #include "tacet/protocol/small_federation_for_test.h"
@@ -314,6 +316,52 @@ TEST_F(MailboxTest, APrekeyIsOfItsSiteAndForTheCoordinator) {
   EXPECT_THAT(base::Message(foreign), HasSubstr("the prekey is of another site"));
   EXPECT_EQ(Coordinator().mail.Fetch(Named(MailKind::kPrekey, 4)).status().code(),
             StatusCode::kNotFound);
+}
+
+TEST_F(MailboxTest, AReplyIsSignedByItsSiteAndForTheCoordinator) {
+  const MailName name = Named(MailKind::kReply, 2);
+  const auto reply = [this](uint64_t site) {
+    return protocol::WriteLetterReply({.federation = Federation(), .fields = {"query.floor"}},
+                                      members_.site(site).signing);
+  };
+  EXPECT_EQ(Coordinator().mail.Fetch(name).status().code(), StatusCode::kNotFound);
+  ASSERT_EQ(Site(2).mail.Put(name, reply(2)), absl::OkStatus());
+  EXPECT_EQ(ValueOf(Coordinator().mail.Fetch(name)), reply(2));
+  EXPECT_EQ(Site(3).mail.Put(name, reply(2)).code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(Site(2).mail.Put(name, reply(3)).code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(Coordinator().mail.Put(name, reply(2)).code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(FetchedBy(2, name), StatusCode::kPermissionDenied);
+  EXPECT_EQ(Site(2).mail.Drop(name, crypto::Sha256(reply(2))).code(),
+            StatusCode::kPermissionDenied);
+  Open(members_);
+  EXPECT_EQ(ValueOf(Coordinator().mail.Fetch(name)), reply(2)) << "it stays over a restart";
+}
+
+// It goes to the server alone, whole, and nobody else can give or fetch one.
+TEST_F(MailboxTest, TheServersInvitationIsFromTheCoordinatorAndForTheServer) {
+  constexpr MailName kServer{.kind = MailKind::kServer};
+  const base::Bytes invitation(protocol::kMaxPartBytes + 1000, 8);
+  EXPECT_THAT(base::Message(Coordinator().mail.Put(kServer, invitation)),
+              HasSubstr("takes its invitation as a file"));
+  std::vector<base::Bytes> taken;
+  absl::Status answer;
+  mailbox_->OnInvitation([&](std::span<const uint8_t> bytes) {
+    taken.emplace_back(bytes.begin(), bytes.end());
+    return answer;
+  });
+  EXPECT_EQ(Site(2).mail.Put(kServer, invitation).code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(FetchedBy(2, kServer), StatusCode::kPermissionDenied);
+  EXPECT_TRUE(taken.empty());
+  ASSERT_EQ(Coordinator().mail.Put(kServer, invitation), absl::OkStatus());
+  ASSERT_EQ(taken.size(), 1u);
+  EXPECT_TRUE(taken[0] == invitation);
+  answer = base::PermissionDenied("it is of another coordinator");
+  EXPECT_EQ(Coordinator().mail.Put(kServer, invitation), answer);
+  // What is fetched is the epoch of the server.
+  const auto served =
+      ValueOf(protocol::ReadServedEpoch(ValueOf(Coordinator().mail.Fetch(kServer))));
+  EXPECT_EQ(served.epoch, members_.manifest().epoch());
+  EXPECT_EQ(served.manifest_hash, members_.manifest().manifest().hash());
 }
 
 TEST_F(MailboxTest, AMemberIsLimitedAndTheCoordinatorIsNot) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fmt/core.h"
+#include <fcntl.h>
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/plain_text.h"
@@ -16,6 +17,7 @@
 #include "tacet/config/site_config.h"
 #include "tacet/site/site_policy.h"
 #include "tacet/statistics/query_learner.h"
+#include "tacet/storage/file/file_lock.h"
 #include "tacet/storage/file/ledger_folder.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/table/calendar_day.h"
@@ -83,6 +85,38 @@ void CheckNotReplaced(const policy::SitePolicy& policy, const AcceptanceRecord& 
   }
 }
 
+// Held while the record is read and written, and the invitation that it is about. The folder itself
+// is locked, so there is no file of the lock.
+absl::StatusOr<storage::file::FileLock> LockRecord(const std::filesystem::path& home) {
+  constexpr double kMaxWaitSeconds = 120;
+  storage::file::File folder(home, O_RDONLY | O_DIRECTORY);
+  if (!folder.ok()) return storage::file::SystemError("open", home);
+  if (storage::file::LockFile(folder, kMaxWaitSeconds)) {
+    return storage::file::FileLock(std::move(folder));
+  }
+  return base::Unavailable("another process joins an epoch in {}: try again when it has ended",
+                           home.string());
+}
+
+absl::Status SaveRecord(const std::filesystem::path& home, const AcceptanceRecord& record,
+                        const crypto::SigningKey& site) {
+  return storage::file::ReplaceFile(AcceptancesPath(home),
+                                    policy::WriteAcceptanceRecord(record, site),
+                                    storage::file::DiskCalls::System(), storage::file::kOwnerOnly);
+}
+
+// What the caller decided about is the epoch of the folder still.
+absl::Status CheckJoined(const storage::file::SiteFolder& folder, const crypto::Digest& expected,
+                         const Membership& next) {
+  const absl::StatusOr<Membership> joined = folder.Joined();
+  if (storage::file::IsNotJoined(joined.status())) return absl::OkStatus();
+  TACET_RETURN_IF_ERROR(joined.status());
+  const crypto::Digest& now = joined->manifest.manifest().hash();
+  if (now == expected || now == next.manifest.manifest().hash()) return absl::OkStatus();
+  return base::FailedPrecondition("another process has joined epoch {} meanwhile",
+                                  joined->manifest.epoch());
+}
+
 // The record until now. A damaged one is put aside.
 absl::StatusOr<AcceptanceRecord> TakeRecord(const std::filesystem::path& home,
                                             const crypto::PublicKey& site) {
@@ -138,6 +172,22 @@ std::string AcceptancesText(const AcceptanceRecord& record) {
                         table::DayText(std::chrono::floor<std::chrono::days>(time)));
   }
   return text;
+}
+
+absl::Status NotePolicyInForce(const std::filesystem::path& home,
+                               const std::optional<std::string>& policy,
+                               const agreement::MemberKeys& keys) {
+  const absl::StatusOr<std::optional<SignedPolicy>> in_force =
+      LoadSitePolicy(PolicyPath(home, policy), keys.officer);
+  if (!in_force.ok() || !in_force->has_value()) return absl::OkStatus();
+  const uint64_t serial = (*in_force)->policy.serial;
+  const crypto::PublicKey site = keys.signing.public_key();
+  const absl::StatusOr<AcceptanceRecord> seen = LoadAcceptances(home, site);
+  if (!seen.ok() || seen->latest_policy >= serial) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const storage::file::FileLock lock, LockRecord(home));
+  TACET_ASSIGN_OR_RETURN(AcceptanceRecord record, LoadAcceptances(home, site));
+  record.latest_policy = std::max(record.latest_policy, serial);
+  return SaveRecord(home, record, keys.signing);
 }
 
 InvitationDecision DecideInvitation(const InvitationQuestion& question) {
@@ -202,7 +252,11 @@ std::string ObjectionsText(const policy::Acceptance& acceptance) {
 
 absl::StatusOr<Membership> JoinAccepted(storage::file::SiteFolder& folder,
                                         const AcceptedInvitation& accepted) {
+  std::optional<storage::file::FileLock> lock;
   if (accepted.next.member.has_value()) {
+    TACET_ASSIGN_OR_RETURN(storage::file::FileLock held, LockRecord(accepted.home));
+    lock.emplace(std::move(held));
+    TACET_RETURN_IF_ERROR(CheckJoined(folder, accepted.joined, accepted.next));
     TACET_ASSIGN_OR_RETURN(const agreement::MemberKeys keys, folder.UnlockKeys(accepted.unlocker));
     TACET_ASSIGN_OR_RETURN(AcceptanceRecord record,
                            TakeRecord(accepted.home, keys.signing.public_key()));
@@ -214,9 +268,7 @@ absl::StatusOr<Membership> JoinAccepted(storage::file::SiteFolder& folder,
     }
     const AcceptanceRecord now = policy::AfterAccepting(std::move(record), accepted.joined,
                                                         accepted.next.chain, std::move(epoch));
-    TACET_RETURN_IF_ERROR(storage::file::ReplaceFile(
-        AcceptancesPath(accepted.home), policy::WriteAcceptanceRecord(now, keys.signing),
-        storage::file::DiskCalls::System(), storage::file::kOwnerOnly));
+    TACET_RETURN_IF_ERROR(SaveRecord(accepted.home, now, keys.signing));
   }
   return folder.Join(accepted.invitation, accepted.coordinator, accepted.unlocker);
 }

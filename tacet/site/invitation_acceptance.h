@@ -32,6 +32,13 @@ absl::StatusOr<policy::AcceptanceRecord> LoadAcceptances(const std::filesystem::
 // Who accepted each epoch, and when: a line each, the last epoch last.
 std::string AcceptancesText(const policy::AcceptanceRecord& record);
 
+// Keeps the number of the policy that is in force, so that an older one that is put back accepts
+// nothing, also before anything was joined or charged under this one. Nothing without a policy or
+// a record. Errors are those of the disk.
+absl::Status NotePolicyInForce(const std::filesystem::path& home,
+                               const std::optional<std::string>& policy,
+                               const agreement::MemberKeys& keys);
+
 struct InvitationDecision {
   policy::Acceptance acceptance;
   uint64_t serial = 0;  // of the policy that accepts; 0 without a policy
@@ -66,7 +73,8 @@ struct AcceptedInvitation {
   policy::AcceptedEpoch accepted;     // who, when, which kinds; the rest follows
 };
 
-// SiteFolder::Join, with the record written before it. A process that is killed in between has
+// SiteFolder::Join, with the record written before it. FailedPrecondition where another process has
+// joined another epoch than `joined` meanwhile. A process that is killed in between has
 // joined nothing, and the same call ends its work. A damaged record is kept as
 // HOME/acceptances.damaged, and a new one begins; one that cannot be read ends the call. The
 // server's folder has no record.

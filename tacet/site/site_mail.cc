@@ -1,10 +1,15 @@
 #include "tacet/site/site_mail.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "fmt/format.h"
+
 #include "tacet/base/status.h"
 #include "tacet/crypto/certificates.h"
+#include "tacet/protocol/letter_reply.h"
 #include "tacet/transport/https/https_wire.h"
 
 namespace tacet::site {
@@ -36,6 +41,18 @@ absl::StatusOr<std::unique_ptr<protocol::Wire>> ConnectToServer(const std::strin
                                               .authority = joined.manifest.authority(),
                                               .certificate = joined.certificate},
                                              keys.tls);
+}
+
+std::string AddressOfServer(const agreement::ManifestServer& server, const std::string& given) {
+  const size_t colon = given.rfind(':');
+  if (colon == std::string::npos || server.hosts.empty()) return given;
+  std::string_view host = std::string_view(given).substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (std::ranges::find(server.hosts, host) != server.hosts.end()) return given;
+  const std::string& first = server.hosts.front();
+  const bool is_ipv6 = first.find(':') != std::string::npos;
+  return fmt::format("{}{}{}{}", is_ipv6 ? "[" : "", first, is_ipv6 ? "]" : "",
+                     given.substr(colon));
 }
 
 absl::StatusOr<std::optional<FoundLetter>> LookForLetter(const protocol::MailClient& mail,
@@ -92,11 +109,26 @@ absl::Status EndJoin(const protocol::MailClient& mail, const Membership& joined,
   }
   TACET_ASSIGN_OR_RETURN(const std::optional<FoundLetter> found, LookForLetter(mail, joined));
   if (!found.has_value() || found->is_news) return absl::OkStatus();
-  return DropLetter(mail, found->digest);
+  return EndLetter(mail, joined, found->digest);
 }
 
-absl::Status DropLetter(const protocol::MailClient& mail, const crypto::Digest& digest) {
-  return mail.Drop(OwnMail(mail, MailKind::kLetter), digest);
+absl::Status ReplyToLetter(const protocol::MailClient& mail, const Membership& about,
+                           bool is_joined, std::vector<std::string> fields) {
+  const agreement::SignedManifest& manifest = about.manifest;
+  return mail.Put(OwnMail(mail, MailKind::kReply),
+                  protocol::WriteLetterReply({.federation = manifest.manifest().federation(),
+                                              .epoch = manifest.epoch(),
+                                              .manifest_hash = manifest.manifest().hash(),
+                                              .certificate = crypto::Sha256(about.certificate),
+                                              .joined = is_joined,
+                                              .fields = std::move(fields)},
+                                             mail.key()));
+}
+
+absl::Status EndLetter(const protocol::MailClient& mail, const Membership& joined,
+                       const crypto::Digest& letter) {
+  TACET_RETURN_IF_ERROR(ReplyToLetter(mail, joined, true));
+  return mail.Drop(OwnMail(mail, MailKind::kLetter), letter);
 }
 
 absl::Status LeavePrekey(const protocol::MailClient& mail, const storage::file::NextRequest& next) {

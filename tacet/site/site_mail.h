@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,6 +27,10 @@ namespace tacet::site {
 absl::StatusOr<std::unique_ptr<protocol::Wire>> ConnectToServer(
     const std::string& server, const std::string& proxy, const storage::file::Membership& joined,
     const agreement::MemberKeys& keys);
+
+// Where a site that follows its epochs finds the server of its epoch: `given`, HOST:PORT, as long
+// as the server was enrolled with that host; else the server's first host at the same port.
+std::string AddressOfServer(const agreement::ManifestServer& server, const std::string& given);
 
 struct FoundLetter {
   protocol::Letter letter;
@@ -56,13 +61,20 @@ absl::Status LeavePrekey(const protocol::MailClient& mail, const storage::file::
 absl::Status LeaveUnusedPrekey(const protocol::MailClient& mail,
                                const storage::file::SiteFolder& folder);
 
-// After the site has joined: makes and leaves its keys for the next epoch, and lets the server
-// forget the letter that was accepted. Calls that were interrupted are ended by another one.
+// After the site has joined: makes and leaves its keys for the next epoch, replies to the letter
+// that was accepted, and lets the server forget it. Calls that were interrupted are ended by
+// another one.
 absl::Status EndJoin(const protocol::MailClient& mail, const storage::file::Membership& joined,
                      const crypto::Unlocker& unlocker, storage::file::SiteFolder& folder);
 
-// The server forgets the letter, unless another one came in its place.
-absl::Status DropLetter(const protocol::MailClient& mail, const crypto::Digest& digest);
+// Tells the coordinator that the site has joined, or which fields of its policy leave an invitation
+// to a person.
+absl::Status ReplyToLetter(const protocol::MailClient& mail, const storage::file::Membership& about,
+                           bool is_joined, std::vector<std::string> fields = {});
+// After a letter that says nothing new: replies that the site has joined, and the server forgets
+// the letter, unless another one came in its place.
+absl::Status EndLetter(const protocol::MailClient& mail, const storage::file::Membership& joined,
+                       const crypto::Digest& letter);
 
 }  // namespace tacet::site
 

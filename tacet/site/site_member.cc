@@ -9,6 +9,7 @@
 #include "tacet/base/failure_cause.h"
 #include "tacet/base/json_lists.h"
 #include "tacet/base/status.h"
+#include "tacet/base/stopwatch.h"
 #include "tacet/config/configured_data.h"
 #include "tacet/config/policy_file.h"
 #include "tacet/crypto/random.h"
@@ -36,7 +37,9 @@ using storage::file::SiteFolder;
 
 constexpr size_t kAnchorNameBytes = 16;
 constexpr std::chrono::minutes kBetweenMailLooks(10);  // at the mail of a running site
-constexpr uint32_t kMailSeconds = 5;  // for a call about mail, without which the run continues
+// After a run of a site that follows its epochs has failed.
+constexpr double kBetweenTriesSeconds = 600;
+constexpr uint32_t kMailSeconds = 5;  // for a call about mail, without which the run goes on
 
 // Ends the calls in progress as soon as the run is to end.
 class WireStopper {
@@ -157,21 +160,37 @@ absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::Open(
     SiteMemberSpec spec, const std::function<absl::StatusOr<crypto::Unlocker>()>& ask) {
   TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(spec.home));
   TACET_ASSIGN_OR_RETURN(Membership membership, Joined(folder, spec.home));
-  TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, ask());
-  TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(unlocker));
+  TACET_ASSIGN_OR_RETURN(crypto::Unlocker asked, ask());
+  auto unlocker = std::make_shared<const crypto::Unlocker>(std::move(asked));
+  return OpenWith(std::move(spec), std::move(folder), std::move(membership), std::move(unlocker));
+}
+
+absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::OpenAgain() const {
+  TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(spec_.home));
+  TACET_ASSIGN_OR_RETURN(Membership membership, Joined(folder, spec_.home));
+  return OpenWith(spec_, std::move(folder), std::move(membership), unlocker_);
+}
+
+absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::OpenWith(
+    SiteMemberSpec spec, SiteFolder folder, Membership membership,
+    std::shared_ptr<const crypto::Unlocker> unlocker) {
+  TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(*unlocker));
   TACET_ASSIGN_OR_RETURN(agreement::ExchangeKeys exchange_keys,
-                         folder.TakeUpExchangeKeys(membership, unlocker));
+                         folder.TakeUpExchangeKeys(membership, *unlocker));
   TACET_ASSIGN_OR_RETURN(
       crypto::SecretBytes epoch_key,
       agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
                                  *membership.member, keys.sealing, exchange_keys.kem));
-  return std::unique_ptr<SiteMember>(
-      new SiteMember(std::move(spec), std::move(folder), std::move(membership), std::move(keys),
-                     {.epoch = std::move(epoch_key), .exchange = std::move(exchange_keys)}));
+  return std::unique_ptr<SiteMember>(new SiteMember(
+      std::move(spec), std::move(folder), std::move(membership), std::move(keys),
+      {.epoch = std::move(epoch_key), .exchange = std::move(exchange_keys)}, std::move(unlocker)));
 }
 
 absl::StatusOr<std::unique_ptr<protocol::Wire>> SiteMember::Connect() const {
-  return ConnectToServer(spec_.server, spec_.proxy, membership_, keys_);
+  const std::string server = spec_.follows.has_value()
+                                 ? AddressOfServer(membership_.manifest.server(), spec_.server)
+                                 : spec_.server;
+  return ConnectToServer(server, spec_.proxy, membership_, keys_);
 }
 
 absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
@@ -187,13 +206,46 @@ absl::StatusOr<SiteMemberEnd> SiteMember::Run(const SiteMemberRun& run,
   }
 }
 
-std::optional<uint32_t> SiteMember::LookAtMail(protocol::Wire& wire,
-                                               const SiteMemberHooks& hooks) const {
-  if (spec_.server.empty()) return std::nullopt;
+std::optional<EpochFollower> SiteMember::Follower(const SiteMemberHooks& hooks) const {
+  if (!spec_.follows.has_value()) return std::nullopt;
+  return EpochFollower({.home = spec_.home,
+                        .policy = spec_.policy,
+                        .keys = keys_,
+                        .unlocker = *unlocker_,
+                        .on_note = hooks.on_note});
+}
+
+bool SiteMember::HasMoved() const {
+  const absl::StatusOr<Membership> now = folder_.Joined();
+  return now.ok() && (now->manifest.manifest().hash() != manifest().hash() ||
+                      now->certificate != membership_.certificate);
+}
+
+bool SiteMember::AwaitMove(protocol::Wire& wire, const SiteMemberHooks& hooks,
+                           double most_seconds) const {
+  std::optional<EpochFollower> follower = Follower(hooks);
+  const base::Stopwatch waited;
+  while (!LookAtMail(wire, hooks, follower ? &*follower : nullptr).moved) {
+    const double left = most_seconds - waited.Seconds();
+    if (left <= 0 || !Wait(std::min(left, spec_.follows.value_or(left)), hooks.stop)) return false;
+  }
+  return true;
+}
+
+SiteMember::MailLook SiteMember::LookAtMail(protocol::Wire& wire, const SiteMemberHooks& hooks,
+                                            EpochFollower* follower) const {
+  if (spec_.server.empty()) return {};
   const protocol::MailClient mail(manifest().federation(), keys_.signing, wire, kMailSeconds);
   const auto warn = [&hooks](const std::string& text) {
     if (hooks.on_warning) hooks.on_warning(text);
   };
+  if (follower != nullptr) {
+    const absl::StatusOr<EpochFollower::Looked> looked = follower->Look(mail);
+    // The way to the server has its own words; what the site has to know is told.
+    if (!looked.ok() && !protocol::IsRetryable(looked.status()))
+      warn(base::Message(looked.status()));
+    return {.waiting = looked.ok() ? looked->waiting : std::nullopt, .moved = HasMoved()};
+  }
   // Another process may have joined a later epoch, and have left other keys.
   const absl::StatusOr<Membership> now = folder_.Joined();
   const Membership& joined = now.ok() ? *now : membership_;
@@ -201,21 +253,21 @@ std::optional<uint32_t> SiteMember::LookAtMail(protocol::Wire& wire,
   if (found.status().code() == absl::StatusCode::kPermissionDenied) {
     warn(base::Message(found.status()));
   }
-  std::optional<uint32_t> waiting;
+  MailLook look;
   if (found.ok() && found->has_value() && (*found)->is_news) {
-    waiting = (*found)->letter.epoch;
+    look.waiting = (*found)->letter.epoch;
     warn(
         fmt::format("an invitation to epoch {} waits at the server. See what it changes, and "
                     "accept it: tacet client join --home {} --server {}",
-                    *waiting, spec_.home.string(), spec_.server));
+                    *look.waiting, spec_.home.string(), spec_.server));
   } else if (found.ok() && found->has_value()) {
     // For an epoch that the site joined by a file, or before it could say so. Not dropped, it
     // expires.
-    (void)DropLetter(mail, (*found)->digest);
+    (void)EndLetter(mail, joined, (*found)->digest);
   }
   // The training does not wait for it. Where it fails, the next look leaves it.
   (void)LeaveUnusedPrekey(mail, folder_);
-  return waiting;
+  return look;
 }
 
 absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
@@ -270,37 +322,89 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
   TACET_RETURN_IF_ERROR(Warn(site, *directory, training, hooks));
   if (hooks.on_begin) hooks.on_begin();
   const WireStopper stopper(run.wire, hooks.stop);
-  (void)LookAtMail(run.wire, hooks);
+  std::optional<EpochFollower> follower = Follower(hooks);
+  EpochFollower* const follows = follower ? &*follower : nullptr;
+  MailLook mail = LookAtMail(run.wire, hooks, follows);
   TACET_RETURN_IF_ERROR(directory->Begin(*session, ledger));
   const auto has_failed = [&] { return run.own_code && !session->training_failure().ok(); };
   auto looked = std::chrono::steady_clock::now();
-  const auto wait_and_look = [&](double seconds) {
-    if (std::chrono::steady_clock::now() - looked >= kBetweenMailLooks) {
-      (void)LookAtMail(run.wire, hooks);
-      looked = std::chrono::steady_clock::now();
-    }
-    return !has_failed() && wait(seconds);
+  const std::chrono::duration<double> between =
+      spec_.follows.has_value() ? std::chrono::duration<double>(*spec_.follows) : kBetweenMailLooks;
+  const auto look_when_due = [&] {
+    if (std::chrono::steady_clock::now() - looked < between) return;
+    mail = LookAtMail(run.wire, hooks, follows);
+    looked = std::chrono::steady_clock::now();
   };
-  const absl::Status ended = member::RunMember(*session, {}, entropy,
-                                               {.wait = wait_and_look,
-                                                .on_trouble = hooks.on_trouble,
-                                                .on_progress = [&](const MemberSession& now) {
-                                                  // What a full disk does not take is written with
-                                                  // a later round, or at the end.
-                                                  const absl::Status written =
-                                                      directory->Progress(now, ledger);
-                                                  if (hooks.on_progress) hooks.on_progress(now);
-                                                  if (!written.ok() && hooks.on_trouble)
-                                                    hooks.on_trouble(written);
-                                                }});
-  const std::optional<uint32_t> waiting_epoch = LookAtMail(run.wire, hooks);
+  // What the site has charged and said is on its disk before each wait, so a wait may be the last.
+  const auto wait_and_look = [&](double seconds) {
+    for (look_when_due(); !mail.moved && !has_failed(); look_when_due()) {
+      const double next = std::min(seconds, between.count());
+      if (!wait(next)) return false;
+      seconds -= next;
+      if (seconds <= 0) return true;
+    }
+    return false;
+  };
+  const member::MemberLoopHooks loop_hooks{
+      .wait = wait_and_look,
+      .on_trouble =
+          [&](const absl::Status& trouble) {
+            // The server may have gone on to another epoch.
+            looked -= std::chrono::duration_cast<std::chrono::steady_clock::duration>(between);
+            if (hooks.on_trouble) hooks.on_trouble(trouble);
+          },
+      .on_progress =
+          [&](const MemberSession& now) {
+            // What a full disk does not take is written with a later round, or at the end.
+            const absl::Status written = directory->Progress(now, ledger);
+            if (hooks.on_progress) hooks.on_progress(now);
+            if (!written.ok() && hooks.on_trouble) hooks.on_trouble(written);
+          }};
+  const absl::Status ended = mail.moved ? absl::CancelledError("the site has joined another epoch")
+                                        : member::RunMember(*session, {}, entropy, loop_hooks);
+  if (!mail.moved) mail = LookAtMail(run.wire, hooks, follows);
   if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
   TACET_ASSIGN_OR_RETURN(SiteRunEnd run_end, directory->End(*session, ledger, ended.ok()));
   TACET_ASSIGN_OR_RETURN(SiteMemberEnd end, EndOf(*session, manifest.manifest(), ledger, *directory,
                                                   std::move(run_end), ended.ok()));
-  end.waiting_epoch = waiting_epoch;
+  end.moved = mail.moved;
+  end.waiting_epoch = mail.waiting;
   if (has_failed()) end.failure = session->training_failure();
   return end;
+}
+
+void FollowEpochs(std::unique_ptr<SiteMember> first, const FollowedRun& followed) {
+  const SiteMemberHooks& hooks = followed.hooks;
+  const auto tell = [&hooks](const absl::Status& trouble) {
+    if (!trouble.ok() && hooks.on_trouble) hooks.on_trouble(trouble);
+  };
+  std::unique_ptr<SiteMember> member = std::move(first);
+  while (!hooks.stop()) {
+    const absl::StatusOr<SiteMemberEnd> end = followed.run(*member);
+    tell(end.status());
+    if (!end.ok() || !end->moved) {
+      const absl::StatusOr<std::unique_ptr<protocol::Wire>> wire = followed.connect(*member);
+      tell(wire.status());
+      const double seconds = end.ok() && end->done && wire.ok()
+                                 ? std::numeric_limits<double>::infinity()
+                                 : kBetweenTriesSeconds;
+      if (wire.ok()) {
+        const WireStopper stopper(**wire, hooks.stop);
+        (void)member->AwaitMove(**wire, hooks, seconds);
+      } else {
+        Wait(seconds, hooks.stop);
+      }
+    }
+    while (!hooks.stop()) {
+      absl::StatusOr<std::unique_ptr<SiteMember>> again = member->OpenAgain();
+      tell(again.status());
+      if (again.ok()) {
+        member = *std::move(again);
+        break;
+      }
+      Wait(kBetweenTriesSeconds, hooks.stop);
+    }
+  }
 }
 
 base::JsonValue SiteMemberEndJson(const Membership& membership, const SiteMemberEnd& end) {

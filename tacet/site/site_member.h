@@ -21,6 +21,7 @@
 #include "tacet/crypto/secret.h"
 #include "tacet/member/member_session.h"
 #include "tacet/protocol/wire.h"
+#include "tacet/site/epoch_follower.h"
 #include "tacet/site/site_run.h"
 #include "tacet/site/site_training.h"
 #include "tacet/storage/file/site_folder.h"
@@ -33,6 +34,9 @@ struct SiteMemberSpec {
   std::string server;                 // HOST:PORT, for Connect
   std::string proxy;                  // empty: as the environment says
   std::optional<std::string> policy;  // none: policy.toml in the home
+  // Seconds between looks at the mail of a site that follows its epochs (EpochFollower); none: it
+  // follows none.
+  std::optional<double> follows = std::nullopt;
 };
 
 struct SiteMemberHooks {
@@ -43,6 +47,8 @@ struct SiteMemberHooks {
   std::function<void(const std::string& text)> on_warning;
   // Once policy, ledger and state permit a session, before its first call.
   std::function<void()> on_begin;
+  // About an epoch that was joined, or is not, by a site that follows its epochs.
+  std::function<void(const std::string& text)> on_note;
   // A failure after which the call or the step is tried again.
   std::function<void(const absl::Status& trouble)> on_trouble;
   // After a step that was acted on.
@@ -75,6 +81,8 @@ struct SiteMemberEnd {
   double ledger_epsilon = 0;
   std::vector<std::string> violations;  // names, of this run
   std::filesystem::path run;            // directory
+  // The site has joined another epoch, or has another certificate: it is to be opened again.
+  bool moved = false;
   // Epoch of an invitation that waits at the server for a person to accept it.
   std::optional<uint32_t> waiting_epoch = std::nullopt;
   // The error for which zeros were sealed.
@@ -88,6 +96,8 @@ class SiteMember {
   // passphrase or key file.
   static absl::StatusOr<std::unique_ptr<SiteMember>> Open(
       SiteMemberSpec spec, const std::function<absl::StatusOr<crypto::Unlocker>()>& unlocker);
+  // The same home as its disk has it now, without asking for the unlocker again.
+  absl::StatusOr<std::unique_ptr<SiteMember>> OpenAgain() const;
 
   const storage::file::Membership& membership() const { return membership_; }
   const agreement::Manifest& manifest() const { return membership_.manifest.manifest(); }
@@ -108,32 +118,62 @@ class SiteMember {
   // OpenSiteLedger, SiteRun::Open and RunMember.
   absl::StatusOr<SiteMemberEnd> Run(const SiteMemberRun& run, const SiteMemberHooks& hooks) const;
 
+  // Of a site that follows its epochs: looks at the mail until the site has moved, `hooks.stop`
+  // says so, or the time is over. True: it has moved.
+  bool AwaitMove(protocol::Wire& wire, const SiteMemberHooks& hooks, double most_seconds) const;
+
  private:
   struct EpochKeys {
     crypto::SecretBytes epoch;
     agreement::ExchangeKeys exchange;
   };
   SiteMember(SiteMemberSpec spec, storage::file::SiteFolder folder,
-             storage::file::Membership membership, agreement::MemberKeys keys, EpochKeys epoch_keys)
+             storage::file::Membership membership, agreement::MemberKeys keys, EpochKeys epoch_keys,
+             std::shared_ptr<const crypto::Unlocker> unlocker)
       : spec_(std::move(spec)),
         folder_(std::move(folder)),
         membership_(std::move(membership)),
         keys_(std::move(keys)),
-        epoch_keys_(std::move(epoch_keys)) {}
+        epoch_keys_(std::move(epoch_keys)),
+        unlocker_(std::move(unlocker)) {}
 
+  static absl::StatusOr<std::unique_ptr<SiteMember>> OpenWith(
+      SiteMemberSpec spec, storage::file::SiteFolder folder, storage::file::Membership membership,
+      std::shared_ptr<const crypto::Unlocker> unlocker);
   absl::StatusOr<SiteMemberEnd> RunOnce(const SiteMemberRun& run,
                                         const SiteMemberHooks& hooks) const;
-  // Tells of an invitation that waits at the server and returns its epoch, and leaves the prekey
-  // there if one was made. Changes nothing else: a person accepts the invitation. The seam for
-  // clients that accept it by themselves.
-  std::optional<uint32_t> LookAtMail(protocol::Wire& wire, const SiteMemberHooks& hooks) const;
+  struct MailLook {
+    std::optional<uint32_t> waiting;  // epoch of an invitation for which a person is needed
+    bool moved = false;
+  };
+  // Tells of an invitation that waits at the server, and leaves the prekey there if one was made.
+  // Changes nothing else: a person accepts the invitation. With a follower it may join it.
+  MailLook LookAtMail(protocol::Wire& wire, const SiteMemberHooks& hooks,
+                      EpochFollower* follower) const;
+  // None where the site follows no epochs.
+  std::optional<EpochFollower> Follower(const SiteMemberHooks& hooks) const;
+  // Whether the disk has another epoch or certificate than this object.
+  bool HasMoved() const;
 
   SiteMemberSpec spec_;
   storage::file::SiteFolder folder_;
   storage::file::Membership membership_;
   agreement::MemberKeys keys_;
   EpochKeys epoch_keys_;
+  std::shared_ptr<const crypto::Unlocker> unlocker_;
 };
+
+struct FollowedRun {
+  // Takes part in the epoch of a member, with these hooks.
+  std::function<absl::StatusOr<SiteMemberEnd>(const SiteMember& member)> run;
+  // To the server of its epoch, for mail.
+  std::function<absl::StatusOr<std::unique_ptr<protocol::Wire>>(const SiteMember& member)> connect;
+  SiteMemberHooks hooks;
+};
+// A site that follows its epochs from that of `first` on, until `hooks.stop` says so. Where a
+// training is complete it waits for the next epoch. A run that fails is told as trouble, and tried
+// again after some minutes, or in the next epoch.
+void FollowEpochs(std::unique_ptr<SiteMember> first, const FollowedRun& followed);
 
 // The end of a run as `tacet client run --json` prints it.
 base::JsonValue SiteMemberEndJson(const storage::file::Membership& membership,

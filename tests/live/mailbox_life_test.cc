@@ -192,8 +192,9 @@ TEST_F(MailboxLifeTest, ARemovedServerIsNotTrusted) {
 // Whichever call of a command breaks, before it or after it, the same command ends the work: one
 // epoch a command, one letter a site, and every site joins.
 TEST_F(MailboxLifeTest, ACommandThatIsInterruptedEndsWhenItIsRunAgain) {
-  // 3 prekeys, an enclosure and 3 letters; a letter, an enclosure, a prekey, a letter and a drop.
-  constexpr uint64_t kRotateCalls = 7, kJoinCalls = 5;
+  // 3 prekeys, an enclosure and 3 letters; a letter, an enclosure, a prekey, a letter, a reply and
+  // a drop.
+  constexpr uint64_t kRotateCalls = 7, kJoinCalls = 6;
   for (uint64_t run = 0; run < 2 * kRotateCalls; ++run) {
     const uint64_t call = run / 2;
     breaks_before_ = run % 2 == 0;

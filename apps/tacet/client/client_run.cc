@@ -69,7 +69,13 @@ class ClientRunCommand : public program::Command {
                       "policy.toml in the site's folder",
                       &flags_.policy);
     flags_.ledger.Register(options);
-    options.AddFlag("json", "print one JSON object at the end, nothing else on standard output",
+    options.AddFlag("follow",
+                    "keep running from epoch to epoch: make and leave the keys of the next epoch, "
+                    "join what the officer's policy accepts without a person, and take part in it",
+                    &flags_.follow);
+    options.AddDouble("look-seconds", "with --follow: seconds between looks for an invitation",
+                      &flags_.look_seconds);
+    options.AddFlag("json", "print one JSON object at each end, nothing else on standard output",
                     &flags_.json);
     flags_.unlock.Register(options);
   }
@@ -78,29 +84,37 @@ class ClientRunCommand : public program::Command {
     TACET_RETURN_IF_ERROR(flags_.external.Check());
     TACET_RETURN_IF_ERROR(CheckPath());
     TACET_ASSIGN_OR_RETURN(
-        const auto member,
-        site::SiteMember::Open({.home = flags_.home,
-                                .server = flags_.server,
-                                .proxy = flags_.proxy,
-                                .policy = flags_.policy},
-                               [this] { return flags_.unlock.Existing("site's identity"); }));
-    TACET_ASSIGN_OR_RETURN(const site::SiteTraining training, Training(*member));
-    std::optional<base::StopSignal> stop;
-    const site::SiteMemberHooks hooks{
-        .stop = base::StopSignal::Arrived,
-        .on_warning =
-            [](const std::string& text) { fmt::print(stderr, "tacet: warning: {}\n", text); },
-        .on_begin =
-            [&] {
-              told_violations_ = told_refusals_ = 0;  // of the session that begins
-              Introduce(member->membership(), training);
-              stop.emplace("\ntacet: ending; once more to end at once\n");
-            },
-        .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
-        .on_progress = [this](const MemberSession& now) { TellEvents(now); }};
-    TACET_ASSIGN_OR_RETURN(const site::SiteMemberEnd end,
-                           flags_.app.empty() ? RunForServer(*member, training, hooks)
-                                              : RunForApp(*member, training, hooks));
+        auto member,
+        site::SiteMember::Open(
+            {.home = flags_.home,
+             .server = flags_.server,
+             .proxy = flags_.proxy,
+             .policy = flags_.policy,
+             .follows = flags_.follow ? std::optional(flags_.look_seconds) : std::nullopt},
+            [this] { return flags_.unlock.Existing("site's identity"); }));
+    if (!flags_.follow) return RunEpoch(*member).status();
+    Stoppable();
+    site::FollowEpochs(std::move(member),
+                       {.run = [this](const site::SiteMember& now) { return RunEpoch(now); },
+                        .connect = [](const site::SiteMember& now) { return now.Connect(); },
+                        .hooks = Hooks()});
+    return absl::OkStatus();
+  }
+  int exit_code() const override { return complete_ ? 0 : program::kIncomplete; }
+
+ private:
+  absl::StatusOr<site::SiteMemberEnd> RunEpoch(const site::SiteMember& member) {
+    complete_ = false;
+    TACET_ASSIGN_OR_RETURN(const site::SiteTraining training, Training(member));
+    site::SiteMemberHooks hooks = Hooks();
+    hooks.on_begin = [&] {
+      told_violations_ = told_refusals_ = 0;  // of the session that begins
+      Introduce(member.membership(), training);
+      Stoppable();
+    };
+    TACET_ASSIGN_OR_RETURN(site::SiteMemberEnd end, flags_.app.empty()
+                                                        ? RunForServer(member, training, hooks)
+                                                        : RunForApp(member, training, hooks));
     if (!end.failure.ok()) {
       return base::Annotate(end.failure,
                             fmt::format("{} failed, and zeros were sealed in its place. Repair "
@@ -108,13 +122,34 @@ class ClientRunCommand : public program::Command {
                                         flags_.app.empty() ? "--train-with" : "the app"));
     }
     complete_ = end.complete;
-    Finish(*member, end);
-    return absl::OkStatus();
+    Finish(member, end);
+    return end;
   }
-  int exit_code() const override { return complete_ ? 0 : program::kIncomplete; }
 
- private:
+  site::SiteMemberHooks Hooks() {
+    return {.stop = base::StopSignal::Arrived,
+            .on_warning =
+                [](const std::string& text) { fmt::print(stderr, "tacet: warning: {}\n", text); },
+            .on_begin = nullptr,
+            .on_note = [](const std::string& text) { fmt::print(stderr, "tacet: {}\n", text); },
+            .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
+            .on_progress = [this](const MemberSession& now) { TellEvents(now); }};
+  }
+
+  // From now on a signal ends the run in good order.
+  void Stoppable() {
+    if (!stop_.has_value()) stop_.emplace("\ntacet: ending; once more to end at once\n");
+  }
+
   absl::Status CheckPath() const {
+    if (flags_.follow && (!flags_.app.empty() || flags_.external.chosen())) {
+      return base::InvalidArgument(
+          "--follow excludes --app and --train-with: a person chooses the code that trains");
+    }
+    if (!(flags_.look_seconds >= 0.1)) {
+      return base::InvalidArgument("--look-seconds is {}: expected 0.1 or more",
+                                   flags_.look_seconds);
+    }
     if (flags_.server.empty() == flags_.app.empty()) {
       return base::InvalidArgument(
           "give --server HOST:PORT, or --app SOCKET where another framework carries the calls");
@@ -257,9 +292,11 @@ class ClientRunCommand : public program::Command {
       return std::isfinite(epsilon) ? fmt::format("{:.3f}", epsilon)
                                     : std::string("without a bound");
     };
+    const bool goes_on = end.moved && !end.complete;
     Say("{}: {} of {} rounds, {} attempts charged, {} protocol violations; model, ledger and "
         "metrics are in {}\n",
         end.complete ? "the training is complete"
+        : goes_on    ? "the site has gone on to another epoch"
         : end.done   ? "the training is not complete, and the server begins no further attempt"
                      : "the training is not complete: run this again to continue",
         end.rounds, member.manifest().spec().rounds, end.charged_attempts, end.violations.size(),
@@ -285,11 +322,14 @@ class ClientRunCommand : public program::Command {
     ExternalTrainingFlags external;
     std::optional<std::string> policy;
     LedgerFlags ledger;
+    bool follow = false;
+    double look_seconds = 60;
     bool json = false;
     program::UnlockFlags unlock;
   };
   Flags flags_;
 
+  std::optional<base::StopSignal> stop_;
   bool complete_ = false;
   size_t told_violations_ = 0;
   size_t told_refusals_ = 0;
