@@ -184,7 +184,8 @@ absl::StatusOr<LeftInvitations> LeaveInvitations(const SignedManifest& manifest,
                                                  const crypto::SecretBytes& epoch_key,
                                                  const crypto::SigningKey& coordinator,
                                                  const protocol::MailClient& mail,
-                                                 const CoordinatorFolder& folder) {
+                                                 const CoordinatorFolder& folder,
+                                                 const std::set<std::string>& joined) {
   LeftInvitations result;
   const uint64_t expires = base::SystemUnixSeconds() + kLetterDays * base::kSecondsADay;
   base::Bytes enclosure;
@@ -193,6 +194,7 @@ absl::StatusOr<LeftInvitations> LeaveInvitations(const SignedManifest& manifest,
                           "the invitations' common part");
   };
   for (const agreement::ManifestMember& member : manifest.members()) {
+    if (joined.contains(member.name)) continue;
     TACET_ASSIGN_OR_RETURN(const base::Bytes file,
                            storage::file::SavedInvitation(folder, manifest.epoch(), member.name));
     TACET_ASSIGN_OR_RETURN(const agreement::Invitation invitation, agreement::ReadInvitation(file));
@@ -226,6 +228,40 @@ absl::StatusOr<LeftInvitations> LeaveInvitations(const SignedManifest& manifest,
     result.left.push_back(member.name);
   }
   return result;
+}
+
+absl::Status LeaveServerInvitation(const SignedManifest& manifest, const protocol::MailClient& mail,
+                                   const CoordinatorFolder& folder) {
+  TACET_ASSIGN_OR_RETURN(
+      const base::Bytes invitation,
+      storage::file::SavedInvitation(folder, manifest.epoch(), manifest.server().name));
+  return mail.Put({.kind = MailKind::kServer}, invitation);
+}
+
+absl::StatusOr<protocol::ServedEpoch> EpochOfServer(const protocol::MailClient& mail) {
+  TACET_ASSIGN_OR_RETURN(const base::Bytes served, mail.Fetch({.kind = MailKind::kServer}));
+  return protocol::ReadServedEpoch(served);
+}
+
+absl::StatusOr<std::optional<protocol::LetterReply>> ReplyOf(const EnrolledSite& site,
+                                                             const SignedManifest& manifest,
+                                                             const protocol::MailClient& mail,
+                                                             const CoordinatorFolder& folder) {
+  const crypto::PublicKey& key = site.request.signing_key;
+  const absl::StatusOr<base::Bytes> bytes = mail.Fetch({.kind = MailKind::kReply, .site = key});
+  // There is none either of a site that the server does not know yet.
+  if (bytes.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
+  TACET_RETURN_IF_ERROR(bytes.status());
+  absl::StatusOr<protocol::LetterReply> reply = protocol::ReadLetterReply(*bytes, key);
+  if (!reply.ok() || reply->federation != manifest.manifest().federation() ||
+      reply->epoch != manifest.epoch() || reply->manifest_hash != manifest.manifest().hash()) {
+    return std::nullopt;  // to another letter, or the server's invention
+  }
+  TACET_ASSIGN_OR_RETURN(const base::Bytes file, storage::file::SavedInvitation(
+                                                     folder, manifest.epoch(), site.request.name));
+  TACET_ASSIGN_OR_RETURN(const agreement::Invitation invitation, agreement::ReadInvitation(file));
+  if (reply->certificate != crypto::Sha256(invitation.certificate)) return std::nullopt;
+  return std::optional(*std::move(reply));
 }
 
 }  // namespace tacet::coordinator

@@ -4,6 +4,7 @@
 #define TACET_COORDINATOR_MAILBOX_STEPS_H_
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/certificates.h"
 #include "tacet/crypto/secret.h"
+#include "tacet/protocol/letter_reply.h"
 #include "tacet/protocol/mail_client.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
@@ -51,13 +53,27 @@ struct LeftInvitations {
   std::vector<std::string> left;
   std::vector<std::string> by_file;  // of sites that the server does not know yet
 };
-// Leaves the written invitations of the epoch of `manifest` at the server. InvalidArgument where
-// they are too large for it.
+// Leaves the written invitations of the epoch of `manifest` at the server, but for the sites in
+// `joined`. InvalidArgument where they are too large for it.
 absl::StatusOr<LeftInvitations> LeaveInvitations(const agreement::SignedManifest& manifest,
                                                  const crypto::SecretBytes& epoch_key,
                                                  const crypto::SigningKey& coordinator,
                                                  const protocol::MailClient& mail,
-                                                 const storage::file::CoordinatorFolder& folder);
+                                                 const storage::file::CoordinatorFolder& folder,
+                                                 const std::set<std::string>& joined = {});
+
+// Gives the server its own written invitation. FailedPrecondition where it takes it as a file.
+absl::Status LeaveServerInvitation(const agreement::SignedManifest& manifest,
+                                   const protocol::MailClient& mail,
+                                   const storage::file::CoordinatorFolder& folder);
+// The epoch that the server is in, as it says.
+absl::StatusOr<protocol::ServedEpoch> EpochOfServer(const protocol::MailClient& mail);
+
+// The site's signed reply to its letter of the epoch of `manifest`, with the certificate that the
+// written invitation has; nothing where there is none.
+absl::StatusOr<std::optional<protocol::LetterReply>> ReplyOf(
+    const storage::file::EnrolledSite& site, const agreement::SignedManifest& manifest,
+    const protocol::MailClient& mail, const storage::file::CoordinatorFolder& folder);
 
 }  // namespace tacet::coordinator
 

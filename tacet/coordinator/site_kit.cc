@@ -34,13 +34,13 @@ csv_client_column = ""       # every row of the file is this site's
 
 )";
 
+}  // namespace
+
 std::string DefaultServer(const agreement::SignedManifest& manifest) {
   const std::string& host = manifest.server().hosts.front();
   return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, kDefaultPort)
                                              : fmt::format("[{}]:{}", host, kDefaultPort);
 }
-
-}  // namespace
 
 absl::Status CheckKitServer(const agreement::SignedManifest& manifest, std::string_view server) {
   if (server.empty()) return absl::OkStatus();

@@ -22,6 +22,9 @@ inline constexpr std::string_view kDefaultPort = "7443";
 std::string SiteKit(const agreement::SignedManifest& manifest, uint64_t member,
                     std::string_view server);
 
+// The first host of the manifest's server, at kDefaultPort.
+std::string DefaultServer(const agreement::SignedManifest& manifest);
+
 // InvalidArgument when `server` is not HOST:PORT of one of the hosts of the manifest's server.
 // Empty: the first of them, at kDefaultPort.
 absl::Status CheckKitServer(const agreement::SignedManifest& manifest, std::string_view server);

@@ -86,7 +86,7 @@ const Sha3Functions& Sha3() {
   return functions;
 }
 
-// Of the parts one after the other. SHAKE fills `output`, whatever its length.
+// The parts are read one after the other. SHAKE fills `output`, whatever its length.
 void Hash(const EVP_MD* function, std::initializer_list<std::span<const uint8_t>> parts,
           std::span<uint8_t> output) {
   EVP_MD_CTX* context = EVP_MD_CTX_new();

@@ -33,7 +33,7 @@ class CertificateWatch {
   // another one. An invitation to another epoch is logged: that needs a restart, or a server that
   // follows.
   std::optional<base::Bytes> Renewed();
-  // The server goes on to the epoch by itself. To be called before the first look.
+  // The server continues to the epoch by itself. To be called before the first look.
   void Follow() { follows_ = true; }
   bool has_new_epoch() const { return new_epoch_; }
   // The server uses it now.

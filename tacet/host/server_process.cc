@@ -70,7 +70,7 @@ class ServerProcess {
                  .problems = {manifest(), *log_}} {}
 
   absl::Status Start(const SiteFolder& folder);
-  // Until it is to end, or to go on to another epoch: true.
+  // Until it is to end, or to continue to another epoch: true.
   bool Serve();
   void End(bool moves);
 
@@ -86,7 +86,7 @@ class ServerProcess {
     std::unique_ptr<PageServer> pages;
   };
 
-  // Of invitations that the coordinator gives to the running server.
+  // For invitations that the coordinator gives to the running server.
   struct Following {
     explicit Following(const crypto::Unlocker& keys) : unlocker(keys) {}
 
@@ -112,7 +112,7 @@ class ServerProcess {
   void Tick();
   void LookAtCertificate();
   void LookAtProblems();
-  // Of this server, to a later epoch or with a renewed certificate.
+  // For this server, to a later epoch or with a renewed certificate.
   absl::Status TakeInvitation(std::span<const uint8_t> invitation);
   bool Moves() const { return spec_.follow && watches_.certificate->has_new_epoch(); }
 

@@ -30,7 +30,7 @@ struct ServerProcessSpec {
   std::optional<std::filesystem::path> page_token_file;
   bool client_certificates = true;  // false: something in front of it ends TLS
   uint64_t drain_seconds = 0;       // that an open attempt may still take when it is asked to end
-  // Whether it takes its invitation to a later epoch from the coordinator, and goes on to each
+  // Whether it takes its invitation to a later epoch from the coordinator, and continues to each
   // epoch that its folder has joined, once the open attempt has ended or its time is over.
   bool follow = false;
   tacet::server::RoundServerOptions rounds;

@@ -114,14 +114,14 @@ class Mailbox {
   absl::StatusOr<RequestAnswer> Fetch(const protocol::FetchMail& request);
   absl::Status Drop(const protocol::DropMail& request);
   absl::StatusOr<uint64_t> Put(const protocol::PutMail& request, std::span<const uint8_t> part);
-  // Of mail that comes in parts.
+  // For mail that comes in parts.
   absl::StatusOr<uint64_t> PutPart(const protocol::PutMail& request, std::span<const uint8_t> part)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<uint64_t> PutWhole(const protocol::PutMail& request,
                                     std::span<const uint8_t> content)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status TakeServerInvitation(const protocol::PutMail& request);
-  // Of a letter that the coordinator puts.
+  // For a letter that the coordinator puts.
   absl::StatusOr<protocol::Letter> CheckLetter(const protocol::PutMail& request,
                                                std::span<const uint8_t> content) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -39,7 +39,7 @@ constexpr size_t kAnchorNameBytes = 16;
 constexpr std::chrono::minutes kBetweenMailLooks(10);  // at the mail of a running site
 // After a run of a site that follows its epochs has failed.
 constexpr double kBetweenTriesSeconds = 600;
-constexpr uint32_t kMailSeconds = 5;  // for a call about mail, without which the run goes on
+constexpr uint32_t kMailSeconds = 5;  // for a call about mail, without which the run continues
 
 // Ends the calls in progress as soon as the run is to end.
 class WireStopper {
@@ -349,7 +349,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
       .wait = wait_and_look,
       .on_trouble =
           [&](const absl::Status& trouble) {
-            // The server may have gone on to another epoch.
+            // The server may have continued to another epoch.
             looked -= std::chrono::duration_cast<std::chrono::steady_clock::duration>(between);
             if (hooks.on_trouble) hooks.on_trouble(trouble);
           },

@@ -118,7 +118,7 @@ class SiteMember {
   // OpenSiteLedger, SiteRun::Open and RunMember.
   absl::StatusOr<SiteMemberEnd> Run(const SiteMemberRun& run, const SiteMemberHooks& hooks) const;
 
-  // Of a site that follows its epochs: looks at the mail until the site has moved, `hooks.stop`
+  // For a site that follows its epochs: looks at the mail until the site has moved, `hooks.stop`
   // says so, or the time is over. True: it has moved.
   bool AwaitMove(protocol::Wire& wire, const SiteMemberHooks& hooks, double most_seconds) const;
 

@@ -136,7 +136,7 @@ class ClientRunCommand : public program::Command {
             .on_progress = [this](const MemberSession& now) { TellEvents(now); }};
   }
 
-  // From now on a signal ends the run in good order.
+  // Each later signal ends the run in good order.
   void Stoppable() {
     if (!stop_.has_value()) stop_.emplace("\ntacet: ending; once more to end at once\n");
   }

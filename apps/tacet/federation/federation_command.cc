@@ -12,6 +12,11 @@ std::unique_ptr<program::Command> NewFederationCommand() {
   commands.push_back(NewFederationSealKeyCommand());
   commands.push_back(NewFederationShowCommand());
   commands.push_back(NewFederationRotateCommand());
+#ifdef TACET_WITH_NETWORK
+  for (std::unique_ptr<program::Command>& command : NewFederationChangeCommands()) {
+    commands.push_back(std::move(command));
+  }
+#endif
   return std::make_unique<program::CommandGroup>(
       "federation",
       "set up a federation; commands of the coordinating member, never run on the server",

@@ -3,6 +3,7 @@
 #define TACET_APPS_TACET_FEDERATION_FEDERATION_COMMAND_H_
 
 #include <memory>
+#include <vector>
 
 #include "apps/tacet/program/command.h"
 
@@ -16,6 +17,8 @@ std::unique_ptr<program::Command> NewFederationEnrolCommand();
 std::unique_ptr<program::Command> NewFederationSealKeyCommand();
 std::unique_ptr<program::Command> NewFederationShowCommand();
 std::unique_ptr<program::Command> NewFederationRotateCommand();
+// Those that change a running federation by one call each, in builds with the network.
+std::vector<std::unique_ptr<program::Command>> NewFederationChangeCommands();
 
 }  // namespace tacet::app::federation
 

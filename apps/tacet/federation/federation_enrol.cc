@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "apps/tacet/federation/federation_command.h"
+#include "apps/tacet/federation/told_fingerprint.h"
 #include "apps/tacet/program/unlock_flags.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/base/status.h"
@@ -64,7 +65,7 @@ class FederationEnrolCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const bool recognised, folder.Recognises(request));
     if (!recognised) TACET_RETURN_IF_ERROR(CheckRole(request));
     if (fingerprint_.has_value() || !recognised) {
-      TACET_RETURN_IF_ERROR(CheckFingerprint(agreement::RequestFingerprint(bytes)));
+      TACET_RETURN_IF_ERROR(CheckFingerprint(name_, bytes, fingerprint_));
     }
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
@@ -103,30 +104,6 @@ class FederationEnrolCommand : public program::Command {
           name_, RoleOf(request), name_);
     }
     fmt::print("{} asks to be {}. Is that agreed? (yes/no) ", name_, RoleOf(request));
-    std::fflush(stdout);
-    std::string answer;
-    std::getline(std::cin, answer);
-    if (answer == "yes") return absl::OkStatus();
-    return base::PermissionDenied("{} was not enrolled", name_);
-  }
-
-  absl::Status CheckFingerprint(const crypto::Digest& fingerprint) const {
-    if (fingerprint_.has_value()) {
-      TACET_ASSIGN_OR_RETURN(const crypto::Digest told, agreement::ParseFingerprint(*fingerprint_));
-      if (told == fingerprint) return absl::OkStatus();
-      return base::PermissionDenied(
-          "the request has the fingerprint {}: somebody altered it, or "
-          "it is another one",
-          agreement::FingerprintText(fingerprint));
-    }
-    if (::isatty(STDIN_FILENO) == 0) {
-      return base::InvalidArgument(
-          "--fingerprint is needed: there is no terminal on which to confirm the request");
-    }
-    fmt::print(
-        "The request of {} has the fingerprint\n  {}\nDid the site tell you the same, by "
-        "another way than the request came? (yes/no) ",
-        name_, agreement::FingerprintText(fingerprint));
     std::fflush(stdout);
     std::string answer;
     std::getline(std::cin, answer);

@@ -8,6 +8,7 @@
 #include "tacet/base/status.h"
 #include "tacet/coordinator/kept_exchange_keys.h"
 #include "tacet/coordinator/mailbox_steps.h"
+#include "tacet/coordinator/site_kit.h"
 #include "tacet/protocol/mail_client.h"
 #ifdef TACET_WITH_NETWORK
 #include "tacet/transport/https/https_wire.h"
@@ -38,6 +39,20 @@ void MailboxFlags::Register(program::Options& options) {
 #else
   (void)options;
 #endif
+}
+
+absl::Status MailboxFlags::UseDefault(const storage::file::CoordinatorFolder& folder) {
+  if (given()) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, folder.SignedManifest(epoch));
+  TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
+                         agreement::SignedManifest::Read(bytes));
+  if (manifest.server().hosts.empty()) {
+    return base::InvalidArgument("--mailbox is needed: the manifest of epoch {} names no server",
+                                 epoch);
+  }
+  server_ = coordinator::DefaultServer(manifest);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<protocol::Wire>> MailboxFlags::Connect(

@@ -23,6 +23,13 @@ class MailboxFlags {
   // None in a program without the network.
   void Register(program::Options& options);
   bool given() const { return !server_.empty(); }
+  const std::string& server() const { return server_; }
+  // Without --mailbox: the first host of the present epoch's server, at the usual port.
+  absl::Status UseDefault(const storage::file::CoordinatorFolder& folder);
+  // To the server of the present epoch, or the one before.
+  absl::StatusOr<std::unique_ptr<protocol::Wire>> Connect(
+      const storage::file::CoordinatorKeys& keys,
+      const storage::file::CoordinatorFolder& folder) const;
 
   // Enrols the sites outside of `removed` with their prekeys, and prints who has run out. Nothing
   // without --mailbox.
@@ -37,10 +44,6 @@ class MailboxFlags {
                                 const storage::file::CoordinatorFolder& folder) const;
 
  private:
-  absl::StatusOr<std::unique_ptr<protocol::Wire>> Connect(
-      const storage::file::CoordinatorKeys& keys,
-      const storage::file::CoordinatorFolder& folder) const;
-
   std::string server_, proxy_;
 };
 

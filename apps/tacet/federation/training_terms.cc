@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "fmt/core.h"
+
 #include "apps/tacet/simulate/configured_learner.h"
 #include "tacet/agreement/privacy_warnings.h"
 #include "tacet/base/status.h"
@@ -10,8 +12,10 @@
 #include "tacet/config/configured_data.h"
 #include "tacet/config/site_config.h"
 #include "tacet/coordinator/federation_setup.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/models/architecture.h"
 #include "tacet/run/query_run.h"
+#include "tacet/storage/file/posix_file.h"
 
 namespace tacet::app::federation {
 namespace {
@@ -48,6 +52,27 @@ void TrainingTermsFlags::Register(program::Options& options) {
                     "with model.name = \"external\": file of the parameters before the first "
                     "round, little-endian binary32",
                     &initial_model_);
+}
+
+TrainingTermsFlags TrainingTermsFlags::Of(std::string config, std::string query,
+                                          std::optional<std::string> initial_model) {
+  TrainingTermsFlags flags;
+  flags.config_ = std::move(config);
+  flags.query_ = std::move(query);
+  flags.initial_model_ = std::move(initial_model);
+  return flags;
+}
+
+absl::StatusOr<std::string> TrainingTermsFlags::AsRead() const {
+  constexpr size_t kDigits = 16;
+  std::string text;
+  for (const std::string& file : {config_, query_, initial_model_.value_or("")}) {
+    if (file.empty()) continue;
+    TACET_ASSIGN_OR_RETURN(const base::Bytes content, storage::file::ReadFile(file));
+    text += fmt::format(" {} (SHA-256 {}...)", file,
+                        base::ToHex(crypto::Sha256(content)).substr(0, kDigits));
+  }
+  return text;
 }
 
 std::string TrainingTermsFlags::AsGiven() const {

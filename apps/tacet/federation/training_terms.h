@@ -25,11 +25,17 @@ struct PlannedTraining {
 class TrainingTermsFlags {
  public:
   void Register(program::Options& options);
+  // As if they had been given. `config` or `query` is empty.
+  static TrainingTermsFlags Of(std::string config, std::string query,
+                               std::optional<std::string> initial_model);
 
   bool given() const { return !config_.empty() || !query_.empty() || initial_model_.has_value(); }
 
   // As they are on the command line, each behind a blank; empty when not given.
   std::string AsGiven() const;
+
+  // The files that were given, each with the SHA-256 of its content. Errors of reading them.
+  absl::StatusOr<std::string> AsRead() const;
 
   // For `members` sites, 0 for as many as the cohort. InvalidArgument for files that cannot be
   // read, settings that only a simulation can have, and terms that cannot be planned.

@@ -34,7 +34,8 @@ absl::StatusOr<EnrolledSite> ParseEnrolled(std::span<const uint8_t> bytes) {
     return base::DataLoss("the certificate is not for the request of {}", read.name);
   }
   return EnrolledSite{.request = std::move(read),
-                      .certificate = base::Bytes(certificate.begin(), certificate.end())};
+                      .certificate = base::Bytes(certificate.begin(), certificate.end()),
+                      .request_bytes = base::Bytes(request.begin(), request.end())};
 }
 
 // A person may have put the file there, under a wrong name.

@@ -61,7 +61,8 @@ absl::StatusOr<std::optional<uint32_t>> LastEpochIn(const std::filesystem::path&
 
 struct EnrolledSite {
   agreement::EnrolmentRequest request;
-  base::Bytes certificate;  // DER
+  base::Bytes certificate;    // DER
+  base::Bytes request_bytes;  // as they were signed
 };
 base::Bytes WriteEnrolled(std::span<const uint8_t> request, std::span<const uint8_t> certificate);
 // NotFound, and DataLoss with the command that repairs a damaged file.

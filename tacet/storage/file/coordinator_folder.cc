@@ -373,6 +373,7 @@ absl::StatusOr<crypto::SecretBytes> CoordinatorFolder::EpochKey(
 
 absl::Status CoordinatorFolder::ForgetEpochsBefore(uint32_t epoch) {
   TACET_RETURN_IF_ERROR(DeleteBefore(epoch, path_ / kEpochs, "", kKeyEnding));
+  TACET_RETURN_IF_ERROR(DeleteBefore(epoch, path_ / kEpochs, "", kAskedEnding));
   return DeleteBefore(epoch, path_ / kInvitations, kOfEpoch, kInvitationEnding);
 }
 
@@ -503,12 +504,42 @@ absl::StatusOr<base::Bytes> SavedInvitation(const CoordinatorFolder& folder, uin
   return ReadFile(InvitationPath(folder.path(), epoch, name));
 }
 
-absl::StatusOr<std::optional<std::string>> AskedOfHandingOut(const CoordinatorFolder& folder) {
+namespace {
+
+// Before the text of a command whose invitations are where they belong.
+constexpr std::string_view kWaits = "waits\n", kAnswered = "answered\n";
+
+// What is kept of the command that began the present epoch.
+absl::StatusOr<std::optional<std::string>> KeptCommand(const CoordinatorFolder& folder) {
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
   const absl::StatusOr<base::Bytes> asked = ReadFile(EpochFile(folder.path(), epoch, kAskedEnding));
   if (asked.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
   TACET_RETURN_IF_ERROR(asked.status());
   return std::optional<std::string>(base::AsText(*asked));
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<std::string>> AskedOfHandingOut(const CoordinatorFolder& folder) {
+  TACET_ASSIGN_OR_RETURN(std::optional<std::string> kept, KeptCommand(folder));
+  if (kept.has_value() && (kept->starts_with(kWaits) || kept->starts_with(kAnswered))) kept.reset();
+  return kept;
+}
+
+absl::Status KeepHandedOut(const CoordinatorFolder& folder, const HandedOutCommand& command) {
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+  return ReplaceFile(
+      EpochFile(folder.path(), epoch, kAskedEnding),
+      base::AsBytes(fmt::format("{}{}", command.is_answered ? kAnswered : kWaits, command.asked)));
+}
+
+absl::StatusOr<std::optional<HandedOutCommand>> CommandHandedOut(const CoordinatorFolder& folder) {
+  TACET_ASSIGN_OR_RETURN(const std::optional<std::string> kept, KeptCommand(folder));
+  for (const std::string_view state : {kWaits, kAnswered}) {
+    if (!kept.has_value() || !kept->starts_with(state)) continue;
+    return HandedOutCommand{.asked = kept->substr(state.size()), .is_answered = state == kAnswered};
+  }
+  return std::nullopt;
 }
 
 absl::Status EndHandingOut(const CoordinatorFolder& folder) {

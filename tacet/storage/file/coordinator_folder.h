@@ -132,8 +132,17 @@ class CoordinatorFolder {
 // What SaveInvitation saved; NotFound where there is nothing for `name`.
 absl::StatusOr<base::Bytes> SavedInvitation(const CoordinatorFolder& folder, uint32_t epoch,
                                             std::string_view name);
-// What the command that began the present epoch was asked; nothing after EndHandingOut.
+// What the command that began the present epoch was asked; nothing after KeepHandedOut and
+// EndHandingOut.
 absl::StatusOr<std::optional<std::string>> AskedOfHandingOut(const CoordinatorFolder& folder);
+// The command with the text `asked`, whose invitations are where their readers find them.
+struct HandedOutCommand {
+  std::string asked;
+  bool is_answered = false;  // by every site: it has joined
+};
+absl::Status KeepHandedOut(const CoordinatorFolder& folder, const HandedOutCommand& command);
+// The last one in the present epoch; nothing after EndHandingOut.
+absl::StatusOr<std::optional<HandedOutCommand>> CommandHandedOut(const CoordinatorFolder& folder);
 // Invitations and kits of the present epoch are written. It is the last step of a command, so it
 // need not be durable: after a loss of power they may be written once more.
 absl::Status EndHandingOut(const CoordinatorFolder& folder);
