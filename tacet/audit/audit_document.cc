@@ -7,6 +7,7 @@
 #include "fmt/chrono.h"
 #include "fmt/format.h"
 
+#include "tacet/accounting/guarantee_limits.h"
 #include "tacet/accounting/privacy_rows.h"
 #include "tacet/audit/audit_record.h"
 #include "tacet/audit/bill_of_materials.h"
@@ -114,6 +115,7 @@ class Writer {
                       accounting::UnitName(agreed_.privacy.unit)));
     Field("Erasure",
           "the part of an erased person in this model stays in it, as epsilon bounds it");
+    Limits();
     Ask("Severity and likelihood for the people, as the controller judges them");
     Heading("Measures, Article 35(7)(d)");
     Measures();
@@ -152,6 +154,7 @@ class Writer {
     Ask("Accuracy for groups of people, which the program did not measure");
     Guarantee();
     Heading("Risks, changes, standards and plans, Annex IV(5) to (9)");
+    Limits();
     Measures();
     Ask("Risk management system (Article 9)");
     Ask("Changes over the life cycle");
@@ -174,6 +177,7 @@ class Writer {
     Field("Composition", fmt::format("{} attempts permitted, {} charged; what follows a decrypted "
                                      "sum is post-processing",
                                      agreement::AttemptsIn(run_.permitted()), run_.charges()));
+    Limits();
     Heading("Mechanism and implementation");
     Field("Mechanism", fmt::format("{} noise of deviation {:.6g}, clip norm {:.6g}",
                                    dp::NoiseLawName(agreed_.mechanism.noise_law),
@@ -225,6 +229,13 @@ class Writer {
     Field("Colluding members tolerated", fmt::format("{}", agreed_.privacy.colluders));
     Field("Charged",
           fmt::format("{} attempts, a forecast of epsilon {}", run_.charges(), Amount(charged_)));
+  }
+
+  // Word for word as everywhere else.
+  void Limits() {
+    for (const std::string& limit : accounting::LimitsOf(agreement::PrivacyOf(agreed_, 1))) {
+      Field("Not guaranteed", limit);
+    }
   }
 
   void Measures() {

@@ -1,13 +1,20 @@
 #include "tacet/audit/audit_document.h"
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/accounting/guarantee_in_words.h"
+#include "tacet/accounting/guarantee_limits.h"
 #include "tacet/audit/audit_for_test.h"
+#include "tacet/audit/audit_record.h"
+#include "tacet/audit/model_card.h"
 #include "tacet/base/status_for_test.h"
 
 namespace tacet::audit {
@@ -49,6 +56,41 @@ TEST(AuditDocumentTest, EachKindStatesTheFiguresAndAsksForTheRest) {
     EXPECT_THAT(checked.others, IsEmpty());
   }
   EXPECT_FALSE(ParseDocumentKind("pia").ok());
+}
+
+// What `--explain`, `show`, cards and documents say is not guaranteed, for agreements whose limits
+// differ: one list, word for word. SECURITY.md's is guarantee_limits_test.cc's.
+TEST(AuditDocumentTest, EveryPlaceHasTheSameLimits) {
+  for (const agreement::ManifestSpec& agreement : {SmallAgreement(), RecordAgreement()}) {
+    const AuditedRun run = AuditedFor(FactsForTest(agreement));
+    const auto federation = agreement::PrivacyOf(run.agreed(), 1);
+    const std::vector<std::string> limits = accounting::LimitsOf(federation);
+    ASSERT_GT(limits.size(), 5u);
+    const auto guarantees = base::ValueOf(AuditedGuarantees(run));
+    const auto statement = base::ValueOf(accounting::StatePrivacy(federation, guarantees));
+    const std::string explained = accounting::StatementText(statement);
+    const auto charged = base::ValueOf(ChargedEpsilonOf(run));
+    std::map<std::string, std::string> places = {
+        {"statement", explained},
+        {"card", ModelCard(run, guarantees, charged, "", "a")},
+        {"explained card", ModelCard(run, guarantees, charged, explained, "a")}};
+    for (const DocumentKind kind : kInMarkdown) {
+      places[std::string(DocumentKindName(kind))] = base::ValueOf(AuditDocument(kind, run));
+    }
+    for (const accounting::GuaranteeLimit& limit : accounting::GuaranteeLimits()) {
+      const bool applies = std::ranges::count(limits, limit.text) == 1;
+      for (const auto& [place, text] : places) {
+        const size_t found = text.find(limit.text);
+        EXPECT_EQ(found != text.npos, applies) << place << ": " << limit.text;
+        if (!applies) continue;
+        EXPECT_EQ(text.find(limit.text, found + 1), text.npos) << place;
+      }
+    }
+    for (const auto& [place, text] : places) {
+      if (place.ends_with("card") || place == "statement") continue;
+      EXPECT_THAT(CheckDocument(text, run)->others, IsEmpty());
+    }
+  }
 }
 
 TEST(AuditDocumentTest, PeopleFillInFieldsAndAddLines) {

@@ -2,7 +2,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -34,6 +37,19 @@ scale = 1e-2
 class EnrolmentProgramTest : public EnrolmentTest {
  protected:
   void Init() { EnrolmentTest::Init(kAgreed); }
+  // The items below that heading.
+  static std::string NotGuaranteed(const std::string& text) {
+    constexpr std::string_view kHeading = "\nNot guaranteed\n";
+    const size_t at = text.find(kHeading);
+    EXPECT_NE(at, std::string::npos) << text;
+    if (at == std::string::npos) return "";
+    std::istringstream lines(text.substr(at + kHeading.size()));
+    std::string items;
+    for (std::string line; std::getline(lines, line) && line.starts_with("- ");) {
+      items += "\n" + line;
+    }
+    return items;
+  }
 };
 
 TEST_F(EnrolmentProgramTest, ThreeSitesAndAServer) {
@@ -51,11 +67,17 @@ TEST_F(EnrolmentProgramTest, ThreeSitesAndAServer) {
   const Outcome unknown = Join("north", 0);
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.err, HasSubstr("--coordinator is needed the first time"));
+  std::set<std::string> limits;
   for (const std::string name : {"north", "south", "west", "hub"}) {
     const Outcome joined = Join(name, 0, {"--coordinator", coordinator_});
     ASSERT_EQ(joined.exit_code, 0) << name << ": " << joined.err;
     EXPECT_THAT(joined.out, HasSubstr("3 clients, 3 a round"));
+    limits.insert(NotGuaranteed(joined.out));
+    limits.insert(NotGuaranteed(Tacet({"client", "show", "--home", name}).out));
   }
+  limits.insert(NotGuaranteed(Tacet({"federation", "show"}).out));
+  EXPECT_EQ(limits.size(), 1u);  // one list, word for word
+  EXPECT_THAT(*limits.begin(), HasSubstr("\n- Integrity. The server together with a member"));
   // Every member holds the same agreement; every view's epsilon is there in words and as JSON.
   const auto shown = *base::JsonValue::Parse(Tacet({"federation", "show", "--json"}).out);
   for (const std::string name : {"north", "hub"}) {
