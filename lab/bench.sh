@@ -14,4 +14,5 @@ run dp
 run train
 run kernels
 run records
+run pair-keys --committee 7,2
 run privacy

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The benchmarks behind docs/performance.md, as one record.
 
-usage: lab/performance_record.py TACET_LAB OUT.json
+usage: lab/performance_record.py TACET_LAB OUT.json [PREFIX]
 
 Runs each benchmark three times, round by round, so that a change of the machine's speed touches all
-of them alike. Takes ten minutes on two cores with nothing else to do.
+of them alike. Takes ten minutes on two cores with nothing else to do. With PREFIX it runs those
+whose names begin with it, for example pair-keys.
 """
 
 import json
@@ -22,6 +23,7 @@ def benchmarks() -> dict[str, tuple[dict[str, str], list[str]]]:
     jobs: dict[str, tuple[dict[str, str], list[str]]] = {}
     for committee in COMMITTEES:
         jobs[f"he {committee}"] = ({}, ["bench", "he", "--committee", committee])
+        jobs[f"pair-keys {committee}"] = ({}, ["bench", "pair-keys", "--committee", committee])
     jobs["he paper"] = ({}, ["bench", "he", "--parameters", "paper"])
     for rate in RATES:
         jobs[f"dp {rate}"] = ({}, ["bench", "dp", "--rate", rate])
@@ -53,13 +55,15 @@ def measure(lab: str, environment: dict[str, str], arguments: list[str]) -> dict
 
 def main() -> None:
     """Measures and writes the record."""
-    lab, out = sys.argv[1:]
+    lab, out, prefix = [*sys.argv[1:], ""][:3]
     version = subprocess.run([lab, "--version"], check=True, stdout=subprocess.PIPE, text=True)
     runs: dict[str, list[dict[str, object]]] = {}
     for _ in range(RUNS):
         for name, (environment, arguments) in benchmarks().items():
-            runs.setdefault(name, []).append(measure(lab, environment, arguments))
-    runs["large"] = [measure(lab, {}, LARGE) for _ in range(2)]
+            if name.startswith(prefix):
+                runs.setdefault(name, []).append(measure(lab, environment, arguments))
+    if not prefix:
+        runs["large"] = [measure(lab, {}, LARGE) for _ in range(2)]
     with open(out, "w", encoding="utf-8") as file:
         json.dump({"program": version.stdout.strip(), "runs": runs}, file, indent=1)
         file.write("\n")

@@ -14,6 +14,7 @@
 #include "lab/bench/bench_dp.h"
 #include "lab/bench/bench_he.h"
 #include "lab/bench/bench_kernels.h"
+#include "lab/bench/bench_pair_keys.h"
 #include "lab/bench/bench_privacy.h"
 #include "lab/bench/bench_records.h"
 #include "lab/bench/bench_statistics.h"
@@ -35,14 +36,16 @@ class BenchCommand : public program::Command {
   }
 
   void Register(program::Options& options) override {
-    options.AddPositional("what",
-                          "he: encryption and everything around it; dp: clipping, noise and "
-                          "quantisation; train: local training; kernels: the inner loops in every "
-                          "instruction set; records: clipping every record or person; "
-                          "privacy: guarantees, keyed digests, sketches of rows; "
-                          "statistics: accuracy of queries on real tables",
-                          {"he", "dp", "train", "kernels", "records", "privacy", "statistics"},
-                          true, &flags_.what);
+    options.AddPositional(
+        "what",
+        "he: encryption and everything around it; dp: clipping, noise and "
+        "quantisation; train: local training; kernels: the inner loops in every "
+        "instruction set; records: clipping every record or person; "
+        "pair-keys: an epoch's keys of clients and seats; "
+        "privacy: guarantees, keyed digests, sketches of rows; "
+        "statistics: accuracy of queries on real tables",
+        {"he", "dp", "train", "kernels", "records", "pair-keys", "privacy", "statistics"}, true,
+        &flags_.what);
     options.AddString("data",
                       "statistics: folder with survival/ and heart-disease/; when not given, "
                       "$TACET_DATA",
@@ -54,9 +57,11 @@ class BenchCommand : public program::Command {
     options.AddChoice("parameters", "he: encryption scheme",
                       {"compact", "paper", "paper-secret-key"}, &flags_.parameters);
     options.AddUint("dimension", "d, values of an update", &flags_.dimension);
-    options.AddUint("participants", "he: K, uploads to add", &flags_.participants);
+    options.AddUint("participants", "he: K, uploads to add; pair-keys: members",
+                    &flags_.participants);
     options.AddUint("plaintext-bits", "he: w, bits of a sum", &flags_.plaintext_bits);
-    options.AddString("committee", "he: seats and corrupt seats of the committee, for example 7,2",
+    options.AddString("committee",
+                      "he, pair-keys: seats and corrupt seats of the committee, for example 7,2",
                       &flags_.committee);
     options.AddDouble("rate", "dp: mean of the Poisson rates", &flags_.rate);
     options.AddChoice("model", "train: model, on images of 28 x 28 in 62 classes",
@@ -95,6 +100,8 @@ class BenchCommand : public program::Command {
       TACET_RETURN_IF_ERROR(RunDp(json));
     } else if (flags_.what == "train") {
       TACET_RETURN_IF_ERROR(RunTrain(json));
+    } else if (flags_.what == "pair-keys") {
+      TACET_RETURN_IF_ERROR(RunPairKeys(json));
     } else if (flags_.what == "privacy") {
       TACET_RETURN_IF_ERROR(RunPrivacy(json));
     } else {
@@ -174,8 +181,6 @@ class BenchCommand : public program::Command {
         .Set("share_s", result.share_s)
         .Set("unmask_s", result.unmask_s)
         .Set("recover_s", result.recover_s)
-        .Set("client_pair_keys_s", result.pair_keys.client_s)
-        .Set("seat_pair_key_s", result.pair_keys.seat_s)
         .Set("upload_bytes", result.upload_bytes)
         .Set("sum_bytes", result.sum_bytes)
         .Set("peak_rss_bytes", result.peak_rss_bytes)
@@ -233,6 +238,24 @@ class BenchCommand : public program::Command {
         .Set("gflops", result.gflops)
         .Set("fma_peak_gflops", result.fma_peak_gflops)
         .Set("share", result.share);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunPairKeys(base::JsonValue& json) const {
+    BenchPairKeysSpec spec;
+    spec.members = static_cast<uint32_t>(flags_.participants);
+    spec.dimension = flags_.dimension;
+    spec.repetitions = static_cast<uint32_t>(repetitions());
+    TACET_ASSIGN_OR_RETURN(spec.committee, he::ParseCommittee(flags_.committee));
+    TACET_ASSIGN_OR_RETURN(const BenchPairKeysResult result, BenchPairKeys(spec));
+    json.Set("committee", flags_.committee)
+        .Set("participants", flags_.participants)
+        .Set("dimension", flags_.dimension);
+    SetMachine(json);
+    json.Set("client_setup_s", result.client_setup_s)
+        .Set("seat_setup_s", result.seat_setup_s)
+        .Set("seal_s", result.seal_s)
+        .Set("seal_more_s", result.seal_more_s);
     return absl::OkStatus();
   }
 

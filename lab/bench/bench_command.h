@@ -7,9 +7,9 @@
 
 namespace tacet::app::bench {
 
-// `tacet-lab bench he|dp|train|kernels|records`: speed of this machine in sealing, adding and
-// decrypting; in clipping, noise and quantisation; in training; in the inner loops; and in clipping
-// every record.
+// `tacet-lab bench he|dp|train|kernels|records|pair-keys`: speed of this machine in sealing, adding
+// and decrypting; in clipping, noise and quantisation; in training; in the inner loops; in clipping
+// every record; and in making an epoch's pair keys.
 std::unique_ptr<program::Command> NewBenchCommand();
 
 }  // namespace tacet::app::bench

@@ -36,31 +36,6 @@ namespace {
 // Uploads that a server finds waiting whenever it adds.
 constexpr uint32_t kWaiting = 32;
 
-// The paper's setting in proportion (noise 6 K/1000, b = 0.1), with the quantisation scale chosen
-// so that sums need exactly `plaintext_bits` bits.
-absl::StatusOr<secagg::Terms> ChooseTerms(const BenchHeSpec& spec) {
-  secagg::TermsSpec terms{.mechanism = {},
-                          .scheme = spec.scheme,
-                          .plaintext_bits = spec.plaintext_bits,
-                          .committee = spec.committee};
-  dp::MechanismSpec& mechanism = terms.mechanism;
-  mechanism.dimension = spec.dimension;
-  mechanism.params.clip_norm = 1;
-  mechanism.params.coordinate_bound = 0.1;
-  mechanism.params.noise_stddev = 6 * std::sqrt(spec.participants / 1000.0);
-  mechanism.cohort = spec.participants;
-  mechanism.min_participants = spec.participants;
-  mechanism.attempts = 100;
-  mechanism.without_guarantee = true;
-  const double target = std::ldexp(0.95, static_cast<int>(spec.plaintext_bits) - 1);
-  mechanism.params.scale = 1e-4;
-  for (int step = 0; step < 4; ++step) {  // B is nearly proportional to 1 / scale
-    TACET_ASSIGN_OR_RETURN(const dp::MechanismPlan plan, dp::MechanismPlan::Create(mechanism));
-    mechanism.params.scale *= static_cast<double>(plan.sum_bound()) / target;
-  }
-  return secagg::Terms::Create(terms);
-}
-
 // The counts of all participants, made again whenever they are asked for: each has its share of a
 // sum drawn from [-B, B], plus a little noise of its own that the last participant takes back.
 class Counts {
@@ -437,8 +412,6 @@ class HeBench {
   absl::StatusOr<std::unique_ptr<he::Decryptor>> DecryptorOf(const secagg::ClosedRound& round,
                                                              const secagg::AttemptKeys& keys) {
     if (!IsCompact()) return he::NewPaperDecryptor(params(), keys.group_secret);
-    TACET_ASSIGN_OR_RETURN(result_.pair_keys,
-                           BenchPairKeys(spec_.committee.seats, spec_.repetitions, entropy_));
     const he::KeySharing& sharing = params().sharing();
     const std::vector<int8_t> key(params().ring_degree(), 3);
     const std::vector<uint16_t> checks(sharing.check_secrets(), 5);
@@ -486,6 +459,29 @@ class HeBench {
 };
 
 }  // namespace
+
+absl::StatusOr<secagg::Terms> ChooseTerms(const BenchHeSpec& spec) {
+  secagg::TermsSpec terms{.mechanism = {},
+                          .scheme = spec.scheme,
+                          .plaintext_bits = spec.plaintext_bits,
+                          .committee = spec.committee};
+  dp::MechanismSpec& mechanism = terms.mechanism;
+  mechanism.dimension = spec.dimension;
+  mechanism.params.clip_norm = 1;
+  mechanism.params.coordinate_bound = 0.1;
+  mechanism.params.noise_stddev = 6 * std::sqrt(spec.participants / 1000.0);
+  mechanism.cohort = spec.participants;
+  mechanism.min_participants = spec.participants;
+  mechanism.attempts = 100;
+  mechanism.without_guarantee = true;
+  const double target = std::ldexp(0.95, static_cast<int>(spec.plaintext_bits) - 1);
+  mechanism.params.scale = 1e-4;
+  for (int step = 0; step < 4; ++step) {  // B is nearly proportional to 1 / scale
+    TACET_ASSIGN_OR_RETURN(const dp::MechanismPlan plan, dp::MechanismPlan::Create(mechanism));
+    mechanism.params.scale *= static_cast<double>(plan.sum_bound()) / target;
+  }
+  return secagg::Terms::Create(terms);
+}
 
 absl::StatusOr<BenchHeResult> BenchHe(const BenchHeSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckRepetitions(spec.repetitions));

@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 
-#include "lab/bench/bench_pair_keys.h"
 #include "lab/bench/machine_rates.h"
 #include "tacet/he/aggregation.h"
+#include "tacet/secagg/terms.h"
 
 namespace tacet::app::bench {
 
@@ -21,6 +21,10 @@ struct BenchHeSpec {
   he::CommitteeShape committee{.seats = 5, .corrupt = 2};  // scheme compact
 };
 
+// The paper's setting in proportion (noise 6 K/1000, b = 0.1), with the quantisation scale chosen
+// so that sums need exactly `plaintext_bits` bits. InvalidArgument when no scale does that.
+absl::StatusOr<secagg::Terms> ChooseTerms(const BenchHeSpec& spec);
+
 // Medians in seconds. Uploads are made by the product's own sealing, outside the timed parts.
 struct BenchHeResult {
   double setup_s = 0;           // keys of an attempt and the round's public polynomials
@@ -31,10 +35,9 @@ struct BenchHeResult {
   double aggregate_s = 0;       // the bytes of K distinct uploads to the closed round
   double aggregate_two_cores_s = 0;  // the same on two threads
   double decrypt_s = 0;              // aggregated ciphertext to integers, the MAC verified
-  double share_s = 0;      // masks and shares of one key for the whole committee; 0 without one
-  double unmask_s = 0;     // a seat's sum of the masks of K uploads; 0 without a committee
-  double recover_s = 0;    // sum of the keys from the answers of all seats
-  PairKeyTimes pair_keys;  // 0 without a committee
+  double share_s = 0;    // masks and shares of one key for the whole committee; 0 without one
+  double unmask_s = 0;   // a seat's sum of the masks of K uploads; 0 without a committee
+  double recover_s = 0;  // sum of the keys from the answers of all seats
   uint64_t upload_bytes = 0;
   uint64_t sum_bytes = 0;  // of the closed round
   // Largest resident size less what the benchmark itself holds: an update, and all uploads unless

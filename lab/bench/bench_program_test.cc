@@ -48,6 +48,20 @@ TEST_F(LabProgramTest, BenchMeasuresAndFindsNoWrongValue) {
   }
 }
 
+TEST_F(LabProgramTest, BenchOfPairKeysMeasuresAnEpochsSetUp) {
+  const Outcome bench = Lab({"bench", "pair-keys", "--committee", "4,1", "--participants", "6",
+                             "--dimension", "100", "--repetitions", "1", "--json"});
+  ASSERT_EQ(bench.exit_code, 0) << bench.err;
+  const auto result = base::JsonValue::Parse(bench.out);
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const char* figure : {"client_setup_s", "seat_setup_s", "seal_s"}) {
+    EXPECT_GT(Number(*result, figure), 0) << figure;
+  }
+  EXPECT_LT(Number(*result, "seal_more_s"), Number(*result, "seal_s"));
+  EXPECT_THAT(Lab({"bench", "pair-keys", "--participants", "4"}).err,
+              HasSubstr("4 participants cannot fill 5 seats"));
+}
+
 TEST_F(LabProgramTest, BenchOfTheMechanismStandsBesideTheMachinesRates) {
   const Outcome bench =
       Lab({"bench", "dp", "--dimension", "10000", "--repetitions", "1", "--json"});
