@@ -70,7 +70,9 @@ constexpr GuaranteeLimit kLimits[] = {
     {"Quantum computers. Recorded uploads and invitations stay closed to a later one: their keys "
      "need ML-KEM-768 and X25519 together. It can read the metadata of recorded connections: who "
      "was there, when, and with how many bytes. One that works while an epoch runs forges "
-     "signatures, and so poses as coordinator and members.",
+     "signatures, and so poses as coordinator and members. The members and the coordinator hold "
+     "the epoch key. Under version 0.2 anybody who recorded the invitation holds it, too, once "
+     "X25519 is broken, and reads the recorded uploads.",
      Always},
     {"A stolen epoch key decrypts the sums of that epoch, not single uploads. A thief of the "
      "exchange keys of f + 1 committee members and the epoch key decrypts every recorded upload "
