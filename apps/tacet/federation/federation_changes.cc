@@ -134,6 +134,10 @@ class TermsCommand : public EpochCommand {
                     "begin it once more, and pay for it once more, where the last epoch was begun "
                     "by the same command and every site has joined",
                     &again_);
+    options.AddStrings("remove",
+                       "name of a site that leaves with this epoch; may be repeated. A query needs "
+                       "all of its sites, so a site leaves with what comes behind it",
+                       &removed_);
     EpochCommand::Register(options);
   }
 
@@ -142,11 +146,15 @@ class TermsCommand : public EpochCommand {
                                                 const coordinator::ChangeHooks& hooks) override {
     const TrainingTermsFlags terms = Terms();
     TACET_ASSIGN_OR_RETURN(const std::string text, terms.AsRead());
-    coordinator::EpochChangeSpec spec = Spec(text);
+    const std::set<std::string> removed(removed_.begin(), removed_.end());
+    std::string leaving;
+    for (const std::string& name : removed) leaving += " --remove " + name;
+    coordinator::EpochChangeSpec spec = Spec(text + leaving);
     spec.again = again_;
+    spec.next.removed = removed;
     spec.terms = [&]() -> absl::StatusOr<storage::file::TrainingTerms> {
       TACET_ASSIGN_OR_RETURN(const std::vector<storage::file::EnrolledSite> sites,
-                             coordinator::EnrolledWithout({}, parts.folder));
+                             coordinator::EnrolledWithout(removed, parts.folder));
       TACET_ASSIGN_OR_RETURN(PlannedTraining planned,
                              terms.Load(static_cast<uint64_t>(std::ranges::count_if(
                                  sites, [](const storage::file::EnrolledSite& site) {
@@ -162,6 +170,7 @@ class TermsCommand : public EpochCommand {
 
  private:
   bool again_ = false;
+  std::vector<std::string> removed_;
 };
 
 class TrainCommand final : public TermsCommand {
