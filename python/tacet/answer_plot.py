@@ -33,7 +33,11 @@ def axes_of(axes: Any) -> Any:
 
 def plot_answer(answer: Answer, axes: Any, what: str | None) -> Any:
     """Draw an answer; see `Answer.plot`."""
-    known = dict(_PLOTS.get(answer.kind, {}))
+    known = {
+        name: draw
+        for name, draw in _PLOTS.get(answer.kind, {}).items()
+        if answer.kind != "cox" or answer.find(_OF_COX[name])
+    }
     if _effects(answer):
         known = {"coefficients": _forest, **known}
     name = next(iter(known), None) if what is None else what
@@ -81,6 +85,27 @@ def _survival(answer: Answer, axes: Any) -> None:
     _at_risk(answer, axes)
     axes.set(xlabel="time", ylabel="share that survives", ylim=(0, 1.02))
     _legend(axes, list(groups))
+
+
+def _model_survival(answer: Answer, axes: Any) -> None:
+    """Curves of the profiles: hazards are constant within an interval, so survival has no steps."""
+    groups = _groups(answer, "survival")
+    for group, estimates in groups.items():
+        if estimates[0].suppressed:
+            axes.plot([0.0], [1.0], label=f"{group} {_SUPPRESSED}")
+            continue
+        times = [0.0] + [float(each.at) for each in estimates]
+        values = [1.0] + [float(each.value or 0) for each in estimates]
+        (line,) = axes.plot(times, values, label=group)
+        axes.fill_between(
+            times,
+            [1.0] + [each.low for each in estimates],
+            [1.0] + [each.high for each in estimates],
+            alpha=0.2,
+            color=line.get_color(),
+        )
+    axes.set(xlabel="time", ylabel="share that survives", ylim=(0, 1.02))
+    axes.legend()
 
 
 def _at_risk(answer: Answer, axes: Any) -> None:
@@ -231,9 +256,16 @@ def _effects(answer: Answer) -> list[Estimate]:
     return ratios or coefficients
 
 
+def _changes(answer: Answer, axes: Any) -> None:
+    _draw_effects(answer.find("change of coefficient"), axes)
+
+
 def _forest(answer: Answer, axes: Any) -> None:
-    effects = _effects(answer)
-    is_ratio = effects[0].quantity != "coefficient"
+    _draw_effects(_effects(answer), axes)
+
+
+def _draw_effects(effects: Sequence[Estimate], axes: Any) -> None:
+    is_ratio = effects[0].quantity.endswith(" ratio")
     neutral = 1.0 if is_ratio else 0.0
     ends = [end for each in effects for end in (each.value, each.low, each.high) if end is not None]
     known = [end for end in ends if math.isfinite(end) and not (is_ratio and end <= 0)] + [neutral]
@@ -272,8 +304,10 @@ def _name_ratios(axes: Any) -> None:
     axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
 
 
+_OF_COX = {"survival": "survival", "changes": "change of coefficient"}
 _PLOTS: dict[str, dict[str, Callable[[Answer, Any], None]]] = {
     "survival": {"survival": _survival},
+    "cox": {"survival": _model_survival, "changes": _changes},
     "evaluation": {"roc": _roc, "calibration": _calibration},
     "histogram": {"counts": _counts},
     "crosstab": {"counts": _counts},

@@ -28,6 +28,7 @@ import inspect
 import json
 import math
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,7 @@ from .arguments import (
     path_of,
     short,
     text_of,
+    truth_of,
     whole_number_of,
 )
 from .errors import InvalidArgumentError
@@ -65,6 +67,7 @@ __all__ = [
     "Release",
     "ask",
     "ask_file",
+    "calibration",
     "count",
     "cox",
     "crosstab",
@@ -193,6 +196,7 @@ class Answer:
         edges: of the question's cells, where it has one list of ordered ones.
         printed: of a `table1`, the table as its JSON has it (docs/formats/query.md); else None.
         confidence: of the intervals.
+        covariance: of a model, row by row, as `cov_params` returns it; else empty.
     """
 
     name: str
@@ -202,6 +206,21 @@ class Answer:
     edges: tuple[float, ...] = ()
     printed: Mapping[str, Any] | None = None
     confidence: float = 0.95
+    covariance: tuple[tuple[float, ...], ...] = ()
+
+    def cov_params(self) -> np.ndarray:
+        """Return the covariance of a model's intercept and coefficients, in the answer's order.
+
+        It holds noise and sampling, and its diagonal has the squares of the standard errors. The
+        variance of a sum ``w @ coefficients`` is ``w @ answer.cov_params() @ w``.
+
+        Raises:
+            ValueError: the answer has no coefficients with errors, or they are suppressed.
+        """
+        if not self.covariance:
+            text = f"the answer {self.name!r} ({self.kind}) shows no coefficients with errors"
+            raise ValueError(text)
+        return np.array(self.covariance)
 
     def table(self) -> list[dict[str, str]]:
         """Return the lines of a `table1` as a paper prints them.
@@ -302,14 +321,16 @@ class Answer:
         Counts of a histogram or crosstab are bars with whiskers. A survival has bands and the
         numbers at risk. An evaluation has a ROC curve with a band, and its calibration. Quantiles
         have their intervals and the edges of the cells. A model has a forest plot: its ratios on a
-        logarithmic axis, else its coefficients. ✕ marks what is suppressed. A notebook shows the
-        figure. In a program, ``answer.plot().figure.savefig("answer.pdf",
-        bbox_inches="tight")`` stores it; the report of ``tacet report`` has the same pictures.
+        logarithmic axis, else its coefficients. Proportional hazards also have the survival of
+        their profiles, and the changes of coefficients where they are checked. ✕ marks what is
+        suppressed. A notebook shows the figure. In a program,
+        ``answer.plot().figure.savefig("answer.pdf", bbox_inches="tight")`` stores it; the report of
+        ``tacet report`` has the same pictures.
 
         Args:
             axes: matplotlib axes to draw into. None: new ones.
-            what: of an evaluation, "roc" or "calibration"; of a model, "coefficients". None: the
-                first.
+            what: of an evaluation, "roc" or "calibration"; of a model, "coefficients"; of `cox`
+                also "survival" and "changes". None: the first.
 
         Returns:
             The axes.
@@ -731,6 +752,74 @@ def evaluation(
     return _question("evaluation", {**keys, **_groups(group, groups)}, common)
 
 
+def calibration(
+    model: Question,
+    fitted: Answer,
+    cells: Cells,
+    *,
+    label: str,
+    positive: Field,
+    threshold: float | None = None,
+    group: str | None = None,
+    groups: Sequence[Field] | None = None,
+    **common: Unpack[Common],
+) -> Question:
+    """Ask for the quality of a logistic model's risks: `evaluation` without a column of scores.
+
+    The question holds the released coefficients, so each site computes the risks of its own rows.
+    It is a query of its own, with a charge of its own. Rows that the model was fitted to make it
+    look too good: ask other rows or sites (``where``, ``sites``).
+
+    Args:
+        model: the question, made by `glm` with family "binomial".
+        fitted: its answer.
+        cells: intervals of the risk.
+        label: column with the outcome.
+        positive: its value for class 1.
+        threshold: an edge at which risks count as positive. None: 0.5.
+        group: column of subgroups. None: all rows together.
+        groups: its values.
+        **common: keys of every question (`Common`).
+
+    Raises:
+        ValueError: the model is no logistic one, or its coefficients are suppressed.
+    """
+    if not isinstance(model, Question):
+        text = f"model = {model!r}: wanted the question, made by glm"
+        raise TypeError(text)
+    if not isinstance(fitted, Answer):
+        text = f"fitted = {fitted!r}: wanted the answer to the model's question"
+        raise TypeError(text)
+    if model.keys.get("family") != "binomial":
+        text = 'model is no logistic one: make it with glm(..., family="binomial")'
+        raise ValueError(text)
+    written = re.fullmatch(r"\s*(`[^`]*`|[^~`]*?)\s*~\s*(.*)", model.keys["formula"], re.DOTALL)
+    if written is None:
+        text = f"the formula {model.keys['formula']!r} has no response"
+        raise ValueError(text)
+    name, terms = written[1].strip("`"), written[2]
+    found = [*fitted.find("intercept"), *fitted.find("coefficient")]
+    coefficients = [each.value for each in found if each.value is not None]
+    if not found or len(coefficients) < len(found):
+        text = f"the coefficients of {fitted.name!r} are suppressed"
+        raise ValueError(text)
+    keys = {
+        "formula": terms,
+        "columns": [
+            each
+            for each in model.keys["columns"]
+            if each != name and not each.startswith(name + " ")
+        ],
+        "coefficients": coefficients,
+        **_cells("cells", cells),
+        "label": text_of("label", label),
+        "positive": _value("positive", positive),
+    }
+    if threshold is not None:
+        keys["threshold"] = number_of("threshold", threshold)
+    return _question("evaluation", {**keys, **_groups(group, groups)}, common)
+
+
 def proportion(
     column: str,
     positive: Field,
@@ -822,6 +911,8 @@ def cox(
     event: str,
     event_value: Field,
     strata: str | None = None,
+    profiles: Sequence[str] | None = None,
+    check: bool = False,
     **common: Unpack[Common],
 ) -> Question:
     """Ask for proportional hazards: hazard ratios with intervals and baseline survival.
@@ -835,18 +926,23 @@ def cox(
         event: column that says whether the event happened.
         event_value: its value where it did.
         strata: "sites": each of ``sites`` has hazards of its own. None: all have the same.
+        profiles: rows whose survival is told, as ``"age = 50, sex = f"``; columns that are not told
+            are in the middle of their bounds, or at their first value. They cost nothing.
+        check: whether hazards are proportional: how much each coefficient changes from the first
+            interval to the last, and a test that none does. It costs 11 % more noise.
         **common: keys of every question (`Common`).
     """
     keys: dict[str, Any] = {
-        "time": time,
-        **cells.keys(),
-        "event": event,
-        "event_value": event_value,
-        "formula": formula,
+        "time": text_of("time", time),
+        **_cells("cells", cells),
+        "event": text_of("event", event),
+        "event_value": _value("event_value", event_value),
+        "formula": text_of("formula", formula),
         "columns": _variables(columns),
+        "strata": None if strata is None else text_of("strata", strata),
+        "profiles": _texts("profiles", profiles),
+        "check": "proportional-hazards" if truth_of("check", check) else None,
     }
-    if strata is not None:
-        keys["strata"] = strata
     return _question("cox", keys, common)
 
 
@@ -1205,6 +1301,7 @@ def open_release(path: str | os.PathLike[str]) -> Release:
             tuple(question.get("edges", ())),
             question.get("table"),
             told["confidence"],
+            tuple(map(tuple, question.get("covariance", ()))),
         )
     return Release(
         folder,

@@ -58,6 +58,11 @@ def fit_call(**options: Any) -> Any:
     })
 
 
+FITTED = statistics.Answer("ill", "glm", tuple(
+    statistics.Estimate(quantity, group, "", 0.5, 0.1, 0.2, 0, 1)
+    for quantity, group in (("intercept", ""), ("coefficient", "age"))
+), ())  # fmt: skip
+
 # Function, whose signature names the arguments, and what is right.
 FUNCTIONS: list[tuple[str, Callable[..., Any], Callable[..., Any], dict[str, Any]]] = [
     *((function.__name__, function, function, given) for function, given in (
@@ -82,6 +87,12 @@ FUNCTIONS: list[tuple[str, Callable[..., Any], Callable[..., Any], dict[str, Any
         (statistics.proportion, {"column": "age", "positive": 1}),
         (statistics.regression, {"columns": BOUNDS, "label": "ill", "positive": 1}),
         (statistics.glm, {"formula": "age ~ sex", "columns": BOUNDS}),
+        (statistics.cox, {"formula": "age", "columns": BOUNDS, "time": "age", "cells": CELLS,
+                          "event": "ill", "event_value": 1}),
+        (statistics.calibration, {
+            "model": statistics.glm("ill ~ age", {"ill": (0, 1), "age": (0, 9)}, family="binomial"),
+            "fitted": FITTED, "cells": CELLS, "label": "ill", "positive": 1,
+        }),
         (statistics.query_text, {"questions": [statistics.count()], "target_epsilon": 1}),
         (statistics.open_release, {}),
         (statistics.ask, {"tables": {"north": {}}, "questions": [statistics.count()]}),

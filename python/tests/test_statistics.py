@@ -9,6 +9,7 @@ import os
 import subprocess
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,9 @@ def drawn(seed: int, rows: int) -> dict[str, list[Any]]:
     }
 
 
-def test_models_with_a_likelihood_take_four_releases(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """Models with a likelihood, of people whose coefficients are known."""
     random = np.random.default_rng(11)
     age = random.integers(20, 91, 6000)
     man = random.random(6000) < 0.4
@@ -152,7 +155,7 @@ def test_models_with_a_likelihood_take_four_releases(tmp_path: Path) -> None:
         ),
         statistics.cox(
             "age", {"age": (20, 90)}, time="followed", cells=statistics.Cells(high=8),
-            event="died", event_value=1, name="death",
+            event="died", event_value=1, profiles=["age = 70"], check=True, name="death",
         ),
     ]  # fmt: skip
     options = {
@@ -160,9 +163,16 @@ def test_models_with_a_likelihood_take_four_releases(tmp_path: Path) -> None:
         "target_epsilon": 8.0,
         "max_units": 1500,
     }
-    release = statistics.ask(
-        tables, questions, insecure_seed=3, out=tmp_path / "run", **options
-    )
+    out = tmp_path_factory.mktemp("fitted") / "run"
+    release = statistics.ask(tables, questions, insecure_seed=3, out=out, **options)
+    return SimpleNamespace(
+        release=release, tables=tables, questions=questions, options=options,
+        age=age, man=man, ill=ill,
+    )  # fmt: skip
+
+
+def test_models_with_a_likelihood_take_four_releases(fitted: SimpleNamespace) -> None:
+    release = fitted.release
     assert release.epsilon == pytest.approx(8, abs=0.01)
     # Within five stated errors: wrong for one seed in a million.
     for model, ratio_of, label, truth in (
@@ -188,8 +198,56 @@ def test_models_with_a_likelihood_take_four_releases(tmp_path: Path) -> None:
     assert [each.at for each in survival] == ["1.33333", "2.66667", "8"]
     # Of age 55: the middle of its bounds.
     assert survival[2].low < np.exp(-8 * np.exp(-4 + 0.03 * 55)) < survival[2].high
-    rounds = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    rounds = (release.path / "metrics.jsonl").read_text().splitlines()
     assert len(rounds) == 4
+
+
+def test_hazards_have_profiles_and_a_check(fitted: SimpleNamespace) -> None:
+    death = fitted.release["death"]
+    (at_end,) = death.find("survival", group="age = 70", at="8")
+    assert at_end.low < np.exp(-8 * np.exp(-4 + 0.03 * 70)) < at_end.high
+    (change,) = death.find("change of coefficient", group="age")
+    assert change.low < 0 < change.high  # the hazards are proportional
+    assert 1e-9 < (death["proportional hazards p"].value or 0) <= 1
+    axes = death.plot(what="survival")
+    assert axes.get_legend().get_texts()[0].get_text() == "age = 70"
+    assert death.plot(what="changes").get_xlabel() == "change of coefficient"
+    with pytest.raises(ValueError, match="has no plot 'survival'; it has: coefficients"):
+        fitted.release["illness"].plot(what="survival")
+
+
+def test_a_model_has_covariances_and_its_risks_are_evaluated(
+    fitted: SimpleNamespace, tmp_path: Path
+) -> None:
+    release = fitted.release
+    covariance = release["illness"].cov_params()
+    assert covariance.shape == (3, 3)
+    errors = [release["illness"]["intercept"], *release["illness"].find("coefficient")]
+    assert np.sqrt(np.diag(covariance)) == pytest.approx([each.standard_error for each in errors])
+    assert np.linalg.eigvalsh(covariance).min() > 0
+    assert covariance[0, 1] < 0  # ages are far from 0
+    # Another query evaluates the released risks, computed at the sites.
+    asked = statistics.calibration(
+        fitted.questions[0], release["illness"], statistics.Cells(bins=5, high=1, low=0),
+        label="ill", positive="yes", threshold=0.4, name="risks",
+    )  # fmt: skip
+    assert "score" not in asked.keys
+    again = statistics.ask(
+        fitted.tables, [asked], insecure_seed=3, out=tmp_path / "evaluated",
+        **{**fitted.options, "target_epsilon": 20.0},
+    )  # fmt: skip
+    weights = [each.value for each in errors]
+    risk = 1 / (1 + np.exp(-(weights[0] + weights[1] * fitted.age + weights[2] * fitted.man)))
+    auc = np.mean(risk[fitted.ill][:, None] > risk[~fitted.ill][None, :])
+    assert again["risks"]["auc"].low < auc < again["risks"]["auc"].high
+    for share, low in zip(again["risks"].find("observed share"), np.arange(0, 1, 0.2), strict=True):
+        inside = (risk >= low) & (risk < low + 0.2)
+        assert share.value == pytest.approx(fitted.ill[inside].mean(), abs=0.05)
+    with pytest.raises(ValueError, match="no logistic one"):
+        statistics.calibration(
+            fitted.questions[1], release["visits"], statistics.Cells(bins=5),
+            label="ill", positive="yes",
+        )  # fmt: skip
 
 
 def test_table1_and_groups_are_near_the_truth(tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ question_of <- function(told, file) {
     ),
     methods = unlist(told[["methods"]]),
     edges = as.numeric(unlist(told[["edges"]])),
+    covariance = do.call(rbind, lapply(told[["covariance"]], as.numeric)),
     table = told[["table"]]
   )
 }

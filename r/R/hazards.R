@@ -46,7 +46,8 @@ check_strata <- function(strata) {
 }
 
 tacet_cox <- function(formula, bounds = list(), edges = NULL, high = NULL, ..., sites = NULL,
-                      query = NULL, data = NULL, out = NULL, insecure_seed = NULL) {
+                      profiles = NULL, check = FALSE, query = NULL, data = NULL, out = NULL,
+                      insecure_seed = NULL) {
   asked <- model_parts(formula)
   follow_up <- time_and_event(asked$response, environment(formula))
   if (length(asked$offsets)) refuse_term(asked$offsets[[1]])
@@ -65,21 +66,47 @@ tacet_cox <- function(formula, bounds = list(), edges = NULL, high = NULL, ..., 
     list(time = follow_up$time),
     cell_keys(tacet_cells(edges = edges, high = high)),
     list(event = follow_up$column, event_value = follow_up$value, formula = asked$terms,
-         columns = bounded(asked$columns, bounds), strata = if (by_site) "sites")
+         columns = bounded(asked$columns, bounds), strata = if (by_site) "sites",
+         profiles = list_of(profiles), check = if (check) "proportional-hazards")
   ), ..., sites = sites)
   asked_or_fitted(question, query, data, out, insecure_seed)
 }
 
-tacet_baseline <- function(model) {
+# The rows of a model's answer with a quantity; `needs` says how to get them.
+rows_of_model <- function(model, quantity, needs) {
   if (!inherits(model, "tacet_model")) {
     stop("model is no model: make it with tacet_cox() or tacet_model()", call. = FALSE)
   }
-  rows <- estimates_of(model$question, "baseline survival")
-  if (!nrow(rows)) {
-    stop(sprintf("the model \"%s\" is of kind %s: only cox has a baseline", model$question$name,
-                 model$question$kind), call. = FALSE)
-  }
-  data.frame(site = rows$group, time = as.numeric(rows$at), survival = rows$value,
+  rows <- estimates_of(model$question, quantity)
+  if (nrow(rows)) return(rows)
+  stop(sprintf("the model \"%s\" is of kind %s: %s", model$question$name, model$question$kind,
+               needs), call. = FALSE)
+}
+
+curve_of <- function(label, rows) {
+  data.frame(label, time = as.numeric(rows$at), survival = rows$value,
              standard_error = rows$standard_error, noise_error = rows$noise_error,
              low = rows$low, high = rows$high)
+}
+
+tacet_baseline <- function(model) {
+  rows <- rows_of_model(model, "baseline survival", "only cox has a baseline")
+  curve_of(list(site = rows$group), rows)
+}
+
+tacet_profiles <- function(model) {
+  rows <- rows_of_model(model, "survival", "ask tacet_cox() with profiles")
+  curve_of(list(profile = rows$group), rows)
+}
+
+# What `cox.zph` tells: the change of each coefficient, and the test that none changes.
+tacet_zph <- function(model) {
+  rows <- rows_of_model(model, "change of coefficient", "ask tacet_cox() with check = TRUE")
+  figure <- function(name) {
+    estimates_of(model$question, paste("proportional hazards", name))$value
+  }
+  changes <- data.frame(term = rows$group, change = rows$value,
+                        standard_error = rows$standard_error, noise_error = rows$noise_error,
+                        low = rows$low, high = rows$high)
+  list(changes = changes, chisq = figure("chi-squared"), df = nrow(rows), p = figure("p"))
 }

@@ -176,11 +176,22 @@ coef.tacet_model <- function(object, ...) {
 
 nobs.tacet_model <- function(object, ...) estimates_of(object$question, "count")$value
 
+# Of noise and sampling.
+vcov.tacet_model <- function(object, ...) {
+  terms <- object$coefficients$term
+  found <- object$question$covariance
+  if (is.null(found)) found <- matrix(NA_real_, length(terms), length(terms))
+  dimnames(found) <- list(terms, terms)
+  found
+}
+
 confint.tacet_model <- function(object, parm, level = object$answers$confidence, ...) {
-  check_level(level, object$answers)
   rows <- object$coefficients
-  ends <- matrix(c(rows$low, rows$high), ncol = 2,
-                 dimnames = list(rows$term, end_names(level)))
+  ends <- cbind(rows$low, rows$high)
+  if (!isTRUE(all.equal(level, object$answers$confidence))) {
+    ends <- rows$estimate + sqrt(diag(stats::vcov(object))) %o% stats::qnorm((1 + c(-level, level)) / 2)
+  }
+  dimnames(ends) <- list(rows$term, end_names(level))
   if (missing(parm)) return(ends)
   if (is.character(parm) && length(strange <- setdiff(parm, rows$term))) {
     stop(sprintf("no term is called \"%s\"; there are: ", strange[1]),

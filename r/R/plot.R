@@ -28,6 +28,10 @@ plot.tacet_answers <- function(x, which = NULL, what = NULL, ...) {
 
 pictures_of <- function(question) {
   known <- PICTURES[[question$kind]]
+  if (question$kind == "cox") {
+    known <- known[c(any(question$estimates$quantity == "survival"),
+                     any(question$estimates$quantity == "change of coefficient"))]
+  }
   if (nrow(coefficients_of(question))) known <- c(list(coefficients = draw_coefficients), known)
   known
 }
@@ -122,6 +126,31 @@ draw_survival <- function(question, ...) {
                     cex = small)
   }
   legend_of(names(groups), paint, "bottomleft", lwd = 2)
+}
+
+# Hazards are constant within an interval, so survival has no steps.
+draw_profiles <- function(question, ...) {
+  groups <- by_group(estimates_of(question, "survival"))
+  paint <- colours(length(groups))
+  end <- max(as.numeric(unlist(lapply(groups, function(rows) rows$at))))
+  plot(NULL, xlim = c(0, end), ylim = c(0, 1), xlab = "time", ylab = "share that survives", ...)
+  for (place in seq_along(groups)) {
+    rows <- groups[[place]]
+    if (anyNA(rows$value)) {
+      graphics::points(0, 1, pch = CROSS, col = paint[place])
+      next
+    }
+    times <- c(0, as.numeric(rows$at))
+    graphics::polygon(c(times, rev(times)), c(1, rows$low, rev(rows$high), 1),
+                      col = pale(paint[place]), border = NA)
+    graphics::lines(times, c(1, rows$value), col = paint[place], lwd = 2)
+  }
+  legend_of(names(groups), paint, "bottomleft", lwd = 2)
+}
+
+draw_changes <- function(question, ...) {
+  rows <- estimates_of(question, "change of coefficient")
+  draw_points(rows, rows$group, "change of coefficient", neutral = 0, ...)
 }
 
 draw_roc <- function(question, ...) {
@@ -231,5 +260,6 @@ PICTURES <- list(
   quantiles = list(quantiles = draw_quantiles),
   median = list(median = draw_quantiles),
   survival = list(survival = draw_survival),
+  cox = list(survival = draw_profiles, changes = draw_changes),
   evaluation = list(roc = draw_roc, calibration = draw_calibration)
 )

@@ -149,6 +149,32 @@ tacet_evaluation <- function(formula, cells, ..., threshold = NULL, groups = NUL
   new_question("evaluation", keys, ...)
 }
 
+tacet_calibration <- function(asked, model, cells, label, ..., threshold = NULL, group = NULL,
+                              groups = NULL) {
+  if (!inherits(asked, "tacet_question") || !identical(asked$keys$family, "binomial")) {
+    stop("asked is no logistic model's question: make it with tacet_glm(..., family = binomial)",
+         call. = FALSE)
+  }
+  if (!inherits(model, "tacet_model") || anyNA(coef(model))) {
+    stop("model is no model, or its coefficients are suppressed", call. = FALSE)
+  }
+  formula <- stats::as.formula(asked$keys$formula)
+  response <- all.vars(formula[[2]])
+  of_response <- vapply(asked$keys$columns, function(column) {
+    column == response || startsWith(column, paste0(response, " "))
+  }, NA)
+  positive <- column_and_value(substitute(label), parent.frame())
+  keys <- c(
+    list(formula = trimws(sub("^(`[^`]*`|[^~`])*~", "", asked$keys$formula)),
+         columns = asked$keys$columns[!of_response],
+         coefficients = list_of(unname(coef(model)))),
+    cell_keys(cells),
+    list(label = positive$column, positive = positive$value, threshold = threshold),
+    group_keys(group, groups)
+  )
+  new_question("evaluation", keys, ...)
+}
+
 tacet_regression <- function(formula, bounds, ...) {
   parts <- formula_parts(formula)
   label <- column_and_value(parts$left, parts$environment)

@@ -122,6 +122,27 @@ invisible(grDevices::dev.off())
 stopifnot(grepl("Hazard ratio (95 % CI)", tacet_table(common$answers, "model", "markdown"),
                 fixed = TRUE))
 same(tacet_baseline(common)$time, edges[-1])
+stopifnot(isTRUE(all.equal(unname(sqrt(diag(vcov(common)))),
+                           as.data.frame(common)$standard_error)))
+fails(tacet_profiles(common), "ask tacet_cox() with profiles")
+fails(tacet_zph(common), "ask tacet_cox() with check = TRUE")
+
+# Survival of other rows, and the check. Hazards are in proportion.
+checked <- fitted(Surv(days, dead) ~ age + sex, data = hospitals, check = TRUE,
+                  profiles = c("age = 50, sex = m", "age = 80"))
+curves <- tacet_profiles(checked)
+same(unique(curves$profile), c("age = 50, sex = m", "age = 80"))
+same(nrow(curves), 24L)
+stopifnot(curves$low < curves$survival, curves$survival < curves$high, !is.unsorted(-curves$survival[1:12]))
+zph <- tacet_zph(checked)
+same(zph$df, 2L)
+same(zph$changes$term, c("age", "sex = m"))
+stopifnot(abs(zph$changes$change) < 4 * zph$changes$standard_error, zph$p > 1e-4, zph$p <= 1)
+stopifnot(isTRUE(all.equal(zph$p, pchisq(zph$chisq, zph$df, lower.tail = FALSE))))
+grDevices::pdf(NULL)
+for (what in c("coefficients", "survival", "changes")) plot(checked$answers, what = what)
+fails(plot(common$answers, what = "survival"), "it has: coefficients")
+invisible(grDevices::dev.off())
 same(tacet_baseline(common)$site, rep("", 4))
 same(tacet_baseline(by_site)$site, rep(names(hospitals), each = 4))
 # Women of 60: the middle of the bounds, and the first agreed value.

@@ -115,7 +115,8 @@ for (ratio in c("odds ratio", "rate ratio", "hazard ratio", "")) {
   stopifnot(ends[1] < neutral, neutral < ends[2])
 }
 fails(confint(model, "weight"), "no term is called \"weight\"")
-fails(confint(model, level = 0.9), "ask with confidence = 0.9")
+# Answers that a program did not write may lack covariances.
+stopifnot(is.na(vcov(model)), is.na(confint(model, level = 0.9)))
 
 # Coefficients that are suppressed are said to be so, and have a cross.
 hidden <- tacet_answers(model_of("odds ratio", c("null", "0.3")))
@@ -169,6 +170,16 @@ for (family in c("binomial", "gaussian")) {
   distance <- abs(unname(coef(model)) - unname(coef(exact))) / noise
   stopifnot(all(noise > 0), max(distance) > 0, max(distance) < 4)
   stopifnot(all(noise < as.data.frame(model)$standard_error))
+  covariance <- vcov(model)
+  same(rownames(covariance), names(coef(model)))
+  stopifnot(isTRUE(all.equal(unname(diag(covariance)),
+                             as.data.frame(model)$standard_error^2)))
+  # With little noise the correlations are about those of glm().
+  stopifnot(abs(cov2cor(covariance) - cov2cor(vcov(exact)))[1, 2] < 0.2)
+  narrow <- confint(model, level = 0.5)
+  same(colnames(narrow), c("25 %", "75 %"))
+  stopifnot(confint(model)[, 1] < narrow[, 1], narrow[, 2] < confint(model)[, 2])
+  stopifnot(isTRUE(all.equal(unname(confint(model)[, 1]), as.data.frame(model)$low)))
   same(names(model$answers$questions), "paper")
   stopifnot(any(grepl("epsilon 8.000", capture.output(print(model)))))
   paper <- tacet_table(model$answers, "paper", "markdown")
@@ -178,6 +189,29 @@ for (family in c("binomial", "gaussian")) {
   fails(tacet_table(model$answers, "paper"), "only table1 has a table")
   fails(tacet_table(model$answers, "paper", "word"), "expected one of html, csv, latex, markdown")
 }
+# A query of its own evaluates the risks of a released model.
+asked <- tacet_glm(ill ~ age + sex, list(ill = c(0, 1), age = c(20, 100)), family = binomial)
+logistic <- tacet_glm(ill ~ age + sex, list(ill = c(0, 1), age = c(20, 100)), family = binomial,
+                      query = terms, data = hospitals, out = tempfile("run-"), insecure_seed = 5)
+risks <- tacet_calibration(asked, logistic, tacet_cells(bins = 5), ill == 1, threshold = 0.4,
+                           name = "risks")
+same(risks$keys$formula, "age + sex")
+same(unlist(risks$keys$columns), c("age 20..100", "sex"))
+same(unlist(risks$keys$coefficients), unname(coef(logistic)))
+terms$questions <- list(risks)
+evaluated <- tacet_ask(terms, hospitals, out = tempfile("run-"), insecure_seed = 6)
+risk <- plogis(coef(logistic)[1] + coef(logistic)[2] * pooled$age +
+                 coef(logistic)[3] * (pooled$sex == "m"))
+shares <- subset(as.data.frame(evaluated), quantity == "observed share")
+seen <- tapply(pooled$ill, cut(risk, seq(0, 1, 0.2), right = FALSE), mean)
+known <- !is.na(seen) & !is.na(shares$value)
+stopifnot(sum(known) >= 2, abs(shares$value - seen)[known] < 0.15)
+grDevices::pdf(NULL)
+plot(evaluated, what = "calibration")
+invisible(grDevices::dev.off())
+fails(tacet_calibration(tacet_glm(ill ~ age), logistic, tacet_cells(bins = 5), ill == 1),
+      "no logistic model's question")
+terms$questions <- list()
 # The program says what it refuses.
 fails(tacet_glm(ill ~ age:sex, list(ill = 0:1, age = c(20, 100)), query = terms, data = hospitals,
                 out = tempfile("run-")), "needs the term")

@@ -42,6 +42,15 @@ base::JsonValue TableJson(const PrintedTable& table) {
       .Set("rows", std::move(rows));
 }
 
+base::JsonValue CovarianceJson(const std::vector<double>& covariance) {
+  const auto size = static_cast<size_t>(std::lround(std::sqrt(covariance.size())));
+  base::JsonValue rows = base::JsonValue::MakeArray();
+  for (size_t i = 0; i < size; ++i) {
+    rows.Append(base::JsonList(std::span(covariance).subspan(i * size, size)));
+  }
+  return rows;
+}
+
 base::JsonValue EstimateJson(const Estimate& estimate) {
   base::JsonValue json = base::JsonValue::MakeObject().Set("quantity", estimate.quantity);
   if (!estimate.group.empty()) json.Set("group", estimate.group);
@@ -129,6 +138,7 @@ base::JsonValue AnswersJson(const Query& query, const std::vector<Answer>& answe
                                .Set("kind", QuestionKindName(answer.kind));
     if (!answer.edges.empty()) json.Set("edges", base::JsonList(answer.edges));
     if (answer.table.has_value()) json.Set("table", TableJson(*answer.table));
+    if (!answer.covariance.empty()) json.Set("covariance", CovarianceJson(answer.covariance));
     list.Append(
         json.Set("estimates", std::move(estimates)).Set("methods", base::JsonList(answer.methods)));
   }

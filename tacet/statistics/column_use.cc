@@ -159,7 +159,7 @@ absl::Status CheckQuestion(const QuestionPlan& plan, const QuerySpec& spec) {
                                  condition.Text(), fault);
   }
   for (const auto* cells : {&plan.cells, &plan.across, &plan.groups}) {
-    if (!cells->has_value()) continue;
+    if (!cells->has_value() || (cells == &plan.cells && plan.has_risks())) continue;
     const bool is_ordered = (*cells)->is_ordered();
     const table::AgreedNumbers* agreed = spec.NumbersOf((*cells)->column());
     if (is_ordered && agreed != nullptr) {

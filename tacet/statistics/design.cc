@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "tacet/base/status.h"
 #include "tacet/statistics/query.h"
+#include "tacet/statistics/row_condition.h"
+#include "tacet/table/agreed_values.h"
 
 namespace tacet::statistics {
 namespace {
@@ -56,7 +59,7 @@ double DesignFactor::half() const {
 
 absl::StatusOr<Design> Design::Create(const QuestionSpec& question, const QuerySpec& query) {
   Design design;
-  design.has_response_ = question.kind != QuestionKind::kCox;
+  design.has_response_ = question.kind == QuestionKind::kGlm;
   TACET_ASSIGN_OR_RETURN(const Formula formula,
                          ParseFormula(question.formula, design.has_response_));
   const auto place_of = [&design](const FormulaFactor& factor) -> std::optional<size_t> {
@@ -220,7 +223,8 @@ void Design::AddLabels(const Term& term) {
   }
 }
 
-void Design::Fill(std::span<const double> of_factors, std::span<double> values) const {
+template <typename Value>
+void Design::FillTerms(const Value& value, std::span<double> values) const {
   size_t first = 0;
   for (const Term& term : terms_) {
     size_t width = 1;
@@ -229,18 +233,83 @@ void Design::Fill(std::span<const double> of_factors, std::span<double> values) 
     for (const size_t factor : term) {
       const size_t own = factors_[factor].width();
       for (size_t place = width * own; place-- > 0;) {
-        const double value =
-            factors_[factor].is_number()
-                ? of_factors[factor]
-                : corners_[factor][static_cast<size_t>(of_factors[factor]) * own + place % own];
-        values[first + place] = values[first + place / own] * value;
+        values[first + place] = values[first + place / own] * value(factor, place % own);
       }
       width *= own;
     }
     first += width;
   }
+}
+
+void Design::Fill(std::span<const double> of_factors, std::span<double> values) const {
+  FillTerms(
+      [&](size_t factor, size_t own) {
+        if (factors_[factor].is_number()) return of_factors[factor];
+        const auto category = static_cast<size_t>(of_factors[factor]);
+        return corners_[factor][category * factors_[factor].width() + own];
+      },
+      values);
   if (!has_response_) return;
-  values[first] = response().is_number() ? of_factors.back() : 2 * of_factors.back() - 1;
+  values[columns()] = response().is_number() ? of_factors.back() : 2 * of_factors.back() - 1;
+}
+
+void Design::FillColumns(std::span<const double> of_factors, std::span<double> values) const {
+  FillTerms(
+      [&](size_t factor, size_t own) {
+        const DesignFactor& of = factors_[factor];
+        if (of.is_number()) return of.middle() + of.half() * of_factors[factor];
+        return of_factors[factor] == static_cast<double>(own + 1) ? 1.0 : 0.0;
+      },
+      values);
+}
+
+std::vector<double> Design::MiddleRow() const {
+  std::vector<double> of_factors;
+  for (const DesignFactor& factor : factors_) {
+    of_factors.push_back(factor.is_number() ? factor.Scaled((factor.low + factor.high) / 2) : 0);
+  }
+  return of_factors;
+}
+
+absl::StatusOr<std::vector<double>> Design::RowOf(std::string_view told,
+                                                  const QuerySpec& query) const {
+  const auto wrong = [&told](std::string_view what) {
+    return base::InvalidArgument("profile \"{}\": {}", told, what);
+  };
+  const auto parts = table::SplitOutsideQuotes(told, ',');
+  if (!parts.has_value()) return wrong("a quote is not closed");
+  std::vector<double> of_factors = MiddleRow();
+  std::set<std::string> named;
+  for (const std::string_view part : *parts) {
+    TACET_ASSIGN_OR_RETURN(const RowCondition given, ParseRowCondition(part));
+    const std::string column = table::Unquoted(given.column), value = table::Unquoted(given.value);
+    if (given.comparison != Comparison::kEqual) {
+      return wrong(fmt::format("expected COLUMN = VALUE in place of \"{}\"", part));
+    }
+    if (!named.insert(column).second) return wrong(fmt::format("\"{}\" comes twice", column));
+    bool is_used = false;
+    for (size_t i = 0; i < factors_.size(); ++i) {
+      const DesignFactor& factor = factors_[i];
+      if (factor.factor.column != column) continue;
+      is_used = true;
+      if (factor.is_number()) {
+        const std::optional<double> number = query.NumberIn(column, value);
+        if (!number.has_value() || *number < factor.low || *number > factor.high) {
+          return wrong(fmt::format("\"{}\" is no number from {:g} to {:g}, the bounds of \"{}\"",
+                                   value, factor.low, factor.high, column));
+        }
+        of_factors[i] = factor.Scaled(*number);
+      } else {
+        const std::optional<size_t> place = factor.values.Find(value, table::DecimalMark::kPoint);
+        if (!place.has_value()) {
+          return wrong(fmt::format("\"{}\" is none of the agreed values of \"{}\"", value, column));
+        }
+        of_factors[i] = static_cast<double>(*place);
+      }
+    }
+    if (!is_used) return wrong(fmt::format("the formula does not use \"{}\"", column));
+  }
+  return of_factors;
 }
 
 double Design::ExposureOf(std::span<const double> of_factors) const {

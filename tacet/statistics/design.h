@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -61,6 +62,16 @@ class Design {
   // The design columns, then a response in [-1, 1], of two values -1 and 1. `of_factors`: t of a
   // number, the place of a category, of each factor.
   void Fill(std::span<const double> of_factors, std::span<double> values) const;
+  // The same terms in the units of the columns: x or its logarithm, indicators of each category but
+  // the first, products of these.
+  void FillColumns(std::span<const double> of_factors, std::span<double> values) const;
+  // `of_factors` of a row whose columns of numbers are in the middle of their bounds, so that all
+  // functions of a column are those of one number, and whose categories are the first ones.
+  std::vector<double> MiddleRow() const;
+  // The same of a row that is told, "age = 50, sex = f"; the rest is that of MiddleRow.
+  // InvalidArgument quotes the text: a column that the formula does not use, a number beyond its
+  // bounds, no agreed value.
+  absl::StatusOr<std::vector<double>> RowOf(std::string_view told, const QuerySpec& query) const;
   // In (0, 1]: part of its upper bound; 1 without an exposure.
   double ExposureOf(std::span<const double> of_factors) const;
   // Logarithm of the least of them, 0 or less.
@@ -83,6 +94,9 @@ class Design {
   absl::Status AddExposure(const QuestionSpec& question, const QuerySpec& query);
   void AddLabels(const Term& term);
   size_t WidthOf(const Term& term) const;
+  // Products of value(factor, place among its own) of each term.
+  template <typename Value>
+  void FillTerms(const Value& value, std::span<double> values) const;
   // Value `column` of the design's part of a factor, as shift + sum of scale times the factor's own
   // values: of x, or of indicators.
   double Shift(size_t factor, size_t column) const;

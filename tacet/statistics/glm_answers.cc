@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -119,27 +120,34 @@ class LeastSquares {
     sum.error = std::sqrt(variance);
     return sum;
   }
-  // Variance that the noise gives direction . coefficients, by the delta method. `solved` is
-  // A^-1 direction. The noise of the equations, sum_j M_ij r_j with r the coefficients and -1:
-  // M_ij and M_ji are one value.
-  double NoiseVariance(const Vector& solved) const {
-    double variance = 0;
+  // Covariance that the noise gives two sums of the coefficients, by the delta method. `solved` and
+  // `other` are A^-1 times their weights. The noise of the equations, sum_j M_ij r_j with r the
+  // coefficients and -1: M_ij and M_ji are one value.
+  double NoiseCovariance(const Vector& solved, const Vector& other) const {
+    double covariance = 0;
     for (size_t i = 0; i < residual_.size(); ++i) {
       for (size_t j = 0; j <= i; ++j) {
-        const double weight = i == j ? At(solved, i) * residual_[i]
-                                     : At(solved, i) * residual_[j] + At(solved, j) * residual_[i];
-        variance += std::pow(weight * moments_.Error(i, j), 2);
+        const auto weight = [&](const Vector& of) {
+          return i == j ? At(of, i) * residual_[i]
+                        : At(of, i) * residual_[j] + At(of, j) * residual_[i];
+        };
+        covariance += weight(solved) * weight(other) * std::pow(moments_.Error(i, j), 2);
       }
     }
-    return variance;
+    return covariance;
   }
-  // The same of rows as a sample: sum of (solved . x)^2 e^2 over rows, e the residual, which is
-  // linear in the fourth moments. Noise and rounding may hide it (RobustVariance).
-  double SamplingVariance(const Vector& solved, double equal) const {
+  // The same of rows as a sample: sum of (solved . x) (other . x) e^2 over rows, e the residual,
+  // which is linear in the fourth moments. Noise and rounding may hide it (RobustVariance).
+  struct Sandwich {
+    double value = 0;
+    double unclear = 0;  // variance of the noise
+  };
+  Sandwich SamplingCovariance(const Vector& solved, const Vector& other) const {
     Vector weights(moments_.places());
     for (size_t a = 0; a < solved.size(); ++a) {
       for (size_t b = 0; b <= a; ++b) {
-        const double of_design = (a == b ? 1 : 2) * solved[a] * solved[b];
+        const double of_design =
+            a == b ? solved[a] * other[a] : solved[a] * other[b] + solved[b] * other[a];
         for (size_t c = 0; c < residual_.size(); ++c) {
           for (size_t d = 0; d <= c; ++d) {
             weights[SymmetricMoments::PlaceOf({a, b, c, d})] +=
@@ -148,13 +156,13 @@ class LeastSquares {
         }
       }
     }
-    double value = 0, noise = 0;
+    Sandwich sum;
     for (size_t place = 0; place < weights.size(); ++place) {
       if (weights[place] == 0) continue;
-      value += weights[place] * moments_.AtPlace(place);
-      noise += std::pow(weights[place] * moments_.UncertaintyAtPlace(place), 2);
+      sum.value += weights[place] * moments_.AtPlace(place);
+      sum.unclear += std::pow(weights[place] * moments_.UncertaintyAtPlace(place), 2);
     }
-    return RobustVariance(value, noise, equal);
+    return sum;
   }
 
  private:
@@ -174,11 +182,15 @@ struct GlmCoefficient {
   double standard_error = 0;
 };
 
+struct GlmCoefficients {
+  std::vector<GlmCoefficient> all;
+  Vector covariance = {};  // row by row
+};
+
 // In the units of the columns and the response, the intercept first. `clear` as LeastVariance, in
 // deviations of its noise.
-std::vector<GlmCoefficient> GlmCoefficients(const QuestionPlan& plan,
-                                            const ReleasedMoments& moments, const LeastSquares& fit,
-                                            double clear) {
+GlmCoefficients CoefficientsOf(const QuestionPlan& plan, const ReleasedMoments& moments,
+                               const LeastSquares& fit, double clear) {
   const Design& design = *plan.design;
   const size_t size = moments.coefficients();
   const Vector to_columns = design.ToColumns();
@@ -188,24 +200,42 @@ std::vector<GlmCoefficient> GlmCoefficients(const QuestionPlan& plan,
   const double equal_variance = fit.Deviance().value / freedom;
   // The second order of the noise in the design: it grows as the noise nears the least variance.
   const double second_order = 1 + static_cast<double>(size) / (clear * clear);
-  std::vector<GlmCoefficient> all;
+  std::vector<Vector> directions, solved;
   for (size_t i = 0; i < size; ++i) {
-    const Vector direction(to_columns.begin() + i * size, to_columns.begin() + (i + 1) * size);
-    const Vector solved = fit.Solve(direction);
-    double value = 0, inverse = 0;
-    for (size_t j = 0; j < size; ++j) {
-      value += direction[j] * scaled[j];
-      inverse += direction[j] * solved[j];
-    }
-    const double noise = fit.NoiseVariance(solved) * second_order;
-    // Rows of one unit may be alike: then as many rows tell no more than one.
-    const double sampling =
-        plan.rows_per_unit * fit.SamplingVariance(solved, equal_variance * inverse);
-    all.push_back({.value = half * value + (i == 0 ? design.response().middle() : 0),
-                   .noise_error = half * std::sqrt(noise),
-                   .standard_error = half * std::sqrt(noise + sampling)});
+    directions.emplace_back(to_columns.begin() + i * size, to_columns.begin() + (i + 1) * size);
+    solved.push_back(fit.Solve(directions.back()));
   }
-  return all;
+  Vector noise(size * size), equal(size * size), sandwich(size * size), variances;
+  double kept = 1;
+  for (size_t i = 0; i < size; ++i) {
+    for (size_t j = 0; j < size; ++j) {
+      const auto [value, unclear] = fit.SamplingCovariance(solved[i], solved[j]);
+      const size_t place = i * size + j;
+      noise[place] = fit.NoiseCovariance(solved[i], solved[j]) * second_order;
+      equal[place] = equal_variance * std::inner_product(directions[i].begin(), directions[i].end(),
+                                                         solved[j].begin(), 0.0);
+      sandwich[place] = value;
+      if (i != j) continue;
+      variances.push_back(RobustVariance(value, unclear, equal[place]));
+      kept = std::min(kept, KeptPart(unclear, equal[place]));
+    }
+  }
+  GlmCoefficients made;
+  // Without residuals there is no sampling error.
+  made.covariance = equal_variance > 0 ? RobustCovariance(variances, sandwich, kept, equal) : equal;
+  for (size_t place = 0; place < size * size; ++place) {
+    // Rows of one unit may be alike: then as many rows tell no more than one.
+    made.covariance[place] =
+        half * half * (noise[place] + plan.rows_per_unit * made.covariance[place]);
+  }
+  for (size_t i = 0; i < size; ++i) {
+    const double value =
+        std::inner_product(directions[i].begin(), directions[i].end(), scaled.begin(), 0.0);
+    made.all.push_back({.value = half * value + (i == 0 ? design.response().middle() : 0),
+                        .noise_error = half * std::sqrt(noise[i * size + i]),
+                        .standard_error = std::sqrt(made.covariance[i * size + i])});
+  }
+  return made;
 }
 
 // Why the coefficients are suppressed, and what to do.
@@ -255,8 +285,10 @@ Answer AnswerGlm(const Measurements& measured) {
         shown ? MakeEstimate(labels, value, noise, error, measured.confidence, range) : labels);
   };
   add("count", "", n, n_error, n_error, Range{0, kNoEnd}, enough);
-  std::vector<GlmCoefficient> coefficients(moments.coefficients());
-  if (fit.has_value()) coefficients = GlmCoefficients(plan, moments, *fit, clear);
+  GlmCoefficients found{.all = std::vector<GlmCoefficient>(moments.coefficients())};
+  if (fit.has_value()) found = CoefficientsOf(plan, moments, *fit, clear);
+  const std::vector<GlmCoefficient>& coefficients = found.all;
+  answer.covariance = std::move(found.covariance);
   for (size_t i = 0; i < coefficients.size(); ++i) {
     const auto [value, noise, error] = coefficients[i];
     add(i == 0 ? "intercept" : "coefficient", i == 0 ? "" : design.labels()[i - 1], value, noise,

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,10 +9,11 @@
 
 #include "tacet/statistics/answer_parts.h"
 #include "tacet/statistics/cholesky.h"
+#include "tacet/statistics/hazard_answers.h"
 #include "tacet/statistics/likelihood_deviance.h"
 #include "tacet/statistics/likelihood_doubt.h"
+#include "tacet/statistics/likelihood_errors.h"
 #include "tacet/statistics/likelihood_steps.h"
-#include "tacet/statistics/robust_variance.h"
 
 namespace tacet::statistics {
 namespace {
@@ -25,11 +25,6 @@ using Vector = std::vector<double>;
 constexpr double kClearInformation = 2.5;
 // The information of the intercept alone, which all others are measured against.
 constexpr double kClearIntercept = 4;
-// Further steps may add this many last steps: the intervals allow for it.
-constexpr double kFurtherStep = 0.35;
-// Sampling variances of hazards: in tables of patients those of a sandwich are up to this much
-// larger than the information's, as hazards are not quite proportional.
-constexpr double kHazardSampling = 1.2;
 constexpr double kAnyCount = std::numeric_limits<double>::infinity();
 
 // Least eigenvalue of the information without what the baselines explain, each of which has some.
@@ -49,146 +44,19 @@ double LeastInformation(const Vector& information, size_t baselines, size_t size
   return LeastEigenvalue(rest, columns);
 }
 
-struct LikelihoodCoefficient {
-  double value = 0;
-  double noise_error = 0;
-  double standard_error = 0;
-};
-
-// Errors of sums of the coefficients, by the delta method. `clear` is the least information, in
-// deviations of its noise.
-class LikelihoodErrors {
- public:
-  LikelihoodErrors(const Measurements& measured, const LikelihoodSteps& steps,
-                   const Cholesky& factor, double clear)
-      : measured_(measured),
-        steps_(steps),
-        factor_(factor),
-        second_order_(1 + static_cast<double>(steps.coefficients.size()) / (clear * clear)) {}
-
-  // For the sum of the coefficients with these weights.
-  LikelihoodCoefficient Of(const Vector& weights) const {
-    const QuestionPlan& plan = measured_.plan;
-    const Vector solved = factor_.Solve(weights);
-    const Vector& step = steps_.last_step();
-    const double of_gradient = measured_.noise.stddev / plan.amplitude;
-    const double of_square = steps_.pooled * measured_.noise.stddev / plan.square;
-    const double of_cross = steps_.pooled * measured_.noise.stddev / plan.cross;
-    LikelihoodCoefficient sum;
-    double equal = 0, further = 0, noise = 0;
-    for (size_t j = 0; j < solved.size(); ++j) {
-      sum.value += weights[j] * steps_.coefficients[j];
-      equal += weights[j] * solved[j];
-      further += kFurtherStep * weights[j] * step[j];
-      noise += std::pow(solved[j] * of_gradient, 2) + std::pow(solved[j] * step[j] * of_square, 2);
-      for (size_t k = 0; k < j; ++k) {
-        noise += std::pow((solved[j] * step[k] + solved[k] * step[j]) * of_cross, 2);
-      }
-    }
-    noise *= second_order_;
-    // Rows of one unit may be alike: then as many rows tell no more than one.
-    const double sampling =
-        plan.rows_per_unit * (plan.is_cox()            ? kHazardSampling * equal
-                              : steps_.squares.empty() ? equal
-                                                       : SamplingVariance(solved, equal));
-    sum.noise_error = std::sqrt(noise);
-    sum.standard_error = std::sqrt(noise + sampling + further * further);
-    return sum;
-  }
-
- private:
-  // For a Poisson model: counts vary more than their means, and not alike. `equal` is the variance
-  // at a dispersion of 1. Noise may hide the squares: then the dispersion of all rows counts.
-  double SamplingVariance(const Vector& solved, double equal) const {
-    const QuestionPlan& plan = measured_.plan;
-    const size_t size = solved.size();
-    const double noise = steps_.pooled_squares * measured_.noise.stddev;
-    const double of_dispersion = noise / plan.dispersion;
-    const double dispersion =
-        std::max(steps_.squares[0] + of_dispersion, of_dispersion) / steps_.information[0];
-    equal *= dispersion;
-    double value = 0, unclear = 0;
-    for (size_t i = 0; i < size; ++i) {
-      for (size_t j = i; j < size; ++j) {
-        const double weight = (i == j ? 1 : 2) * solved[i] * solved[j];
-        const double scale = j == 0 ? plan.dispersion : i == j ? plan.robust : plan.robust_cross;
-        value += weight * steps_.squares[i * size + j];
-        unclear += std::pow(weight * noise / scale, 2);
-      }
-    }
-    return RobustVariance(value, unclear, equal);
-  }
-
-  const Measurements& measured_;
-  const LikelihoodSteps& steps_;
-  const Cholesky& factor_;
-  double second_order_;
-};
-
-// In the units of the columns, the intercept first; baselines have none.
-std::vector<LikelihoodCoefficient> CoefficientsOf(const QuestionPlan& plan,
-                                                  const LikelihoodErrors& errors) {
+// Weights of the coefficients in the units of the columns, the intercept first; baselines have
+// none.
+std::vector<Vector> ColumnWeights(const QuestionPlan& plan) {
   const size_t size = plan.design->columns() + 1;
   const Vector to_columns = plan.design->ToColumns();
-  std::vector<LikelihoodCoefficient> all;
+  std::vector<Vector> all;
   for (size_t i = 0; i < size; ++i) {
     Vector weights(plan.baselines - 1);
     weights.insert(weights.end(), to_columns.begin() + i * size,
                    to_columns.begin() + (i + 1) * size);
-    all.push_back(errors.Of(weights));
+    all.push_back(std::move(weights));
   }
-  if (plan.is_poisson()) all[0].value += std::log(plan.design->RateUnit());
   return all;
-}
-
-// Values of the design's factors in a row whose columns of numbers are in the middle of their
-// bounds, so that all functions of a column are those of one number, and whose categories are the
-// first ones.
-Vector MiddleRow(const Design& design) {
-  Vector of_factors;
-  for (const DesignFactor& factor : design.factors()) {
-    of_factors.push_back(factor.is_number() ? factor.Scaled((factor.low + factor.high) / 2) : 0);
-  }
-  return of_factors;
-}
-
-// Survival of MiddleRow, at the end of each interval. The interval is that of the logarithm of its
-// hazard.
-void AddBaselineSurvival(const Measurements& measured, const LikelihoodSteps& steps,
-                         const LikelihoodErrors* errors, Answer& answer) {
-  const QuestionPlan& plan = measured.plan;
-  const std::vector<double>& edges = plan.cells->edges();
-  const size_t intervals = plan.cells->size(), columns = plan.design->columns();
-  Vector row(columns);
-  plan.design->Fill(MiddleRow(*plan.design), row);
-  const std::span<const double> slopes = std::span(steps.coefficients).subspan(plan.baselines);
-  const double linear = std::inner_product(row.begin(), row.end(), slopes.begin(), 0.0);
-  for (size_t first = 0; first < plan.baselines; first += intervals) {
-    double hazard = 0;
-    Vector weights(plan.baselines + columns);  // of the hazard, then of its logarithm
-    std::ranges::copy(row, weights.begin() + plan.baselines);
-    Vector hazards(plan.baselines);
-    for (size_t j = 0; j < intervals; ++j) {
-      const Estimate labels{.quantity = "baseline survival",
-                            .group = plan.spec.by_site ? plan.spec.sites[first / intervals] : "",
-                            .at = fmt::format("{:g}", edges[j + 1])};
-      if (errors == nullptr) {
-        answer.estimates.push_back(labels);
-        continue;
-      }
-      hazards[first + j] = (edges[j + 1] - edges[j]) / edges.back() *
-                           std::exp(steps.coefficients[first + j] + linear);
-      hazard += hazards[first + j];
-      for (size_t i = 0; i < plan.baselines; ++i) weights[i] = hazards[i] / hazard;
-      const LikelihoodCoefficient of_log = errors->Of(weights);
-      const double survival = std::exp(-hazard), slope = survival * hazard;
-      const double reach = NormalDeviate(measured.confidence) * of_log.standard_error;
-      answer.estimates.push_back(MakeEstimate(
-          labels, survival, slope * of_log.noise_error, slope * of_log.standard_error,
-          Range{std::exp(-hazard * std::exp(reach)), std::exp(-hazard * std::exp(-reach))},
-          Range{0, 1}));
-    }
-  }
 }
 
 std::vector<std::string> MethodsOf(const QuestionPlan& plan) {
@@ -205,8 +73,8 @@ std::vector<std::string> MethodsOf(const QuestionPlan& plan) {
                 "the information, their variance times {}; intervals allow for a further step of "
                 "{} last ones{}",
                 kHazardSampling, kFurtherStep, AlikeRows(plan)),
-            "baseline survival: numbers in the middle of their bounds, before log(); categories at "
-            "their first value"};
+            "survival: numbers that are not told in the middle of their bounds, before log(); "
+            "categories at their first value"};
   }
   const std::string& exposure = plan.spec.exposure;
   const std::string curve =
@@ -272,7 +140,12 @@ Answer AnswerLikelihood(const Measurements& measured) {
   std::optional<LikelihoodErrors> errors;
   if (factor.has_value()) {
     errors.emplace(measured, steps, *factor, clear);
-    coefficients = CoefficientsOf(plan, *errors);
+    std::vector<Vector> weights = ColumnWeights(plan);
+    std::ranges::transform(weights, coefficients.begin(),
+                           [&errors](const Vector& of) { return errors->Of(of); });
+    if (plan.is_poisson()) coefficients[0].value += std::log(design.RateUnit());
+    if (plan.is_cox()) weights.erase(weights.begin());
+    answer.covariance = errors->CovarianceOf(weights);
   }
   for (size_t i = plan.is_cox() ? 1 : 0; i < coefficients.size(); ++i) {
     add({.quantity = i == 0 ? "intercept" : "coefficient",
@@ -298,7 +171,9 @@ Answer AnswerLikelihood(const Measurements& measured) {
         Range{0, kAnyCount});
   };
   if (plan.is_cox()) {
-    AddBaselineSurvival(measured, steps, errors.has_value() ? &*errors : nullptr, answer);
+    const LikelihoodErrors* const known = errors.has_value() ? &*errors : nullptr;
+    AddModelSurvival(measured, steps, known, answer);
+    if (plan.spec.checks_hazards) AddHazardsCheck(measured, steps, known, answer);
   } else {
     add_deviance("deviance",
                  factor.has_value() ? DevianceOf(measured, steps, *factor, n) : NoisedDeviance{},

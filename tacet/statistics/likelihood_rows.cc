@@ -50,6 +50,12 @@ std::vector<double> FirstCoefficients(const QuestionPlan& plan) {
   return first;
 }
 
+double LatenessOf(const QuestionPlan& plan, size_t interval) {
+  return 2 * static_cast<double>(interval) /
+             std::max(static_cast<double>(plan.cells->size()) - 1, 1.0) -
+         1;
+}
+
 void AddLogisticRow(const LikelihoodRow& row, double y) {
   const double mean = 1 / (1 + std::exp(-row.coefficients[0] - LinearOf(row)));
   AddGradientAndInformation(row, std::vector{y - mean}, std::vector{mean * (1 - mean)});
@@ -81,6 +87,7 @@ void AddCoxRow(const LikelihoodRow& row, double time, bool event, size_t stratum
   const double linear = LinearOf(row);
   std::vector<double> residuals(plan.baselines), hazards(plan.baselines);
   double rest = plan.most_mean;
+  double change = 0;  // residuals of late intervals less those of early ones
   for (size_t j = 0; j < plan.cells->size(); ++j) {
     if (j > 0 && time <= edges[j]) break;
     const double followed = std::min(time, edges[j + 1]) - edges[j];
@@ -88,11 +95,17 @@ void AddCoxRow(const LikelihoodRow& row, double time, bool event, size_t stratum
                           std::exp(std::min(row.coefficients[first + j] + linear, kLargestLinear));
     const double hazard = hazards[first + j] = std::min(wanted, rest);
     residuals[first + j] = -hazard;
-    if (wanted > rest) break;
+    const bool ends = wanted > rest;
+    if (!ends && event && time <= edges[j + 1]) residuals[first + j] += 1;
+    change += LatenessOf(plan, j) * residuals[first + j];
+    if (ends) break;
     rest -= hazard;
-    if (event && time <= edges[j + 1]) residuals[first + j] += 1;
   }
-  AddGradientAndInformation(row, residuals, hazards);
+  size_t place = AddGradientAndInformation(row, residuals, hazards);
+  if (!plan.spec.checks_hazards) return;
+  for (size_t i = 1; i < row.x.size(); ++i) {
+    row.part[place++] += row.weight * plan.change * change * row.x[i];
+  }
 }
 
 }  // namespace tacet::statistics

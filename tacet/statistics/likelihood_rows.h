@@ -24,6 +24,9 @@ struct LikelihoodRow {
 // exposure, or the whole time of follow-up, where no row is cut.
 std::vector<double> FirstCoefficients(const QuestionPlan& plan);
 
+// From -1 in the first interval of follow-up to 1 in the last one.
+double LatenessOf(const QuestionPlan& plan, size_t interval);
+
 // `y` in [0, 1] is the outcome.
 void AddLogisticRow(const LikelihoodRow& row, double y);
 

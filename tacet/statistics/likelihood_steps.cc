@@ -103,6 +103,14 @@ std::vector<double> LikelihoodRelease::Squares() const {
   return matrix;
 }
 
+std::vector<double> LikelihoodRelease::Changes() const {
+  std::vector<double> changes;
+  for (const double value : values_.last(plan_.design->columns())) {
+    changes.push_back(value / plan_.change);
+  }
+  return changes;
+}
+
 double LikelihoodRelease::Surprise() const { return values_.back() / plan_.saturated; }
 
 LikelihoodSteps StepsOf(const QuestionPlan& plan,

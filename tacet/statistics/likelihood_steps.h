@@ -29,6 +29,9 @@ class LikelihoodRelease {
   std::vector<double> Information() const;
   // Poisson: sums of (y - mu)^2 x_i x_j over rows, row by row.
   std::vector<double> Squares() const;
+  // Proportional hazards that are checked: sums over rows of x times residuals, those of late
+  // intervals less those of early ones.
+  std::vector<double> Changes() const;
   // Poisson: of y log(y / exposure).
   double Surprise() const;
   // Poisson: rows whose mean is cut.

@@ -87,7 +87,7 @@ std::vector<std::string> QuestionPlan::columns() const {
     if (is_moments()) names.insert(bounded.column);
   }
   for (const auto* of : {&cells, &across, &groups}) {
-    if (of->has_value()) names.insert((*of)->column());
+    if (of->has_value() && !(of == &cells && has_risks())) names.insert((*of)->column());
   }
   if (design.has_value()) {
     for (const DesignFactor& factor : design->factors()) names.insert(factor.factor.column);
@@ -198,9 +198,13 @@ absl::Status Query::CheckRounds() const {
 absl::Status Query::PlanCells(double budget, QuestionPlan& plan) {
   const QuestionSpec& spec = plan.spec;
   const KindRow& kind = plan.kind();
+  TACET_RETURN_IF_ERROR(PlanRisks(plan));
   if (!kind.cells.empty()) {
-    TACET_ASSIGN_OR_RETURN(plan.cells,
-                           ColumnCells::Create(spec.cells, spec_.ValuesOf(spec.cells.column)));
+    ColumnCellsSpec cells = spec.cells;
+    if (plan.has_risks()) cells.column = spec.formula;
+    const table::CategoryList* const values =
+        plan.has_risks() ? nullptr : spec_.ValuesOf(spec.cells.column);
+    TACET_ASSIGN_OR_RETURN(plan.cells, ColumnCells::Create(std::move(cells), values));
   }
   size_t length = plan.cells.has_value() ? plan.cells->size() : 1;
   if (!kind.across.empty()) {

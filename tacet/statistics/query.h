@@ -77,12 +77,18 @@ struct QuestionSpec {
   FieldEquals yes = {};
   double threshold = 0.5;                             // evaluation: an edge of the scores
   std::vector<double> quantiles = {0.25, 0.5, 0.75};  // in (0, 1)
-  // Table1, glm, cox; of a table's question: its own one.
+  // Table1, glm, cox, risks; of a table's question: its own one.
   std::vector<TableVariable> variables = {};
-  std::string formula = {};  // glm, cox (formula.h)
+  std::string formula = {};  // glm, cox, risks (formula.h)
   GlmFamily family = GlmFamily::kGaussian;
   std::string exposure = {};  // family Poisson: column of what the means are in proportion to
   bool by_site = false;       // cox: each of `sites` has hazards of its own
+  // Cox: rows whose survival is told, as "age = 50, sex = f" (Design::RowOf).
+  std::vector<std::string> profiles = {};
+  bool checks_hazards = false;  // cox: whether hazards are proportional
+  // Evaluation without a column of scores: those of a logistic model, the intercept first, whose
+  // risks are the scores.
+  std::vector<double> coefficients = {};
   // Name of the table that this is a question of (table1.h); empty: none.
   std::string table = {};
 
@@ -185,7 +191,8 @@ inline constexpr double kLeastSurprise = 0.36787944117144233;
 // by site. With mu_j the hazard that a row adds up in interval j, d_j its event there, d and mu the
 // sums, it measures
 //   (count, a (d_j - mu_j), a (d - mu) x_i, square mu_j, cross mu_j x_i, square mu x_i^2,
-//    cross mu x_i x_j).
+//    cross mu x_i x_j),
+// and where proportionality is checked, change (sum_j g_j (d_j - mu_j)) x_i, g_j from -1 to 1.
 //
 // The last values of a part count the rows that are left out, which are 0 elsewhere: `left_out` for
 // each such row. There is one such value, or one a column where each column is measured by itself.
@@ -217,8 +224,11 @@ struct QuestionPlan {
   double robust_cross = 0;
   double cut = 0;
   double saturated = 0;
-  // For a linear model; `amplitude` is that of the second moments.
+  double change = 0;                               // cox: 0 where nothing is checked
+  std::vector<std::vector<double>> profiles = {};  // of the design's factors
+  // Of a model, or of an evaluation whose scores are a model's risks.
   std::optional<Design> design = {};
+  // Of a linear model; `amplitude` is that of the second moments.
   std::optional<SymmetricMoments> moments = {};
   std::vector<double> scales = {};  // 0: not measured, since the grid is coarser
   double left_out = 0;              // a multiple of the grid
@@ -235,6 +245,8 @@ struct QuestionPlan {
   QuestionKind asked_kind() const { return spec.table.empty() ? spec.kind : QuestionKind::kTable1; }
   bool is_moments() const { return kind().form != PartForm::kCells; }
   bool is_cox() const { return spec.kind == QuestionKind::kCox; }
+  // Whether its scores are the risks of `spec.coefficients`, not a column.
+  bool has_risks() const { return !is_moments() && design.has_value(); }
   // A model that is fitted by Newton steps.
   bool has_steps() const {
     return kind().form == PartForm::kGlm && (is_cox() || spec.family != GlmFamily::kGaussian);
@@ -320,6 +332,7 @@ class Query {
   absl::Status PlanGlm(double budget, QuestionPlan& plan);
   absl::Status PlanLikelihood(double budget, QuestionPlan& plan);
   absl::Status PlanCells(double budget, QuestionPlan& plan);
+  absl::Status PlanRisks(QuestionPlan& plan) const;
   absl::Status PlanLaplaceCells(double amplitude, size_t length, QuestionPlan& plan);
   // Amplitudes of the questions under discrete Laplace noise, and the grid that they are multiples
   // of.

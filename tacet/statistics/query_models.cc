@@ -27,6 +27,9 @@ struct LikelihoodReach {
   double largest_residual = 1;
 };
 
+// Scale of the scores of a check of proportional hazards.
+constexpr double kChangeScale = 0.5;
+
 // With e = max(mu, 1 - mu) >= |y - mu| and mu (1 - mu) = e (1 - e):
 //   distance^2 <= M max_e (4 e^2 + 44 e^2 (1 - e)^2) = 4 M,
 //   norm^2     <= M max_e (e^2 + 22 e^2 (1 - e)^2) <= 1.66 M.
@@ -54,11 +57,12 @@ LikelihoodReach ReachOfPoisson(double most_square) {
 // A row's hazards add up to mu <= 2. Its gradient has a square of at most mu^2 M without an event,
 // and 1 + mu^2 + (1 - mu)^2 (M - 1) with one; its information one of mu^2 M^2, by 1 / M. So the
 // norm is at most 8 M. Two rows are at most 18 M apart where neither has an event, as their
-// information grows with the angle between them, 17 M + 4 where one has, 12 M + 14 where both have:
-// proof in docs/security/statistics.md. M >= 2.
-LikelihoodReach ReachOfCox(double most_square) {
-  return {.distance_square = 19 * most_square,
-          .norm_square = 8 * most_square,
+// information grows with the angle between them, 17 M + 4 where one has, 12 M + 14 where both have.
+// The scores of a check have a square of at most (mu + d)^2 (M - 1) / 4, so their distance adds
+// 4 (M - 1), 6.25 (M - 1) and 9 (M - 1): proof in docs/security/statistics.md. M >= 2.
+LikelihoodReach ReachOfCox(double most_square, bool checks_hazards) {
+  return {.distance_square = (checks_hazards ? 23.5 : 19) * most_square,
+          .norm_square = (checks_hazards ? 9 : 8) * most_square,
           .information = 1 / std::sqrt(most_square),
           .largest_mean = kMostHazard,
           .largest_residual = kMostHazard};
@@ -67,7 +71,7 @@ LikelihoodReach ReachOfCox(double most_square) {
 }  // namespace
 
 absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
-  if (spec_.unit == Unit::kClient) {
+  if (spec_.unit == accounting::Unit::kClient) {
     return base::InvalidArgument(
         "a model needs many units, and with unit client each site is one: choose unit record or "
         "person");
@@ -77,6 +81,9 @@ absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
   }
   plan.rows_per_unit = static_cast<double>(spec_.rows_per_unit);
   TACET_ASSIGN_OR_RETURN(plan.design, Design::Create(plan.spec, spec_));
+  for (const std::string& profile : plan.spec.profiles) {
+    TACET_ASSIGN_OR_RETURN(plan.profiles.emplace_back(), plan.design->RowOf(profile, spec_));
+  }
   if (plan.has_steps()) return PlanLikelihood(budget, plan);
   plan.moments.emplace(plan.design->columns() + 1);
   plan.left_out_values = 1;
@@ -104,11 +111,31 @@ absl::Status Query::PlanGlm(double budget, QuestionPlan& plan) {
   return absl::OkStatus();
 }
 
+absl::Status Query::PlanRisks(QuestionPlan& plan) const {
+  const QuestionSpec& spec = plan.spec;
+  if (spec.formula.empty() && spec.coefficients.empty()) return absl::OkStatus();
+  if (!spec.cells.column.empty()) {
+    return base::InvalidArgument(
+        "`score` and `formula`: scores are a column, or the risks of a model; remove one of them");
+  }
+  TACET_ASSIGN_OR_RETURN(plan.design, Design::Create(spec, spec_));
+  if (spec.coefficients.size() != plan.design->columns() + 1) {
+    return base::InvalidArgument(
+        "formula \"{}\" has {} coefficients with the intercept, `coefficients` has {}",
+        spec.formula, plan.design->columns() + 1, spec.coefficients.size());
+  }
+  for (const double coefficient : spec.coefficients) {
+    if (std::isfinite(coefficient)) continue;
+    return base::InvalidArgument("`coefficients` has {}, expected finite numbers", coefficient);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Query::PlanLikelihood(double budget, QuestionPlan& plan) {
   const auto most_square = static_cast<double>(plan.design->terms()) + 1;
   const size_t columns = plan.design->columns();
   const bool is_poisson = plan.is_poisson();
-  const LikelihoodReach reach = plan.is_cox() ? ReachOfCox(most_square)
+  const LikelihoodReach reach = plan.is_cox() ? ReachOfCox(most_square, plan.spec.checks_hazards)
                                 : is_poisson  ? ReachOfPoisson(most_square)
                                               : ReachOfLogistic(most_square);
   plan.most_mean = reach.largest_mean;
@@ -119,7 +146,7 @@ absl::Status Query::PlanLikelihood(double budget, QuestionPlan& plan) {
   plan.left_out_values = 1;
   // The count, the rows left out, and those of more baselines than one.
   plan.size = 2 + columns + 1 + products + (is_poisson ? products + 2 : 0) +
-              (plan.baselines - 1) * (columns + 2);
+              (plan.baselines - 1) * (columns + 2) + (plan.spec.checks_hazards ? columns : 0);
   const RowReach row = PlanLeftOut({.norm = std::sqrt(count * count + reach.norm_square),
                                     .distance = std::sqrt(reach.distance_square),
                                     .largest = count},
@@ -144,12 +171,14 @@ absl::Status Query::PlanLikelihood(double budget, QuestionPlan& plan) {
     plan.saturated = scale(2 * std::sqrt(most_square * kSaturatedCharge) / surprises);
     if (!(std::min({plan.robust, plan.cut, plan.saturated}) > 2 * grid_)) return TooSmall();
   }
+  if (plan.spec.checks_hazards) plan.change = scale(kChangeScale);
   if (!(std::min(plan.amplitude, plan.square) > 2 * grid_)) return TooSmall();
   plan.replace_one = most * rows * row.distance + rounding;
   plan.zero_out = most * rows * row.norm + rounding;
-  const double largest = std::max({plan.count, plan.amplitude, plan.cross * reach.largest_mean,
-                                   plan.amplitude * reach.largest_residual, plan.dispersion,
-                                   plan.robust_cross, plan.saturated * surprises});
+  const double largest =
+      std::max({plan.count, plan.amplitude, plan.cross * reach.largest_mean,
+                plan.amplitude * reach.largest_residual, plan.dispersion, plan.robust_cross,
+                plan.saturated * surprises, plan.change * (kMostHazard + 1)});
   coordinate_bound_ = std::max(coordinate_bound_, largest * rows + grid_);
   return absl::OkStatus();
 }

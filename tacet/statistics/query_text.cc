@@ -71,6 +71,11 @@ absl::StatusOr<bool> ParseStrata(std::string_view name) {
   return base::InvalidArgument("\"{}\": expected sites", name);
 }
 
+absl::StatusOr<bool> ParseHazardsCheck(std::string_view name) {
+  if (name == "proportional-hazards") return true;
+  return base::InvalidArgument("\"{}\": expected proportional-hazards", name);
+}
+
 // Members of a table of the file. Finish() refuses those that nothing read.
 class Table {
  public:
@@ -222,7 +227,7 @@ void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
     TakeAxis(table, kind.across, spec.across);
   } else if (!kind.cells.empty()) {
     table.Take(kind.cells, spec.cells.column);
-    TakeCells(table, spec.cells, 0, kind.is_share ? 1 : 0, kind.takes_strata);
+    TakeCells(table, spec.cells, 0, kind.is_share ? 1 : 0, kind.takes_hazards);
   }
   if (!kind.yes.empty()) {
     table.Take(kind.yes, spec.yes.column);
@@ -233,7 +238,16 @@ void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
   if (kind.takes_formula) {
     table.Take("formula", spec.formula);
   }
-  if (kind.takes_strata) table.TakeWord("strata", ParseStrata, spec.by_site);
+  if (kind.takes_hazards) {
+    table.TakeWord("strata", ParseStrata, spec.by_site);
+    table.Take("profiles", spec.profiles);
+    table.TakeWord("check", ParseHazardsCheck, spec.checks_hazards);
+  }
+  if (kind.takes_risks) {
+    TakeVariables(table, spec.variables);
+    table.Take("formula", spec.formula);
+    table.Take("coefficients", spec.coefficients);
+  }
   if (kind.takes_family) {
     table.TakeWord("family", ParseGlmFamily, spec.family);
     table.Take("exposure", spec.exposure);

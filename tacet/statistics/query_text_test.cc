@@ -87,7 +87,8 @@ TEST(QueryTextTest, EveryKindIsRead) {
 TEST(QueryTextTest, KeysOfModelsWithSteps) {
   const auto file = Read(R"({"privacy": {"target_epsilon": 1}, "question": [
     {"kind": "cox", "time": "days", "high": 3000, "event": "dead", "event_value": 1,
-     "formula": "age", "columns": ["age 20..90"], "sites": ["north"], "strata": "sites"},
+     "formula": "age", "columns": ["age 20..90"], "sites": ["north"], "strata": "sites",
+     "profiles": ["age = 50"], "check": "proportional-hazards"},
     {"kind": "cox", "time": "days", "edges": [0, 10], "event": "dead", "event_value": 1,
      "formula": "~ age", "columns": ["age 20..90"]},
     {"kind": "glm", "family": "poisson", "exposure": "years", "formula": "visits ~ age",
@@ -98,8 +99,39 @@ TEST(QueryTextTest, KeysOfModelsWithSteps) {
   EXPECT_TRUE(questions[0].by_site);
   EXPECT_EQ(questions[1].cells.edges, (std::vector<double>{0, 10}));
   EXPECT_FALSE(questions[1].by_site);
+  EXPECT_EQ(questions[0].profiles, (std::vector<std::string>{"age = 50"}));
+  EXPECT_TRUE(questions[0].checks_hazards);
+  EXPECT_FALSE(questions[1].checks_hazards);
   EXPECT_EQ(questions[2].exposure, "years");
   EXPECT_TRUE(Query::Create(file->query).ok()) << Query::Create(file->query).status();
+}
+
+TEST(QueryTextTest, KeysOfRisks) {
+  const auto file =
+      Read(R"({"privacy": {"target_epsilon": 1}, "data": {"values": ["arm one-of=a,b"]},
+    "question": [{"kind": "evaluation", "formula": "age * arm", "columns": ["age 20..90", "arm"],
+     "coefficients": [-4, 0.1, 1, 0.02], "bins": 10, "label": "dead", "positive": 1}]})");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->query.questions[0].coefficients, (std::vector<double>{-4, 0.1, 1, 0.02}));
+  const auto query = Query::Create(file->query);
+  ASSERT_TRUE(query.ok()) << query.status();
+  EXPECT_EQ(query->columns(), (std::vector<std::string>{"age", "arm", "dead"}));
+  const auto refusal = [&file](auto change) {
+    QuerySpec spec = file->query;
+    change(spec.questions[0]);
+    return base::Message(Query::Create(spec).status());
+  };
+  EXPECT_EQ(refusal([](QuestionSpec& spec) { spec.coefficients.pop_back(); }),
+            "question \"question-1\": formula \"age * arm\" has 4 coefficients with the intercept, "
+            "`coefficients` has 3");
+  EXPECT_EQ(refusal([](QuestionSpec& spec) { spec.coefficients[1] = INFINITY; }),
+            "question \"question-1\": `coefficients` has inf, expected finite numbers");
+  EXPECT_EQ(
+      refusal([](QuestionSpec& spec) { spec.cells.column = "risk"; }),
+      "question \"question-1\": `score` and `formula`: scores are a column, or the risks of a "
+      "model; remove one of them");
+  EXPECT_THAT(refusal([](QuestionSpec& spec) { spec.formula.clear(); }),
+              HasSubstr("question \"question-1\": formula \"\""));
 }
 
 TEST(QueryTextTest, ErrorsNameTheKey) {
@@ -131,6 +163,8 @@ TEST(QueryTextTest, ErrorsNameTheKey) {
               HasSubstr("question[0].family: \"gamma\": expected gaussian, binomial or poisson"));
   EXPECT_THAT(Refusal(with(R"({"kind": "cox", "strata": "sex"})")),
               HasSubstr("question[0].strata: \"sex\": expected sites"));
+  EXPECT_THAT(Refusal(with(R"({"kind": "cox", "check": "zph"})")),
+              HasSubstr("question[0].check: \"zph\": expected proportional-hazards"));
   EXPECT_THAT(Refusal(with(R"({"kind": "cox", "family": "poisson"})")),
               HasSubstr("unknown key question[0].family"));
   for (const char* column : {"age", "age 120..0", "age 0..inf", "age -1e308..1e308", "0..1"}) {

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kMaxColumns = 256;
 constexpr size_t kMaxRegressionColumns = 32;
 constexpr size_t kMaxBaselines = 64;
+constexpr size_t kMaxProfiles = 16;
 
 absl::Status CheckQuantiles(const QuestionPlan& plan) {
   for (const double quantile : plan.spec.quantiles) {
@@ -41,6 +42,14 @@ absl::Status CheckCox(const QuestionPlan& plan) {
   if (baselines > kMaxBaselines) {
     return base::InvalidArgument("{} intervals of all sites, expected at most {}", baselines,
                                  kMaxBaselines);
+  }
+  if (plan.spec.profiles.size() > kMaxProfiles) {
+    return base::InvalidArgument("{} profiles, expected at most {}", plan.spec.profiles.size(),
+                                 kMaxProfiles);
+  }
+  if (plan.spec.checks_hazards && plan.cells->size() < 2) {
+    return base::InvalidArgument(
+        "a check of proportional hazards compares intervals, and there is one: choose more edges");
   }
   for (const TableVariable& variable : plan.spec.variables) {
     if (variable.column != plan.cells->column() && variable.column != plan.spec.yes.column) {
@@ -153,6 +162,7 @@ constexpr std::array kRows = {
             .yes_value = "positive",
             .takes_groups = true,
             .takes_threshold = true,
+            .takes_risks = true,
             .check = CheckEvaluation},
     KindRow{.kind = QuestionKind::kRegression,
             .name = "regression",
@@ -198,7 +208,7 @@ constexpr std::array kRows = {
             .yes_value = "event_value",
             .takes_variables = true,
             .takes_formula = true,
-            .takes_strata = true,
+            .takes_hazards = true,
             .check = CheckCox},
 };
 

@@ -71,8 +71,9 @@ struct KindRow {
   bool takes_quantiles = false;
   bool takes_threshold = false;
   bool takes_formula = false;
-  bool takes_family = false;  // and `exposure`
-  bool takes_strata = false;  // `strata`
+  bool takes_family = false;   // and `exposure`
+  bool takes_hazards = false;  // `strata`, `profiles`, `check`
+  bool takes_risks = false;    // `formula`, `columns`, `coefficients` in place of scores
   // What this kind alone demands.
   absl::Status (*check)(const QuestionPlan& plan) = nullptr;
 

@@ -155,14 +155,14 @@ CellReading<bool> ReadCondition(const table::Column& column, const QuerySpec& qu
 }
 
 QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTable& table)
-    : place_(place), kind_(&query.questions()[place].kind()) {
+    : place_(place), plan_(&query.questions()[place]) {
   const QuestionPlan& plan = query.questions()[place];
   const QuerySpec& spec = query.spec();
   for (const RowCondition& condition : plan.spec.where) {
     where_.push_back(ReadCondition(ColumnOf(table, condition.column), spec, condition));
   }
   for (const auto* cells : {&plan.cells, &plan.across}) {
-    if (!cells->has_value() || plan.is_cox()) continue;
+    if (!cells->has_value() || plan.is_cox() || plan.has_risks()) continue;
     cells_.push_back(ReadCells(ColumnOf(table, (*cells)->column()), spec, **cells));
     last_cells_ = (*cells)->size();
   }
@@ -170,11 +170,11 @@ QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTab
     groups_.push_back(ReadCells(ColumnOf(table, plan.groups->column()), spec, *plan.groups));
   }
   const FieldEquals& yes = plan.spec.yes;
-  if (!kind_->yes.empty()) {
+  if (!plan.kind().yes.empty()) {
     is_yes_.push_back(ReadCondition(ColumnOf(table, yes.column), spec,
                                     {.column = yes.column, .value = yes.value}));
   }
-  if (kind_->has_cell_beyond || plan.is_cox()) {
+  if (plan.kind().has_cell_beyond || plan.is_cox()) {
     const std::string& time = plan.cells->column();
     times_.push_back(ReadNumbers(ColumnOf(table, time), spec, time));
     horizon_ = plan.cells->edges().back();
@@ -182,18 +182,18 @@ QuestionReading::QuestionReading(const Query& query, size_t place, const SiteTab
   if (plan.spec.by_site) {
     stratum_ = std::ranges::find(plan.spec.sites, table.name) - plan.spec.sites.begin();
   }
-  if (!plan.is_moments()) {
-    strategy_cells_ = plan.strategy->cells();
-    return;
-  }
   if (plan.design.has_value()) {
     for (const DesignFactor& factor : plan.design->factors()) {
       values_.push_back(ReadFactor(ColumnOf(table, factor.factor.column), spec, factor));
     }
   }
+  if (!plan.is_moments()) {
+    strategy_cells_ = plan.strategy->cells();
+    return;
+  }
   for (const BoundedColumn& bounded : plan.spec.columns) {
     values_.push_back(ReadNumbersAs<double>(ColumnOf(table, bounded.column), spec, bounded.column,
-                                            [kind = kind_, bounded](double value) {
+                                            [kind = &plan.kind(), bounded](double value) {
                                               return std::optional(Scaled(*kind, bounded, value));
                                             }));
   }
@@ -213,8 +213,32 @@ std::optional<uint32_t> QuestionReading::GroupOf(uint32_t row) const {
   return groups_.empty() ? 0 : groups_[0](row);
 }
 
+std::optional<std::vector<double>> QuestionReading::FactorsOf(uint32_t row) const {
+  std::vector<double> of_factors;
+  for (const CellReading<double>& value : values_) {
+    const std::optional<double> found = value(row);
+    if (!found.has_value()) return std::nullopt;
+    of_factors.push_back(*found);
+  }
+  return of_factors;
+}
+
+std::optional<uint32_t> QuestionReading::CellOfRisk(uint32_t row) const {
+  const std::optional<std::vector<double>> of_factors = FactorsOf(row);
+  if (!of_factors.has_value()) return std::nullopt;
+  const std::vector<double>& coefficients = plan_->spec.coefficients;
+  std::vector<double> columns(coefficients.size() - 1);
+  plan_->design->FillColumns(*of_factors, columns);
+  const double linear =
+      std::inner_product(columns.begin(), columns.end(), coefficients.begin() + 1, coefficients[0]);
+  // Not a number only where infinite terms cancel.
+  return std::isnan(linear) ? std::nullopt : plan_->cells->CellOf(1 / (1 + std::exp(-linear)));
+}
+
 std::optional<uint32_t> QuestionReading::PlaceOf(uint32_t row) const {
-  std::optional<uint32_t> cell = cells_.empty() ? 0 : cells_[0](row);
+  std::optional<uint32_t> cell = 0;
+  if (plan_->has_risks()) cell = CellOfRisk(row);
+  if (!cells_.empty()) cell = cells_[0](row);
   if (cells_.size() == 2) {
     const std::optional<uint32_t> across = cells_[1](row);
     if (!cell.has_value() || !across.has_value()) return std::nullopt;
@@ -245,9 +269,9 @@ RowUse QuestionReading::UseOf(uint32_t row) const {
   bool counts = false;
   if (strategy_cells_ > 0) {
     counts = PlaceOf(row).has_value();
-  } else if (kind_->form == PartForm::kRegression) {
+  } else if (plan_->kind().form == PartForm::kRegression) {
     counts = is_yes_[0](row).has_value() && std::ranges::all_of(values_, has_value);
-  } else if (kind_->form == PartForm::kGlm) {
+  } else if (plan_->kind().form == PartForm::kGlm) {
     counts = std::ranges::all_of(values_, has_value) && (times_.empty() || EndOf(row).has_value());
   } else {
     counts = GroupOf(row).has_value() && std::ranges::any_of(values_, has_value);
@@ -265,17 +289,17 @@ void QuestionReading::AddRow(const QuestionPlan& plan, std::span<const double> c
     return;
   }
   const std::span<double> left_out = part.subspan(plan.measured());
-  if (kind_->form == PartForm::kRegression) {
+  if (plan_->kind().form == PartForm::kRegression) {
     const bool counts = asked.has_value() && AddRegressionRow(plan, row, weight, part);
     if (!counts) left_out[0] += weight * plan.left_out;
     return;
   }
-  if (kind_->form == PartForm::kGlm) {
+  if (plan_->kind().form == PartForm::kGlm) {
     const bool counts = asked.has_value() && AddDesignRow(plan, coefficients, row, weight, part);
     if (!counts) left_out[0] += weight * plan.left_out;
     return;
   }
-  const size_t size = kind_->moments;
+  const size_t size = plan_->kind().moments;
   const std::optional<uint32_t> group = asked.has_value() ? GroupOf(row) : std::nullopt;
   for (size_t i = 0; i < values_.size(); ++i) {
     const std::optional<double> t = group.has_value() ? values_[i](row) : std::nullopt;
@@ -322,14 +346,10 @@ bool QuestionReading::AddRegressionRow(const QuestionPlan& plan, uint32_t row, d
 
 bool QuestionReading::AddDesignRow(const QuestionPlan& plan, std::span<const double> coefficients,
                                    uint32_t row, double weight, std::span<double> part) const {
-  std::vector<double> of_factors;
-  for (const CellReading<double>& value : values_) {
-    const std::optional<double> found = value(row);
-    if (!found.has_value()) return false;
-    of_factors.push_back(*found);
-  }
+  const std::optional<std::vector<double>> of_factors = FactorsOf(row);
+  if (!of_factors.has_value()) return false;
   std::array<double, Design::kMaxColumns + 2> all{1};  // the constant, the design, the response
-  plan.design->Fill(of_factors, std::span(all).subspan(1));
+  plan.design->Fill(*of_factors, std::span(all).subspan(1));
   if (plan.has_steps()) {
     const std::vector<double> first =
         coefficients.empty() ? FirstCoefficients(plan) : std::vector<double>();
@@ -344,7 +364,7 @@ bool QuestionReading::AddDesignRow(const QuestionPlan& plan, std::span<const dou
       if (!end.has_value()) return false;
       AddCoxRow(part_of, end->time, end->event, stratum_);
     } else if (plan.is_poisson()) {
-      AddPoissonRow(part_of, y, plan.design->ExposureOf(of_factors));
+      AddPoissonRow(part_of, y, plan.design->ExposureOf(*of_factors));
     } else {
       AddLogisticRow(part_of, y);
     }

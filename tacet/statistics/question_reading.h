@@ -68,7 +68,8 @@ enum class RowUse {
 
 class QuestionReading {
  public:
-  // `place`: of the question in the query. The table has the columns of the question.
+  // `place`: of the question in the query, which must outlive the reading. The table has the
+  // columns of the question.
   QuestionReading(const Query& query, size_t place, const SiteTable& table);
 
   size_t place() const { return place_; }
@@ -90,6 +91,9 @@ class QuestionReading {
   std::optional<bool> IsAsked(uint32_t row) const;
   // 0 where the question has no groups; none where the field is in none of them.
   std::optional<uint32_t> GroupOf(uint32_t row) const;
+  // Of a model; none where a field cannot be read.
+  std::optional<std::vector<double>> FactorsOf(uint32_t row) const;
+  std::optional<uint32_t> CellOfRisk(uint32_t row) const;
   // In the histogram; none where a field cannot be read.
   std::optional<uint32_t> PlaceOf(uint32_t row) const;
   // None where a field cannot be read, or the time is below 0.
@@ -103,7 +107,7 @@ class QuestionReading {
                     double weight, std::span<double> part) const;
 
   size_t place_ = 0;
-  const KindRow* kind_;
+  const QuestionPlan* plan_;   // of the query
   size_t strategy_cells_ = 0;  // of a histogram's segment; 0 for moments
   std::vector<CellReading<bool>> where_;
   std::vector<CellReading<uint32_t>> cells_;   // crosstab: the rows, then the columns
@@ -113,7 +117,8 @@ class QuestionReading {
   size_t stratum_ = 0;                     // cox by site: the place of the table among the sites
   std::vector<CellReading<bool>> is_yes_;  // event or label: at most one
   size_t last_cells_ = 0;                  // of the last of cells_
-  // t of moments, x / largest of a sum, of each column. Of a model: of each factor (Design::Fill).
+  // t of moments, x / largest of a sum, of each column. Of a model, or of an evaluation of one's
+  // risks: of each factor (Design::Fill).
   std::vector<CellReading<double>> values_;
 };
 

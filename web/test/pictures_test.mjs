@@ -169,3 +169,19 @@ test("a logarithmic axis has round values, and few of them", () => {
   assert.deepEqual(logarithmicTicks(1.3, 0.95), [1, 1.1, 1.2, 1.3]);
   assert.ok(logarithmicTicks(1e300, 1e-300).length <= 6);
 });
+
+test("hazards have the survival of their profiles as lines, and the changes of coefficients", () => {
+  const at = (group, time, value) => ({ quantity: "survival", group, at: time, value, low: value - 0.1, high: value + 0.1 });
+  const estimates = [
+    ...kSlopes, { quantity: "baseline survival", at: "6", value: 0.4, low: 0.3, high: 0.5 },
+    at("age = 50", "3", 0.8), at("age = 50", "6", 0.6), at("age = 70", "3", 0.5), at("age = 70", "6", 0.3),
+    effect("change of coefficient", "age", 0.2, -0.1, 0.5), { quantity: "proportional hazards p", value: 0.2 }];
+  const [survival, changes, forest] = picturesOf({ kind: "cox", estimates });
+  assert.deepEqual([survival.kind, survival.title, survival.right], ["curve", "survival", 6]);
+  assert.deepEqual(survival.series.map(({ name, points }) => [name, points.map(({ x, y }) => [x, y])]),
+    [["age = 50", [[0, 1], [3, 0.8], [6, 0.6]]], ["age = 70", [[0, 1], [3, 0.5], [6, 0.3]]]]);
+  assert.deepEqual([changes.kind, changes.neutral, changes.rows], ["ranges", 0, [{ label: "age", x: 0.2, low: -0.1, high: 0.5 }]]);
+  assert.equal(forest.title, "coefficient");
+  const hidden = estimates.map((one) => (one.quantity === "survival" || one.quantity.startsWith("change") ? { ...one, value: null } : one));
+  assert.deepEqual(picturesOf({ kind: "cox", estimates: hidden }).map(({ title }) => title), ["coefficient"]);
+});

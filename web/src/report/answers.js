@@ -52,6 +52,19 @@ function tableOfGroups(answer, confidence) {
   ];
 }
 
+/** Covariances of a model's coefficients, folded; null where the answer has none. */
+function covariances({ name, covariance, estimates }) {
+  if (covariance === undefined) return null;
+  const terms = estimates.filter(({ quantity }) => quantity === "intercept" || quantity === "coefficient")
+    .map((estimate) => estimate.group ?? "intercept");
+  const columns = [
+    { title: "Covariance", head: true, cell: (row) => row.term },
+    ...terms.map((term, i) => ({ title: term, number: true, cell: (row) => number(row.values[i]) })),
+  ];
+  return foldedTable(`${name}, covariances`, columns, covariance.map((values, i) => ({ term: terms[i], values })),
+    "Covariances of the coefficients: noise and sampling");
+}
+
 const numbersOf = (answer, confidence) =>
   dataTable(answer.name, answerColumns(answer.estimates, confidence), answer.estimates, kStacked,
     (estimate) => (estimate.too_many ? "too-many" : undefined));
@@ -62,6 +75,7 @@ function question(answer, confidence) {
     h("h3", {}, answer.name, " ", h("span", { class: "note" }, answer.kind + by)),
     answerFigures(answer, confidence),
     answer.table ? tableOfGroups(answer, confidence) : numbersOf(answer, confidence),
+    covariances(answer),
     leftOutWarning(answer),
     h("p", { class: "note" }, `${answer.methods.join("; ")}.`));
 }

@@ -65,6 +65,29 @@ function survival(answer) {
             series: kept, atRisk, marksEnd: true }];
 }
 
+/** Survival of a model's profiles: hazards are constant within an interval, so it has no steps. */
+function profiles(answer) {
+  const start = { x: 0, y: 1, low: 1, high: 1 };
+  const series = groupsOf(answer, "survival").map(([name, estimates], look) => ({
+    name, look,
+    points: [start, ...estimates.filter(isThere).map((estimate) => (
+      { x: placeOf(estimate.at), y: estimate.value, low: low(estimate), high: high(estimate) }))],
+  }));
+  const kept = shown(series);
+  if (kept.length === 0) return [];
+  return [{ kind: "curve", title: "survival", x: "time", y: "share that survives",
+            right: Math.max(...kept.flatMap((one) => one.points.map((point) => point.x))), top: 1, series: kept }];
+}
+
+/** How much each coefficient changes from the first interval to the last. */
+function changes(answer) {
+  const rows = answer.estimates.filter(({ quantity }) => quantity === "change of coefficient").map((estimate) => (
+    { label: estimate.group, x: isThere(estimate) ? estimate.value : null, low: low(estimate), high: high(estimate) }));
+  if (!rows.some((row) => row.x !== null)) return [];
+  return [{ kind: "ranges", title: "change of coefficient", x: "from the first interval to the last", y: "", rows,
+            edges: [], neutral: 0, hasNumbers: true }];
+}
+
 /** Sensitivity over false positive rate. A band joins the corners of the two intervals. */
 function rocCurve(answer) {
   const rates = new Map(groupsOf(answer, "false positive rate"));
@@ -163,6 +186,7 @@ function forest(answer) {
 }
 
 const kPictures = {
+  cox: (answer) => [...profiles(answer), ...changes(answer)],
   survival: (answer) => survival(answer),
   evaluation: (answer) => [...rocCurve(answer), ...calibration(answer)],
   histogram: (answer) => (answer.estimates.some((estimate) => estimate.group) ? pairs(answer) : counts(answer)),
