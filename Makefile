@@ -9,6 +9,7 @@ JOBS ?= $(shell nproc)
 SETS ?= demo server test mpi
 # What `make arm64-check` runs.
 ARM64_TESTS := base crypto ring dp he secagg secagg_bytes accounting
+ARM64_TARGETS := $(ARM64_TESTS:%=%_tests) tacet_round_program
 VALGRIND_TESTS ?= base_tests crypto_tests ring_tests dp_tests secagg_tests
 # Environment of the Python package, with its tests' packages.
 PYTHON_ENVIRONMENT := $(CURDIR)/build/python
@@ -96,12 +97,14 @@ lint: ## check includes, sizes of classes, paths in comments, the prose and the 
 	@tools/quiet.sh "check formatting" bash -c 'tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror'
 
 .PHONY: arm64-check
-arm64-check: ## cross-compile for ARM (64 bits) and run the tests of cryptography and privacy emulated
-	@tools/setup.sh demo arm64
+arm64-check: ## cross-compile for ARM (64 bits), run its tests emulated, exchange rounds with this machine
+	@tools/setup.sh demo server test mpi arm64
 	@tools/quiet.sh "libraries for arm64" tools/arm64_sysroot.sh build/arm64-sysroot
 	$(call configure,arm64)
-	$(call build,arm64,--target $(ARM64_TESTS:%=%_tests))
-	@tools/quiet.sh "test arm64" tools/arm64_check.sh build/arm64 build/arm64-sysroot
+	$(call build,arm64,--target $(ARM64_TARGETS))
+	$(call configure,ci)
+	$(call build,ci,--target tacet_round_program)
+	@tools/quiet.sh "test arm64" tools/arm64_check.sh build/arm64 build/arm64-sysroot build/ci
 
 .PHONY: package
 package: ## build the Debian packages tacet, tacet-server and tacet-dev in build/package/packages

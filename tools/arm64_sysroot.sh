@@ -15,7 +15,7 @@ sets=$(dirname -- "${BASH_SOURCE[0]}")/packages
 # The development packages that the product and its tests are built from; their tools are this
 # system's.
 mapfile -t packages < <(cat "$sets"/{demo,server,test} | grep -- '-dev$' | grep -v clang)
-packages+=(libstdc++-12-dev)
+packages+=("libstdc++-$(aarch64-linux-gnu-g++ -dumpversion)-dev")
 stamp=$folder/packages.$(printf '%s\n' "${packages[@]}" | cksum | tr ' ' -)
 [ ! -e "$stamp" ] || exit 0
 
