@@ -210,9 +210,9 @@ class ClientJoinCommand : public program::Command {
                           "one that waits at --server",
                           {}, false, &invitation_);
     waiting_.Register(options,
-                      "HOST:PORT of the federation's server: without an invitation file the one "
-                      "that waits there is accepted, and the keys for the next epoch are made and "
-                      "left there");
+                      "HOST:PORT of the federation's server. Without an invitation file the one "
+                      "that waits there is accepted. Keys for the next epoch are made and left "
+                      "there");
     options.AddString("home", kHomeHelp, &home_);
     options.AddString(
         "coordinator",
