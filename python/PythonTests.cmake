@@ -41,7 +41,7 @@ if(TACET_DEBIAN_PYTHON)
                COMMAND ${TACET_DEBIAN_PYTHON} -m unittest discover -s ${CMAKE_CURRENT_SOURCE_DIR}/tests -p ${test}_test.py)
       set_tests_properties(python.${test} PROPERTIES LABELS integration TIMEOUT 600
                            WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
-                           ENVIRONMENT "${environment};TACET_HEART_DISEASE=${hospitals}")
+                           ENVIRONMENT "${environment};TACET_HEART_DISEASE=${hospitals};OMP_NUM_THREADS=1")
     endforeach()
   endif()
 endif()

@@ -27,8 +27,8 @@ FRAMEWORKS = ("flwr", "nvflare", "torch")
 
 # Modules of the package that its users do not import.
 INTERNAL = (
-    "callbacks", "durable_file", "progress", "torch_clients", "torch_fit", "torch_gradients",
-    "torch_layers", "torch_modules", "torch_records", "torch_state", "torch_sums",
+    "callbacks", "durable_file", "progress", "torch_batches", "torch_clients", "torch_fit",
+    "torch_gradients", "torch_layers", "torch_modules", "torch_records", "torch_state", "torch_sums",
     "torch_training", "torch_vectors",
 )
 

@@ -1,25 +1,29 @@
 """Gradients of single records of a PyTorch module, and the sum of clipped ones.
 
-Each record runs by itself, and gradients are added in float64. What a record adds then depends on
-that record alone, to 2⁻⁵³: the sum of a million moves by no more than the clip norm and what the
-agreement keeps for rounding. Many records at once, or sums in float32, do not hold that.
+What a record gives depends on that record alone, bit for bit, and gradients are added in float64.
+So the sum of a million moves by no more than the clip norm and what the agreement keeps for
+rounding. Sums in float32 do not hold that.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
+import torch
+
 from .torch_records import RecordGradients
-from .torch_sums import Gradient, Total
+from .torch_sums import Total, squared_norms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy as np
-    import torch
     from numpy.typing import NDArray
+
+    from .torch_sums import Pieces
 
 __all__ = ["clipped_gradients"]
 
@@ -51,14 +55,46 @@ def clipped_gradients(
     """
     parameters = [p for p in module.parameters() if p.requires_grad]
     total = Total(parameters)
-    by_unit = sorted(range(len(units)), key=units.__getitem__)
-    records = RecordGradients(module, loss, parameters).each(inputs, targets, by_unit)
-    pairs = zip(by_unit, records, strict=True)
-    for _, of_unit in itertools.groupby(pairs, lambda pair: units[pair[0]]):
-        unit = Gradient(parameters)
-        for _, add_to in of_unit:
-            add_to(unit)
-        norm = unit.norm()
+    if len(units) == 0:
+        return total.flat()
+    records = RecordGradients(module, loss, parameters, inputs, targets)
+    of_unit: dict[int, list[int]] = defaultdict(list)
+    for record, unit in enumerate(units):
+        of_unit[unit].append(record)
+    for some in _together(of_unit.values(), records.at_once):
+        if len(some) > 1 or len(some[0]) <= records.at_once:
+            _subtract(total, records.pieces(list(itertools.chain(*some))), some, clip_norm)
+            continue
+        whole = Total(parameters)
+        records.add_to(whole, some[0])
+        norm = whole.norm()
         if norm > 0 and math.isfinite(norm):
-            total.subtract(unit, min(1.0, clip_norm / norm))
+            total.add_total(whole, -min(1.0, clip_norm / norm))
     return total.flat()
+
+
+def _together(units: Iterable[list[int]], most: int) -> Iterator[list[list[int]]]:
+    """Yield units with together at most so many records, or one unit with more."""
+    some: list[list[int]] = []
+    for of_unit in sorted(units, key=len):
+        if some and sum(map(len, some)) + len(of_unit) > most:
+            yield some
+            some = []
+        some.append(of_unit)
+    yield some
+
+
+def _subtract(
+    total: Total, pieces: Pieces, units: Iterable[list[int]], clip_norm: float
+) -> None:
+    """Subtract the clipped gradients of units, whose records lie one after the other."""
+    begin = 0
+    for length, alike in itertools.groupby(units, len):
+        end = begin + length * len(list(alike))
+        part = pieces.taken(slice(begin, end))
+        norms = squared_norms(part, length).sqrt()
+        begin = end
+        used = torch.isfinite(norms) & (norms > 0)
+        if used.any():
+            factors = (clip_norm / norms).clamp(max=1)[used].repeat_interleave(length)
+            total.add_pieces(part.taken(used.repeat_interleave(length)), -factors)

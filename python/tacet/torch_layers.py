@@ -1,8 +1,8 @@
-"""Gradients of layers as products of two small matrices ("ghost clipping").
+"""Layers whose weights have gradients that are products of two small matrices.
 
-A linear layer's gradient for one record is the sum over its T rows (tokens, places) of g aᵀ, with
+A linear layer's gradient for one record is the sum over its R rows (tokens, places) of g aᵀ, with
 the row a of the layer's input and the gradient g of the loss in the row of its output. Its norm
-needs T² products of rows instead of a matrix of the weights' size (Li et al., arXiv:2110.05679),
+needs R² products of rows instead of a matrix of the weights' size (Li et al., arXiv:2110.05679),
 and the sum over records of clipped gradients is one product of matrices.
 """
 
@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,104 +20,96 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-__all__ = ["LayerUse", "LayerUses", "RowUse", "TableUse"]
+__all__ = ["LayerUse", "LayerUses", "NotFollowedError"]
 
 _TYPES = (torch.float32, torch.float64)
 
 
-class _Tap(torch.autograd.Function):  # type: ignore[misc]
-    """Identity that keeps the gradient which comes back."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, output: torch.Tensor, anchor: torch.Tensor, use: LayerUse, uses: LayerUses
-    ) -> torch.Tensor:
-        ctx.use, ctx.uses = use, uses
-        return output.clone()  # the module may write into it
-
-    @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
-        if ctx.uses.collecting:
-            ctx.use.gradient = gradient.detach()
-        else:  # the module or the loss computes gradients itself
-            ctx.uses.sound = False
-        return gradient, None, None, None
+class NotFollowedError(RuntimeError):
+    """Gradients of single records do not follow from one pass over many."""
 
 
 @dataclass
 class LayerUse:
-    """A layer's input for one record, and the gradient of the loss in its output.
+    """Inputs of a layer for some records, and the gradients of the loss in its outputs.
 
     Attributes:
         weight: number of its parameter.
-        source: input of the layer.
-        shape: of the output.
-        gradient: of the loss in the output; None: the loss does not depend on it.
+        source: inputs of the layer, records along the first axis.
+        change: zeros that are added to the outputs; afterwards the gradients in the outputs.
+        rows: of sources the rows a, shape (records, R, inputs); of a table the places, (records,
+            R).
+        gradients: of gradients the rows g, shape (records, R, outputs).
+        padding: of a table: the place whose row is not trained; None: there is none.
+        table: the weight is a table of embeddings.
     """
 
     weight: int
     source: torch.Tensor
-    shape: torch.Size
-    gradient: torch.Tensor | None = None
+    change: torch.Tensor
+    rows: Callable[[torch.Tensor], torch.Tensor]
+    gradients: Callable[[torch.Tensor], torch.Tensor]
+    padding: int | None = None
+    table: bool = False
+
+    def with_gradient(self, gradient: torch.Tensor) -> LayerUse:
+        """Return the use with gradients of the loss."""
+        return replace(self, change=gradient)
 
 
 def _flat_rows(values: torch.Tensor) -> torch.Tensor:
-    return values.reshape(-1, values.shape[-1])
+    return values.reshape(len(values), -1, values.shape[-1])
 
 
-def _places(gradient: torch.Tensor) -> torch.Tensor:
-    """Return the gradients in channels, one place a row."""
-    return gradient.flatten(2).transpose(1, 2).reshape(-1, gradient.shape[1])
+def _flat(values: torch.Tensor) -> torch.Tensor:
+    return values.reshape(len(values), -1)
 
 
-@dataclass
-class RowUse(LayerUse):
-    """Use of a linear layer or a convolution: the gradient of its weight is the sum of g aᵀ.
+class _Tap(torch.autograd.Function):  # type: ignore[misc]
+    """Identity under ``vmap`` that hands the tensors of all records to a function."""
 
-    Attributes:
-        rows: of the source the rows a, shape (T, inputs).
-        gradients: of a gradient the rows g, shape (T, outputs).
-        bias: number of the parameter whose gradient is the sum of g; None: the layer has none.
-    """
+    @staticmethod
+    def forward(output: torch.Tensor, *_: Any) -> torch.Tensor:
+        return output.clone()
 
-    rows: Callable[[torch.Tensor], torch.Tensor] = _flat_rows
-    gradients: Callable[[torch.Tensor], torch.Tensor] = _flat_rows
-    bias: int | None = None
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+        pass
 
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[Any, ...]:
+        text = "the module or the loss computes gradients itself"
+        raise NotFollowedError(text)
 
-@dataclass
-class TableUse(LayerUse):
-    """Use of a table of embeddings, whose places are the source.
-
-    Attributes:
-        padding: place whose row is not trained; None: there is none.
-    """
-
-    padding: int | None = None
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> tuple[torch.Tensor, int]:
+        output, source, _, noted = arguments
+        whole, used = (
+            values.expand(info.batch_size, *values.shape) if at is None else values.movedim(at, 0)
+            for values, at in zip((output, source), in_dims, strict=False)
+        )
+        return noted(whole, used), 0
 
 
 class LayerUses(TorchFunctionMode):  # type: ignore[misc]
-    """Layers that a module uses on one record, while it is entered.
+    """Layers that a module uses on records under ``vmap``, while it is entered.
 
-    A layer is noted where its weight is a parameter itself and the product is cheaper than the
-    gradient. Its parameters are cut from the graph there, so what the graph still says about a
-    parameter comes from other uses, such as a weight that is shared or part of the loss.
+    The weights are cut from the graph where they are noted, so what the graph still says about one
+    comes from other uses, such as a weight that is part of the loss.
 
     Args:
-        parameters: those that are trained.
+        weights: numbers by identity of the parameters whose uses are noted.
 
     Attributes:
-        anchor: what to differentiate for, so that the gradients of outputs are computed.
-        uses: of this record.
-        sound: False: the uses do not tell the whole gradient.
-        collecting: the gradients that come now are those of the loss.
+        uses: in the order of the calls.
     """
 
-    def __init__(self, parameters: Sequence[torch.nn.Parameter]) -> None:
+    def __init__(self, weights: dict[int, int]) -> None:
         super().__init__()
-        self._numbers = {id(p): number for number, p in enumerate(parameters)}
+        self._numbers = weights
+        self._mark = torch.zeros(())
         self._attention = _with_globals(
             functional.multi_head_attention_forward,
             linear=self._linear,
@@ -126,24 +120,25 @@ class LayerUses(TorchFunctionMode):  # type: ignore[misc]
         )
         self._layers: dict[Any, Callable[..., torch.Tensor]] = {
             functional.linear: self._linear,
-            functional.conv1d: self._conv1d,
-            functional.conv2d: self._conv2d,
+            functional.conv1d: partial(self._convolution, functional.conv1d, 1),
+            functional.conv2d: partial(self._convolution, functional.conv2d, 2),
             functional.embedding: self._embedding,
             functional.multi_head_attention_forward: self._attention,
+            torch.Tensor.register_hook: _refused_hook,
         }
-        self.anchor = torch.zeros((), requires_grad=True)
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget the uses, before another record."""
         self.uses: list[LayerUse] = []
-        self.sound = True
-        self.collecting = False
-        self._inputs: list[tuple[torch.Tensor, int]] = []
+        self._versions: list[tuple[torch.Tensor, int]] = []
+
+    @contextmanager
+    def marked(self, mark: torch.Tensor) -> Iterator[None]:
+        """Be entered, under a ``vmap`` whose records have each a number ``mark``."""
+        self._mark = mark  # so that PyTorch takes an output that records share for each's own
+        with self:
+            yield
 
     def unchanged(self) -> bool:
         """Whether the inputs of layers still have the values that the layers saw."""
-        return all(tensor._version == version for tensor, version in self._inputs)
+        return all(tensor._version == version for tensor, version in self._versions)
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -154,42 +149,35 @@ class LayerUses(TorchFunctionMode):  # type: ignore[misc]
     def _number(self, weight: Any) -> int | None:
         return self._numbers.get(id(weight)) if weight.dtype in _TYPES else None
 
-    def _noted(self, output: torch.Tensor, use: LayerUse) -> torch.Tensor:
-        """Return the output, from which the gradient comes back."""
-        use.shape = output.shape
-        self.uses.append(use)
-        self._inputs.append((use.source, use.source._version))
-        return _Tap.apply(output, self.anchor, use, self)
+    def _noted(self, output: torch.Tensor, source: torch.Tensor, **use: Any) -> torch.Tensor:
+        """Return the output, in whose gradient the use takes part."""
 
-    def _product(
-        self,
-        layer: Callable[..., torch.Tensor],
-        source: torch.Tensor,
-        weight: torch.Tensor,
-        bias: torch.Tensor | None,
-        count: int,
-        *options: Any,
-        **shaped: Callable[[torch.Tensor], torch.Tensor],
-    ) -> torch.Tensor:
-        number = self._number(weight)
-        inputs, outputs = weight[0].numel(), len(weight)
-        cheaper = 2 * count * (inputs + outputs) <= inputs * outputs
-        if number is None or not cheaper or source.dtype != weight.dtype:
-            return layer(source, weight, bias, *options)
-        of_bias = None if bias is None else self._number(bias)
-        cut = bias if of_bias is None or bias is None else bias.detach()
-        output = layer(source, weight.detach(), cut, *options)
-        use = RowUse(number, source.detach(), output.shape, bias=of_bias, **shaped)
-        return self._noted(output, use)
+        def noted(whole: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
+            change = torch.zeros_like(whole, memory_format=torch.contiguous_format)
+            change.requires_grad_()
+            self.uses.append(LayerUse(source=used.detach(), change=change, **use))
+            self._versions.append((used, used._version))
+            return whole + change
+
+        made: torch.Tensor = _Tap.apply(output, source, self._mark, noted)
+        return made
 
     def _linear(
         self, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None  # noqa: A002
     ) -> torch.Tensor:
-        count = input.numel() // max(weight.shape[-1], 1)
-        return self._product(functional.linear, input, weight, bias, count)
+        number = self._number(weight)
+        if number is None or input.dtype != weight.dtype:
+            return functional.linear(input, weight, bias)
+        output = self._noted(
+            functional.linear(input, weight.detach()), input,
+            weight=number, rows=_flat_rows, gradients=_flat_rows,
+        )  # fmt: skip
+        return output if bias is None else output + bias
 
-    def _conv1d(  # noqa: PLR0917  (as PyTorch has them)
+    def _convolution(  # noqa: PLR0917  (as PyTorch has them)
         self,
+        layer: Callable[..., torch.Tensor],
+        axes: int,
         input: torch.Tensor,  # noqa: A002
         weight: torch.Tensor,
         bias: torch.Tensor | None = None,
@@ -198,48 +186,24 @@ class LayerUses(TorchFunctionMode):  # type: ignore[misc]
         dilation: Any = 1,
         groups: int = 1,
     ) -> torch.Tensor:
+        """Convolve along one axis or two; the rows are the patches, one for each place."""
         options = (stride, padding, dilation, groups)
-        if input.ndim != 3 or groups != 1 or isinstance(padding, str):
-            return functional.conv1d(input, weight, bias, *options)
-        step, margin, spread = (_whole(option) for option in options[:3])
-        length = input.shape[-1] + 2 * margin - spread * (weight.shape[-1] - 1) - 1
+        number = self._number(weight)
+        followed = number is not None and input.dtype == weight.dtype and groups == 1
+        if not followed or isinstance(padding, str):
+            return layer(input, weight, bias, *options)
         sizes = {
-            "kernel_size": (1, weight.shape[-1]),
-            "stride": (1, step),
-            "padding": (0, margin),
-            "dilation": (1, spread),
+            "kernel_size": (1,) * (2 - axes) + tuple(weight.shape[2:]),
+            "stride": (1,) * (2 - axes) + _each(stride, axes),
+            "padding": (0,) * (2 - axes) + _each(padding, axes),
+            "dilation": (1,) * (2 - axes) + _each(dilation, axes),
         }
-        return self._product(
-            functional.conv1d, input, weight, bias, len(input) * (length // step + 1), *options,
-            rows=lambda x: _patches(x[:, :, None], sizes), gradients=_places,
+        output = self._noted(
+            layer(input, weight.detach(), None, *options), input, weight=number,
+            rows=lambda images: _patches(images, axes, sizes),
+            gradients=lambda found: _places(found, axes),
         )  # fmt: skip
-
-    def _conv2d(  # noqa: PLR0917  (as PyTorch has them)
-        self,
-        input: torch.Tensor,  # noqa: A002
-        weight: torch.Tensor,
-        bias: torch.Tensor | None = None,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-    ) -> torch.Tensor:
-        options = (stride, padding, dilation, groups)
-        if input.ndim != 4 or groups != 1 or isinstance(padding, str):
-            return functional.conv2d(input, weight, bias, *options)
-        steps, margins, spreads = (_pair(option) for option in options[:3])
-        kernel = tuple(weight.shape[2:])
-        count = len(input)
-        for axis in range(2):
-            length = input.shape[2 + axis] + 2 * margins[axis]
-            count *= (length - spreads[axis] * (kernel[axis] - 1) - 1) // steps[axis] + 1
-        sizes = {
-            "kernel_size": kernel, "stride": steps, "padding": margins, "dilation": spreads,
-        }  # fmt: skip
-        return self._product(
-            functional.conv2d, input, weight, bias, count, *options,
-            rows=lambda x: _patches(x, sizes), gradients=_places,
-        )  # fmt: skip
+        return output if bias is None else output + bias.reshape(-1, *(1,) * axes)
 
     def _embedding(  # noqa: PLR0917  (as PyTorch has them)
         self,
@@ -254,10 +218,22 @@ class LayerUses(TorchFunctionMode):  # type: ignore[misc]
         options = (padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
         number = self._number(weight)
         if number is None or max_norm is not None or scale_grad_by_freq:
-            return functional.embedding(input, weight, *options)
+            plain = padding_idx is None and max_norm is None and not scale_grad_by_freq
+            if plain or (isinstance(weight, torch.nn.Parameter) and not weight.requires_grad):
+                return functional.embedding(input, weight, *options)
+            text = "vmap knows no table of a record with a padding or a norm"
+            raise NotFollowedError(text)
         output = functional.embedding(input, weight.detach(), *options)
         padding = None if padding_idx is None else padding_idx % len(weight)
-        return self._noted(output, TableUse(number, input.detach(), output.shape, padding=padding))
+        return self._noted(
+            output, input, weight=number, rows=_flat, gradients=_flat_rows, padding=padding,
+            table=True,
+        )  # fmt: skip
+
+
+def _refused_hook(*_: Any) -> Any:
+    text = "a hook would see the gradients of many records"
+    raise NotFollowedError(text)
 
 
 def _with_globals(function: Any, **changed: Any) -> Any:
@@ -273,17 +249,24 @@ def _with_globals(function: Any, **changed: Any) -> Any:
     return made
 
 
-def _pair(option: Any) -> tuple[int, int]:
-    return (int(option), int(option)) if not isinstance(option, tuple | list) else tuple(
-        int(option[axis if len(option) > 1 else 0]) for axis in range(2)
-    )  # type: ignore[return-value]
+def _each(option: Any, axes: int) -> tuple[int, ...]:
+    """Return an option of a convolution for each of its axes."""
+    found = (option,) if isinstance(option, int) else tuple(option)
+    return tuple(int(each) for each in found) * (axes // len(found))
 
 
-def _whole(option: Any) -> int:
-    return _pair(option)[0]
+def _patches(
+    images: torch.Tensor, axes: int, sizes: dict[str, tuple[int, ...]]
+) -> torch.Tensor:
+    """Return the patches that a convolution multiplies: (records, R, inputs)."""
+    shape = images.shape[-1 - axes :]
+    flat = images.reshape(-1, shape[0], *(1,) * (2 - axes), *shape[1:])
+    found = functional.unfold(flat, **sizes).transpose(1, 2)
+    return found.reshape(len(images), -1, found.shape[-1])
 
 
-def _patches(images: torch.Tensor, sizes: dict[str, tuple[int, int]]) -> torch.Tensor:
-    """Return the patches that a convolution multiplies, one a row."""
-    found = functional.unfold(images, **sizes).transpose(1, 2)
-    return found.reshape(-1, found.shape[-1])
+def _places(gradients: torch.Tensor, axes: int) -> torch.Tensor:
+    """Return the gradients in channels, one place a row: (records, R, outputs)."""
+    channels = gradients.shape[-1 - axes]
+    found = gradients.reshape(-1, channels, *gradients.shape[gradients.ndim - axes :])
+    return found.flatten(2).transpose(1, 2).reshape(len(gradients), -1, channels)

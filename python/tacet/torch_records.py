@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from .torch_layers import LayerUses
-from .torch_state import KeptValues, fresh_copies, keeps_buffers, made_up, seeded
-from .torch_sums import Gradient
+from .torch_batches import SLOTS, Batches
+from .torch_state import KeptValues, fresh_copies, keeps_buffers, seeded
+from .torch_sums import Total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+
+    from .torch_sums import Pieces
 
 __all__ = ["RecordGradients"]
 
-# Relative difference of a gradient's two forms that rounding can cause.
-_ROUNDING = 1e-5
-# Parameters below which a whole gradient is cheaper than to note the uses of layers.
-_FEW = 2**16
+# Relative difference of a gradient's two forms that rounding can cause, and in units of the
+# coarsest type of the module's parameters.
+_ROUNDING = 1e-4
+_ROUNDING_OF_TYPE = 16
 # Values of a parameter that choose the random numbers: they change from round to round.
 _TOLD = 1024
+# Gradients of records that are kept at once: bytes, and records.
+_MOST_BYTES = 2**27
+_MOST_RECORDS = 1024
 
 
 class RecordGradients:
     """Gradients of records, each as if the record were the only one.
 
-    Each record runs on copies of the module and the loss as they were at first, and with random
-    numbers of its own, which follow from the parameters and the record. Afterwards all parameters
-    must have their values. So what a record gives depends on no other record, and not on its place.
+    There are two ways. In one, each record runs on copies of the module and the loss as they were
+    at first, and with random numbers of its own, which follow from the parameters and the record.
+    In the other one, `Batches`, sixteen records run at once. In both, what a record gives depends
+    on no other record, and not on its place. Parameters must have their values afterwards.
 
-    Large modules have gradients by the uses of layers (`LayerUses`), if these tell the gradient of
-    a record that is made up. The data have no say in this choice: it is the same for all records.
-    A record whose uses cannot be followed has a plain gradient.
+    Batches are used where they can run a record that is made up, and give its gradient. The data
+    have no say in this choice: it is the same for all records.
 
     Args:
         module: in the mode that is wanted.
         loss: of a batch of one record.
         parameters: of the module, those that are trained.
+        inputs: records along the first axis, at least one.
+        targets: their targets.
+
+    Attributes:
+        at_once: records whose gradients `pieces` can return at once; 0: there are no batches.
     """
 
     def __init__(
@@ -49,82 +57,74 @@ class RecordGradients:
         module: torch.nn.Module,
         loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
         parameters: Sequence[torch.nn.Parameter],
+        inputs: torch.Tensor,
+        targets: torch.Tensor,
     ) -> None:
         # Those that the records' copies are made of never run.
         self._module, self._loss = fresh_copies(module, loss)
         self._parameters = parameters
+        self._inputs, self._targets = inputs, targets
         self._kept = KeptValues(module)
         self._stream = [_number(p.detach().reshape(-1)[:_TOLD]) for p in parameters]
-        many = sum(p.numel() for p in parameters) >= _FEW
-        self._uses: LayerUses | None = LayerUses(parameters) if many else None
-        self._probed = False
+        self._batches = self._checked_batches()
+        self.at_once = 0
+        if self._batches is not None:
+            size = self._batches.pieces.bytes_of_record()
+            self.at_once = min(max(_MOST_BYTES // max(size, 1), SLOTS), _MOST_RECORDS)
 
-    def each(
-        self, inputs: torch.Tensor, targets: torch.Tensor, records: Sequence[int]
-    ) -> Iterator[Callable[[Gradient], None]]:
-        """Yield for each record what adds its gradient, to be called before the next one."""
-        for record in records:
-            # Copies lie alike in memory, wherever the records lie among others.
-            one = inputs[[record]], targets[[record]]
-            if self._uses is not None and not self._probed:
-                self._probed = True
-                if not self._uses_tell_all(self._uses, *map(made_up, one)):
-                    self._uses = None
-            yield partial(self._add_to, inputs=one[0], targets=one[1])
+    def add_to(self, total: Total, records: Sequence[int]) -> None:
+        """Add the gradients of records."""
+        if self._batches is None:
+            for record in records:
+                # A copy lies alike in memory, wherever the record lies among others.
+                self._add_plain(total, self._inputs[[record]], self._targets[[record]])
+            return
+        for begin in range(0, len(records), self.at_once):
+            some = records[begin : begin + self.at_once]
+            total.add_pieces(self.pieces(some), torch.ones(len(some), dtype=torch.float64))
 
-    def _add_to(self, unit: Gradient, inputs: torch.Tensor, targets: torch.Tensor) -> None:
-        if self._uses is None or not self._add_uses(self._uses, unit, inputs, targets):
-            self._add_plain(unit, inputs, targets)
+    def pieces(self, records: Sequence[int]) -> Pieces:
+        """Return the gradients of records, at most `at_once`, in their order."""
+        if self._batches is None:
+            text = "there are no batches"
+            raise ValueError(text)
+        try:
+            return self._batches.of(self._inputs, self._targets, records)
+        finally:
+            self._kept.check()
 
-    @contextmanager
-    def _alone(
-        self, inputs: torch.Tensor, targets: torch.Tensor
-    ) -> Iterator[Callable[[], torch.Tensor]]:
-        """Tell what computes a record's loss, whose gradient is to be had before the end."""
+    def _add_plain(self, total: Total, inputs: torch.Tensor, targets: torch.Tensor) -> None:
         module, loss = fresh_copies(self._module, self._loss)
         stream = *self._stream, _number(inputs), _number(targets)
         try:
             with seeded(module, *stream), keeps_buffers(module):
-                yield lambda: loss(module(inputs), targets)
+                value = loss(module(inputs), targets)
+                found = torch.autograd.grad(value, self._parameters, allow_unused=True)
         finally:
             self._kept.check()
+        total.add(found)
 
-    def _add_plain(self, unit: Gradient, inputs: torch.Tensor, targets: torch.Tensor) -> None:
-        with self._alone(inputs, targets) as value:
-            found = torch.autograd.grad(value(), self._parameters, allow_unused=True)
-        _add_all(unit, found)
-
-    def _add_uses(
-        self, uses: LayerUses, unit: Gradient, inputs: torch.Tensor, targets: torch.Tensor
-    ) -> bool:
-        """Add a gradient by uses, or nothing and return False where they cannot be followed."""
-        uses.clear()
+    def _checked_batches(self) -> Batches | None:
+        """Return batches, if they tell the gradient of a made-up record."""
+        plain, other = Total(self._parameters), Total(self._parameters)
         try:
-            with self._alone(inputs, targets) as value:
-                with uses:
-                    output = value()
-                uses.collecting = True
-                wanted = [uses.anchor, *self._parameters]
-                rest = torch.autograd.grad(output, wanted, allow_unused=True)[1:]
-        except RuntimeError:
-            return False
-        if not (uses.sound and uses.unchanged()):
-            return False
-        unit.add_uses(uses.uses)
-        _add_all(unit, rest)
-        return True
-
-    def _uses_tell_all(
-        self, uses: LayerUses, inputs: torch.Tensor, targets: torch.Tensor
-    ) -> bool:
-        plain, other = Gradient(self._parameters), Gradient(self._parameters)
-        try:
-            self._add_plain(plain, inputs, targets)
-            followed = self._add_uses(uses, other, inputs, targets)
+            made = Batches(
+                self._module, self._loss, self._parameters, self._stream, self._inputs,
+                self._targets,
+            )  # fmt: skip
+            self._add_plain(plain, *(values[-1:] for values in made.made))
         except Exception:  # the module or the loss may raise anything for what is made up
-            return False
+            return None
+        finally:
+            self._kept.give_back()
+        other.add_pieces(made.pieces.taken([SLOTS - 1]), torch.ones(1, dtype=torch.float64))
         size = plain.norm()
-        return followed and math.isfinite(size) and other.near(plain, _ROUNDING * size)
+        other.add_total(plain, -1.0)
+        coarsest = max(
+            torch.finfo(p.dtype).eps for p in self._module.parameters() if p.is_floating_point()
+        )
+        near = other.norm() <= max(_ROUNDING, _ROUNDING_OF_TYPE * coarsest) * size
+        return made if math.isfinite(size) and near else None
 
 
 def _number(values: torch.Tensor) -> int:
@@ -132,9 +132,3 @@ def _number(values: torch.Tensor) -> int:
     flat = values.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy()
     words = np.pad(flat, (0, -len(flat) % 4)).view(np.uint32)
     return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])
-
-
-def _add_all(unit: Gradient, gradients: Sequence[torch.Tensor | None]) -> None:
-    for number, gradient in enumerate(gradients):
-        if gradient is not None:
-            unit.add(number, gradient)

@@ -56,7 +56,9 @@ def seeded(module: torch.nn.Module, *numbers: int) -> Iterator[None]:
     seeds = np.random.SeedSequence(numbers).generate_state(3, np.uint64)
     with _STREAMS, torch.random.fork_rng(devices=sorted(devices)):
         of_python, of_numpy = random.getstate(), np.random.get_state()
-        torch.manual_seed(int(seeds[0]) >> 1)
+        on_devices = [torch.cuda.default_generators[device] for device in sorted(devices)]
+        for generator in (torch.default_generator, *on_devices):
+            generator.manual_seed(int(seeds[0]) >> 1)
         random.seed(int(seeds[1]))
         np.random.seed(int(seeds[2]) >> 32)
         try:

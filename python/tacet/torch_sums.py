@@ -1,165 +1,259 @@
-"""Gradients of units in float64, their norms, and the sum of clipped ones."""
+"""Gradients of records in float64: norms of units, and sums of clipped units."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
 
-from .torch_layers import RowUse, TableUse
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from .torch_layers import LayerUse
 
-__all__ = ["Gradient", "Total"]
+__all__ = ["Pieces", "Total", "squared_norms"]
 
 # Rows that wait for a product of matrices, about so many of a weight.
 _WAITING_ROWS = 256
+# Values in float64 that are made at once.
+_MOST_VALUES = 2**22
 
 
-class Gradient:
-    """Gradient of a unit: for each parameter a tensor, rows whose products it is, or both.
+@dataclass(frozen=True)
+class Pieces:
+    """Gradients of some records, which lie along the first axes.
 
-    All values are float64.
+    Attributes:
+        whole: by the number of a parameter, shape (records, values).
+        uses: of layers, from which the gradients of other parameters follow.
     """
 
-    def __init__(self, parameters: Sequence[torch.nn.Parameter]) -> None:
-        self._parameters = parameters
-        self.whole: dict[int, torch.Tensor] = {}
-        self.rows: dict[int, list[tuple[torch.Tensor, torch.Tensor]]] = defaultdict(list)
+    whole: dict[int, torch.Tensor]
+    uses: list[LayerUse]
 
-    def add(self, number: int, gradient: torch.Tensor) -> None:
-        """Add a gradient of a parameter, of any shape with its number of values."""
-        wide = gradient.detach()
-        wide = (wide.to_dense() if wide.is_sparse else wide).reshape(-1)
-        if number in self.whole:
-            self.whole[number].add_(wide)
-        else:
-            self.whole[number] = wide.to(torch.float64, copy=True)
+    def taken(self, records: Sequence[int] | slice | torch.Tensor) -> Pieces:
+        """Return those of some records: copies, if a list or a tensor tells which."""
+        return self._mapped(lambda values: values[records])
 
-    def add_uses(self, uses: Iterable[LayerUse]) -> None:
-        """Add what a record's layers tell."""
-        for use in uses:
-            if use.gradient is None:
-                continue
-            if isinstance(use, RowUse):
-                # Copies: a module may use the memory of its inputs again for the next record.
-                gradients = _wide_copy(use.gradients(use.gradient))
-                self.rows[use.weight].append((_wide_copy(use.rows(use.source)), gradients))
-                if use.bias is not None:
-                    self.add(use.bias, gradients.sum(0))
-            elif isinstance(use, TableUse):
-                self._add_table(use, use.gradient)
-
-    def _add_table(self, use: TableUse, gradient: torch.Tensor) -> None:
-        table = self._parameters[use.weight]
-        places = use.source.reshape(-1)
-        gradients = gradient.reshape(len(places), -1).double()
-        if use.padding is not None:
-            trained = places != use.padding
-            places, gradients = places[trained], gradients[trained]
-        whole = self.whole.setdefault(
-            use.weight, torch.zeros(table.numel(), dtype=torch.float64, device=table.device)
+    @staticmethod
+    def joined(parts: Sequence[Pieces]) -> Pieces:
+        """Return those of several lists of records, one after the other."""
+        return Pieces(
+            {n: torch.cat([part.whole[n] for part in parts]) for n in parts[0].whole},
+            [
+                replace(
+                    uses[0],
+                    source=torch.cat([use.source for use in uses]),
+                    change=torch.cat([use.change for use in uses]),
+                )
+                for uses in zip(*(part.uses for part in parts), strict=True)
+            ],
         )
-        whole.view(len(table), -1).index_add_(0, places, gradients)
 
-    def norm(self) -> float:
-        """Return the L2 norm, never less than it is by more than rounding of 2^-40 of it."""
-        squares = []
-        for number, parts in list(self.rows.items()):
-            rows, gradients = _joined(parts)
-            cells = rows.shape[1] * gradients.shape[1]
-            if number in self.whole or len(rows) * sum(map(_width, (rows, gradients))) > cells:
-                self.add(number, gradients.T @ rows)
-                del self.rows[number]
+    def bytes_of_record(self) -> int:
+        """Return the size of one record's."""
+        return sum(values[0].nbytes for values in self.tensors())
+
+    def like(self, other: Pieces) -> bool:
+        """Whether others are of the same parameters and layers, with the same shapes."""
+        same = list(self.whole) == list(other.whole) and [use.weight for use in self.uses] == [
+            use.weight for use in other.uses
+        ]
+        shapes = [[values.shape for values in each.tensors()] for each in (self, other)]
+        return same and shapes[0] == shapes[1]
+
+    def mixed(self) -> set[int]:
+        """Return the weights that are both a table's and another layer's."""
+        kinds = {(use.weight, use.table) for use in self.uses}
+        return {weight for weight, table in kinds if (weight, not table) in kinds}
+
+    def by_weight(self) -> dict[int, list[LayerUse]]:
+        """Return the uses of each weight."""
+        found = defaultdict(list)
+        for use in self.uses:
+            found[use.weight].append(use)
+        return found
+
+    def _mapped(self, function: Callable[[torch.Tensor], torch.Tensor]) -> Pieces:
+        return Pieces(
+            {number: function(values) for number, values in self.whole.items()},
+            [replace(u, source=function(u.source), change=function(u.change)) for u in self.uses],
+        )
+
+    def tensors(self) -> Iterator[torch.Tensor]:
+        """Yield all tensors, with records along the first axes."""
+        yield from self.whole.values()
+        for use in self.uses:
+            yield from (use.source, use.change)
+
+
+def _rows(uses: Sequence[LayerUse], records: slice) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return rows of sources and of gradients, (records, R, ...); places stay whole numbers."""
+    sources, gradients = [], []
+    for use in uses:
+        source, change = use.source[records], use.change[records].double()
+        found = use.rows(source if use.table else source.double())
+        of_output = use.gradients(change)
+        if use.padding is not None:
+            of_output = of_output.masked_fill((found == use.padding)[..., None], 0)
+        sources.append(found)
+        gradients.append(of_output)
+    return torch.cat(sources, 1), torch.cat(gradients, 1)
+
+
+def _steps(uses: Sequence[LayerUse], records: int, size: int) -> Iterator[slice]:
+    """Return parts of the records whose rows, of so many values a record, are made at once."""
+    step = max(1, _MOST_VALUES // max(size, 1))
+    return (slice(begin, begin + step) for begin in range(0, records, step))
+
+
+def squared_norms(pieces: Pieces, of_unit: int) -> torch.Tensor:
+    """Return the squared norms of units' gradients, never less than they are but for 2^-40 of them.
+
+    Args:
+        pieces: of records, those of a unit one after the other.
+        of_unit: number of records of each unit.
+
+    Returns:
+        float64 of shape (units,), on the CPU.
+    """
+    squares = [
+        values.reshape(-1, of_unit, values.shape[1]).double().sum(1).square().sum(1).cpu()
+        for values in pieces.whole.values()
+    ]
+    for uses in pieces.by_weight().values():
+        count = len(uses[0].source)
+        rows, gradients = _rows(uses, slice(0, 1))
+        many, outputs = of_unit * rows.shape[1], gradients.shape[2]
+        inputs = 1 if uses[0].table else rows.shape[2]
+        direct = not uses[0].table and many * (inputs + outputs) > inputs * outputs
+        largest = max(many * inputs, many * outputs, inputs * outputs if direct else many**2)
+        found = []
+        for part in _steps(uses, count // of_unit, largest):
+            records = slice(part.start * of_unit, part.stop * of_unit)
+            rows, gradients = _rows(uses, records)
+            rows = rows.reshape(-1, many, *rows.shape[2:])
+            gradients = gradients.reshape(-1, many, outputs)
+            if direct:
+                found.append((gradients.mT @ rows).square().sum((1, 2)))
+            elif uses[0].table:
+                same = rows[:, :, None] == rows[:, None]
+                found.append(_squares(same.double(), torch.ones_like(gradients[..., 0]), gradients))
             else:
-                self.rows[number] = [(rows, gradients)]
-                squares.append(_square_of_product(rows, gradients))
-        squares += [float(torch.linalg.vector_norm(part)) ** 2 for part in self.whole.values()]
-        return math.sqrt(sum(squares))
-
-    def near(self, other: Gradient, most: float) -> bool:
-        """Whether the difference from a gradient without rows has at most a norm."""
-        square = 0.0
-        for number in {*self.whole, *self.rows, *other.whole}:
-            shape = len(self._parameters[number]), -1
-            zero = torch.zeros_like(self._parameters[number], dtype=torch.float64)
-            rest = self.whole.get(number, zero).reshape(shape) - other.whole.get(
-                number, zero
-            ).reshape(shape)
-            for rows, gradients in self.rows.get(number, ()):
-                rest.addmm_(gradients.T, rows)
-            square += float(torch.linalg.vector_norm(rest)) ** 2
-        return square <= most**2
+                lengths = torch.linalg.vector_norm(rows, dim=2)
+                found.append(_squares(rows @ rows.mT, lengths, gradients, inputs))
+        squares.append(torch.cat(found).cpu())
+    return torch.stack(squares).sum(0)
 
 
-def _joined(
-    parts: Sequence[tuple[torch.Tensor, torch.Tensor]],
-) -> tuple[torch.Tensor, torch.Tensor]:
-    if len(parts) == 1:
-        return parts[0]
-    return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
+def _squares(
+    products: torch.Tensor, lengths: torch.Tensor, gradients: torch.Tensor, inputs: int = 1
+) -> torch.Tensor:
+    """Return upper bounds of the squared norms of sums of g aᵀ, equal but for rounding.
 
-
-def _wide_copy(values: torch.Tensor) -> torch.Tensor:
-    return values.to(torch.float64, copy=True)
-
-
-def _width(matrix: torch.Tensor) -> int:
-    return int(matrix.shape[1])
-
-
-def _square_of_product(rows: torch.Tensor, gradients: torch.Tensor) -> float:
-    """Return an upper bound of the squared norm of ``gradients.T @ rows``, equal but for rounding.
-
-    It is the sum of (a_s . a_t) (g_s . g_t). Where rows cancel each other, rounding may leave
+    They are the sums of (a_s . a_t) (g_s . g_t). Where rows cancel each other, rounding may leave
     nothing of a norm that is small beside them. So the bound of its error is added: each product of
     n terms has at most n 2^-53 of the norms' product.
+
+    Args:
+        products: of the rows a, shape (units, R, R).
+        lengths: norms of the rows a, shape (units, R).
+        gradients: the rows g, shape (units, R, outputs).
+        inputs: terms of one of the products.
     """
-    if len(rows) == 1:
-        return float((rows * rows).sum() * (gradients * gradients).sum())
-    square = float(((rows @ rows.T) * (gradients @ gradients.T)).sum())
-    lengths = torch.linalg.vector_norm(rows, dim=1) * torch.linalg.vector_norm(gradients, dim=1)
-    terms = _width(rows) + _width(gradients) + len(rows) ** 2
-    return max(square, 0.0) + terms * 2**-52 * float(lengths.sum()) ** 2
+    if products.shape[1] == 1:
+        return products[:, 0, 0] * gradients.square().sum((1, 2))
+    square = (products * (gradients @ gradients.mT)).sum((1, 2))
+    size = (lengths * torch.linalg.vector_norm(gradients, dim=2)).sum(1)
+    terms = inputs + gradients.shape[2] + products.shape[1] ** 2
+    return square.clamp(min=0) + terms * 2**-52 * size.square()
 
 
 class Total:
-    """Minus the sum of gradients, in float64, on the devices of the parameters."""
+    """Sum of gradients in float64, on the devices of the parameters."""
 
     def __init__(self, parameters: Sequence[torch.nn.Parameter]) -> None:
-        self._parts = [
-            torch.zeros(p.numel(), dtype=torch.float64, device=p.device) for p in parameters
-        ]
+        self._parameters = parameters
+        self._parts: dict[int, torch.Tensor] = {}
         self._waiting: dict[int, list[tuple[torch.Tensor, torch.Tensor]]] = defaultdict(list)
-        self._rows: dict[int, int] = defaultdict(int)
 
-    def subtract(self, gradient: Gradient, factor: float) -> None:
-        """Subtract a gradient times a factor."""
-        for number, whole in gradient.whole.items():
-            self._parts[number].sub_(whole, alpha=factor)
-        for number, parts in gradient.rows.items():
-            self._waiting[number] += [(rows, found * factor) for rows, found in parts]
-            self._rows[number] += sum(len(rows) for rows, _ in parts)
-            if self._rows[number] >= _WAITING_ROWS:
-                self._add_waiting(number)
+    def add(self, gradients: Sequence[torch.Tensor | None]) -> None:
+        """Add gradients of the parameters."""
+        for number, gradient in enumerate(gradients):
+            if gradient is None:
+                continue
+            whole = gradient.detach()
+            whole = (whole.to_dense() if whole.is_sparse else whole).reshape(-1)
+            if number in self._parts:
+                self._parts[number].add_(whole)
+            else:
+                self._parts[number] = whole.to(torch.float64, copy=True)
+
+    def add_total(self, other: Total, factor: float) -> None:
+        """Add another sum times a factor."""
+        for number, part in other._all().items():
+            self._part(number).add_(part, alpha=factor)
+
+    def add_pieces(self, pieces: Pieces, factors: torch.Tensor) -> None:
+        """Add gradients of records, each times a factor: float64 of shape (records,)."""
+        for number, whole in pieces.whole.items():
+            self._part(number).add_(factors.to(whole.device) @ whole.double())
+        for number, uses in pieces.by_weight().items():
+            table = self._parameters[number]
+            size = sum(use.change[0].numel() + use.source[0].numel() for use in uses)
+            size *= 1 if uses[0].table else self._unfolds(uses)
+            for part in _steps(uses, len(factors), size):
+                rows, gradients = _rows(uses, part)
+                gradients = gradients * factors[part].to(gradients.device)[:, None, None]
+                rows, gradients = rows.flatten(0, 1), gradients.flatten(0, 1)
+                if uses[0].table:
+                    self._part(number).view(len(table), -1).index_add_(0, rows, gradients)
+                else:
+                    self._wait(number, rows, gradients)
+
+    @staticmethod
+    def _unfolds(uses: Sequence[LayerUse]) -> int:
+        """Return how often a value of a source is in its rows, at most."""
+        sizes = [(use.rows(use.source[:1]).numel(), use.source[0].numel()) for use in uses]
+        return max(int(-(-rows // max(source, 1))) for rows, source in sizes)
+
+    def _wait(self, number: int, rows: torch.Tensor, gradients: torch.Tensor) -> None:
+        waiting = self._waiting[number]
+        waiting.append((rows, gradients))
+        if sum(len(each) for each, _ in waiting) >= _WAITING_ROWS:
+            self._add_waiting(number)
 
     def _add_waiting(self, number: int) -> None:
         waiting = self._waiting.pop(number)
-        self._rows[number] = 0
-        rows, gradients = _joined(waiting)
-        self._parts[number].view(_width(gradients), -1).addmm_(gradients.T, rows, alpha=-1)
+        rows, gradients = (torch.cat(each) for each in zip(*waiting, strict=True))
+        self._part(number).view(gradients.shape[1], -1).addmm_(gradients.T, rows)
+
+    def _part(self, number: int) -> torch.Tensor:
+        if number not in self._parts:
+            parameter = self._parameters[number]
+            self._parts[number] = torch.zeros(
+                parameter.numel(), dtype=torch.float64, device=parameter.device
+            )
+        return self._parts[number]
+
+    def _all(self) -> dict[int, torch.Tensor]:
+        for number in list(self._waiting):
+            self._add_waiting(number)
+        return self._parts
+
+    def norm(self) -> float:
+        """Return the L2 norm."""
+        return math.hypot(*(float(torch.linalg.vector_norm(p)) for p in self._all().values()))
 
     def flat(self) -> NDArray[np.float64]:
         """Return all values on the CPU."""
-        for number in list(self._waiting):
-            self._add_waiting(number)
-        made: NDArray[np.float64] = torch.cat([part.cpu() for part in self._parts]).numpy()
+        self._all()
+        parts = [self._part(number).cpu() for number in range(len(self._parameters))]
+        made: NDArray[np.float64] = torch.cat(parts).numpy()
         return made

@@ -1,8 +1,9 @@
-"""Test of the example that trains adapters, for a Python with PyTorch, which has no pytest."""
+"""Tests of the examples that train adapters, for a Python with PyTorch, which has no pytest."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,20 @@ class AdaptersTest(unittest.TestCase):
             run = tacet.open_run(out)
         self.assertEqual(run.model.shape, (100,))
         self.assertLessEqual(run.epsilon or np.inf, 8)
+
+    def test_adapters_of_a_frozen_transformer_are_fitted(self) -> None:
+        done = subprocess.run(
+            [sys.executable, str(EXAMPLE.with_name("train_lora.py"))],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = re.search(
+            r"^2370 of 29602 parameters are sent\naccuracy (.*) at epsilon (.*)$", done.stdout
+        )
+        self.assertIsNotNone(found, done.stdout)
+        assert found is not None
+        self.assertGreater(float(found[1]), 0.6)  # half of the sentences are of each class
+        self.assertLessEqual(float(found[2]), 4)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,18 @@
-"""Tests of record gradients by uses of layers, for a Python with PyTorch, which has no pytest."""
+"""Tests of gradients of records in batches, for a Python with PyTorch, which has no pytest."""
 
 from __future__ import annotations
 
 import unittest
 from collections.abc import Callable
-from unittest import mock
 
 import numpy as np
 import torch
+import torch.utils.checkpoint
 from torch_gradients_test import plain_sum
 
 import tacet
 import tacet.torch
 from tacet.torch_records import RecordGradients
-from tacet.torch_sums import Gradient, Total
 
 nn = torch.nn
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -113,11 +112,6 @@ def cases(n: int) -> dict[str, tuple[nn.Module, torch.Tensor, Loss]]:
 class UsesOfLayersTest(unittest.TestCase):
     RECORDS = 40
 
-    def setUp(self) -> None:
-        patched = mock.patch("tacet.torch_records._FEW", 0)  # small modules, too
-        patched.start()
-        self.addCleanup(patched.stop)
-
     def test_sums_are_those_of_a_plain_loop(self) -> None:
         y = torch.randint(0, 3, (self.RECORDS,), generator=torch.Generator().manual_seed(1))
         for name, (net, x, loss) in cases(self.RECORDS).items():
@@ -190,34 +184,100 @@ class UsesOfLayersTest(unittest.TestCase):
             )
             np.testing.assert_allclose(found, wanted, atol=1e-6)
 
-    def test_a_record_gives_the_same_bits_wherever_it_lies(self) -> None:
+    @unittest.skipUnless(hasattr(torch, "func"), "this PyTorch has no batches")
+    def test_these_run_in_batches(self) -> None:
+        alone = {"a layer for some", "a loss of weights"}
+        y = torch.arange(self.RECORDS) % 3
         for name, (net, x, loss) in cases(self.RECORDS).items():
-            if name in ("a loss of weights", "tied"):
-                continue
             net.eval()(x[:1])
-            y = torch.arange(self.RECORDS) % 3
-            last = self.RECORDS - 1
-            seen = {
-                self._gradient(net, loss, x, y, order)
-                for order in ([last, *range(5)], [*range(35), last], [*range(8, 40)], [0, last])
-            }
-            self.assertEqual(len(seen), 1, name)
+            records = RecordGradients(net, loss, list(net.parameters()), x, y)
+            self.assertEqual(records.at_once == 0, name in alone, name)
 
-    def _gradient(
-        self, net: nn.Module, loss: Loss, x: torch.Tensor, y: torch.Tensor, order: list[int]
-    ) -> bytes:
-        """Bits of the last record's gradient in an order that begins with record 0."""
-        parameters = list(net.parameters())
-        total = Total(parameters)
-        order = [0, *order]
-        records = RecordGradients(net, loss, parameters).each(x, y, order)
-        for record, add_to in zip(order, records, strict=True):
-            if record == self.RECORDS - 1:
-                unit = Gradient(parameters)
-                add_to(unit)
-                unit.norm()
-                total.subtract(unit, 1.0)
-        return total.flat().tobytes()
+    @unittest.skipUnless(hasattr(torch, "func"), "this PyTorch has no batches")
+    def test_a_record_gives_the_same_bits_whatever_the_others_are(self) -> None:
+        y = torch.arange(self.RECORDS) % 3
+        last = self.RECORDS - 1
+        for name, (net, x, loss) in cases(self.RECORDS).items():
+            net.eval()(x[:1])
+            others = [x]
+            if x.is_floating_point():
+                for factor in (1e30, float("nan"), float("inf"), 0.0):
+                    others.append(x * factor)
+                    others[-1][last] = x[last]
+            seen = set()
+            for rows in others:
+                records = RecordGradients(net, loss, list(net.parameters()), rows, y)
+                if records.at_once == 0:
+                    continue
+                for order in ([last, *range(5)], [*range(35), last], [last], [0, last]):
+                    pieces = records.pieces(order).taken([order.index(last)])
+                    seen.add(b"".join(values.numpy().tobytes() for values in pieces.tensors()))
+            self.assertLessEqual(len(seen), 1, name)
+
+    def test_what_would_see_many_records_sees_one(self) -> None:
+        # Each divides a gradient, or what is kept for it, by the size of what it sees.
+        def shrinks(values: torch.Tensor) -> torch.Tensor:
+            return values / (1 + values.norm())
+
+        def hooked(net: Net, x: torch.Tensor) -> torch.Tensor:
+            y = net.first(x).tanh()
+            if y.requires_grad:
+                y.register_hook(shrinks)
+            return net.last(y)
+
+        def packed(net: Net, x: torch.Tensor) -> torch.Tensor:
+            with torch.autograd.graph.saved_tensors_hooks(shrinks, lambda kept: kept):
+                return net.last(net.first(x).tanh())
+
+        def checkpointed(net: Net, x: torch.Tensor) -> torch.Tensor:
+            again = torch.utils.checkpoint.checkpoint
+            return net.last(again(net.first, x, use_reentrant=False).tanh())
+
+        def plain(net: Net, x: torch.Tensor) -> torch.Tensor:
+            return net.last(net.first(x).tanh())
+
+        torch.manual_seed(1)
+        x, y = torch.randn(12, 40), torch.arange(12) % 3
+        for forward in (hooked, packed, checkpointed, plain):
+            net = Net(forward, first=wide(), last=nn.Linear(40, 3))
+            if forward is plain:
+                net.last.register_full_backward_hook(
+                    lambda part, inputs, outputs: (shrinks(inputs[0]),)
+                )
+            with self.subTest(forward.__name__):
+                wanted = plain_sum(net, x, y, 0.3, range(12))
+                found = tacet.torch.clipped_sum(
+                    net, tacet.torch.to_vector(net), x, y, loss=CROSS_ENTROPY, clip_norm=0.3
+                )
+                np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+    def test_weights_that_others_use_too_have_whole_gradients(self) -> None:
+        torch.manual_seed(1)
+        words = torch.randint(0, 30, (12, 4))
+        y = torch.arange(12) % 3
+        for padding in (None, 0):
+            net = Net(tied, table=nn.Embedding(30, 10, padding_idx=padding))
+            wanted = plain_sum(net, words, y, 0.3, range(12))
+            found = tacet.torch.clipped_sum(
+                net, tacet.torch.to_vector(net), words, y, loss=CROSS_ENTROPY, clip_norm=0.3
+            )
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+    @unittest.skipUnless(hasattr(torch, "func"), "this PyTorch has no batches")
+    def test_another_computation_than_with_made_up_records_is_refused(self) -> None:
+        calls: list[int] = []
+
+        def later(net: Net, x: torch.Tensor) -> torch.Tensor:
+            calls.append(1)
+            y = net.first(x).tanh()
+            return net.last(net.first(y) if len(calls) > 5 else y)
+
+        net = Net(later, first=wide(), last=nn.Linear(40, 3))
+        x, y = torch.randn(12, 40), torch.arange(12) % 3
+        with self.assertRaisesRegex(tacet.InvalidArgumentError, "other than with made-up"):
+            tacet.torch.clipped_sum(
+                net, tacet.torch.to_vector(net), x, y, loss=CROSS_ENTROPY, clip_norm=0.3
+            )
 
 
 if __name__ == "__main__":
