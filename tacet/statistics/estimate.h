@@ -55,7 +55,7 @@ struct Answer {
   std::vector<Estimate> estimates = {};
   std::vector<std::string> methods = {};  // estimators and post-processing, by name
   std::vector<double> edges = {};         // of the question's one list of ordered cells
-  // Of the estimates `intercept` and `coefficient` in their order, row by row: of noise and
+  // The covariances of the estimates `intercept` and `coefficient`, row by row: of noise and
   // sampling, with the squares of their standard errors on the diagonal. Empty where a question has
   // no coefficients with errors, or they are suppressed.
   std::vector<double> covariance = {};

@@ -80,7 +80,7 @@ std::vector<double> LikelihoodErrors::SamplingCovariance(const std::vector<Weigh
     for (double& value : equal) value *= kHazardSampling;
   }
   if (steps_.squares.empty()) return equal;
-  // Of a Poisson model: counts vary more than their means, and not alike. Noise may hide the
+  // For a Poisson model: counts vary more than their means, and not alike. Noise may hide the
   // squares: then the dispersion of all rows counts.
   const size_t size = solved.size();
   const double noise = steps_.pooled_squares * measured_.noise.stddev;

@@ -30,7 +30,7 @@ class LikelihoodErrors {
   LikelihoodErrors(const Measurements& measured, const LikelihoodSteps& steps,
                    const Cholesky& factor, double clear);
 
-  // Of the sum of the coefficients with these weights.
+  // For the sum of the coefficients with these weights.
   LikelihoodCoefficient Of(const std::vector<double>& weights) const;
   // Covariances of several such sums, row by row: of noise, sampling and a further step.
   std::vector<double> CovarianceOf(const std::vector<std::vector<double>>& sums) const;

@@ -24,7 +24,7 @@ struct LikelihoodRow {
 // exposure, or the whole time of follow-up, where no row is cut.
 std::vector<double> FirstCoefficients(const QuestionPlan& plan);
 
-// From -1 in the first interval of follow-up to 1 in the last one.
+// The place of an interval of follow-up, from -1 for the first to 1 for the last one.
 double LatenessOf(const QuestionPlan& plan, size_t interval);
 
 // `y` in [0, 1] is the outcome.

@@ -226,9 +226,9 @@ struct QuestionPlan {
   double saturated = 0;
   double change = 0;                               // cox: 0 where nothing is checked
   std::vector<std::vector<double>> profiles = {};  // of the design's factors
-  // Of a model, or of an evaluation whose scores are a model's risks.
+  // For a model, or of an evaluation whose scores are a model's risks.
   std::optional<Design> design = {};
-  // Of a linear model; `amplitude` is that of the second moments.
+  // For a linear model; `amplitude` is that of the second moments.
   std::optional<SymmetricMoments> moments = {};
   std::vector<double> scales = {};  // 0: not measured, since the grid is coarser
   double left_out = 0;              // a multiple of the grid

@@ -91,7 +91,7 @@ class QuestionReading {
   std::optional<bool> IsAsked(uint32_t row) const;
   // 0 where the question has no groups; none where the field is in none of them.
   std::optional<uint32_t> GroupOf(uint32_t row) const;
-  // Of a model; none where a field cannot be read.
+  // For a model; none where a field cannot be read.
   std::optional<std::vector<double>> FactorsOf(uint32_t row) const;
   std::optional<uint32_t> CellOfRisk(uint32_t row) const;
   // In the histogram; none where a field cannot be read.

@@ -95,7 +95,7 @@ TEST(RisksTest, ShowWhetherAModelIsCalibrated) {
     const Answer answer = Answers(*query, sum, 2)[0];
     const Estimate& share = Find(answer, "observed share", "", "[0.4, 0.6)");
     const auto [low, high] = *share.interval;
-    // Of wrong risks the observed share is above 0.75.
+    // For wrong risks the observed share is above 0.75.
     if (is_right) {
       EXPECT_NEAR(*share.value, mean[2] / count[2], 6 * *share.standard_error);
     } else {
