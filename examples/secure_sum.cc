@@ -39,7 +39,7 @@ int main() {
       tacet::Client::Create(agreement, 1, keys[1], epoch_key).value()};
   const std::vector<float> updates[] = {std::vector<float>(kDimension, 0.02F),
                                         std::vector<float>(kDimension, -0.01F)};
-  // Once an epoch each client sends its packet to the committee.
+  // Once an epoch each client sends its packet to the server, and the server to the committee.
   const std::vector<tacet::Bytes> packets = {clients[0].key_packet(), clients[1].key_packet()};
   std::vector<tacet::SealedUpdate> sealed;
   std::vector<tacet::CommitteeSeat> seats;
@@ -47,8 +47,8 @@ int main() {
   std::vector<tacet::Bytes> shares;
 
   const tacet::AttemptId attempt{.round = 0};
-  auto server = tacet::Aggregator::Create(agreement, attempt).value();
-  for (uint64_t i = 0; i < 2; ++i) {  // each client next to its data; the server has no key
+  auto server = tacet::Aggregator::Create(agreement, attempt, packets).value();
+  for (uint64_t i = 0; i < 2; ++i) {  // each client beside its data; the server has no key
     sealed.push_back(clients[i].Seal(attempt, updates[i]).value());
     if (!server.Submit(i, sealed[i].upload).ok()) return 1;
   }

@@ -56,9 +56,9 @@ struct FuzzRound {
       committee.push_back({.member = seat,
                            .signing_key = signing_keys.back().public_key(),
                            .exchange_key = exchange_keys.back().public_key()});
-      pair_key_of.push_back([this, seat](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
+      pair_key_of.push_back([this, seat](uint64_t client) -> absl::StatusOr<secagg::ListedPairKey> {
         if (client >= kSeats) return base::NotFound("there is no such client");
-        return PairKey(client, seat);
+        return secagg::ListedPairKey{ListOf(client), PairKey(client, seat)};
       });
     }
     crypto::InsecureSeededEntropy kem_entropy(1, "fuzz round's KEM keys");
@@ -84,7 +84,10 @@ struct FuzzRound {
     const secagg::MadePacket& made = packets[client];
     return secagg::DerivePairKey(
         {.agreed = agreed, .shared = made.shared[seat], .epoch_key = epoch_key},
-        {.client = client, .seat = seat, .list = secagg::ListDigest(made.packet)});
+        {.client = client, .seat = seat, .list = ListOf(client)});
+  }
+  crypto::Digest ListOf(uint64_t client) const {
+    return secagg::ListDigest(packets[client].packet);
   }
   crypto::SecretBytes PairKeys(uint64_t client) const {
     crypto::SecretBytes all(secagg::kPairKeyBytes * kSeats);
@@ -111,7 +114,8 @@ struct FuzzRound {
     for (uint32_t k = 0; k < uploads.size(); ++k) {
       if (!aggregator.Submit(k, uploads[k]).ok()) std::abort();
     }
-    return ValueOrDie(aggregator.Close(entropy));
+    return ValueOrDie(
+        aggregator.Close(entropy, [this](uint64_t client) { return ListOf(client); }));
   }
 
   // The member on `seat`. Seats 2 and 3 sent no upload.

@@ -31,20 +31,23 @@ struct Submission {
 // bytes an upload. Can be moved. Not thread-safe.
 class Aggregator {
  public:
-  // InvalidArgument for an attempt that the agreement does not permit.
-  static absl::StatusOr<Aggregator> Create(const Agreement& agreement, const AttemptId& attempt);
+  // `key_packets` are Client::key_packet() of the members whose uploads may come. Unusable ones are
+  // skipped (Agreement::CheckKeyPacket), and the first one of a member counts: keep the first one
+  // that came, and give the seats the same. InvalidArgument for an attempt that the agreement does
+  // not permit.
+  static absl::StatusOr<Aggregator> Create(const Agreement& agreement, const AttemptId& attempt,
+                                           std::span<const Bytes> key_packets);
   ~Aggregator();
   Aggregator(Aggregator&&) noexcept;
   Aggregator& operator=(Aggregator&&) noexcept;
 
-  // Adds an upload. Submit no upload of a member whose key packet Agreement::CheckKeyPacket does
-  // not accept: the sum would get no vote, and the attempt would be lost. The same upload again is
-  // accepted and changes nothing. An error leaves the sum
+  // Adds an upload. The same upload again is accepted and changes nothing. An error leaves the sum
   // unchanged:
   //   DataLoss            the upload is damaged,
   //   FailedPrecondition  it is for another attempt or agreement; there are too many; closed
-  //   already, AlreadyExists       the member sent another upload before, or its nonce was seen
-  //   before, InvalidArgument     there is no such member.
+  //                       already; no usable key packet of the member was given,
+  //   AlreadyExists       the member sent another upload before, or its nonce was seen before,
+  //   InvalidArgument     there is no such member.
   absl::Status Submit(uint64_t member, std::span<const uint8_t> upload);
 
   // The same for several uploads in one pass over the sum, several times as fast. Returns the

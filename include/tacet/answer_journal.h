@@ -1,4 +1,5 @@
-// Journal in which a committee member records each answer before it gives it.
+// Journal in which a committee member records each answer before it gives it, and the key packets
+// that it takes.
 #ifndef TACET_ANSWER_JOURNAL_H_
 #define TACET_ANSWER_JOURNAL_H_
 
@@ -17,9 +18,10 @@ namespace tacet {
 
 // The two functions reach one store. After a crash a member repeats an answer in place of answering
 // a second question about one attempt, so the store must live as long as the member's keys: never
-// delete it or restore it from a backup within an epoch.
+// delete it or restore it from a backup within an epoch. The first key packet of a member that a
+// seat votes for counts throughout the epoch, and the journal names it.
 //
-// `key` names the answer: at most 200 lower-case letters, digits and hyphens, different for every
+// `key` names the entry: at most 200 lower-case letters, digits and hyphens, different for every
 // agreement, attempt and step. It can be the name of a file or of a row.
 struct AnswerJournal {
   // Stores `message` under a new key. Durable when it returns OK.

@@ -39,7 +39,9 @@ class CommitteeSeat {
   // acknowledged, and no other in its name. A seat votes for one sum an attempt. The same messages
   // again give the same vote. Errors:
   //   DataLoss            a message is damaged, or a check failed,
-  //   FailedPrecondition  another attempt, or this seat has voted for another sum before,
+  //   FailedPrecondition  another attempt; this seat has voted for another sum before; or the
+  //   roster
+  //                       has another key packet of a participant than this seat took or was given,
   //   NotFound            the key packet of a participant is missing,
   //   and the journal's.
   absl::StatusOr<Bytes> Vote(std::span<const uint8_t> closed_round,

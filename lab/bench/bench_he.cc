@@ -299,7 +299,8 @@ class HeBench {
   }
 
   absl::Status Close(secagg::Aggregator& aggregator) {
-    TACET_ASSIGN_OR_RETURN(secagg::Aggregator::Closed closed, aggregator.Close(entropy_));
+    TACET_ASSIGN_OR_RETURN(secagg::Aggregator::Closed closed,
+                           aggregator.Close(entropy_, [](uint64_t) { return crypto::Digest{}; }));
     closed_ = std::move(closed.closed_round);
     return absl::OkStatus();
   }

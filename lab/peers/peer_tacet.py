@@ -36,15 +36,16 @@ def main(dimension: int, clients: int, held: int) -> None:
         0, model_digest=secagg.model_digest(np.zeros(dimension, np.float32)))
     party = secagg.Client(agreement, 0, keys[0], epoch_key)
     protect_s, _ = seconds(lambda: party.seal(attempt, own[0]), 20)
-    server = secagg.Aggregator(agreement, attempt)
-    add_s, truth, nonces, packets = 0.0, np.zeros(dimension), [], []
+    packets = [secagg.Client(agreement, member, key, epoch_key).key_packet
+               for member, key in enumerate(keys)]
+    server = secagg.Aggregator(agreement, attempt, packets)
+    add_s, truth, nonces = 0.0, np.zeros(dimension), []
     waiting: list[tuple[int, bytes]] = []
     # Every upload is made and added, with those that wait; only adding is timed.
     for member, key in enumerate(keys):
         update = own[member % held]
         truth += update
         client = secagg.Client(agreement, member, key, epoch_key)
-        packets.append(client.key_packet)
         sealed = client.seal(attempt, update)
         nonces.append(sealed.nonce)
         waiting.append((member, sealed.upload))

@@ -49,11 +49,15 @@ std::vector<std::optional<std::string>> SubmitEach(
 void BindAggregator(nb::module_& module) {
   nb::class_<Server>(module, "Aggregator",
                      "The server's side of one attempt: adds sealed updates without a key.")
-      .def(nb::new_([](const Agreement& agreement, const AttemptId& attempt) {
-             return std::make_unique<Server>(
-                 ValueOrThrow(WithoutLock([&] { return Aggregator::Create(agreement, attempt); })));
+      .def(nb::new_([](const Agreement& agreement, const AttemptId& attempt,
+                       const std::vector<nb::bytes>& key_packets) {
+             const std::vector<Bytes> packets = CopiesOf(key_packets);
+             return std::make_unique<Server>(ValueOrThrow(
+                 WithoutLock([&] { return Aggregator::Create(agreement, attempt, packets); })));
            }),
-           "agreement"_a, "attempt"_a)
+           "agreement"_a, "attempt"_a, "key_packets"_a,
+           "`key_packets` are those of the members whose uploads may come. Unusable ones are\n"
+           "skipped, and the first one of a member counts.")
       .def(
           "submit",
           [](Server& server, nb::handle number, const nb::bytes& upload) {

@@ -41,6 +41,12 @@ inline Bytes CopyOf(const nanobind::bytes& bytes) {
   const std::span<const uint8_t> span = SpanOf(bytes);
   return Bytes(span.begin(), span.end());
 }
+inline std::vector<Bytes> CopiesOf(const std::vector<nanobind::bytes>& messages) {
+  std::vector<Bytes> copies;
+  copies.reserve(messages.size());
+  for (const nanobind::bytes& message : messages) copies.push_back(CopyOf(message));
+  return copies;
+}
 
 // ValueError for another length.
 template <size_t kLength>

@@ -45,13 +45,6 @@ struct Decrypted {
 constexpr std::string_view kMessageRemedy =
     "hand on the messages of this attempt unchanged, or run another attempt";
 
-std::vector<Bytes> CopiesOf(const std::vector<nb::bytes>& messages) {
-  std::vector<Bytes> copies;
-  copies.reserve(messages.size());
-  for (const nb::bytes& message : messages) copies.push_back(CopyOf(message));
-  return copies;
-}
-
 class Seat {
  public:
   Seat(CommitteeSeat seat, PythonCalls calls)

@@ -6,10 +6,10 @@ A round, each step next to its own data::
     client = Client(agreement, number, key, epoch_key)                         # each client
     attempt = AttemptId(0, model_digest=client.model_digest(model))
     sealed = client.seal(attempt, update)
-    server = Aggregator(agreement, attempt)                                    # the server, no key
+    packets = [client.key_packet for client in clients]                        # once an epoch
+    server = Aggregator(agreement, attempt, packets)                           # the server, no key
     server.submit(number, sealed.upload)
     closed_round, roster = server.close()
-    packets = [client.key_packet for client in clients]                        # once an epoch
     seat = client.seat(attempt, packets, nonce=sealed.nonce, acknowledged=True)  # each seat
     vote = seat.vote(closed_round, roster)
     share = seat.unmask(votes)

@@ -41,7 +41,8 @@ class Round:
             secagg.Client(self.agreement, number, key, self.epoch_key)
             for number, key in enumerate(self.keys)
         ]
-        self.server = secagg.Aggregator(self.agreement, self.attempt)
+        self.packets = [client.key_packet for client in self.clients]
+        self.server = secagg.Aggregator(self.agreement, self.attempt, self.packets)
 
     def seal_all(self, updates: list[NDArray[np.float32]]) -> None:
         for number, update in enumerate(updates):
@@ -51,7 +52,7 @@ class Round:
     def seat(self, number: int, journal: object = None) -> secagg.CommitteeSeat:
         return self.clients[number].seat(
             self.attempt,
-            [client.key_packet for client in self.clients],
+            self.packets,
             nonce=self.sealed[number].nonce,
             acknowledged=True,
             journal=journal,

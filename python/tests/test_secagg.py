@@ -53,7 +53,8 @@ def test_an_array_that_changes_during_the_seal_is_clipped() -> None:
     try:
         for attempt in range(seals):
             trial = secagg.AttemptId(0, attempt % 10)
-            server = secagg.Aggregator(federation.agreement, trial)
+            packets = federation.packets
+            server = secagg.Aggregator(federation.agreement, trial, packets)
             sealed = [
                 federation.clients[0].seal(trial, update),
                 federation.clients[1].seal(trial, constant(0.0, dimension)),
@@ -61,7 +62,6 @@ def test_an_array_that_changes_during_the_seal_is_clipped() -> None:
             for number in range(2):
                 server.submit(number, sealed[number].upload)
             closed_round, roster = server.close()
-            packets = [client.key_packet for client in federation.clients]
             seats = [
                 federation.clients[number].seat(
                     trial, packets, nonce=sealed[number].nonce, acknowledged=True

@@ -72,7 +72,7 @@ absl::StatusOr<ClientPairKey> PairKeyByPacket(const Manifest& manifest, const Pa
       crypto::SecretBytes key,
       PairKey(secrets, manifest.spec().members[client].exchange_key,
               secrets.kem_key.Decapsulate(packet.ciphertexts.front()), packet, seat));
-  return ClientPairKey{.client = client, .key = std::move(key)};
+  return ClientPairKey{.client = client, .list = secagg::ListDigest(packet), .key = std::move(key)};
 }
 
 absl::Status CheckKeyPacket(const Manifest& manifest, uint32_t epoch, uint64_t client,

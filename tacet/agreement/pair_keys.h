@@ -10,6 +10,7 @@
 
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/bytes.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/ml_kem.h"
 #include "tacet/crypto/secret.h"
@@ -38,9 +39,10 @@ absl::StatusOr<ClientKeys> KeysWithSeats(const Manifest& manifest, const PairSec
                                          std::span<const crypto::KemPublicKey> seat_keys,
                                          const crypto::SigningKey& signing_key);
 
-// The pair key of the client that made a packet.
+// The pair key of the client that made a packet, and the packet's list (secagg::ListDigest).
 struct ClientPairKey {
   uint64_t client = 0;
+  crypto::Digest list{};
   crypto::SecretBytes key;
 };
 // With `seat`, whose secrets these are, by its copy of the packet. DataLoss when that cannot be

@@ -33,7 +33,7 @@ inline constexpr FormatId kLockedSecret{"TCTK"};
 inline constexpr FormatId kLedger{"TCTL", 3};
 inline constexpr FormatId kManifest{"TCTM", 3};
 inline constexpr FormatId kMemberMemory{"TCTN"};
-inline constexpr FormatId kRoster{"TCTO"};
+inline constexpr FormatId kRoster{"TCTO", 2};
 inline constexpr FormatId kPartialSum{"TCTP", 2};
 inline constexpr FormatId kEnrolmentRequest{"TCTQ", 3};
 inline constexpr FormatId kMemberRequest{"TCTR"};

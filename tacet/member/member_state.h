@@ -50,7 +50,8 @@ class MemberState : public secagg::Journal {
                                   std::span<const uint8_t> upload) = 0;
   virtual absl::StatusOr<base::Bytes> LoadUpload(const secagg::Attempt& attempt) const = 0;
 
-  // Forgets uploads and journal entries of all other attempts.
+  // Forgets uploads and journal entries of all other attempts, but for entries of the attempt's
+  // epoch (secagg::kRoundOfEpoch).
   virtual absl::Status KeepOnly(const secagg::AttemptNumber& attempt) = 0;
 };
 

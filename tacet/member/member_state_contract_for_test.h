@@ -127,8 +127,17 @@ TYPED_TEST_P(MemberStateContract, ForgetsOtherAttempts) {
   }
   ASSERT_TRUE(this->state().SaveMemory(message).ok());
   ASSERT_TRUE(this->state().SaveOpeningVote(message).ok());
+  const secagg::Attempt of_epoch = this->Numbered(secagg::kRoundOfEpoch, 1);
+  secagg::Attempt of_another = of_epoch;
+  of_another.number.epoch = 1;
+  for (const secagg::Attempt& entry : {of_epoch, of_another}) {
+    ASSERT_TRUE(this->state().Record(entry, secagg::JournalStep::kLists, message).ok());
+  }
   ASSERT_TRUE(this->state().KeepOnly({2, 3, 1}).ok());
   this->Reopen();
+  EXPECT_TRUE(this->state().Find(of_epoch, secagg::JournalStep::kLists).ok());
+  EXPECT_EQ(this->state().Find(of_another, secagg::JournalStep::kLists).status().code(),
+            absl::StatusCode::kNotFound);
   EXPECT_TRUE(this->state().LoadUpload(this->Numbered(3, 1)).ok());
   EXPECT_TRUE(this->state().Find(this->Numbered(3, 1), secagg::JournalStep::kVote).ok());
   EXPECT_TRUE(this->state().LoadMemory().ok());

@@ -85,7 +85,10 @@ class MemoryMemberState : public MemberState {
     return LoadEntry(attempt, secagg::JournalStepName(step));
   }
   absl::Status KeepOnly(const secagg::AttemptNumber& attempt) override {
-    std::erase_if(entries_, [&](const auto& entry) { return entry.first.first != attempt; });
+    std::erase_if(entries_, [&](const auto& entry) {
+      const secagg::AttemptNumber& of = entry.first.first;
+      return of != attempt && (of.epoch != attempt.epoch || of.round != secagg::kRoundOfEpoch);
+    });
     return absl::OkStatus();
   }
 

@@ -26,9 +26,9 @@ absl::StatusOr<Event> SeatActions::Do(const SeatAction& action) {
   return std::visit([this](const auto& chosen) { return Do(chosen); }, action);
 }
 
-absl::StatusOr<crypto::SecretBytes> SeatActions::PairKeyOf(uint64_t client) const {
+absl::StatusOr<secagg::ListedPairKey> SeatActions::PairKeyOf(uint64_t client) const {
   const auto known = pair_keys_.find(client);
-  if (known != pair_keys_.end()) return crypto::SecretBytes::CopyOf(known->second.Expose());
+  if (known != pair_keys_.end()) return known->second.Copy();
   return base::NotFound("the server does not give this seat the key packet of member {}", client);
 }
 
@@ -46,7 +46,7 @@ absl::Status SeatActions::MakePairKeys(std::vector<uint64_t> members) {
     TACET_ASSIGN_OR_RETURN(
         agreement::ClientPairKey pair,
         agreement::PairKeyByPacket(manifest, parts_.pair_secrets(), work_.seat, copy));
-    pair_keys_.try_emplace(pair.client, std::move(pair.key));
+    pair_keys_.try_emplace(pair.client, secagg::ListedPairKey{pair.list, std::move(pair.key)});
     return absl::OkStatus();
   };
   while (!members.empty()) {

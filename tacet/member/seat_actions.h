@@ -57,7 +57,7 @@ class SeatActions {
   absl::Status Anchor(secagg::JournalStep step, const base::Bytes& message);
   absl::StatusOr<Event> Settle(std::string_view what, const absl::Status& sent,
                                const base::Bytes& bytes);
-  absl::StatusOr<crypto::SecretBytes> PairKeyOf(uint64_t client) const;
+  absl::StatusOr<secagg::ListedPairKey> PairKeyOf(uint64_t client) const;
   // Those with members of the roster that this seat does not have yet, by the key packets that the
   // server gives. Errors of the server; those of PairKeyByPacket.
   absl::Status MakePairKeys(std::vector<uint64_t> members);
@@ -67,7 +67,7 @@ class SeatActions {
   const UploadActions& uploads_;
   const secagg::PairKeyOf pair_key_of_;
   // By client. The first packet of a client that is read in an epoch counts.
-  std::map<uint64_t, crypto::SecretBytes> pair_keys_;
+  std::map<uint64_t, secagg::ListedPairKey> pair_keys_;
   // The attempt at work, or the last one.
   struct Work {
     secagg::Attempt attempt;

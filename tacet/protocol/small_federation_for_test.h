@@ -21,8 +21,10 @@
 #include "tacet/crypto/authority_for_test.h"
 #include "tacet/crypto/random.h"
 #include "tacet/protocol/attestation.h"
+#include "tacet/secagg/aggregator.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/committee_member.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/memory_journal.h"
 #include "tacet/secagg/pair_masks.h"
 #include "tacet/secagg/sealer.h"
@@ -123,6 +125,13 @@ class SmallFederation {
     }
     return known->second;
   }
+  crypto::Digest ListOf(uint64_t client) {
+    return secagg::ListDigest(KeysWithSeats(client).packet, committee().size());
+  }
+  // Closes what members of this federation uploaded.
+  secagg::Aggregator::Closed Close(secagg::Aggregator& aggregator) {
+    return ValueOf(aggregator.Close(entropy_, [this](uint64_t member) { return ListOf(member); }));
+  }
   crypto::SecretBytes PairKey(uint64_t client, uint32_t seat) {
     return crypto::SecretBytes::CopyOf(KeysWithSeats(client).pair_keys.Expose().subspan(
         secagg::kPairKeyBytes * seat, secagg::kPairKeyBytes));
@@ -144,8 +153,8 @@ class SmallFederation {
    public:
     Seat(SmallFederation& all, uint32_t seat, const secagg::Attempt& attempt)
         : result_key_(all.KeysOf(attempt).result_key),
-          pair_key_of_([&all, seat](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
-            return all.PairKey(client, seat);
+          pair_key_of_([&all, seat](uint64_t client) -> absl::StatusOr<secagg::ListedPairKey> {
+            return secagg::ListedPairKey{all.ListOf(client), all.PairKey(client, seat)};
           }),
           member_({.terms = all.terms(),
                    .committee = all.committee(),

@@ -143,7 +143,8 @@ void Aggregator::WriteAggregatedCiphertext(std::span<uint8_t> sum) const {
 }
 
 absl::StatusOr<Aggregator::Closed> Aggregator::Close(
-    crypto::Entropy& entropy, const std::function<uint64_t(uint64_t)>& member_of) {
+    crypto::Entropy& entropy, const std::function<crypto::Digest(uint64_t member)>& list_of,
+    const std::function<uint64_t(uint64_t)>& member_of) {
   if (count() < min_participants_) {
     return base::FailedPrecondition(
         "round {} attempt {} has {} uploads, {} are needed: it is not decrypted",
@@ -156,6 +157,7 @@ absl::StatusOr<Aggregator::Closed> Aggregator::Close(
   for (const auto& [nonce, participant] : sender_of_nonce_) {
     round.nonces.push_back(nonce);
     roster.members.push_back(member_of(participant));
+    roster.lists.push_back(list_of(roster.members.back()));
   }
   round.roster_digest = RosterDigest(roster);
   Closed closed{.closed_round = BeginClosedRound(round, params_.aggregated_ciphertext_bytes()),

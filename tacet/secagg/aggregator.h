@@ -15,6 +15,7 @@
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/parallel.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/crypto/random.h"
 #include "tacet/he/aggregation.h"
 #include "tacet/secagg/attempt.h"
@@ -63,10 +64,11 @@ class Aggregator {
     base::Bytes roster;
   };
   // FailedPrecondition with fewer than `min_participants` uploads: an attempt that small is never
-  // decrypted. Nothing is accepted afterwards. `entropy` gives the roster's salt. `member_of` names
-  // the member behind a participant where uploads were submitted under other numbers.
+  // decrypted. Nothing is accepted afterwards. `entropy` gives the roster's salt, `list_of` a
+  // member's list (ListDigest). `member_of` names the member behind a participant where uploads
+  // were submitted under other numbers.
   absl::StatusOr<Closed> Close(
-      crypto::Entropy& entropy,
+      crypto::Entropy& entropy, const std::function<crypto::Digest(uint64_t member)>& list_of,
       const std::function<uint64_t(uint64_t)>& member_of = std::identity());
 
   // The PartialSum message for the aggregator that closes the attempt; any number of uploads, also

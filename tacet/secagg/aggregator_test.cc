@@ -25,8 +25,7 @@ TEST_F(AggregatorTest, OrderDoesNotMatter) {
     ASSERT_TRUE(aggregator_.Submit(k, uploads_[k]).ok());
     ASSERT_TRUE(backwards.Submit(2 - k, uploads_[2 - k]).ok());
   }
-  EXPECT_EQ(SmallRound::CloseOf(aggregator_).closed_round,
-            SmallRound::CloseOf(backwards).closed_round);
+  EXPECT_EQ(round_.CloseOf(aggregator_).closed_round, round_.CloseOf(backwards).closed_round);
 }
 
 TEST_F(AggregatorTest, TheSameUploadTwiceCountsOnce) {
@@ -63,12 +62,13 @@ TEST_F(AggregatorTest, BadUploadsLeaveTheSumAsItWas) {
             absl::StatusCode::kFailedPrecondition);
   ASSERT_TRUE(aggregator_.Submit(1, uploads_[1]).ok());
   ASSERT_TRUE(aggregator_.Submit(2, uploads_[2]).ok());
-  EXPECT_EQ(SmallRound::CloseOf(aggregator_).closed_round, round_.Close(uploads_).closed_round);
+  EXPECT_EQ(round_.CloseOf(aggregator_).closed_round, round_.Close(uploads_).closed_round);
 }
 
 TEST_F(AggregatorTest, TooFewNeverClose) {
   ASSERT_TRUE(aggregator_.Submit(0, uploads_[0]).ok());
-  const auto closed = aggregator_.Close(round_.entropy());
+  const auto closed =
+      aggregator_.Close(round_.entropy(), [](uint64_t) { return crypto::Digest{}; });
   EXPECT_EQ(closed.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(closed.status()), HasSubstr("has 1 uploads, 3 are needed"));
 }
@@ -77,7 +77,7 @@ TEST_F(AggregatorTest, RefusesMoreThanPlannedAndAfterClosing) {
   for (size_t k = 0; k < 3; ++k) ASSERT_TRUE(aggregator_.Submit(k, uploads_[k]).ok());
   EXPECT_THAT(base::Message(aggregator_.Submit(3, round_.Upload(3))),
               HasSubstr("already has its 3 uploads"));
-  ASSERT_TRUE(aggregator_.Close(round_.entropy()).ok());
+  round_.CloseOf(aggregator_);
   EXPECT_THAT(base::Message(aggregator_.Submit(4, round_.Upload(4))), HasSubstr("is closed"));
 }
 
@@ -97,8 +97,8 @@ TEST_F(AggregatorTest, SubmitEachIsSubmittingInTurn) {
     expected.push_back(one_by_one.Submit(submission.participant, submission.upload));
   }
   EXPECT_EQ(aggregator_.SubmitEach(submissions), expected);
-  EXPECT_EQ(SmallRound::CloseOf(aggregator_).closed_round, round_.Close(uploads_).closed_round);
-  EXPECT_EQ(SmallRound::CloseOf(one_by_one).closed_round, round_.Close(uploads_).closed_round);
+  EXPECT_EQ(round_.CloseOf(aggregator_).closed_round, round_.Close(uploads_).closed_round);
+  EXPECT_EQ(round_.CloseOf(one_by_one).closed_round, round_.Close(uploads_).closed_round);
 
   const auto code = [&](size_t i) { return expected[i].code(); };
   for (const size_t accepted : {0, 2, 6, 8}) EXPECT_TRUE(expected[accepted].ok()) << accepted;
@@ -115,8 +115,7 @@ TEST_F(AggregatorTest, ThreadsChangeNothing) {
   for (const size_t tasks : {1, 2, 3, 100}) {
     Aggregator aggregator(large.params(), large.attempt(), 3, tasks, base::RunOnThreads);
     for (const absl::Status& status : aggregator.SubmitEach(submissions)) EXPECT_TRUE(status.ok());
-    EXPECT_EQ(SmallRound::CloseOf(aggregator).closed_round, large.Close(uploads).closed_round)
-        << tasks;
+    EXPECT_EQ(large.CloseOf(aggregator).closed_round, large.Close(uploads).closed_round) << tasks;
   }
 }
 

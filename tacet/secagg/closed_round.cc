@@ -13,6 +13,7 @@ constexpr std::string_view kClosedRound = "closed round";
 constexpr std::string_view kRosterWhat = "roster";
 // preamble, attempt, number of participants
 constexpr size_t kHeadBytes = base::kPreambleBytes + kAttemptBytes + 4;
+constexpr size_t kRosterEntryBytes = 8 + sizeof(crypto::Digest);
 
 // Everything but the aggregated ciphertext, from the attempt on.
 void WriteHead(const ClosedRound& round, base::ByteWriter& writer) {
@@ -22,13 +23,20 @@ void WriteHead(const ClosedRound& round, base::ByteWriter& writer) {
   writer.Raw(round.roster_digest);
 }
 
+void WriteEntries(const Roster& roster, base::ByteWriter& writer) {
+  writer.Raw(roster.salt);
+  for (size_t i = 0; i < roster.members.size(); ++i) {
+    writer.U64(roster.members[i]);
+    writer.Raw(roster.lists[i]);
+  }
+}
+
 }  // namespace
 
 crypto::Digest RosterDigest(const Roster& roster) {
   base::ByteWriter writer;
-  writer.Raw("tacet/1/roster");
-  writer.Raw(roster.salt);
-  for (const uint64_t member : roster.members) writer.U64(member);
+  writer.Raw("tacet/2/roster");
+  WriteEntries(roster, writer);
   return crypto::Sha256(writer.bytes());
 }
 
@@ -38,8 +46,7 @@ base::Bytes WriteRoster(const Roster& roster, const Attempt& attempt) {
   base::WritePreamble(base::format::kRoster, writer);
   WriteAttempt(attempt, writer);
   writer.U32(static_cast<uint32_t>(roster.members.size()));
-  writer.Raw(roster.salt);
-  for (const uint64_t member : roster.members) writer.U64(member);
+  WriteEntries(roster, writer);
   return writer.Take();
 }
 
@@ -56,15 +63,20 @@ absl::StatusOr<Roster> ReadRoster(std::span<const uint8_t> bytes, const Attempt&
                                     participants, max_participants);
   }
   TACET_ASSIGN_OR_RETURN(roster.salt, ReadArray<16>(reader, "salt"));
-  TACET_ASSIGN_OR_RETURN(const auto list, reader.ReadBytes(8 * size_t{participants}, "members"));
-  for (size_t i = 0; i < participants; ++i) {
-    roster.members.push_back(base::LoadU64(list.data() + 8 * i));
+  TACET_ASSIGN_OR_RETURN(auto entries,
+                         reader.ReadBytes(kRosterEntryBytes * size_t{participants}, "members"));
+  for (; !entries.empty(); entries = entries.subspan(kRosterEntryBytes)) {
+    roster.members.push_back(base::LoadU64(entries.data()));
+    std::ranges::copy(entries.subspan(8, sizeof(crypto::Digest)),
+                      roster.lists.emplace_back().begin());
   }
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return roster;
 }
 
-size_t RosterBytes(uint32_t participants) { return kHeadBytes + 16 + 8 * size_t{participants}; }
+size_t RosterBytes(uint32_t participants) {
+  return kHeadBytes + 16 + kRosterEntryBytes * size_t{participants};
+}
 
 base::Bytes BeginClosedRound(const ClosedRound& round, size_t aggregated_ciphertext_bytes) {
   base::ByteWriter writer;

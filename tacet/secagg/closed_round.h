@@ -21,11 +21,12 @@ namespace tacet::secagg {
 
 // Participants of an attempt. Only the committee is told; every other member sees nonces.
 struct Roster {
-  std::array<uint8_t, 16> salt{};  // fresh, so that nobody finds the members by trying
-  std::vector<uint64_t> members;   // by place: members[i] sent the upload with the i-th nonce
+  std::array<uint8_t, 16> salt{};     // fresh, so that nobody finds the members by trying
+  std::vector<uint64_t> members;      // by place: members[i] sent the upload with the i-th nonce
+  std::vector<crypto::Digest> lists;  // by place: of the members' key packets (ListDigest)
 };
 
-// SHA-256 of the salt and the members, which the closed round carries.
+// SHA-256 of the salt, the members and their lists, which the closed round carries.
 crypto::Digest RosterDigest(const Roster& roster);
 
 // The bytes of docs/formats/messages.md, "Roster".

@@ -111,8 +111,10 @@ class Federation {
       pair_keys_.push_back(round_.PairKeys(member));
     }
     for (uint32_t seat = 0; seat < SmallRound::kSeats; ++seat) {
-      pair_key_of_.push_back([this, seat](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
-        return crypto::SecretBytes::CopyOf(SmallRound::PairKeyIn(pair_keys_[client], seat));
+      pair_key_of_.push_back([this, seat](uint64_t client) -> absl::StatusOr<ListedPairKey> {
+        return ListedPairKey{
+            round_.ListOf(client),
+            crypto::SecretBytes::CopyOf(SmallRound::PairKeyIn(pair_keys_[client], seat))};
       });
     }
   }
@@ -145,7 +147,7 @@ class Federation {
     for (const auto& [member, sent] : view.sent) {
       EXPECT_TRUE(aggregator.Submit(member, sent->upload).ok());
     }
-    const Aggregator::Closed closed = SmallRound::CloseOf(aggregator);
+    const Aggregator::Closed closed = round_.CloseOf(aggregator);
     ClosedRound round = ValueOf(ReadClosedRound(closed.closed_round, stage_->attempt, params(), 1));
     view.round_hash = ClosedRoundHash(round);
     view.check = ShareCheckOf(params().sharing(), view.round_hash);

@@ -127,7 +127,7 @@ TEST_F(FilledCohort, OfCommitteeMembersGetsNoQuorum) {
   Aggregator aggregator(round_.params(), round_.attempt(), kAttackedParticipants);
   for (const size_t k : {0, 1, 2}) ASSERT_TRUE(aggregator.Submit(k, uploads[k]).ok());
   ASSERT_TRUE(aggregator.Submit(4, uploads[3]).ok());
-  const Aggregator::Closed closed = SmallRound::CloseOf(aggregator);
+  const Aggregator::Closed closed = round_.CloseOf(aggregator);
   size_t votes = 0;
   for (uint32_t seat = 0; seat < SmallRound::kSeats; ++seat) {
     MemoryJournal journal;

@@ -6,6 +6,7 @@
 #include "tacet/base/status.h"
 #include "tacet/secagg/check_row.h"
 #include "tacet/secagg/pair_masks.h"
+#include "tacet/secagg/taken_lists.h"
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/vote.h"
 
@@ -54,6 +55,16 @@ absl::Status CommitteeMember::CheckRoster(const Roster& roster, const ClosedRoun
   return absl::OkStatus();
 }
 
+absl::StatusOr<crypto::SecretBytes> CommitteeMember::PairKeyWith(const Roster& roster,
+                                                                 size_t i) const {
+  TACET_ASSIGN_OR_RETURN(ListedPairKey pair, parts_.pair_key_of(roster.members[i]));
+  if (pair.list == roster.lists[i]) return std::move(pair.key);
+  return base::FailedPrecondition(
+      "the roster has another key packet of member {} than this seat was given: the member signed "
+      "two, or the server lies",
+      roster.members[i]);
+}
+
 absl::StatusOr<base::Bytes> CommitteeMember::Vote(std::span<const uint8_t> closed_round,
                                                   std::span<const uint8_t> roster_bytes) {
   TACET_ASSIGN_OR_RETURN(ClosedRound round,
@@ -69,9 +80,11 @@ absl::StatusOr<base::Bytes> CommitteeMember::Vote(std::span<const uint8_t> close
   TACET_ASSIGN_OR_RETURN(Roster roster,
                          ReadRoster(roster_bytes, attempt_, parts_.terms.max_participants()));
   TACET_RETURN_IF_ERROR(CheckRoster(roster, round));
+  TACET_ASSIGN_OR_RETURN(TakenLists taken, TakenLists::Read(parts_.journal, attempt_));
+  TACET_RETURN_IF_ERROR(taken.Check(roster));
   // Without one of them no unmask share could follow.
-  for (const uint64_t member : roster.members) {
-    TACET_RETURN_IF_ERROR(parts_.pair_key_of(member).status());
+  for (size_t i = 0; i < roster.members.size(); ++i) {
+    TACET_RETURN_IF_ERROR(PairKeyWith(roster, i).status());
   }
   base::Bytes vote = WriteVote(attempt_, seat_, hash, parts_.signing_key);
   const absl::StatusOr<base::Bytes> recorded = parts_.journal.Find(attempt_, JournalStep::kVote);
@@ -83,12 +96,11 @@ absl::StatusOr<base::Bytes> CommitteeMember::Vote(std::span<const uint8_t> close
   }
   if (!recorded.ok()) {
     if (recorded.status().code() != absl::StatusCode::kNotFound) return recorded.status();
+    TACET_RETURN_IF_ERROR(taken.Take(roster, parts_.journal));
     TACET_RETURN_IF_ERROR(parts_.journal.Record(attempt_, JournalStep::kVote, vote));
   }
-  voted_ = Voted{.hash = hash,
-                 .nonces = std::move(round.nonces),
-                 .members = std::move(roster.members),
-                 .vote = vote};
+  voted_ = Voted{
+      .hash = hash, .nonces = std::move(round.nonces), .roster = std::move(roster), .vote = vote};
   return vote;
 }
 
@@ -104,8 +116,8 @@ absl::StatusOr<base::Bytes> CommitteeMember::Unmask(std::span<const base::Bytes>
   all.push_back(voted_->vote);
   TACET_RETURN_IF_ERROR(CheckVotes(all, voted_->hash, attempt_, parts_.committee, sharing.votes()));
   MaskAccumulator masks(attempt_, sharing.mask_words());
-  for (size_t i = 0; i < voted_->members.size(); ++i) {
-    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes key, parts_.pair_key_of(voted_->members[i]));
+  for (size_t i = 0; i < voted_->nonces.size(); ++i) {
+    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes key, PairKeyWith(voted_->roster, i));
     masks.Add(key.Expose(), voted_->nonces[i]);
   }
   base::Bytes share = WriteUnmaskShare(masks.Finish().Expose(), attempt_, voted_->hash, seat_,
@@ -126,8 +138,8 @@ absl::StatusOr<base::Bytes> CommitteeMember::CheckShares() const {
   const he::ShareCheck check = ShareCheckOf(sharing, voted_->hash);
   std::vector<he::ShareCombination> combinations;
   crypto::SecretVector<uint16_t> mask(sharing.mask_words());
-  for (size_t i = 0; i < voted_->members.size(); ++i) {
-    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes key, parts_.pair_key_of(voted_->members[i]));
+  for (size_t i = 0; i < voted_->nonces.size(); ++i) {
+    TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes key, PairKeyWith(voted_->roster, i));
     ExpandMask(key.Expose(), attempt_, voted_->nonces[i], mask.Expose());
     combinations.push_back(check.Combine(mask.Expose()));
   }

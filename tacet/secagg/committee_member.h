@@ -24,9 +24,16 @@
 
 namespace tacet::secagg {
 
-// The pair key of a client with this seat (pair_masks.h). NotFound for a client that is none, or
-// whose key packet this seat does not have.
-using PairKeyOf = std::function<absl::StatusOr<crypto::SecretBytes>(uint64_t client)>;
+// The pair key of a client with this seat (pair_masks.h), and the list of the key packet that it
+// follows from (ListDigest).
+struct ListedPairKey {
+  crypto::Digest list{};
+  crypto::SecretBytes key;
+
+  ListedPairKey Copy() const { return {list, crypto::SecretBytes::CopyOf(key.Expose())}; }
+};
+// NotFound for a client that is none, or whose key packet this seat does not have.
+using PairKeyOf = std::function<absl::StatusOr<ListedPairKey>(uint64_t client)>;
 
 // Must outlive the committee member.
 struct CommitteeMemberParts {
@@ -57,9 +64,10 @@ class CommitteeMember {
                   uint64_t clients, const OwnUpload& own);
 
   // First step: checks both messages and returns this seat's vote. K_min <= K', all members
-  // different and of the federation, each with a pair key; this member in the roster with its own
-  // upload if that was acknowledged, and with no other. The same messages again return the same
-  // vote; others are refused.
+  // different and of the federation, each with a pair key that follows from the roster's list, and
+  // with no other list in this epoch; this member in the roster with its own upload if that was
+  // acknowledged, and with no other. The same messages again return the same vote; others are
+  // refused.
   absl::StatusOr<base::Bytes> Vote(std::span<const uint8_t> closed_round,
                                    std::span<const uint8_t> roster);
 
@@ -74,6 +82,8 @@ class CommitteeMember {
 
  private:
   absl::Status CheckRoster(const Roster& roster, const ClosedRound& round) const;
+  // With the i-th member of a roster. FailedPrecondition for a key of another list.
+  absl::StatusOr<crypto::SecretBytes> PairKeyWith(const Roster& roster, size_t i) const;
 
   CommitteeMemberParts parts_;
   Attempt attempt_;
@@ -84,7 +94,7 @@ class CommitteeMember {
   struct Voted {
     crypto::Digest hash{};
     std::vector<SealNonce> nonces;
-    std::vector<uint64_t> members;
+    Roster roster;
     base::Bytes vote;
   };
   std::optional<Voted> voted_;

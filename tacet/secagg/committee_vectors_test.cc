@@ -238,8 +238,8 @@ class VectorRound {
       committee_.push_back({.member = member,
                             .signing_key = signing_keys_[member].public_key(),
                             .exchange_key = exchange_keys_[member].public_key()});
-      pair_key_of_.push_back([this, seat](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
-        return PairKey(client, seat);
+      pair_key_of_.push_back([this, seat](uint64_t client) -> absl::StatusOr<ListedPairKey> {
+        return ListedPairKey{ListOf(client), PairKey(client, seat)};
       });
     }
   }
@@ -268,7 +268,7 @@ class VectorRound {
       nonces[client] = testing::NonceOf(uploads.back());
       EXPECT_TRUE(aggregator.Submit(client, uploads.back()).ok());
     }
-    const Aggregator::Closed closed = ValueOf(aggregator.Close(entropy_));
+    const Aggregator::Closed closed = ValueOf(aggregator.Close(entropy_, ListOf));
     const auto [votes, shares, rows] = Answers(closed, nonces);
     const DecryptedRound decrypted = ValueOf(DecryptRound(
         terms_, committee_, attempt_, keys_,
@@ -280,6 +280,11 @@ class VectorRound {
       committee.Append(JsonValue::MakeObject()
                            .Set("member", seat.member)
                            .Set("signing_key", base::ToHex(seat.signing_key)));
+    }
+    JsonValue lists = JsonValue::MakeArray();
+    for (const uint64_t client : kClients) {
+      lists.Append(
+          JsonValue::MakeObject().Set("member", client).Set("list", base::ToHex(ListOf(client))));
     }
     JsonValue decrypted_sums = JsonValue::MakeArray();
     JsonValue values = JsonValue::MakeArray();
@@ -302,6 +307,7 @@ class VectorRound {
         .Set("uploads", HexList(uploads))
         .Set("closed_round", base::ToHex(closed.closed_round))
         .Set("roster", base::ToHex(closed.roster))
+        .Set("lists", std::move(lists))
         .Set("votes", HexList(votes))
         .Set("unmask_shares", HexList(shares))
         .Set("check_rows", HexList(rows))
@@ -358,7 +364,12 @@ class VectorRound {
                           .epoch = attempt_.number.epoch,
                           .client = client,
                           .seat = seat,
-                          .list = {}});
+                          .list = ListOf(client)});
+  }
+  static crypto::Digest ListOf(uint64_t client) {
+    crypto::Digest list;
+    crypto::InsecureSeededEntropy(client, "list").Fill(list);
+    return list;
   }
 
   struct SeatAnswers {

@@ -1,4 +1,5 @@
-// Journal interface in which a committee member records each answer before it gives it.
+// Journal interface in which a committee member records each answer before it gives it, and the
+// lists of key packets that it takes.
 #ifndef TACET_SECAGG_JOURNAL_H_
 #define TACET_SECAGG_JOURNAL_H_
 
@@ -14,11 +15,23 @@
 
 namespace tacet::secagg {
 
-// Answers of a committee member in an attempt, each given once.
-enum class JournalStep : uint8_t { kVote, kUnmaskShare };
+// Answers of a committee member in an attempt, each given once; and the lists that it took, which
+// are entries of the epoch (taken_lists.h).
+enum class JournalStep : uint8_t { kVote, kUnmaskShare, kLists };
 inline constexpr std::string_view JournalStepName(JournalStep step) {
-  return step == JournalStep::kVote ? "vote" : "share";
+  switch (step) {
+    case JournalStep::kVote:
+      return "vote";
+    case JournalStep::kUnmaskShare:
+      return "share";
+    case JournalStep::kLists:
+      break;
+  }
+  return "lists";
 }
+
+// The round of entries that belong to a whole epoch. No attempt has it.
+inline constexpr uint32_t kRoundOfEpoch = 0xffffffff;
 
 // After a crash a member repeats itself instead of answering a second question about one attempt.
 class Journal {

@@ -122,4 +122,11 @@ bool IsSignedBy(const KeyPacket& packet, const crypto::PublicKey& key) {
 
 crypto::Digest ListDigest(const KeyPacket& packet) { return crypto::Sha256(SignedBytes(packet)); }
 
+crypto::Digest ListDigest(std::span<const uint8_t> packet, size_t seats) {
+  crypto::Sha256Hasher hasher;
+  hasher.Update(base::AsBytes(kListLabel));
+  hasher.Update(packet.subspan(base::kPreambleBytes, kOwnerBytes + kHashBytes * seats));
+  return hasher.Finish();
+}
+
 }  // namespace tacet::secagg

@@ -4,7 +4,8 @@
 // The client encapsulates to the KEM key of each seat, and signs the list of the ciphertexts'
 // hashes. The server keeps the packet and gives each seat the signed list with the seat's own
 // ciphertext. Everything follows from the client's coins, so a client that was restarted makes the
-// same packet. Pair keys are bound to the list (pair_masks.h).
+// same packet. Pair keys are bound to the list (pair_masks.h), and so are rosters: a seat takes one
+// list of a member in an epoch (taken_lists.h).
 #ifndef TACET_SECAGG_KEY_PACKET_H_
 #define TACET_SECAGG_KEY_PACKET_H_
 
@@ -68,6 +69,8 @@ base::Bytes CopyForSeat(std::span<const uint8_t> packet, size_t seats, uint32_t 
 bool IsSignedBy(const KeyPacket& packet, const crypto::PublicKey& key);
 // SHA-256 of what the client signed.
 crypto::Digest ListDigest(const KeyPacket& packet);
+// The same of a written packet or copy, of which nothing is checked.
+crypto::Digest ListDigest(std::span<const uint8_t> packet, size_t seats);
 
 }  // namespace tacet::secagg
 

@@ -54,7 +54,7 @@ TEST_P(PartialSumTest, ClosesToTheBytesOfOneAggregator) {
       ASSERT_TRUE(merged.ok()) << merged;
     }
     EXPECT_EQ(closing.count(), 5u);
-    EXPECT_EQ(SmallRound::CloseOf(closing).closed_round, closed_);
+    EXPECT_EQ(round_.CloseOf(closing).closed_round, closed_);
   }
 }
 
@@ -66,7 +66,7 @@ TEST_P(PartialSumTest, SumsOfSumsAreSumsToo) {
   Aggregator closing = NewAggregator(5);
   ASSERT_TRUE(closing.Merge(ValueOf(middle.ClosePartial())).ok());
   ASSERT_TRUE(closing.Submit(4, uploads_[4]).ok());
-  EXPECT_EQ(SmallRound::CloseOf(closing).closed_round, closed_);
+  EXPECT_EQ(round_.CloseOf(closing).closed_round, closed_);
 }
 
 TEST_P(PartialSumTest, NobodyIsAddedTwice) {
@@ -90,7 +90,7 @@ TEST_P(PartialSumTest, NobodyIsAddedTwice) {
   EXPECT_EQ(closing.Submit(1, uploads_[3]).code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(closing.count(), 3u);
   ASSERT_TRUE(closing.Merge(PartialOf({3, 4})).ok());
-  EXPECT_EQ(SmallRound::CloseOf(closing).closed_round, closed_);
+  EXPECT_EQ(round_.CloseOf(closing).closed_round, closed_);
 }
 
 TEST_P(PartialSumTest, MoreThanPlannedAreRefused) {
@@ -105,7 +105,7 @@ TEST_P(PartialSumTest, MoreThanPlannedAreRefused) {
   EXPECT_THAT(base::Message(refused), HasSubstr("would have 6 uploads with this partial sum"));
   ASSERT_TRUE(closing.Merge(PartialOf({4})).ok());
   EXPECT_EQ(closing.Submit(5, sixth).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(SmallRound::CloseOf(closing).closed_round, closed_);
+  EXPECT_EQ(round_.CloseOf(closing).closed_round, closed_);
 }
 
 TEST_P(PartialSumTest, NothingIsAddedAfterClosing) {
@@ -153,7 +153,7 @@ TEST_P(PartialSumTest, DamageIsNoticedAndChangesNothing) {
   EXPECT_EQ(closing.count(), 0u);
   ASSERT_TRUE(closing.Merge(good).ok());
   ASSERT_TRUE(closing.Merge(PartialOf({2, 3, 4})).ok());
-  EXPECT_EQ(SmallRound::CloseOf(closing).closed_round, closed_);
+  EXPECT_EQ(round_.CloseOf(closing).closed_round, closed_);
 }
 
 TEST_P(PartialSumTest, IsNeverLongerThanItMayBe) {

@@ -7,6 +7,7 @@
 #include "tacet/dp/sum_limits.h"
 #include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/small_round_for_test.h"
+#include "tacet/secagg/taken_lists.h"
 #include "tacet/secagg/vote.h"
 #include "tacet/secagg/whole_messages_for_test.h"
 
@@ -70,7 +71,7 @@ TEST_P(RoundDecryptionTest, LieADroppedUpload) {
     ASSERT_TRUE(fewer.Submit(k, uploads_[k]).ok());
   ClosedRound lie = ReadClosed(round_, closed_.closed_round);
   lie.aggregated_ciphertext =
-      ReadClosed(round_, SmallRound::CloseOf(fewer).closed_round, kDecryptedParticipants - 1)
+      ReadClosed(round_, round_.CloseOf(fewer).closed_round, kDecryptedParticipants - 1)
           .aggregated_ciphertext;
   EXPECT_EQ(Refusal(lie).code(), absl::StatusCode::kDataLoss);
 }
@@ -288,7 +289,8 @@ TEST_F(CommitteeRoundTest, ARosterThatContradictsAMemberGetsNoVote) {
   EXPECT_THAT(refusal(2, NonceOf(uploads_[1]), closed_), HasSubstr("this member did not send"));
 
   const auto with_members = [&](std::vector<uint64_t> members) {
-    Roster roster{.salt = {1}, .members = std::move(members)};
+    Roster roster{.salt = {1}, .members = std::move(members), .lists = {}};
+    roster.lists.resize(roster.members.size());
     ClosedRound lie = ReadClosed(round_, closed_.closed_round);
     lie.roster_digest = RosterDigest(roster);
     return Aggregator::Closed{.closed_round = WriteClosedRound(lie),
@@ -319,6 +321,95 @@ TEST_F(CommitteeRoundTest, MalformedMessagesGetNoVote) {
   longer.push_back(0);
   EXPECT_THAT(base::Message(member.Vote(longer, roster).status()), HasSubstr("1 bytes too many"));
   EXPECT_TRUE(member.Vote(closed, roster).ok());
+}
+
+// A member that signed two lists, with the server, shows each seat the one that it likes.
+TEST_F(CommitteeRoundTest, ASeatTakesOneListOfAMemberInAnEpoch) {
+  constexpr uint64_t kLiar = 2;
+  const crypto::Digest first = round_.ListOf(kLiar), second = {9};
+  // The closed round of an attempt with this list in its roster.
+  const auto closed_with = [&](const crypto::Digest& list, const Attempt& attempt) {
+    Roster roster = ValueOf(ReadRoster(closed_.roster, round_.attempt(), 4));
+    *(roster.lists.begin() + (std::ranges::find(roster.members, kLiar) - roster.members.begin())) =
+        list;
+    ClosedRound closed = ReadClosed(round_, closed_.closed_round);
+    closed.attempt = attempt;
+    closed.roster_digest = RosterDigest(roster);
+    return Aggregator::Closed{.closed_round = WriteClosedRound(closed),
+                              .roster = WriteRoster(roster, attempt)};
+  };
+  // A new process of seat 4, which is given the packet of `list`.
+  const auto vote = [&](const Aggregator::Closed& closed, const crypto::Digest& list,
+                        const Attempt& attempt, Journal& journal) {
+    const PairKeyOf pair_key_of = [&](uint64_t client) -> absl::StatusOr<ListedPairKey> {
+      return ListedPairKey{client == kLiar ? list : round_.ListOf(client),
+                           round_.PairKey(client, 4)};
+    };
+    return round_.NewMember(4, journal, std::nullopt, pair_key_of, attempt)
+        .Vote(closed.closed_round, closed.roster)
+        .status();
+  };
+  const Attempt& attempt = round_.attempt();
+  Attempt next = attempt;
+  ++next.number.attempt;
+  MemoryJournal journal;
+  // The roster's list and the packet's are one.
+  EXPECT_THAT(base::Message(vote(closed_with(first, attempt), second, attempt, journal)),
+              HasSubstr("another key packet of member 2 than this seat was given"));
+  EXPECT_THAT(base::Message(vote(closed_with(second, attempt), first, attempt, journal)),
+              HasSubstr("another key packet of member 2 than this seat was given"));
+  // The first one that it votes for counts, also after a restart and in later attempts.
+  ASSERT_TRUE(vote(closed_with(first, attempt), first, attempt, journal).ok());
+  EXPECT_THAT(base::Message(vote(closed_with(second, next), second, next, journal)),
+              HasSubstr("another key packet of member 2 than this seat took before"));
+  EXPECT_TRUE(vote(closed_with(first, next), first, next, journal).ok());
+  // A seat that was shown the second list first.
+  MemoryJournal others;
+  EXPECT_TRUE(vote(closed_with(second, next), second, next, others).ok());
+  EXPECT_FALSE(vote(closed_with(first, attempt), first, attempt, others).ok());
+  // Another epoch has other lists.
+  Attempt later = attempt;
+  ++later.number.epoch;
+  EXPECT_TRUE(vote(closed_with(second, later), second, later, journal).ok());
+}
+
+// A damaged entry of the journal counts as lost, and later ones still hold.
+TEST_F(CommitteeRoundTest, TakenListsAreReadEntryByEntry) {
+  class Damaged final : public Journal {
+   public:
+    absl::Status Record(const Attempt& attempt, JournalStep step,
+                        std::span<const uint8_t> message) override {
+      return journal.Record(attempt, step, message);
+    }
+    absl::StatusOr<base::Bytes> Find(const Attempt& attempt, JournalStep step) const override {
+      if (fails.has_value() && attempt.number.attempt == 0) return absl::Status(*fails, "no");
+      return journal.Find(attempt, step);
+    }
+    MemoryJournal journal;
+    std::optional<absl::StatusCode> fails;
+  } journal;
+  const auto roster = [](std::vector<uint64_t> members, uint8_t list) {
+    return Roster{.salt = {},
+                  .members = members,
+                  .lists = std::vector<crypto::Digest>(members.size(), crypto::Digest{list})};
+  };
+  TakenLists taken = ValueOf(TakenLists::Read(journal, round_.attempt()));
+  EXPECT_TRUE(taken.Take(roster({1, 2}, 1), journal).ok());
+  EXPECT_TRUE(taken.Take(roster({1, 2, 3}, 1), journal).ok());
+  EXPECT_TRUE(taken.Take(roster({1, 3}, 1), journal).ok());  // nothing new, no entry
+  TakenLists again = ValueOf(TakenLists::Read(journal, round_.attempt()));
+  EXPECT_TRUE(again.Check(roster({1, 2, 3}, 1)).ok());
+  for (const uint64_t member : {1, 2, 3}) EXPECT_FALSE(again.Check(roster({member}, 2)).ok());
+  journal.fails = absl::StatusCode::kDataLoss;
+  TakenLists rest = ValueOf(TakenLists::Read(journal, round_.attempt()));
+  EXPECT_TRUE(rest.Check(roster({1, 2}, 2)).ok());
+  EXPECT_FALSE(rest.Check(roster({3}, 2)).ok());
+  EXPECT_TRUE(rest.Take(roster({4}, 2), journal).ok());
+  journal.fails = std::nullopt;
+  EXPECT_FALSE(ValueOf(TakenLists::Read(journal, round_.attempt())).Check(roster({4}, 1)).ok());
+  journal.fails = absl::StatusCode::kUnavailable;
+  EXPECT_EQ(TakenLists::Read(journal, round_.attempt()).status().code(),
+            absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

@@ -114,8 +114,8 @@ class SmallRound {
     result_key_ = KeysOf(attempt_).result_key;
     pair_key_of_.resize(kSeats);
     for (uint32_t seat = 0; seat < kSeats; ++seat) {
-      pair_key_of_[seat] = [this, seat](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
-        return PairKey(client, seat);
+      pair_key_of_[seat] = [this, seat](uint64_t client) -> absl::StatusOr<ListedPairKey> {
+        return ListedPairKey{ListOf(client), PairKey(client, seat)};
       };
     }
   }
@@ -150,13 +150,14 @@ class SmallRound {
                           .epoch = attempt_.number.epoch,
                           .client = client,
                           .seat = seat,
-                          .list = ListDigest(packets_[client].packet)});
+                          .list = ListOf(client)});
   }
   // Both ends of X25519, which an attacker that breaks it computes from the public keys.
   crypto::SecretBytes BrokenExchange(uint64_t client, uint32_t seat) const {
     return ValueOf(exchange_keys_[client].Agree(committee_[seat].exchange_key));
   }
   const KeyPacket& packet(uint64_t client) const { return packets_[client].packet; }
+  crypto::Digest ListOf(uint64_t client) const { return ListDigest(packet(client)); }
   const crypto::KemKey& kem_key(uint32_t seat) const { return kem_keys_[seat]; }
   // For a client with all seats; none for the paper's schemes.
   crypto::SecretBytes PairKeys(uint64_t client) const {
@@ -198,9 +199,9 @@ class SmallRound {
   }
 
   // With the same salt every time.
-  static Aggregator::Closed CloseOf(Aggregator& aggregator) {
+  Aggregator::Closed CloseOf(Aggregator& aggregator) const {
     crypto::InsecureSeededEntropy salt(1, "salt");
-    return ValueOf(aggregator.Close(salt));
+    return ValueOf(aggregator.Close(salt, [this](uint64_t member) { return ListOf(member); }));
   }
   Aggregator::Closed Close(const std::vector<base::Bytes>& uploads) const {
     Aggregator aggregator(params(), attempt_, terms_.min_participants());
@@ -221,14 +222,19 @@ class SmallRound {
   }
 
   CommitteeMember NewMember(uint32_t seat, Journal& journal, std::optional<SealNonce> own) {
+    return NewMember(seat, journal, own, pair_key_of_[seat], attempt_);
+  }
+  // `pair_key_of` must outlive the member.
+  CommitteeMember NewMember(uint32_t seat, Journal& journal, std::optional<SealNonce> own,
+                            const PairKeyOf& pair_key_of, const Attempt& attempt) {
     return CommitteeMember({.terms = terms_,
                             .committee = committee_,
                             .signing_key = signing_keys_[seat],
                             .result_key = result_key_,
-                            .pair_key_of = pair_key_of_[seat],
+                            .pair_key_of = pair_key_of,
                             .journal = journal,
                             .entropy = entropy_},
-                           attempt_, seat, kMembers,
+                           attempt, seat, kMembers,
                            {.nonce = own, .acknowledged = own.has_value()});
   }
   // The nonce of a member that sent `uploads[seat]`; none for a seat that sent nothing.

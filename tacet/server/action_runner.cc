@@ -60,8 +60,7 @@ struct ActionRunner::Running {
   }
   // If this fails, the sum is closed again.
   Result operator()(const CloseSum& close) const {
-    TACET_ASSIGN_OR_RETURN(const UploadSum::Closed sum,
-                           runner.sum_.Close(close.attempt, runner.entropy_));
+    TACET_ASSIGN_OR_RETURN(const UploadSum::Closed sum, runner.sum_.Close(close, runner.entropy_));
     SumClosed closed{.participants = sum.participants, .shares = std::nullopt};
     const auto put = [&](protocol::BulkKind kind, std::span<const uint8_t> bytes) {
       return runner.store_.PutObject({kind, close.attempt}, bytes);

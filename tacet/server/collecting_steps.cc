@@ -80,7 +80,7 @@ absl::Status MayClose(Transition& step) {
   }
   const RoundRules& rules = step.rules();
   if (HaveEnoughCome(step)) {
-    step.Ask(CloseSum{step.open().attempt});
+    step.Ask(CloseSum{.attempt = step.open().attempt, .key_packets = step.state.key_packets});
   } else if (rules.EveryMemberUploads()) {
     step.Extend(rules.options().collecting_seconds);
   } else {

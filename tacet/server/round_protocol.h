@@ -133,6 +133,7 @@ struct AddUpload {
 // Closes the sum and stores its objects: SumClosed.
 struct CloseSum {
   secagg::Attempt attempt;
+  Submissions key_packets;
 };
 // Looks for participants whose shares are wrong: SharesChecked.
 struct CheckShares {

@@ -1,9 +1,11 @@
 #include "tacet/server/upload_sum.h"
 
+#include <map>
 #include <utility>
 
 #include "tacet/base/status.h"
 #include "tacet/secagg/closed_round.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/server/server_store_rules.h"
 
@@ -40,11 +42,19 @@ absl::Status UploadSum::Add(const AddUpload& add) {
   return aggregator_->Submit(add.member, add.upload);
 }
 
-absl::StatusOr<UploadSum::Closed> UploadSum::Close(const secagg::Attempt& attempt,
+absl::StatusOr<UploadSum::Closed> UploadSum::Close(const CloseSum& close,
                                                    crypto::Entropy& entropy) {
   Closed closed{.participants = aggregator_->count(), .messages = {}, .shares = {}};
-  TACET_ASSIGN_OR_RETURN(closed.messages, aggregator_->Close(entropy));
-  absl::StatusOr<base::Bytes> shares = CollectShares(attempt, closed.messages.roster);
+  std::map<uint64_t, const base::Bytes*> packets;
+  for (const Submission& packet : close.key_packets) packets[packet.member] = &packet.bytes();
+  // No upload was taken before its member's packet. A store that lost one gets no vote.
+  const auto list_of = [&](uint64_t member) -> crypto::Digest {
+    const auto packet = packets.find(member);
+    if (packet == packets.end()) return {};
+    return secagg::ListDigest(*packet->second, manifest_.committee().size());
+  };
+  TACET_ASSIGN_OR_RETURN(closed.messages, aggregator_->Close(entropy, list_of));
+  absl::StatusOr<base::Bytes> shares = CollectShares(close.attempt, closed.messages.roster);
   if (shares.status().code() == absl::StatusCode::kUnavailable) return shares.status();
   // Damaged meanwhile: the sum is what counts.
   if (shares.ok()) closed.shares = *std::move(shares);

@@ -37,7 +37,7 @@ class UploadSum {
     base::Bytes shares;
   };
   // As secagg::Aggregator::Close; may be called again.
-  absl::StatusOr<Closed> Close(const secagg::Attempt& attempt, crypto::Entropy& entropy);
+  absl::StatusOr<Closed> Close(const CloseSum& close, crypto::Entropy& entropy);
   void Forget() { aggregator_.reset(); }
 
  private:

@@ -46,7 +46,7 @@ PairKeys::PairKeys(const SharedSecrets& shared, const agreement::Manifest& manif
   }
 }
 
-const crypto::SecretBytes& PairKeys::Of(uint64_t client) {
+const PairKeys::OfClient& PairKeys::Of(uint64_t client) {
   {
     const base::MutexLock lock(mutex_);
     if (const auto known = keys_.find(client); known != keys_.end()) return known->second;
@@ -57,6 +57,7 @@ const crypto::SecretBytes& PairKeys::Of(uint64_t client) {
   const secagg::MadePacket made =
       *secagg::MakeKeyPacket({.manifest_hash = manifest_hash_, .epoch = epoch_, .client = client},
                              seat_kem_keys_, KemSeedOf(shared_.exchange_seed, client));
+  const crypto::Digest list = secagg::ListDigest(made.packet);
   for (uint32_t seat = 0; seat < seats_.size(); ++seat) {
     const crypto::SecretBytes agreed = *own.Agree(seats_[seat]);
     const crypto::SecretBytes key = secagg::DerivePairKey(
@@ -65,11 +66,11 @@ const crypto::SecretBytes& PairKeys::Of(uint64_t client) {
          .epoch = epoch_,
          .client = client,
          .seat = seat,
-         .list = secagg::ListDigest(made.packet)});
+         .list = list});
     std::ranges::copy(key.Expose(), keys.Expose().subspan(secagg::kPairKeyBytes * seat).begin());
   }
   const base::MutexLock lock(mutex_);
-  return keys_.try_emplace(client, std::move(keys)).first->second;
+  return keys_.try_emplace(client, OfClient{std::move(keys), list}).first->second;
 }
 
 }  // namespace tacet::simulation

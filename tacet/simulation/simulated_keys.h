@@ -10,6 +10,7 @@
 
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/mutex.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/crypto/key_exchange.h"
 #include "tacet/crypto/ml_kem.h"
 #include "tacet/crypto/secret.h"
@@ -45,9 +46,12 @@ class PairKeys {
   PairKeys(const SharedSecrets& shared, const agreement::Manifest& manifest,
            const crypto::Digest& manifest_hash, uint32_t epoch);
 
-  // For a client with all seats, 32 bytes a seat; empty where there is no committee. The reference
-  // stays valid as long as this object.
-  const crypto::SecretBytes& Of(uint64_t client);
+  struct OfClient {
+    crypto::SecretBytes keys;  // with all seats, 32 bytes a seat; empty where there is no committee
+    crypto::Digest list{};     // of its key packet (secagg::ListDigest)
+  };
+  // The reference stays valid as long as this object.
+  const OfClient& Of(uint64_t client);
 
  private:
   SharedSecrets shared_;
@@ -56,7 +60,7 @@ class PairKeys {
   std::vector<crypto::ExchangePublicKey> seats_;
   std::vector<crypto::KemPublicKey> seat_kem_keys_;
   base::Mutex mutex_;
-  std::map<uint64_t, crypto::SecretBytes> keys_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, OfClient> keys_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tacet::simulation

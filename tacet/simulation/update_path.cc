@@ -57,7 +57,7 @@ class EncryptedPath final : public UpdatePath {
     const std::unique_ptr<crypto::Entropy> entropy =
         parts_.entropy(SealLabel(attempt_, participant));
     TACET_ASSIGN_OR_RETURN(secagg::SealedUpload sealed,
-                           sealer_->Seal(update, parts_.pair_keys.Of(participant), *entropy));
+                           sealer_->Seal(update, parts_.pair_keys.Of(participant).keys, *entropy));
     if (!sealed.clip.finite) {
       parts_.log(participant,
                  "the update held a value that is not a number or infinite: zeros were sealed");
@@ -104,7 +104,9 @@ class EncryptedPath final : public UpdatePath {
     base::MutexLock lock(mutex_);
     TACET_ASSIGN_OR_RETURN(
         const secagg::Aggregator::Closed closed,
-        aggregator_.Close(*entropy, [this](uint64_t place) { return parts_.participants[place]; }));
+        aggregator_.Close(
+            *entropy, [this](uint64_t member) { return parts_.pair_keys.Of(member).list; },
+            [this](uint64_t place) { return parts_.participants[place]; }));
     const std::map<uint64_t, secagg::SealNonce> own_nonces = own_nonces_;
     lock.Unlock();
     const CommitteeAnswers answers = Answers(closed, own_nonces, *entropy);
@@ -152,9 +154,11 @@ class EncryptedPath final : public UpdatePath {
     std::vector<secagg::PairKeyOf> pair_keys;
     std::vector<secagg::CommitteeMember> members;
     for (uint32_t seat = 0; seat < committee.size(); ++seat) {
-      pair_keys.push_back([this, seat](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
-        return crypto::SecretBytes::CopyOf(parts_.pair_keys.Of(client).Expose().subspan(
-            secagg::kPairKeyBytes * seat, secagg::kPairKeyBytes));
+      pair_keys.push_back([this, seat](uint64_t client) -> absl::StatusOr<secagg::ListedPairKey> {
+        const PairKeys::OfClient& all = parts_.pair_keys.Of(client);
+        return secagg::ListedPairKey{all.list,
+                                     crypto::SecretBytes::CopyOf(all.keys.Expose().subspan(
+                                         secagg::kPairKeyBytes * seat, secagg::kPairKeyBytes))};
       });
     }
     for (uint32_t seat = 0; seat < committee.size(); ++seat) {

@@ -103,13 +103,13 @@ class RecordedRounds {
     }
   }
 
-  // The closed round of some uploads of an attempt.
+  // The closed round of some uploads of an attempt, with no list of key packets in its roster.
   static base::Bytes CloseWith(const agreement::Manifest& agreed, const secagg::Attempt& attempt,
                                const std::map<uint64_t, base::Bytes>& uploads) {
     secagg::Aggregator sum(agreed.terms().aggregation(), attempt, 1);
     for (const auto& [member, upload] : uploads) EXPECT_TRUE(sum.Submit(member, upload).ok());
     crypto::SystemEntropy salts;
-    return sum.Close(salts)->closed_round;
+    return sum.Close(salts, [](uint64_t) { return crypto::Digest{}; })->closed_round;
   }
 
   // The model of a member that saw no lie, after `rounds` rounds. Every sum in it is that of the

@@ -93,7 +93,8 @@ class SiteForTest {
           TACET_ASSIGN_OR_RETURN(
               agreement::ClientPairKey pair,
               agreement::PairKeyByPacket(manifest(), PairSecrets(), seat_, copy));
-          pair_keys_.insert_or_assign(pair.client, std::move(pair.key));
+          pair_keys_.insert_or_assign(pair.client,
+                                      secagg::ListedPairKey{pair.list, std::move(pair.key)});
           return absl::OkStatus();
         }));
     TACET_ASSIGN_OR_RETURN(const base::Bytes vote, committee_member_->Vote(closed, roster));
@@ -155,11 +156,12 @@ class SiteForTest {
   secagg::MemoryJournal journal_;
   crypto::SecretBytes result_key_;
   uint32_t seat_ = 0;
-  std::map<uint64_t, crypto::SecretBytes> pair_keys_;  // by client
-  secagg::PairKeyOf pair_key_of_ = [this](uint64_t client) -> absl::StatusOr<crypto::SecretBytes> {
+  std::map<uint64_t, secagg::ListedPairKey> pair_keys_;  // by client
+  secagg::PairKeyOf pair_key_of_ =
+      [this](uint64_t client) -> absl::StatusOr<secagg::ListedPairKey> {
     const auto found = pair_keys_.find(client);
     if (found == pair_keys_.end()) return absl::NotFoundError("no packet of that client");
-    return crypto::SecretBytes::CopyOf(found->second.Expose());
+    return found->second.Copy();
   };
   std::optional<secagg::CommitteeMember> committee_member_;
 };

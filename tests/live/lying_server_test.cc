@@ -12,7 +12,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "tacet/agreement/pair_keys.h"
 #include "tacet/base/status.h"
+#include "tacet/crypto/ml_kem.h"
+#include "tacet/crypto/random.h"
 #include "tacet/member/attestors.h"
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/protocol/whole_requests_for_test.h"
@@ -22,6 +25,7 @@
 #include "tacet/secagg/unmask_share.h"
 #include "tacet/secagg/upload.h"
 #include "tacet/secagg/vote.h"
+#include "tacet/secagg/whole_messages_for_test.h"
 #include "tests/live/live_members_for_test.h"
 
 namespace tacet::live {
@@ -251,7 +255,7 @@ TEST_F(LyingServerTest, AnIsolatedUploadIsNotUnmasked) {
   const base::Bytes upload = ValueOf(live_.site(victim).state.LoadUpload(live_.Current()));
   secagg::Aggregator alone(live_.members.terms().aggregation(), live_.Current(), 1);
   ASSERT_TRUE(alone.Submit(victim, upload).ok());
-  const secagg::Aggregator::Closed closed = ValueOf(alone.Close(live_.cohorts));
+  const secagg::Aggregator::Closed closed = live_.members.Close(alone);
   for (auto& site : live_.sites) {
     GiveInstead(*site, {{protocol::BulkKind::kClosedRound, closed.closed_round},
                         {protocol::BulkKind::kRoster, closed.roster}});
@@ -286,7 +290,7 @@ TEST_F(LyingServerTest, AnUploadAmongInventedOnesGetsNoQuorum) {
     ASSERT_TRUE(lie.Submit(invented.back(), live_.members.Upload(invented.back(), attempt)).ok());
   }
   ASSERT_EQ(invented.size(), 2u);
-  const secagg::Aggregator::Closed closed = ValueOf(lie.Close(live_.cohorts));
+  const secagg::Aggregator::Closed closed = live_.members.Close(lie);
   for (auto& site : live_.sites) {
     GiveInstead(*site, {{protocol::BulkKind::kClosedRound, closed.closed_round},
                         {protocol::BulkKind::kRoster, closed.roster}});
@@ -338,7 +342,7 @@ TEST_F(LyingServerTest, AnInventedUploadIsRefusedByItsMember) {
     ASSERT_TRUE(lie.Submit(number, ValueOf(live_.site(number).state.LoadUpload(attempt))).ok());
   }
   ASSERT_TRUE(lie.Submit(*stranger, live_.members.Upload(*stranger, attempt)).ok());
-  const secagg::Aggregator::Closed closed = ValueOf(lie.Close(live_.cohorts));
+  const secagg::Aggregator::Closed closed = live_.members.Close(lie);
   Site& site = live_.site(*stranger);
   GiveInstead(site, {{protocol::BulkKind::kClosedRound, closed.closed_round},
                      {protocol::BulkKind::kRoster, closed.roster}});
@@ -370,7 +374,8 @@ TEST_F(LyingServerTest, KeyPacketsThatAreWithheldOrAlteredGetNoVote) {
     live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); }, 1);
     Site& site = live.site(live.MemberOn(2));
     int asked = 0;
-    site.wire.lie = [&](const protocol::RequestBody& body, Answered answer) -> Answered {
+    site.wire.lie = [&, &lie = lie](const protocol::RequestBody& body,
+                                    Answered answer) -> Answered {
       if (!std::holds_alternative<protocol::FetchPacketsRequest>(body)) return answer;
       ++asked;
       std::vector<base::Bytes> copies = ValueOf(protocol::ReadBlobs(*answer));
@@ -384,6 +389,96 @@ TEST_F(LyingServerTest, KeyPacketsThatAreWithheldOrAlteredGetNoVote) {
     EXPECT_EQ(Sent(site, "vote"), 0u);
     EXPECT_LE(asked, 1 + member::RemoteServer::kMostUnreadable);
   }
+}
+
+// A bad member signs two lists of ciphertexts, and the server gives the second one to a seat:
+// alone, or with a roster that names it.
+class SecondListTest : public LyingServerTest {
+ protected:
+  static constexpr uint32_t kSeat = 2;
+
+  void RunUntilUnmasking(uint32_t round) {
+    live_.RunUntil(
+        [&] {
+          return live_.IsAt(protocol::AttemptPhase::kUnmasking) &&
+                 live_.Current().number.round == round;
+        },
+        1);
+  }
+  secagg::Roster Roster() const {
+    return ValueOf(
+        secagg::ReadRoster(live_.Fetch(protocol::BulkKind::kRoster), live_.Current(), 3));
+  }
+  // Of a member that has other coins.
+  base::Bytes SecondPacket(uint64_t member) const {
+    crypto::InsecureSeededEntropy entropy(1, "other coins");
+    const crypto::KemKey coins = crypto::KemKey::Generate(entropy);
+    const agreement::SignedManifest& manifest = live_.members.manifest();
+    const std::vector<crypto::KemPublicKey> seat_keys = manifest.seat_keys();
+    return ValueOf(agreement::KeysWithSeats(
+                       manifest.manifest(),
+                       {.exchange_key = live_.members.exchange_keys(member).exchange,
+                        .kem_key = coins,
+                        .epoch_key = live_.members.epoch_key(),
+                        .epoch = manifest.epoch()},
+                       member, seat_keys, live_.members.site(member).signing))
+        .packet;
+  }
+  void GivePacketInstead(uint64_t member, const base::Bytes& packet) {
+    site_.wire.lie = [member, packet, objects = site_.wire.lie](const protocol::RequestBody& body,
+                                                                Answered answer) -> Answered {
+      if (!std::holds_alternative<protocol::FetchPacketsRequest>(body)) {
+        return objects == nullptr ? std::move(answer) : objects(body, std::move(answer));
+      }
+      std::vector<base::Bytes> copies = ValueOf(protocol::ReadBlobs(*answer));
+      for (base::Bytes& copy : copies) {
+        if (ValueOf(secagg::ReadKeyPacket(copy, 5, kSeat)).owner.client != member) continue;
+        copy = secagg::CopyForSeat(packet, 5, kSeat);
+      }
+      return protocol::WriteBlobs(copies);
+    };
+  }
+  void ExpectNoVoteBecause(const std::string& why) {
+    const size_t votes = Sent(site_, "vote");
+    ASSERT_TRUE(site_.session->Step().ok());
+    EXPECT_THAT(ViolationsOf(site_), ElementsAre("closed-round"));
+    EXPECT_THAT(ViolationText(site_), HasSubstr(why));
+    EXPECT_EQ(Sent(site_, "vote"), votes);
+    EXPECT_EQ(Sent(site_, "refusal"), 1u);
+  }
+
+  LiveFederation::Site& site_ = live_.site(live_.MemberOn(kSeat));
+};
+
+TEST_F(SecondListTest, AnotherListThanTheRostersGetsNoVote) {
+  RunUntilUnmasking(0);
+  const uint64_t bad = Roster().members.front();
+  GivePacketInstead(bad, SecondPacket(bad));
+  ExpectNoVoteBecause(fmt::format("another key packet of member {} than this seat was given", bad));
+}
+
+// The seat voted in round 0 with the first list, and was started again since.
+TEST_F(SecondListTest, AnotherListThanTheFirstOneGetsNoVoteAfterARestart) {
+  RunUntilUnmasking(0);
+  const std::vector<uint64_t> first = Roster().members;
+  RunUntilUnmasking(1);
+  ASSERT_EQ(Sent(site_, "vote"), 1u);
+  secagg::Roster roster = Roster();  // of three of five members, as the first one
+  size_t place = 0;
+  while (std::ranges::find(first, roster.members[place]) == first.end()) ++place;
+  const uint64_t bad = roster.members[place];
+  const base::Bytes packet = SecondPacket(bad);
+  roster.lists[place] = secagg::ListDigest(packet, 5);
+  const secagg::Attempt attempt = live_.Current();
+  secagg::ClosedRound closed =
+      ValueOf(secagg::ReadClosedRound(live_.Fetch(protocol::BulkKind::kClosedRound), attempt,
+                                      live_.members.terms().aggregation(), 1));
+  closed.roster_digest = secagg::RosterDigest(roster);
+  GiveInstead(site_, {{protocol::BulkKind::kClosedRound, secagg::WriteClosedRound(closed)},
+                      {protocol::BulkKind::kRoster, secagg::WriteRoster(roster, attempt)}});
+  GivePacketInstead(bad, packet);
+  live_.Restart(site_);
+  ExpectNoVoteBecause(fmt::format("another key packet of member {} than this seat took", bad));
 }
 
 // A packet that comes twice changes nothing. A seat asks as long as it lacks one, so at most once

@@ -405,12 +405,12 @@ def read_closed_round(data, attempt, terms, aggregated_ciphertext_bytes):
 
 def check_roster(data, attempt, closed_round):
     reader = Reader(data)
-    reader.begin(b"TCTO", attempt)
+    reader.begin(b"TCTO", attempt, 2)
     require(reader.u32() == len(closed_round["nonces"]), "roster")
-    salt, members = reader.take(16), reader.take(8 * len(closed_round["nonces"]))
+    salt, entries = reader.take(16), reader.take(40 * len(closed_round["nonces"]))
     reader.end()
-    require(sha256(b"tacet/1/roster" + salt + members) == closed_round["digest"], "roster digest")
-    return list(struct.unpack(f"<{len(members) // 8}Q", members))
+    require(sha256(b"tacet/2/roster" + salt + entries) == closed_round["digest"], "roster digest")
+    return [(member, digest) for member, digest in struct.iter_unpack("<Q32s", entries)]
 
 
 def read_vote(data, attempt, committee_keys):
@@ -700,7 +700,10 @@ def decrypt_round(vectors):
     require(sorted(nonce for nonce, _ in uploads) == closed["nonces"]
             and add_ciphertexts([ciphertext for _, ciphertext in uploads], packing)
             == closed["aggregated_ciphertext"], "the closed round is not that of the uploads")
-    members = check_roster(bytes.fromhex(vectors["roster"]), attempt, closed)
+    roster = check_roster(bytes.fromhex(vectors["roster"]), attempt, closed)
+    lists = {entry["member"]: bytes.fromhex(entry["list"]) for entry in vectors["lists"]}
+    require(dict(roster) == lists, "lists of key packets")
+    members = [member for member, _ in roster]
     require(len(set(members)) == len(members), "a member is in the roster twice")
     votes = readable(vectors["votes"], lambda vote: read_vote(vote, attempt, keys))
     agreeing = {seat for seat, voted in votes if voted == closed["hash"]}

@@ -43,7 +43,7 @@ absl::StatusOr<PairKeys> PairKeysOf(const ClientParts& parts, uint32_t seat,
         manifest, parts.pair_secrets(), seat, secagg::CopyForSeat(packet, seats, seat));
     if (pair.status().code() == absl::StatusCode::kPermissionDenied) continue;
     TACET_RETURN_IF_ERROR(pair.status());
-    keys.try_emplace(pair->client, std::move(pair->key));
+    keys.try_emplace(pair->client, secagg::ListedPairKey{pair->list, std::move(pair->key)});
   }
   return keys;
 }
@@ -55,9 +55,9 @@ SeatParts::SeatParts(const Client& of, const secagg::Attempt& attempt, uint32_t 
                                      ManifestOf(Access::Of(client).agreement).spec().scheme,
                                      attempt)),
       pair_keys(std::move(known)),
-      pair_key_of([this](uint64_t participant) -> absl::StatusOr<crypto::SecretBytes> {
+      pair_key_of([this](uint64_t participant) -> absl::StatusOr<secagg::ListedPairKey> {
         const auto found = pair_keys.find(participant);
-        if (found != pair_keys.end()) return crypto::SecretBytes::CopyOf(found->second.Expose());
+        if (found != pair_keys.end()) return found->second.Copy();
         return base::NotFound(
             "Seat was given no usable key packet of member {}: it is missing, damaged or of "
             "another agreement",

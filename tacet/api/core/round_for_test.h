@@ -24,11 +24,8 @@ struct RoundForTest {
       : keys(KeysFor(members)),
         epoch_key(EpochKey::Generate()),
         agreement(ValueOf(Agreement::Create(With(std::move(options), keys)))),
-        server(ValueOf(Aggregator::Create(agreement, attempt))) {
-    for (uint64_t member = 0; member < members; ++member) {
-      clients.push_back(ValueOf(Client::Create(agreement, member, keys[member], epoch_key)));
-    }
-  }
+        clients(ClientsOf(agreement, keys, epoch_key)),
+        server(ValueOf(Aggregator::Create(agreement, attempt, Packets()))) {}
 
   static AgreementOptions OptionsForTest() {
     AgreementOptions options;
@@ -42,6 +39,15 @@ struct RoundForTest {
     std::vector<MemberKey> keys;
     for (uint64_t member = 0; member < members; ++member) keys.push_back(MemberKey::Generate());
     return keys;
+  }
+  static std::vector<Client> ClientsOf(const Agreement& agreement,
+                                       const std::vector<MemberKey>& keys,
+                                       const EpochKey& epoch_key) {
+    std::vector<Client> clients;
+    for (uint64_t member = 0; member < keys.size(); ++member) {
+      clients.push_back(ValueOf(Client::Create(agreement, member, keys[member], epoch_key)));
+    }
+    return clients;
   }
   static AgreementOptions With(AgreementOptions options, const std::vector<MemberKey>& keys) {
     for (const MemberKey& key : keys) options.members.push_back(key.public_key());
@@ -86,8 +92,8 @@ struct RoundForTest {
   EpochKey epoch_key;
   Agreement agreement;
   AttemptId attempt;
-  Aggregator server;
   std::vector<Client> clients;
+  Aggregator server;
   std::vector<SealedUpdate> uploads;
 };
 

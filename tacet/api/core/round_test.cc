@@ -184,7 +184,8 @@ TEST(RoundTest, AttemptsBeyondTheAgreementAreRefused) {
   const absl::Status late = round.clients[0].Seal({.round = 3}, update).status();
   EXPECT_EQ(late.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(TextOf(late), "round 3 was not agreed: the agreement has rounds 0 to 2");
-  const absl::Status often = Aggregator::Create(round.agreement, {.attempt = 11}).status();
+  const absl::Status often =
+      Aggregator::Create(round.agreement, {.attempt = 11}, round.Packets()).status();
   EXPECT_EQ(TextOf(often),
             "attempt 11 of round 0 was not agreed: the agreement has attempts 0 to 10 a round");
 }
@@ -241,6 +242,24 @@ TEST(RoundTest, ASeatNeedsTheKeyPacketsOfAllParticipants) {
   EXPECT_TRUE(ValueOf(seat_with(packets)).Vote(closed.closed_round, closed.roster).ok());
 }
 
+// No seat would vote for a sum with such an upload.
+TEST(RoundTest, TheServerTakesNoUploadBeforeItsKeyPacket) {
+  RoundForTest round(3);
+  round.SealAll(0);
+  std::vector<Bytes> packets = round.Packets();
+  packets[2].back() ^= 1;
+  Aggregator server = ValueOf(Aggregator::Create(round.agreement, round.attempt, packets));
+  EXPECT_TRUE(server.Submit(1, round.uploads[1].upload).ok());
+  const absl::Status refused = server.Submit(2, round.uploads[2].upload);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(TextOf(refused),
+            "Aggregator was given no usable key packet of member 2: no seat could unmask its "
+            "upload");
+  EXPECT_EQ(server.SubmitEach({{{.member = 2, .upload = round.uploads[2].upload}}}).front(),
+            refused);
+  EXPECT_EQ(server.count(), 1u);
+}
+
 // By this the server, which has no key, finds whom it must not let upload.
 TEST(RoundTest, TheServerChecksKeyPackets) {
   RoundForTest round(3);
@@ -267,7 +286,7 @@ TEST(RoundTest, ADroppedUploadGetsNoVote) {
   AgreementOptions options = RoundForTest::OptionsForTest();
   options.federation.min_participants = 3;
   RoundForTest round(4, options);
-  Aggregator fewer = ValueOf(Aggregator::Create(round.agreement, round.attempt));
+  Aggregator fewer = ValueOf(Aggregator::Create(round.agreement, round.attempt, round.Packets()));
   round.SealAll(0);
   for (uint64_t member = 1; member < 4; ++member) {
     ASSERT_TRUE(fewer.Submit(member, round.uploads[member].upload).ok());
@@ -284,7 +303,7 @@ TEST(RoundTest, ASeatVotesOnceAlsoAfterARestart) {
   AgreementOptions options = RoundForTest::OptionsForTest();
   options.federation.min_participants = 3;
   RoundForTest round(4, options);
-  Aggregator fewer = ValueOf(Aggregator::Create(round.agreement, round.attempt));
+  Aggregator fewer = ValueOf(Aggregator::Create(round.agreement, round.attempt, round.Packets()));
   round.SealAll(0);
   for (uint64_t member = 0; member < 3; ++member) {
     ASSERT_TRUE(fewer.Submit(member, round.uploads[member].upload).ok());

@@ -23,7 +23,7 @@
 
 namespace tacet::api {
 
-// Name of an answer: SHA-256 of the attempt in hexadecimal digits, "-vote" or "-share".
+// Name of an entry: SHA-256 of the attempt in hexadecimal digits, "-vote", "-share" or "-lists".
 std::string AnswerKey(const secagg::Attempt& attempt, secagg::JournalStep step);
 
 // The caller's two functions as the interface that a committee member writes to.
@@ -40,8 +40,8 @@ class CallersJournal final : public secagg::Journal {
   AnswerJournal journal_;
 };
 
-// For a seat, by client.
-using PairKeys = std::map<uint64_t, crypto::SecretBytes>;
+// Of a seat, by client.
+using PairKeys = std::map<uint64_t, secagg::ListedPairKey>;
 
 // By whole packets. Unusable ones are skipped.
 absl::StatusOr<PairKeys> PairKeysOf(const ClientParts& parts, uint32_t seat,

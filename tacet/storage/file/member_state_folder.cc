@@ -35,6 +35,11 @@ std::string EntryName(const secagg::Attempt& attempt, std::string_view kind) {
   return fmt::format("{}{}", Prefix(attempt.number), kind);
 }
 
+// Of entries of an epoch.
+std::string PrefixOfEpoch(uint32_t epoch) {
+  return fmt::format("{}-{}-", epoch, secagg::kRoundOfEpoch);
+}
+
 bool IsEntry(std::string_view name) { return !name.empty() && name[0] >= '0' && name[0] <= '9'; }
 
 base::Bytes WriteEntry(const secagg::Attempt& attempt, std::span<const uint8_t> message) {
@@ -179,13 +184,14 @@ absl::StatusOr<base::Bytes> MemberStateFolder::Find(const secagg::Attempt& attem
 }
 
 absl::Status MemberStateFolder::KeepOnly(const secagg::AttemptNumber& attempt) {
-  const std::string kept = Prefix(attempt);
+  const std::string kept = Prefix(attempt), of_epoch = PrefixOfEpoch(attempt.epoch);
   std::vector<fs::path> old;
   std::error_code error;
   for (auto file = fs::directory_iterator(path_, error); !error && file != fs::end(file);
        file.increment(error)) {
     const std::string name = file->path().filename();
-    if (IsEntry(name) && !name.starts_with(kept)) old.push_back(file->path());
+    if (!IsEntry(name) || name.starts_with(kept) || name.starts_with(of_epoch)) continue;
+    old.push_back(file->path());
   }
   for (const fs::path& path : old) {
     if (!error) fs::remove(path, error);
