@@ -119,6 +119,7 @@ site::SiteMemberHooks HooksOf(const MemberFunctions& functions, size_t& told_vio
   site::SiteMemberHooks hooks{.stop = functions.stop ? functions.stop : [] { return false; },
                               .on_warning = nullptr,
                               .on_begin = nullptr,
+                              .on_note = nullptr,
                               .on_trouble = functions.on_trouble,
                               .on_progress = nullptr};
   if (functions.on_warning) {
