@@ -90,10 +90,14 @@ export class Browser {
   }
 }
 
-/** One tab. `problems`: errors and warnings of its console; `requests`: addresses it asked for. */
+/**
+ * One tab. `problems`: errors and warnings of its console; `requests`: addresses it asked for; `questions`: what its
+ * dialogs asked, each of which is answered by yes.
+ */
 class Page {
   problems = [];
   requests = [];
+  questions = [];
   #browser;
   #target;
   #session;
@@ -134,6 +138,9 @@ class Page {
       this.problems.push(params.entry.text);
     } else if (method === "Network.requestWillBeSent") {
       this.requests.push(params.request.url);
+    } else if (method === "Page.javascriptDialogOpening") {
+      this.questions.push(params.message);
+      this.send("Page.handleJavaScriptDialog", { accept: true }).catch(() => {});
     }
     this.#expected.get(method)?.(params);
     this.#expected.delete(method);

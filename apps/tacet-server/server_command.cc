@@ -48,6 +48,10 @@ class ServerCommand : public program::Command {
                       "file whose first line is the page's token (readable by you alone); when not "
                       "given, every start writes a new token into the home folder",
                       &flags_.page_token_file);
+    options.AddString("operators",
+                      "file of the operators who may pause, resume, acknowledge and start an epoch "
+                      "at the page: NAME TOKEN in each line (readable by you alone)",
+                      &flags_.operators);
     options.AddString("log", "log file with one JSON object a line; -: standard output",
                       &flags_.log);
     options.AddUint("collecting-seconds",
@@ -115,6 +119,7 @@ class ServerCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(spec.admin, base::ParseListenAddress(flags_.admin));
     spec.page = flags_.page == "on" || (flags_.page == "auto" && spec.admin.loopback());
     if (flags_.page_token_file.has_value()) spec.page_token_file = *flags_.page_token_file;
+    if (flags_.operators.has_value()) spec.operators_file = *flags_.operators;
     spec.client_certificates = !flags_.behind_balancer;
     spec.drain_seconds = flags_.drain_seconds;
     spec.follow = flags_.follow;
@@ -142,6 +147,7 @@ class ServerCommand : public program::Command {
     std::string admin = "127.0.0.1:9464";
     std::string page = "auto";
     std::optional<std::string> page_token_file;
+    std::optional<std::string> operators;
     std::string log = "-";
     tacet::server::RoundServerOptions rounds;
     uint64_t kept_rounds = rounds.kept_rounds;

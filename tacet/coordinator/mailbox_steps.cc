@@ -187,7 +187,7 @@ absl::StatusOr<LeftInvitations> LeaveInvitations(const SignedManifest& manifest,
                                                  const CoordinatorFolder& folder,
                                                  const std::set<std::string>& joined) {
   LeftInvitations result;
-  const uint64_t expires = base::SystemUnixSeconds() + kLetterDays * base::kSecondsADay;
+  const uint64_t expires = base::SystemUnixSeconds() + protocol::kLetterSeconds;
   base::Bytes enclosure;
   const auto put_enclosure = [&] {
     return base::Annotate(mail.Put({.kind = MailKind::kEnclosure}, enclosure),

@@ -21,9 +21,6 @@
 
 namespace tacet::coordinator {
 
-// After which a letter at the server expires.
-inline constexpr uint64_t kLetterDays = 90;
-
 // Certificate with which the coordinator connects to the server, for a day and the TLS key `key`.
 absl::StatusOr<base::Bytes> IssueOwnCertificate(const crypto::TlsKey& key,
                                                 const crypto::TlsKey& authority,

@@ -2,7 +2,10 @@
 
 #include "fmt/core.h"
 
+#include "tacet/base/status.h"
 #include "tacet/host/attendance_report.h"
+#include "tacet/host/operator_action.h"
+#include "tacet/host/operator_tokens.h"
 #include "tacet/report/live_page.h"
 #include "tacet/report/page_assets.h"
 
@@ -14,8 +17,54 @@ using transport::http::PageRequest;
 namespace {
 
 constexpr std::string_view kApi = "/api/";
+constexpr std::string_view kAct = "/api/act";
 
 Page NotFound() { return {.status = 404, .body = "there is no page of this name\n"}; }
+
+Page NoToken(std::string_view text) {
+  return {.status = 401, .body = std::string(text), .headers = {{"WWW-Authenticate", "Bearer"}}};
+}
+
+Page OnlyBy(std::string_view methods) {
+  return {.status = 405,
+          .body = fmt::format("only {}\n", methods),
+          .headers = {{"Allow", std::string(methods)}}};
+}
+
+// A page of this server, or a program, asked; not a page of somebody else.
+bool IsOwnOrigin(const PageRequest& request) {
+  const bool is_own = request.origin.empty() || request.origin == "http://" + request.host;
+  return is_own && (request.fetch_site.empty() || request.fetch_site == "same-origin");
+}
+
+int HttpStatusOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+      return 400;
+    case absl::StatusCode::kResourceExhausted:
+      return 429;
+    case absl::StatusCode::kUnavailable:
+      return 503;
+    default:
+      return 409;
+  }
+}
+
+// Words for the log: never a text of the request.
+std::string_view RefusalOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+      return "not-an-action";
+    case absl::StatusCode::kResourceExhausted:
+      return "too-many";
+    case absl::StatusCode::kUnavailable:
+      return "store-failed";
+    case absl::StatusCode::kAborted:
+      return "out-of-date";
+    default:
+      return "not-now";
+  }
+}
 
 Page Json(const base::JsonValue& value) {
   return {.content_type = "application/json", .body = value.Dump() + "\n"};
@@ -38,6 +87,9 @@ Page Guarded(Page page) {
 }  // namespace
 
 Page AdminSite::Handle(const PageRequest& request) const {
+  const bool acts = operators_.has_value() && token_ != nullptr && request.path == kAct;
+  if (acts) return Guarded(request.method == "POST" ? Act(request) : OnlyBy("POST"));
+  if (request.method == "POST") return Guarded(OnlyBy("GET, HEAD"));
   if (request.path == "/healthz") return Guarded({.body = "alive\n"});
   if (request.path == "/readyz") return Guarded(Ready());
   if (request.path == "/metrics") {
@@ -79,15 +131,57 @@ Page AdminSite::Frame(const PageRequest& request) const {
   return NotFound();
 }
 
+absl::StatusOr<std::optional<std::string>> AdminSite::OperatorOf(const PageRequest& request) const {
+  if (!operators_.has_value() || request.authorization.empty()) return std::nullopt;
+  TACET_ASSIGN_OR_RETURN(const OperatorTokens tokens, OperatorTokens::Read(*operators_));
+  return tokens.NameOf(request.authorization);
+}
+
 Page AdminSite::Data(const PageRequest& request) const {
+  std::optional<std::string> name;
   if (!token_->Admits(request.authorization)) {
-    return {.status = 401,
-            .body = "this needs the page's token\n",
-            .headers = {{"WWW-Authenticate", "Bearer"}}};
+    name = OperatorOf(request).value_or(std::nullopt);
+    if (!name.has_value()) return NoToken("this needs the page's token\n");
   }
-  if (request.path == "/api/status") return Json(ServerStatusJson(parts_));
+  if (request.path == "/api/status") {
+    base::JsonValue status = ServerStatusJson(parts_);
+    return Json(status.Set("you", name.has_value() ? base::JsonValue(*name) : base::JsonValue()));
+  }
   if (request.path == "/api/agreement") return Json(ServerAgreementJson(parts_));
   return NotFound();
+}
+
+Page AdminSite::Refuse(int status, std::string_view reason, std::string_view text) const {
+  parts_.desk.NoteRefused(reason);
+  return {.status = status, .body = std::string(text) + "\n"};
+}
+
+// A page of somebody else cannot send a token that it does not know. Its requests are refused all
+// the same, before a token is looked at.
+Page AdminSite::Act(const PageRequest& request) const {
+  if (!IsOwnOrigin(request)) {
+    return Refuse(403, "other-page", "actions come from this server's own page");
+  }
+  if (request.content_type != "application/json") {
+    return Refuse(415, "not-an-action", "an action is application/json");
+  }
+  const absl::StatusOr<std::optional<std::string>> name = OperatorOf(request);
+  if (!name.ok()) {
+    return Refuse(503, "operators-unreadable", "the server cannot read its file of operators");
+  }
+  if (!name->has_value()) {
+    if (token_->Admits(request.authorization)) {
+      return Refuse(403, "page-token", "this token may look, and an action needs an operator's");
+    }
+    parts_.desk.NoteRefused("unknown-token");
+    return NoToken("this needs an operator's token\n");
+  }
+  const absl::StatusOr<OperatorRequest> asked = ReadOperatorRequest(request.body);
+  const absl::Status done =
+      asked.ok() ? parts_.desk.Do(*asked, **name, ServerProblems(parts_)) : asked.status();
+  if (done.ok()) return Json(parts_.desk.Json());
+  parts_.desk.NoteRefused(RefusalOf(done), **name);
+  return {.status = HttpStatusOf(done), .body = base::Message(done) + "\n"};
 }
 
 }  // namespace tacet::host

@@ -34,8 +34,9 @@ absl::StatusOr<CertificateWatch> CertificateWatch::Create(SiteFolder folder,
                                                           base::UnixClock clock) {
   TACET_RETURN_IF_ERROR(crypto::ReadCertificate(joined.certificate).status());
   CertificateWatch watch(std::move(folder), log, metrics, std::move(clock));
-  watch.manifest_hash_ = joined.manifest.manifest().hash();
-  watch.epoch_ = joined.manifest.epoch();
+  watch.running_.manifest_hash = joined.manifest.manifest().hash();
+  watch.running_.federation = joined.manifest.manifest().federation();
+  watch.running_.number = joined.manifest.epoch();
   watch.read_ = LastWritten(watch.folder_);
   watch.Adopt(joined.certificate);
   return watch;
@@ -51,15 +52,22 @@ std::optional<base::Bytes> CertificateWatch::Renewed() {
                 JsonValue::MakeObject().Set("message", base::Message(joined.status())));
     return std::nullopt;
   }
+  prepared_.reset();
+  if (joined->manifest.manifest().federation() == running_.federation &&
+      joined->manifest.epoch() > running_.number) {
+    prepared_ = joined->manifest.epoch();
+  }
   // An epoch of the same members has the same manifest.
-  if (joined->manifest.manifest().hash() != manifest_hash_ || joined->manifest.epoch() != epoch_) {
+  if (joined->manifest.manifest().hash() != running_.manifest_hash ||
+      joined->manifest.epoch() != running_.number) {
     new_epoch_ = true;
     log_->Write(follows_ ? LogLevel::kInfo : LogLevel::kWarning, "new-epoch",
                 JsonValue::MakeObject()
                     .Set("epoch", joined->manifest.epoch())
-                    .Set("message", follows_ ? "this server continues in it when no attempt is open"
-                                             : "this server continues in the epoch that it was "
-                                               "started in: restart it for the new one"));
+                    .Set("message", follows_ ? "this server goes on to it when no attempt is open"
+                                             : "this server goes on in the epoch that it was "
+                                               "started in: start the new one on the "
+                                               "page, or restart it"));
   }
   if (joined->certificate == certificate_) return std::nullopt;
   return joined->certificate;

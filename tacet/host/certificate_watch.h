@@ -36,6 +36,8 @@ class CertificateWatch {
   // The server continues to the epoch by itself. To be called before the first look.
   void Follow() { follows_ = true; }
   bool has_new_epoch() const { return new_epoch_; }
+  // Epoch of that invitation, where it is a later one of the same federation.
+  std::optional<uint32_t> prepared() const { return prepared_; }
   // The server uses it now.
   void Adopt(const base::Bytes& certificate);
 
@@ -50,8 +52,13 @@ class CertificateWatch {
   ServerLog* log_;
   ServerMetrics* metrics_;
   base::UnixClock clock_;
-  crypto::Digest manifest_hash_{};
-  uint32_t epoch_ = 0;
+  struct Epoch {
+    crypto::Digest manifest_hash{};
+    crypto::Digest federation{};
+    uint32_t number = 0;
+  };
+  Epoch running_;
+  std::optional<uint32_t> prepared_;
   std::filesystem::file_time_type read_;  // the invitation as it was when it was read last
   base::Bytes certificate_;
   bool follows_ = false, new_epoch_ = false;

@@ -72,12 +72,14 @@ absl::Status HostedRounds::Open(std::string_view version) {
   }
   TACET_RETURN_IF_ERROR(rounds.status());
   rounds_ = *std::move(rounds);
+  desk_.emplace(manifest_, *storage_.state.store, *rounds_, log_, base::SystemUnixSeconds);
   doors_.handler.emplace(manifest_, *rounds_, doors_.limits, requests_);
   TACET_ASSIGN_OR_RETURN(storage_.mail, storage::file::BlobFolder::Open(spec_.home / kMailFolder));
   TACET_ASSIGN_OR_RETURN(doors_.mailbox,
                          tacet::server::Mailbox::Open(manifest_, *storage_.mail, doors_.limits,
                                                       requests_, base::SystemUnixSeconds));
   LogStart(version);
+  TACET_RETURN_IF_ERROR(desk_->Refresh());
   Look();
   return absl::OkStatus();
 }
@@ -98,6 +100,7 @@ void HostedRounds::LogStart(std::string_view version) {
 }
 
 absl::Status HostedRounds::TickAndProbe() {
+  TACET_RETURN_IF_ERROR(desk_->Refresh());
   TACET_RETURN_IF_ERROR(rounds_->Tick());
   // Most ticks need nothing of the store: whether it is still there shows by asking.
   if (!pulse_.failed && !pulse_.probe.Now()) return absl::OkStatus();

@@ -15,6 +15,7 @@
 
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/crypto/random.h"
+#include "tacet/host/operator_desk.h"
 #include "tacet/host/request_watch.h"
 #include "tacet/host/server_log.h"
 #include "tacet/host/server_metrics.h"
@@ -71,6 +72,7 @@ class HostedRounds {
   RequestWatch& requests() { return requests_; }
   ServerMetrics& metrics() { return metrics_; }
   const StoreHealth& health() const { return pulse_.health; }
+  OperatorDesk& desk() { return *desk_; }
 
   // Lets time pass, and logs and counts what changed; to be called every kBetweenTicks. An error
   // is the store's: it is logged, and the next call tries again.
@@ -114,6 +116,7 @@ class HostedRounds {
   crypto::SystemEntropy entropy_;
   Storage storage_;
   std::unique_ptr<tacet::server::RoundServer> rounds_;
+  std::optional<OperatorDesk> desk_;
   Doors doors_;
 };
 

@@ -85,6 +85,10 @@ constexpr std::array kKinds = {
                 .says = "no attempt follows although rounds are missing",
                 .remedy = "Read `federation-stopped` in the log. The coordinating member decides "
                           "whether an epoch follows."},
+    ProblemKind{.code = ProblemCode::kPaused,
+                .name = "paused",
+                .says = "no further attempt begins, since an operator has paused",
+                .remedy = "Resume on the page, with an operator's token (`--operators`)."},
     ProblemKind{.code = ProblemCode::kMemberCertificate,
                 .name = "member-certificate",
                 .names_members = true,
@@ -145,13 +149,25 @@ constexpr std::array kKinds = {
                 .says = "a member has not uploaded by the deadline",
                 .remedy = "Read the node log at its site. If its training takes longer, start the "
                           "server with a longer `--collecting-seconds`."},
+    ProblemKind{.code = ProblemCode::kLetterWaits,
+                .name = "letter-waits",
+                .names_members = true,
+                .says = "an invitation waits in the mailbox for a member that has not fetched it",
+                .remedy = "Start `tacet client run` at its site. If it runs, it waits for a "
+                          "person: `tacet client join --server HOST:PORT`."},
+    ProblemKind{.code = ProblemCode::kPrekeyMissing,
+                .name = "prekey-missing",
+                .names_members = true,
+                .says = "a member has left no unused prekey, so the next epoch needs a request "
+                        "from its site",
+                .remedy = "Run `tacet client renew --server HOST:PORT` at its site."},
 };
 
 consteval bool AreInOrder() {
   for (size_t i = 0; i < kKinds.size(); ++i) {
     if (kKinds[i].code != static_cast<ProblemCode>(i)) return false;
   }
-  return kKinds.back().code == ProblemCode::kUploadMissing;
+  return kKinds.back().code == ProblemCode::kPrekeyMissing;
 }
 static_assert(AreInOrder());
 

@@ -25,7 +25,8 @@ enum class ProblemCode : uint8_t {
   kServerFork,
   kNoClosedRound,
   kStopped,
-  // For members.
+  kPaused,
+  // Of members.
   kMemberCertificate,
   kMemberClock,
   kMemberFork,
@@ -36,6 +37,8 @@ enum class ProblemCode : uint8_t {
   kMayHaveVoted,
   kSeatSilent,
   kUploadMissing,
+  kLetterWaits,
+  kPrekeyMissing,
 };
 
 struct ProblemKind {

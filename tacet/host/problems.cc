@@ -22,6 +22,9 @@ using tacet::server::RefusedCall;
 using tacet::server::RefusedFor;
 using tacet::server::ServerStatus;
 
+// After which mail that waits is a problem.
+constexpr uint64_t kMailSeconds = 900;
+
 // Problems on their way. Each member is claimed by its first cause.
 class Finder {
  public:
@@ -34,8 +37,8 @@ class Finder {
     FindStop();
     FindRefused();
     if (!IsCutOff() && !inputs_.unsettled) FindAwaited();
-    FindAbstainers();
-    FindSilenced();
+    FindSilent();
+    FindMail();
     std::ranges::stable_sort(found_, {}, &Problem::code);
     return std::move(found_);
   }
@@ -92,6 +95,21 @@ class Finder {
     }
   }
 
+  // Last: a member that cannot call at all has another cause. Running sites look into the mailbox
+  // about every ten minutes.
+  void FindMail() {
+    if (IsDone()) return;
+    const uint64_t now = inputs_.now;
+    for (const tacet::server::WaitingLetter& letter : inputs_.mail.letters) {
+      if (letter.since + kMailSeconds > now) continue;
+      Name(ProblemCode::kLetterWaits, letter.member, "for " + DurationText(now - letter.since));
+    }
+    if (status_.watched_since + kMailSeconds > now) return;
+    for (const uint64_t member : inputs_.mail.without_prekey) {
+      Name(ProblemCode::kPrekeyMissing, member, "");
+    }
+  }
+
   // Unless attempts failed for another fault that is shown.
   void FindStop() {
     const bool for_givers =
@@ -99,6 +117,7 @@ class Finder {
     if (!status_.stopped.empty() && !IsDone() && !for_givers && !KeepsMembersWaiting()) {
       Add(ProblemCode::kStopped, "(" + status_.stopped + ")");
     }
+    if (status_.paused && status_.stopped.empty()) Add(ProblemCode::kPaused);
   }
 
   void FindObjections() {
@@ -165,18 +184,16 @@ class Finder {
     }
   }
 
-  void FindSilenced() {
+  // Members that said that they give nothing: their data, or a vote.
+  void FindSilent() {
+    for (const tacet::server::Abstainer& one : status_.abstainers) {
+      const bool is_policy = one.reason == protocol::AbstentionReason::kPolicy;
+      Name(is_policy ? ProblemCode::kPolicy : ProblemCode::kBudget, one.member, "");
+    }
     for (const protocol::Objection& one : status_.objections) {
       if (one.reason == protocol::ObjectionReason::kMayHaveVoted) {
         Name(ProblemCode::kMayHaveVoted, one.member, "");
       }
-    }
-  }
-
-  void FindAbstainers() {
-    for (const tacet::server::Abstainer& one : status_.abstainers) {
-      const bool is_policy = one.reason == protocol::AbstentionReason::kPolicy;
-      Name(is_policy ? ProblemCode::kPolicy : ProblemCode::kBudget, one.member, "");
     }
   }
 

@@ -11,6 +11,7 @@
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/json.h"
 #include "tacet/host/problem_kinds.h"
+#include "tacet/server/mailbox.h"
 #include "tacet/server/round_server.h"
 
 namespace tacet::host {
@@ -38,6 +39,7 @@ struct Problem {
 struct ProblemInputs {
   const agreement::SignedManifest& manifest;
   const tacet::server::ServerStatus& status;
+  const tacet::server::MailStatus& mail;
   std::vector<Problem> own;      // of the process and its store
   uint64_t certificate_end = 0;  // Unix seconds; 0: not known
   uint64_t now = 0;              // Unix seconds

@@ -41,6 +41,7 @@ class ProblemsTest : public ::testing::Test {
   std::vector<Problem> Found() const {
     return FindProblems({.manifest = members_.manifest(),
                          .status = status_,
+                         .mail = mail_,
                          .own = own_,
                          .certificate_end = certificate_end_,
                          .now = kNow,
@@ -68,6 +69,7 @@ class ProblemsTest : public ::testing::Test {
 
   protocol::testing::SmallFederation members_;
   tacet::server::ServerStatus status_;
+  tacet::server::MailStatus mail_;
   std::vector<Problem> own_;
   uint64_t certificate_end_ = kNow + 100 * 86'400;
   bool unsettled_ = false;
@@ -94,6 +96,26 @@ TEST_F(ProblemsTest, AMemberThatIsAwayHasCauseNameAndRemedy) {
   EXPECT_THAT(Named(), ElementsAre(Pair("member-away", ElementsAre(1))));
   unsettled_ = true;
   EXPECT_THAT(Found(), IsEmpty());
+}
+
+TEST_F(ProblemsTest, MailThatWaitsHasAMemberAndATime) {
+  mail_ = {.letters = {{.member = 1, .since = kNow - 3 * 3600}, {.member = 2, .since = kNow - 60}},
+           .without_prekey = {3, 4}};
+  status_.waiting = true;
+  status_.awaited = {{.member = 4, .last_seen = kNow - 7200}};
+  EXPECT_THAT(Named(),
+              ElementsAre(Pair("letter-waits", ElementsAre(1)), Pair("member-away", ElementsAre(4)),
+                          Pair("prekey-missing", ElementsAre(3))));
+  EXPECT_THAT(Text(), HasSubstr("that has not fetched it: site-1 (for 3 h). Start"));
+  status_.watched_since = kNow - 800;  // sites leave theirs about every ten minutes
+  EXPECT_THAT(Text(), Not(HasSubstr("prekey-missing")));
+}
+
+TEST_F(ProblemsTest, APauseIsShownAsLongAsAnAttemptCouldFollow) {
+  status_.paused = true;
+  EXPECT_THAT(Named(), ElementsAre(Pair("paused", IsEmpty())));
+  status_.stopped = "all 20 rounds are done";
+  EXPECT_THAT(Text(), Not(HasSubstr("paused")));
 }
 
 TEST_F(ProblemsTest, AnOpenAttemptNamesWhoOwesWhat) {

@@ -18,6 +18,8 @@
 #include "tacet/host/guarantee_worker.h"
 #include "tacet/host/handshake_watch.h"
 #include "tacet/host/hosted_rounds.h"
+#include "tacet/host/operator_action.h"
+#include "tacet/host/operator_tokens.h"
 #include "tacet/host/page_token.h"
 #include "tacet/host/problem_log.h"
 #include "tacet/host/readiness.h"
@@ -38,7 +40,7 @@ using transport::https::HttpsServer;
 namespace {
 
 constexpr std::string_view kTokenFile = "page.token";
-constexpr std::chrono::minutes kEveryMinute(1);
+constexpr std::chrono::seconds kBetweenCertificateChecks(5);
 constexpr std::chrono::seconds kBetweenProblemLines(5);
 constexpr std::chrono::seconds kForCallsInProgress(10);
 
@@ -48,6 +50,16 @@ void ReturnMemory() {
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
   mallopt(M_ARENA_MAX, 2);
+}
+
+absl::Status CheckOperators(const ServerProcessSpec& spec) {
+  if (!spec.operators_file.has_value()) return absl::OkStatus();
+  if (!spec.page || !spec.admin.loopback()) {
+    return base::InvalidArgument(
+        "--operators needs the page (--page), and --admin on a loopback address such as "
+        "127.0.0.1:9464: the page speaks plain HTTP, and a network would see the tokens");
+  }
+  return OperatorTokens::Read(*spec.operators_file).status();
 }
 
 // In the order in which they need each other.
@@ -99,7 +111,7 @@ class ServerProcess {
     HandshakeWatch handshakes;
     ProblemLog problems;
     std::optional<CertificateWatch> certificate = std::nullopt;
-    AtMostEvery certificate_check{kEveryMinute};
+    AtMostEvery certificate_check{kBetweenCertificateChecks};
     AtMostEvery problem_check{kBetweenProblemLines};
   };
 
@@ -114,7 +126,10 @@ class ServerProcess {
   void LookAtProblems();
   // For this server, to a later epoch or with a renewed certificate.
   absl::Status TakeInvitation(std::span<const uint8_t> invitation);
-  bool Moves() const { return spec_.follow && watches_.certificate->has_new_epoch(); }
+  // By itself, or since an operator has started a prepared epoch.
+  bool Moves() {
+    return hosted_.desk().StartsEpoch() || (spec_.follow && watches_.certificate->has_new_epoch());
+  }
 
   const ServerProcessSpec& spec_;
   std::string version_;
@@ -138,6 +153,8 @@ ServerParts ServerProcess::Parts() {
           .metrics = hosted_.metrics(),
           .readiness = readiness_,
           .store = hosted_.health(),
+          .mailbox = hosted_.mailbox(),
+          .desk = hosted_.desk(),
           .guarantees = guarantees_,
           .clock = base::SystemUnixSeconds,
           .version = version_,
@@ -156,11 +173,11 @@ absl::StatusOr<std::unique_ptr<PageToken>> ServerProcess::OpenToken() const {
 
 absl::Status ServerProcess::StartAdmin() {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<PageToken> token, OpenToken());
-  admin_.site.emplace(Parts(), std::move(token));
-  TACET_ASSIGN_OR_RETURN(admin_.pages,
-                         PageServer::Start({.listen = spec_.admin}, [this](const auto& request) {
-                           return admin_.site->Handle(request);
-                         }));
+  admin_.site.emplace(Parts(), std::move(token), spec_.operators_file);
+  TACET_ASSIGN_OR_RETURN(
+      admin_.pages,
+      PageServer::Start({.listen = spec_.admin, .max_body_bytes = kMaxOperatorRequestBytes},
+                        [this](const auto& request) { return admin_.site->Handle(request); }));
   JsonValue fields = JsonValue::MakeObject().Set("address", admin_.pages->listen().text());
   if (spec_.page) {
     const std::filesystem::path token_file =
@@ -234,6 +251,7 @@ void ServerProcess::LookAtCertificate() {
                   JsonValue::MakeObject().Set("message", base::Message(set)));
     }
   }
+  hosted_.desk().SetPrepared(watches_.certificate->prepared());
   watches_.certificate->WarnOfEnd();
 }
 
@@ -276,13 +294,16 @@ ServerProcessSpec ServerProcess::SpecOfNext() const {
 
 void ServerProcess::End(bool moves) {
   // What an attempt has cost is charged: one that is open is not lost to the next epoch, unless its
-  // members stay away.
-  const uint64_t seconds = moves ? std::max(spec_.drain_seconds, spec_.rounds.collecting_seconds +
-                                                                     spec_.rounds.unmasking_seconds)
-                                 : spec_.drain_seconds;
+  // members stay away. Where an operator starts it, none is open, or the operator gives it up.
+  uint64_t seconds = spec_.drain_seconds;
+  if (moves && hosted_.desk().StartsEpoch()) {
+    seconds = 0;
+  } else if (moves) {
+    seconds = std::max(seconds, spec_.rounds.collecting_seconds + spec_.rounds.unmasking_seconds);
+  }
   log_->Write(LogLevel::kInfo, "draining", JsonValue::MakeObject().Set("seconds", seconds));
   readiness_.SetDraining();
-  hosted_.rounds().Drain();
+  hosted_.rounds().Obey(tacet::server::DrainAsked());
   const auto end = steady_clock::now() + std::chrono::seconds(seconds);
   while (!hosted_.rounds().Idle() && steady_clock::now() < end && !(moves && spec_.stop())) {
     Work();
@@ -322,6 +343,7 @@ absl::StatusOr<std::optional<ServerProcessSpec>> ServeEpoch(const ServerProcessS
 absl::Status RunServerProcess(const ServerProcessSpec& spec, const crypto::Unlocker& unlocker,
                               std::string_view version) {
   ReturnMemory();
+  TACET_RETURN_IF_ERROR(CheckOperators(spec));
   std::optional<ServerProcessSpec> next = spec;
   while (next.has_value()) {
     const ServerProcessSpec now = *std::move(next);

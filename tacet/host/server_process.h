@@ -28,6 +28,8 @@ struct ServerProcessSpec {
   bool page = true;            // whether operators have a page
   // File whose first line is the page's token; without one a new token is made in the home folder.
   std::optional<std::filesystem::path> page_token_file;
+  // File of the operators who may act at the page (operator_tokens.h); on a loopback address alone.
+  std::optional<std::filesystem::path> operators_file;
   bool client_certificates = true;  // false: something in front of it ends TLS
   uint64_t drain_seconds = 0;       // that an open attempt may still take when it is asked to end
   // Whether it takes its invitation to a later epoch from the coordinator, and continues to each
@@ -41,8 +43,8 @@ struct ServerProcessSpec {
   std::function<bool()> reload = nullptr;
 };
 
-// Serves until `spec.stop` says so. Errors are those of the beginning; later ones are logged and
-// what failed is tried again.
+// Serves until `spec.stop` says so, and starts again in the prepared epoch that an operator starts.
+// Errors are those of such a start; later ones are logged and what failed is tried again.
 absl::Status RunServerProcess(const ServerProcessSpec& spec, const crypto::Unlocker& unlocker,
                               std::string_view version);
 

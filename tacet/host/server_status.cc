@@ -61,6 +61,26 @@ JsonValue CurrentJson(const tacet::server::ServerStatus& status) {
       .Set("extensions", status.extensions);
 }
 
+// At most kMostNamed names each, and how many there are.
+JsonValue MailJson(const ServerParts& parts) {
+  const tacet::server::MailStatus mail = parts.mailbox.Status();
+  const auto name = [&parts](uint64_t member) { return parts.manifest.members()[member].name; };
+  JsonValue letters = JsonValue::MakeArray(), without = JsonValue::MakeArray();
+  for (size_t i = 0; i < std::min(mail.letters.size(), kMostNamed); ++i) {
+    letters.Append(JsonValue::MakeObject()
+                       .Set("name", name(mail.letters[i].member))
+                       .Set("since", mail.letters[i].since));
+  }
+  for (size_t i = 0; i < std::min(mail.without_prekey.size(), kMostNamed); ++i) {
+    without.Append(name(mail.without_prekey[i]));
+  }
+  return JsonValue::MakeObject()
+      .Set("letters", std::move(letters))
+      .Set("letters_in_all", mail.letters.size())
+      .Set("without_prekey", std::move(without))
+      .Set("without_prekey_in_all", mail.without_prekey.size());
+}
+
 JsonValue RequestsJson(const ServerMetrics& metrics) {
   JsonValue list = JsonValue::MakeArray();
   for (const CountedRequests& requests : metrics.requests()) {
@@ -78,9 +98,11 @@ std::vector<Problem> ServerProblems(const ServerParts& parts) {
   std::vector<Problem> own = parts.readiness.Problems();
   if (std::optional<Problem> store = parts.store.Now()) own.push_back(*std::move(store));
   const tacet::server::ServerStatus status = parts.rounds.Status();
+  const tacet::server::MailStatus mail = parts.mailbox.Status();
   const uint64_t now = parts.clock();
   return FindProblems({.manifest = parts.manifest,
                        .status = status,
+                       .mail = mail,
                        .own = std::move(own),
                        .certificate_end = parts.metrics.certificate_end(),
                        .now = now,
@@ -97,12 +119,14 @@ JsonValue ServerStatusJson(const ServerParts& parts) {
   JsonValue events = JsonValue::MakeArray();
   for (JsonValue& event : parts.log.Recent()) events.Append(std::move(event));
   return JsonValue::MakeObject()
-      .Set("format", 3)
+      .Set("format", 4)
       .Set("version", parts.version)
       .Set("now", parts.clock())
       .Set("started_at", parts.started_at)
       .Set("problems", std::move(problems))
       .Set("attendance", AttendanceJson(status, parts.manifest))
+      .Set("mail", MailJson(parts))
+      .Set("operators", parts.desk.Json())
       .Set("draining", status.draining)
       .Set("stopped", status.stopped)
       .Set("current", CurrentJson(status))

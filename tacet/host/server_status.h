@@ -10,11 +10,13 @@
 #include "tacet/base/json.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/host/guarantee_worker.h"
+#include "tacet/host/operator_desk.h"
 #include "tacet/host/problems.h"
 #include "tacet/host/readiness.h"
 #include "tacet/host/server_log.h"
 #include "tacet/host/server_metrics.h"
 #include "tacet/host/store_health.h"
+#include "tacet/server/mailbox.h"
 #include "tacet/server/round_server.h"
 
 namespace tacet::host {
@@ -27,6 +29,8 @@ struct ServerParts {
   ServerMetrics& metrics;
   const Readiness& readiness;
   const StoreHealth& store;
+  const tacet::server::Mailbox& mailbox;
+  OperatorDesk& desk;
   GuaranteeWorker& guarantees;
   base::UnixClock clock;
   std::string version;

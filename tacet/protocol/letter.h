@@ -13,6 +13,7 @@
 
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
+#include "tacet/base/unix_clock.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
@@ -21,6 +22,9 @@ namespace tacet::protocol {
 
 inline constexpr size_t kMaxLetterBytes = size_t{16} << 10;
 inline constexpr size_t kMaxEnclosureBytes = size_t{64} << 20;
+
+// How long a letter waits for its site, so that its end also says since when.
+inline constexpr uint64_t kLetterSeconds = 90 * base::kSecondsADay;
 
 struct Letter {
   crypto::Digest federation{};  // Manifest::federation()

@@ -43,8 +43,8 @@ void Begin(Transition& step, const secagg::Attempt& attempt, std::vector<uint64_
   step.CountRevision(true);
 }
 
-// The attempt that may begin now: enough members have been here for long enough, and a pause is
-// over.
+// The attempt that may begin now: enough members have been here for long enough, a pause after a
+// failure is over, and no operator has paused.
 std::optional<secagg::Attempt> Beginnable(Transition& step) {
   auto* const opened = std::get_if<OpenedEpoch>(&step.state.epoch);
   auto* const waiting = opened == nullptr ? nullptr : std::get_if<BetweenAttempts>(&opened->stage);
@@ -56,6 +56,7 @@ std::optional<secagg::Attempt> Beginnable(Transition& step) {
     step.CountRevision(true);
     return std::nullopt;
   }
+  if (step.state.paused) return std::nullopt;
   const uint64_t now = step.moment.now;
   const Gathering gathering = CountGathering(step.state, step.moment);
   if (!gathering.enough()) {

@@ -68,6 +68,7 @@ absl::StatusOr<std::unique_ptr<Mailbox>> Mailbox::Open(const agreement::SignedMa
     mailbox->unread_.insert(member.signing_key);
   }
   mailbox->Load();
+  mailbox->LoadPrekeys();
   TACET_RETURN_IF_ERROR(mailbox->Sweep());
   return mailbox;
 }
@@ -91,6 +92,42 @@ void Mailbox::Load() {
     if (kept.status().code() == absl::StatusCode::kUnavailable) unread_.insert(site);
     if (kept.ok() && kept->letter.epoch >= manifest_.epoch()) letters_[site] = *std::move(kept);
   }
+}
+
+// One that cannot be read counts as missing until its site leaves it again.
+void Mailbox::LoadPrekeys() {
+  for (const agreement::ManifestMember& member : manifest_.members()) {
+    const auto reader =
+        blobs_.Open(MailKey({.kind = MailKind::kPrekey, .site = member.signing_key}));
+    if (!reader.ok() || (*reader)->size() > protocol::kMaxLetterBytes) continue;
+    base::Bytes bytes((*reader)->size());
+    if (!(*reader)->Read(0, bytes).ok()) continue;
+    const absl::StatusOr<agreement::EnrolmentRequest> asked =
+        agreement::ReadEnrolmentRequest(bytes);
+    if (asked.ok()) prekeys_[member.signing_key] = asked->exchange_keys.exchange;
+  }
+}
+
+MailStatus Mailbox::Status() const {
+  const base::MutexLock lock(mutex_);
+  MailStatus status;
+  const uint64_t now = clock_();
+  for (uint64_t number = 0; number < manifest_.members().size(); ++number) {
+    const agreement::ManifestMember& member = manifest_.members()[number];
+    const auto letter = letters_.find(member.signing_key);
+    if (letter != letters_.end() && letter->second.letter.expires > now) {
+      const uint64_t expires = letter->second.letter.expires;
+      const uint64_t left = expires - std::min(expires, protocol::kLetterSeconds);
+      status.letters.push_back({.member = number, .since = std::min(left, now)});
+      continue;
+    }
+    const auto prekey = prekeys_.find(member.signing_key);
+    if (prekey == prekeys_.end() || prekey->second == member.exchange_key) {
+      status.without_prekey.push_back(number);
+    }
+  }
+  if (prekeys_.empty()) status.without_prekey.clear();
+  return status;
 }
 
 absl::Status Mailbox::Sweep() {
@@ -265,6 +302,7 @@ absl::StatusOr<uint64_t> Mailbox::PutWhole(const protocol::PutMail& request,
     return base::DataLoss("mail request: a letter or a prekey comes whole, with its digest");
   }
   Kept kept{.letter = {}, .digest = request.digest};
+  crypto::ExchangePublicKey prekey{};
   const bool is_letter = request.name.kind == MailKind::kLetter;
   if (is_letter) {
     TACET_ASSIGN_OR_RETURN(kept.letter, CheckLetter(request, content));
@@ -276,6 +314,7 @@ absl::StatusOr<uint64_t> Mailbox::PutWhole(const protocol::PutMail& request,
     if (asked.signing_key != request.name.site) {
       return base::PermissionDenied("mail request: the prekey is of another site");
     }
+    prekey = asked.exchange_keys.exchange;
   }
   const BlobKey key = MailKey(request.name);
   TACET_ASSIGN_OR_RETURN(const uint64_t arrived, blobs_.Arrived(key, request.digest));
@@ -287,6 +326,7 @@ absl::StatusOr<uint64_t> Mailbox::PutWhole(const protocol::PutMail& request,
     unread_.erase(request.name.site);
     enclosure_alone_ = false;
   }
+  if (request.name.kind == MailKind::kPrekey) prekeys_[request.name.site] = prekey;
   return request.total;
 }
 

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -62,6 +63,18 @@ struct BegunMail {
   std::variant<RequestAnswer, std::unique_ptr<IncomingMail>> next;
 };
 
+struct WaitingLetter {
+  uint64_t member = 0;
+  uint64_t since = 0;  // Unix seconds
+};
+// What waits in a mailbox, without contents.
+struct MailStatus {
+  std::vector<WaitingLetter> letters;  // by member
+  // Members without a prekey whose keys the epoch does not use yet and without a letter. Empty as
+  // long as no member has left one.
+  std::vector<uint64_t> without_prekey;  // increasing
+};
+
 // Thread-safe. The texts of its errors are for the senders.
 class Mailbox {
  public:
@@ -91,6 +104,8 @@ class Mailbox {
   // that none names. To be called now and then.
   absl::Status ForgetExpired();
 
+  MailStatus Status() const;
+
  private:
   friend class IncomingMail;
   struct Kept {
@@ -105,6 +120,7 @@ class Mailbox {
   absl::StatusOr<Kept> ReadKept(const crypto::PublicKey& site) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Load() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LoadPrekeys() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // The sender's number, one behind the last member's for the coordinator.
@@ -133,14 +149,16 @@ class Mailbox {
   RequestObserver& observer_;
   base::UnixClock clock_;
 
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   BlobStore& blobs_ ABSL_GUARDED_BY(mutex_);
   std::map<crypto::PublicKey, Kept> letters_ ABSL_GUARDED_BY(mutex_);  // by site
   // Whose letters the disk did not give: they are read again, and not swept.
   std::set<crypto::PublicKey> unread_ ABSL_GUARDED_BY(mutex_);
   TakeInvitation take_ ABSL_GUARDED_BY(mutex_);
   bool invitation_arrives_ ABSL_GUARDED_BY(mutex_) = false;  // in parts
-  bool enclosure_alone_ ABSL_GUARDED_BY(mutex_) = false;     // its letters are on their way
+  // Exchange keys of the prekeys that `blobs` holds, by site.
+  std::map<crypto::PublicKey, crypto::ExchangePublicKey> prekeys_ ABSL_GUARDED_BY(mutex_);
+  bool enclosure_alone_ ABSL_GUARDED_BY(mutex_) = false;  // its letters are on their way
 };
 
 }  // namespace tacet::server

@@ -127,6 +127,31 @@ TEST_F(MailboxTest, ALetterIsForItsSiteAlone) {
             StatusCode::kPermissionDenied);
 }
 
+// Operators see who has mail, and since when. A restart forgets neither.
+TEST_F(MailboxTest, SaysWhoHasNotFetchedAndWhoHasNoPrekey) {
+  EXPECT_TRUE(mailbox_->Status().without_prekey.empty());  // nobody uses it
+  const base::Bytes letter = Letter(2);
+  Put(2, letter);
+  ASSERT_EQ(Site(3).mail.Put(Named(MailKind::kPrekey, 3), Prekey(3, NewKeys())), absl::OkStatus());
+  // Of the present epoch: used.
+  ASSERT_EQ(Site(4).mail.Put(Named(MailKind::kPrekey, 4),
+                             Prekey(4, members_.exchange_keys(4).public_keys())),
+            absl::OkStatus());
+  now_ += kDay;
+  for (int time = 0; time < 2; ++time) {
+    const MailStatus status = mailbox_->Status();
+    ASSERT_EQ(status.letters.size(), 1u);
+    EXPECT_EQ(status.letters[0].member, 2u);
+    EXPECT_EQ(status.letters[0].since, kNow);
+    EXPECT_EQ(status.without_prekey, (std::vector<uint64_t>{0, 1, 4}));
+    Open(members_);
+  }
+  ASSERT_EQ(Site(2).mail.Drop(Named(MailKind::kLetter, 2), crypto::Sha256(letter)),
+            absl::OkStatus());
+  EXPECT_TRUE(mailbox_->Status().letters.empty());
+  EXPECT_EQ(mailbox_->Status().without_prekey, (std::vector<uint64_t>{0, 1, 2, 4}));
+}
+
 TEST_F(MailboxTest, OnlyTheCoordinatorPutsLetters) {
   ASSERT_EQ(Coordinator().mail.Put(kEnclosure, enclosure_), absl::OkStatus());
   EXPECT_EQ(Site(2).mail.Put(kEnclosure, enclosure_).code(), StatusCode::kPermissionDenied);

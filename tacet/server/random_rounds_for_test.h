@@ -215,6 +215,7 @@ class RandomRounds {
                             .revision = state_.revision + 1000,
                             .phase_revision = state_.revision + 1000};
       }
+      state_.paused = paused_;  // as the host says before anything else
       Advance(ReadStore());
       Settle();
     } while (crashed_);
@@ -486,8 +487,8 @@ class RandomRounds {
       here += attendance_.IsHere(member, now_) && !IsLeftOut(state_, member) ? 1 : 0;
     }
     Expect(here >= rules_.min_participants(), "I3");
-    Expect(Opened(state_) != nullptr && !state_.draining && StageOf<Stopped>(state_) == nullptr &&
-               OpenAttempt(state_) == nullptr,
+    Expect(Opened(state_) != nullptr && !state_.draining && !paused_ &&
+               StageOf<Stopped>(state_) == nullptr && OpenAttempt(state_) == nullptr,
            "I3");
     // The model that a quorum attested.
     const auto& number = begin.record.attempt.number;
@@ -567,6 +568,7 @@ class RandomRounds {
       case ItemKind::kRoster:
       case ItemKind::kShares:
       case ItemKind::kLeftOut:
+      case ItemKind::kOperator:
         Expect(false, "I8");  // never a member's
         break;
     }
@@ -1027,6 +1029,11 @@ class RandomRounds {
       return DrainAsked();
     }
     if (Chance(120)) crashed_ = true;
+    if (Chance(paused_ ? 20 : 300)) {
+      log_ = "pause";
+      paused_ = !paused_;
+      return PauseAsked{.paused = paused_};
+    }
     const uint64_t choice = Below(10);
     if (choice < 3) {
       log_ = "time";
@@ -1054,7 +1061,7 @@ class RandomRounds {
   std::string log_;
   uint64_t events_ = 0;
   uint64_t giver_ = 0;  // of the last object
-  bool accepted_ = false, crashed_ = false, failed_ = false;
+  bool accepted_ = false, crashed_ = false, failed_ = false, paused_ = false;
   bool checks_lost_ = false;     // the event is a check of shares for which objects were missing
   bool without_givers_ = false;  // an attempt failed with kTooFewGivers
   Coverage coverage_;

@@ -31,6 +31,11 @@ absl::Status On(Transition& step, const DrainAsked&) {
   return absl::OkStatus();
 }
 
+absl::Status On(Transition& step, const PauseAsked& asked) {
+  step.state.paused = asked.paused;
+  return absl::OkStatus();
+}
+
 // No deadline is further away than its phase may last: it may have been set by a wrong clock.
 bool BoundDeadline(Transition& step) {
   const uint64_t latest = step.moment.now + step.rules().SecondsOf(step.open().phase);

@@ -46,6 +46,11 @@ struct StoreRead {
 };
 struct TimePassed {};
 struct DrainAsked {};
+// By an operator: whether further attempts may begin. It survives StoreRead.
+struct PauseAsked {
+  bool paused = false;
+};
+using OperatorEvent = std::variant<DrainAsked, PauseAsked>;
 struct VoteGiven {
   uint64_t member = 0;
   secagg::Attempt attempt;
@@ -112,7 +117,7 @@ struct Continue {};
 using Event = std::variant<StoreRead, TimePassed, DrainAsked, VoteGiven, VerdictGiven,
                            AttestationGiven, OpeningStatementGiven, ObjectArrived, CohortDrawn,
                            UploadsLost, SumClosed, SharesChecked, BeginningRead, Continue,
-                           AbstentionGiven, ObjectionGiven, ObjectsChecked>;
+                           AbstentionGiven, ObjectionGiven, ObjectsChecked, PauseAsked>;
 
 // Actions besides durable changes (round_state.h).
 

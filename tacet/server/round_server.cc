@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "tacet/agreement/pair_keys.h"
 #include "tacet/base/status.h"
@@ -185,9 +186,13 @@ void RoundServer::NotePresence(uint64_t member, std::optional<RefusedFor> refuse
   }
 }
 
-void RoundServer::Drain() {
+void RoundServer::Obey(const OperatorEvent& asked) {
   const base::MutexLock lock(mutex_);
-  (void)Advance(DrainAsked());  // leads to no action
+  const auto advance = [this](const auto& event) {
+    mutex_.AssertHeld();
+    (void)Advance(event);  // without actions
+  };
+  std::visit(advance, asked);
 }
 
 bool RoundServer::Idle() const {

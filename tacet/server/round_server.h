@@ -62,8 +62,8 @@ class RoundServer {
   // Lets time pass: deadlines, the next attempt. To be called about every second; Unavailable when
   // the store failed, to be called again.
   absl::Status Tick();
-  // Begins no further attempt; what is open continues.
-  void Drain();
+  // Begins no further attempt, ever or for a time; what is open continues.
+  void Obey(const OperatorEvent& asked);
   // True once nothing is open and no attempt will follow.
   bool Idle() const;
 

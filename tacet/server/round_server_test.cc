@@ -1076,7 +1076,7 @@ TEST_F(RoundServerTest, SingleUploadsAreGoneWhenTheSumIsMade) {
 
 TEST_F(RoundServerTest, DrainingBeginsNothing) {
   Collect();
-  server_->Drain();
+  server_->Obey(DrainAsked());
   EXPECT_FALSE(server_->Idle());
   Publish();
   EXPECT_TRUE(server_->Idle());
@@ -1084,6 +1084,21 @@ TEST_F(RoundServerTest, DrainingBeginsNothing) {
   Tick();
   EXPECT_EQ(Current().number.round, 0u);
   Restart();
+  Tick();
+  EXPECT_EQ(Current().number.round, 1u);
+}
+
+TEST_F(RoundServerTest, APauseLetsTheOpenAttemptEndAndBeginsNone) {
+  Collect();
+  server_->Obey(PauseAsked{.paused = true});
+  EXPECT_TRUE(server_->Status().paused);
+  Publish();
+  EXPECT_FALSE(server_->Idle());
+  for (const uint64_t member : {0, 1, 2}) State(member, 1, 1);
+  Tick();
+  EXPECT_EQ(Current().number.round, 0u);
+  EXPECT_FALSE(server_->Status().waiting);  // nobody is to be fetched for it
+  server_->Obey(PauseAsked{.paused = false});
   Tick();
   EXPECT_EQ(Current().number.round, 1u);
 }

@@ -49,6 +49,7 @@ auto ListInUnmasking(UnmaskingPhase& unmasking, ItemKind kind) -> decltype(&unma
     case ItemKind::kCheckpoint:
     case ItemKind::kOpeningVote:
     case ItemKind::kKeyPacket:
+    case ItemKind::kOperator:
       break;
   }
   return nullptr;

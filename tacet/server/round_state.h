@@ -139,6 +139,7 @@ struct RoundState {
   Exclusions exclusions = {};        // by the ended attempts of this epoch
   std::variant<OpenedEpoch, OpeningEpoch> epoch = OpenedEpoch();
   bool draining = false;  // no further attempt begins
+  bool paused = false;    // none begins until an operator resumes
   // When the store was read, in Unix seconds, if an attempt collects and no time has passed for it
   // since.
   std::optional<uint64_t> read_at = std::nullopt;

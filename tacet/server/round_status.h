@@ -48,6 +48,7 @@ struct ServerStatus {
   uint64_t attempts = 0;              // ever begun
   uint64_t failed = 0;                // of them
   bool draining = false;
+  bool paused = false;
   // In the opening of an epoch: seats that said which states they have or voted, as long as they
   // have not agreed with which one it begins.
   std::optional<uint64_t> opening;

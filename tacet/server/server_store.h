@@ -34,9 +34,9 @@ struct AttemptRecord {
 };
 
 // Kind of submission to an attempt, to the beginning of a round (attempt number 0), or to the
-// opening of an epoch (round kOpeningRound, of which only key packets are forgotten). Of large
-// objects, which are in the blob store, the SHA-256 is kept; a key packet is kept whole. The
-// numbers are part of the schema.
+// opening of an epoch (round kOpeningRound, of which only key packets are forgotten), or an action
+// of the server's operators (kOperatorsPlace). Of large objects, which are in the blob store, the
+// SHA-256 is kept; a key packet is kept whole. The numbers are part of the schema.
 enum class ItemKind : uint8_t {
   kAccepted = 1,     // digest of an upload that is in the sum
   kClosedRound = 2,  // digest; of the server itself (member 0)
@@ -56,6 +56,7 @@ enum class ItemKind : uint8_t {
   kKeyPacket = 14,    // of the epoch, with the votes of its opening
   kAbstention = 20,   // signed: this member's upload holds none of its data
   kAbstained = 21,    // the same, of a participant of the attempt that closed
+  kOperator = 30,     // an action of an operator; `member` is its number, from 0. Never forgotten
 };
 
 // Value of kLeftOut.
@@ -64,6 +65,9 @@ inline constexpr uint8_t kInDisputeOfOneSeat = 2;
 inline constexpr uint8_t kOnTrial = 3;  // in no store
 
 inline constexpr uint32_t kOpeningRound = std::numeric_limits<uint32_t>::max();
+// Where actions of operators are: no opening has this number.
+inline constexpr secagg::AttemptNumber kOperatorsPlace{
+    .epoch = 0, .round = kOpeningRound, .attempt = 1};
 
 struct Item {
   ItemKind kind = ItemKind::kAccepted;

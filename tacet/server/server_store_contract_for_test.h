@@ -308,8 +308,8 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfTheAttemptThatEndsByKind) {
        {ItemKind::kCheckpoint, ItemKind::kAccepted, ItemKind::kUnmaskShare, ItemKind::kVote,
         ItemKind::kClosedRound, ItemKind::kRefusal, ItemKind::kAttestation, ItemKind::kRoster,
         ItemKind::kConfirmation, ItemKind::kCheckRow, ItemKind::kShares, ItemKind::kLeftOut,
-        ItemKind::kOpeningVote, ItemKind::kKeyPacket, ItemKind::kAbstention,
-        ItemKind::kAbstained}) {
+        ItemKind::kOpeningVote, ItemKind::kKeyPacket, ItemKind::kAbstention, ItemKind::kAbstained,
+        ItemKind::kOperator}) {
     for (const uint64_t member : {7, 3}) all.push_back({kind, member, BytesOf("given")});
   }
   for (const secagg::AttemptNumber& at : {earlier, now}) {
@@ -437,6 +437,17 @@ TYPED_TEST_P(ServerStoreContract, ForgetsKeyPacketsOfEarlierEpochsOnly) {
   }
 }
 
+TYPED_TEST_P(ServerStoreContract, NeverForgetsWhatOperatorsDid) {
+  const Item first{ItemKind::kOperator, 0, BytesOf("an action")};
+  ASSERT_TRUE(this->store().PutItem(kOperatorsPlace, first).ok());
+  EXPECT_EQ(
+      this->store().PutItem(kOperatorsPlace, {ItemKind::kOperator, 0, BytesOf("another")}).code(),
+      absl::StatusCode::kAlreadyExists);
+  ASSERT_TRUE(this->store().ForgetBefore(kOpeningRound, 7).ok());
+  this->Reopen();
+  EXPECT_EQ(this->Items(kOperatorsPlace), std::vector{first});
+}
+
 TYPED_TEST_P(ServerStoreContract, EveryCallIsDurable) {
   AttemptRecord record = RecordOf(1, 0, 0);
   ASSERT_TRUE(this->store().Claim(DigestOf("ours")).ok());
@@ -524,8 +535,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     AnEndedAttemptStaysAsItIs, ForgetsItemsOfTheAttemptThatEndsByKind, KeepsOneItemAMemberAndKind,
     ItemsOfOtherKindsMembersAndAttemptsAreOthers, ReturnsItemsInTheOrderInWhichTheyWerePut,
     KeepsEveryByteOfAnItem, ForgetsItemsOfEarlierRoundsInEveryEpoch,
-    ForgetsKeyPacketsOfEarlierEpochsOnly, EveryCallIsDurable, TakesItemsFromSeveralThreads,
-    BeginsOnceWhenSeveralThreadsTry);
+    ForgetsKeyPacketsOfEarlierEpochsOnly, NeverForgetsWhatOperatorsDid, EveryCallIsDurable,
+    TakesItemsFromSeveralThreads, BeginsOnceWhenSeveralThreadsTry);
 
 }  // namespace tacet::server
 

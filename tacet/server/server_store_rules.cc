@@ -39,7 +39,8 @@ absl::StatusOr<ItemKind> ItemKindFrom(int64_t number) {
            number <= int64_t{static_cast<uint8_t>(last)};
   };
   if (!within(ItemKind::kAccepted, ItemKind::kKeyPacket) &&
-      !within(ItemKind::kAbstention, ItemKind::kAbstained)) {
+      !within(ItemKind::kAbstention, ItemKind::kAbstained) &&
+      !within(ItemKind::kOperator, ItemKind::kOperator)) {
     return base::DataLoss("the store holds an item of the unknown kind {}", number);
   }
   return static_cast<ItemKind>(number);

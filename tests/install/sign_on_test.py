@@ -26,6 +26,7 @@ PROGRAM, SERVER = sys.argv.pop(1), sys.argv.pop(1)
 APACHE = shutil.which("apache2", path="/usr/sbin:/usr/bin")
 MODULES = pathlib.Path("/usr/lib/apache2/modules")
 TOKEN = "the-token-that-the-proxy-holds"
+OPERATOR = "an-operator-has-another-token-of-its-own"
 
 
 def free_port():
@@ -53,13 +54,13 @@ class Browser:
     def __init__(self, port, trust):
         self.port, self.trust, self.cookies, self.cookie_lines = port, trust, {}, []
 
-    def get(self, path, method="GET", **headers):
+    def get(self, path, method="GET", body=None, **headers):
         line = http.client.HTTPSConnection("localhost", self.port, context=self.trust)
         if self.cookies:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         # Pages are asked for as by a person, data as by a script.
         accept = "*/*" if path.startswith("/api") else "text/html"
-        line.request(method, path, headers={"User-Agent": "browser", "Accept": accept, **headers})
+        line.request(method, path, body, headers={"User-Agent": "browser", "Accept": accept, **headers})
         answer = line.getresponse()
         body = answer.read().decode(errors="replace")
         line.close()
@@ -145,10 +146,13 @@ scale = 1e-2
         token = folder / "token"
         token.touch(0o600)
         token.write_text(TOKEN + "\n")
+        operators = folder / "operators"
+        operators.touch(0o600)
+        operators.write_text(f"ann {OPERATOR}\n")
         log = folder / "server.log"
         server = cls.start(folder / "server.out", [
             SERVER, "--home", str(folder / "hub"), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
-            "--page-token-file", str(token), "--log", str(log), key])
+            "--page-token-file", str(token), "--operators", str(operators), "--log", str(log), key])
         log.touch()
         found = lambda: re.search(r'"event":"admin-listening".*?"page":"(http://[^"/]+)', log.read_text())
         wait_for(found, server, log)
@@ -274,6 +278,26 @@ scale = 1e-2
             self.assertNotIn("tacet_", body)
         for method in ("POST", "PUT", "DELETE"):
             self.assertIn(self.browser.get("/api/status", method=method)[0], (401, 403), method)
+
+    def test_nobody_acts_through_the_proxy(self):
+        """An operator's token acts at the server's own address, as the last request shows."""
+        token, body = f"Bearer {OPERATOR}", '{"revision": 0, "action": "pause"}'
+        own = {"Authorization": token, "Content-Type": "application/json"}
+        self.browser.sign_in()
+        for path in ("/api/act", "/api/act?x=1", "/api/status/../act", "/api/status%2f..%2fact"):
+            for method in ("POST", "GET"):
+                status, _, _ = self.browser.get(path, method=method, body=body, **own)
+                self.assertIn(status, (401, 403, 404, 405), (path, method))
+        paused = lambda: json.loads(self.browser.get("/api/status")[2])["operators"]["pause"]
+        self.assertIsNone(paused())
+        self.assertNotIn("operator-acted", (self.folder / "server.log").read_text())
+        host = self.page.removeprefix("http://")
+        line = http.client.HTTPConnection(host)
+        line.request("POST", "/api/act", body, own)
+        self.assertEqual(line.getresponse().status, 200)
+        line.close()
+        self.assertEqual(paused()["by"], "ann")
+        self.assertNotIn(OPERATOR, (self.folder / "server.log").read_text())
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@
 
 namespace tacet::app {
 
-// The answer to a GET, headers and all; empty when nobody listens.
-inline std::string HttpGet(uint16_t port, const std::string& path, const std::string& token = "") {
+// The answer to a request, headers and all; empty when nobody listens.
+inline std::string HttpSay(uint16_t port, const std::string& request) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -34,9 +34,6 @@ inline std::string HttpGet(uint16_t port, const std::string& path, const std::st
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::string all;
   if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) {
-    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" +
-                                (token.empty() ? "" : "Authorization: Bearer " + token + "\r\n") +
-                                "\r\n";
     ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
     char buffer[4096];
     for (ssize_t count = 0; (count = ::recv(socket, buffer, sizeof(buffer), 0)) > 0;) {
@@ -45,6 +42,12 @@ inline std::string HttpGet(uint16_t port, const std::string& path, const std::st
   }
   ::close(socket);
   return all;
+}
+
+inline std::string HttpGet(uint16_t port, const std::string& path, const std::string& token = "") {
+  return HttpSay(port, "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" +
+                           (token.empty() ? "" : "Authorization: Bearer " + token + "\r\n") +
+                           "\r\n");
 }
 
 class FederationProgramTest : public EnrolmentTest {

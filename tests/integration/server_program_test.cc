@@ -1,7 +1,11 @@
 // A federation's server as its operators run it: a process, members that speak to it over the
 // network, health, metrics, the page's data, its log, its end.
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -53,6 +57,103 @@ class ServerProgramTest : public FederationProgramTest {
     return sites;
   }
 };
+
+constexpr char kOperator[] = "0123456789abcdef0123456789abcdef";
+
+class OperatorProgramTest : public ServerProgramTest {
+ protected:
+  void SetUp() override {
+    ServerProgramTest::SetUp();
+    WriteConfig(std::string("ann ") + kOperator + "\n", "operators");
+    ASSERT_EQ(::chmod((path_ / "operators").c_str(), 0600), 0);
+  }
+  // The first line of the answer.
+  std::string Act(const std::string& action) const {
+    const std::string answer =
+        HttpSay(admin_port_, std::string("POST /api/act HTTP/1.1\r\nHost: localhost\r\n") +
+                                 "Authorization: Bearer " + kOperator +
+                                 "\r\nContent-Type: application/json\r\nContent-Length: " +
+                                 std::to_string(action.size()) + "\r\n\r\n" + action);
+    return answer.substr(0, answer.find("\r\n"));
+  }
+  JsonValue Operators() const { return *Api("/api/status").Find("operators"); }
+};
+
+TEST_F(OperatorProgramTest, TokensDoNotLeaveTheMachine) {
+  const auto refused = [this](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = Arguments(more);
+    arguments.insert(arguments.end(), {"--operators", "operators"});
+    const Outcome outcome = Tacet(arguments);
+    EXPECT_EQ(outcome.exit_code, 1);
+    return outcome.err;
+  };
+  EXPECT_THAT(refused({"--admin", "0.0.0.0:0", "--page", "on"}), HasSubstr("loopback address"));
+  EXPECT_THAT(refused({"--page", "off"}), HasSubstr("--operators needs the page"));
+  ASSERT_EQ(::chmod((path_ / "operators").c_str(), 0644), 0);
+  EXPECT_THAT(refused({}), HasSubstr("operators"));
+}
+
+TEST_F(OperatorProgramTest, APauseSurvivesAKillAndAnEpochStartsInPlace) {
+  StartServer({"--operators", "operators"});
+  const std::vector<std::string> flags = {
+      "--operators", "operators",
+      "--listen",    "127.0.0.1:" + std::to_string(members_port_),
+      "--admin",     "127.0.0.1:" + std::to_string(admin_port_)};
+  EXPECT_THAT(Act(R"({"revision": 0, "action": "pause", "note": "new\u00a0line <b>"})"),
+              StartsWith("HTTP/1.1 200"));
+  ::kill(server_, SIGKILL);
+  WaitFor(std::exchange(server_, 0), "server-");
+  StartServer(flags);
+  EXPECT_EQ(*Event("pause-found")->Find("by")->AsString(), "ann");
+  SitesForTest sites = Sites();
+  ASSERT_TRUE(ShowUp(sites).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));  // beyond --grace-seconds
+  EXPECT_EQ(Number(Api("/api/status"), "attempts"), 0);
+  EXPECT_THAT(HttpGet(admin_port_, "/readyz"), HasSubstr("paused: no further attempt begins"));
+  EXPECT_THAT(Act(R"({"revision": 1, "action": "start-epoch", "epoch": 1})"),
+              StartsWith("HTTP/1.1 409"));
+
+  for (const std::string& site : sites_) Renew(site);
+  const Outcome rotated = Rotate();
+  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  Accept("hub", 1);
+  Await([this] { return !Operators().Find("prepared")->is_null(); });
+  EXPECT_THAT(Act(R"({"revision": 1, "action": "start-epoch", "epoch": 1})"),
+              StartsWith("HTTP/1.1 200"));
+  Await(
+      [this] { return Read("server.log").find(R"("epoch":1,"training":0)") != std::string::npos; });
+  Await([this] {
+    return HttpGet(admin_port_, "/readyz").find("ready\nepoch 1 of hospitals") != std::string::npos;
+  });
+  // The page's token is the same one, and so is the pause.
+  EXPECT_TRUE(Operators().Find("prepared")->is_null());
+  EXPECT_EQ(*Operators().Find("pause")->Find("by")->AsString(), "ann");
+  EXPECT_THAT(Act(R"({"revision": 1, "action": "start-epoch", "epoch": 1})"),
+              StartsWith("HTTP/1.1 409"));
+  EXPECT_THAT(Act(R"({"revision": 2, "action": "resume"})"), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(Operators().Find("pause")->is_null());
+  EXPECT_THAT(Read("server.log"), Not(HasSubstr(kOperator)));
+  EXPECT_EQ(StopServer().exit_code, 0);
+}
+
+// The first of two servers is lost, with its folder: the second finds the pause in the database.
+TEST_F(OperatorProgramTest, TheNextServerOfADatabaseIsPaused) {
+  const std::string url = storage::postgres::PostgresForTest::Get().NewDatabase();
+  std::filesystem::copy(path_ / "hub", path_ / "second");
+  StartServer({"--operators", "operators", "--state", url});
+  EXPECT_THAT(Act(R"({"revision": 0, "action": "pause"})"), StartsWith("HTTP/1.1 200"));
+  const Outcome second = Tacet(Arguments({"--home", "second", "--state", url, "--log", "-"}));
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_THAT(second.err, HasSubstr("is in use by another server"));
+  ::kill(server_, SIGKILL);
+  WaitFor(std::exchange(server_, 0), "server-");
+  std::filesystem::remove_all(path_ / "hub");
+  std::filesystem::rename(path_ / "second", path_ / "hub");
+  StartServer({"--operators", "operators", "--state", url});
+  EXPECT_EQ(*Operators().Find("pause")->Find("by")->AsString(), "ann");
+  EXPECT_THAT(Act(R"({"revision": 0, "action": "pause"})"), StartsWith("HTTP/1.1 409"));
+  EXPECT_THAT(Act(R"({"revision": 1, "action": "resume"})"), StartsWith("HTTP/1.1 200"));
+}
 
 TEST_F(ServerProgramTest, ServesRoundsAndEndsWhenItIsAsked) {
   StartServer();

@@ -174,7 +174,7 @@ TEST(MemberSessionTest, ACheckpointIsEncryptedOnlyForAServerThatTakesIt) {
       };
     }
     live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kPublished); }, 1);
-    live.server->Drain();
+    live.server->Obey(server::DrainAsked());
     live.site(kAttestor).away = !all_attestors;
     for (int turn = 0; turn < 6; ++turn) live.Turn(member::MemberMachine::kAttestorSeconds / 2);
     size_t sent = 0;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   warnings, attemptName, awayWords, deadlineWords, eventDetails, nowSentence, secondsLeft, viewRows, waitingWords, wholeSeconds, connectedWords, nextStep,
-  openingWords,
+  openingWords, offeredActions, actionWords,
 } from "../src/live/words.js";
 
 const kQuiet = { current: null, stopped: "", draining: false, finished: 0, problems: [], certificate_end: 0, store_errors: 0, now: 1000 };
@@ -25,6 +25,25 @@ test("one sentence says what goes on", () => {
   assert.match(nowSentence({ ...kQuiet, draining: true, current: collecting }, kAgreement), /about to end/);
   assert.equal(nowSentence({ ...kQuiet, current: { ...collecting, phase: "unmasking", votes: 1, unmask_shares: 0 } }, kAgreement),
     "Round 3 of 20, attempt 2: the committee votes and unmasks the sum. So far 1 vote and 0 unmask shares came.");
+});
+
+test("what an operator can do", () => {
+  const quiet = { ...kQuiet, you: "ann", operators: { revision: 0, pause: null, prepared: null, acknowledged: [] } };
+  const labels = (status) => offeredActions(status).map(({ label }) => label);
+  assert.equal(offeredActions({ ...quiet, you: null }), null);
+  assert.deepEqual(labels(quiet), ["Pause after this attempt"]);
+  assert.deepEqual(labels({ ...quiet, stopped: "all 20 rounds are done" }), []);
+  const paused = { ...quiet, operators: { ...quiet.operators, pause: { by: "ann" }, prepared: 2 }, problems: [{ code: "paused" }, kAway, kFullDisk] };
+  assert.deepEqual(labels(paused), ["Resume", "Start epoch 2", "Acknowledge member-away", "Acknowledge disk-full"]);
+  assert.equal(nowSentence(paused, kAgreement), "Paused by ann: no further attempt begins.");
+  assert.match(nextStep({ ...paused, problems: [] }), /an operator resumes below/);
+  assert.match(nowSentence({ ...paused, current: collecting }, kAgreement), /collecting uploads/);
+  const start = (status) => offeredActions(status).find(({ label }) => label === "Start epoch 2");
+  assert.deepEqual(start(paused).request, { action: "start-epoch", epoch: 2 });
+  assert.deepEqual(start({ ...paused, current: collecting }).request, { action: "start-epoch", epoch: 2, end_attempt: true });
+  assert.match(start({ ...paused, current: collecting }).question, /charged again/);
+  assert.equal(actionWords({ action: "acknowledge", problem: "member-fork", members: ["north", "west"] }), "acknowledged member-fork (north, west)");
+  assert.equal(actionWords({ action: "start-epoch", epoch: 3 }), "started epoch 3");
 });
 
 test("an epoch that has not begun", () => {

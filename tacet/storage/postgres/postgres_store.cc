@@ -21,7 +21,7 @@ using server::AttemptRecord;
 using server::Item;
 using server::ItemKind;
 
-constexpr int kSchemaVersion = 3;
+constexpr int kSchemaVersion = 4;
 constexpr size_t kTokenBytes = 16;
 // The key of the advisory lock: "tacet", then the meaning of the lock.
 constexpr int64_t kServerLock = 0x7461636574'01;

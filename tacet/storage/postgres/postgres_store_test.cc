@@ -88,9 +88,9 @@ class PostgresStoreTest : public ::testing::Test {
 
 TEST_F(PostgresStoreTest, RefusesAnotherSchemaVersion) {
   OpenOrDie(url_).reset();
-  Execute("UPDATE tacet.store SET version = 2");
+  Execute("UPDATE tacet.store SET version = 3");
   ExpectRefused(absl::StatusCode::kFailedPrecondition,
-                "has schema version 2, this program reads and writes 3");
+                "has schema version 3, this program reads and writes 4");
 }
 
 TEST_F(PostgresStoreTest, RefusesASchemaOfAnotherProgram) {

@@ -22,7 +22,7 @@ constexpr uint64_t ApplicationId() {
   return id;
 }
 constexpr uint64_t kApplication = ApplicationId();
-constexpr uint64_t kSchemaVersion = 3;
+constexpr uint64_t kSchemaVersion = 4;
 
 constexpr std::string_view kSchema = R"(
   CREATE TABLE federation (

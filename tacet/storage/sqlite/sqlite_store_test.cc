@@ -117,17 +117,17 @@ TEST_F(SqliteStoreTest, OnlyItsOwnerCanReadTheFiles) {
 
 TEST_F(SqliteStoreTest, RefusesAnotherSchemaVersion) {
   OpenOrDie(path_).reset();
-  Execute("PRAGMA user_version = 2");
-  ExpectRefused(absl::StatusCode::kFailedPrecondition,
-                "has schema version 2, this program reads and writes 3");
   Execute("PRAGMA user_version = 3");
+  ExpectRefused(absl::StatusCode::kFailedPrecondition,
+                "has schema version 3, this program reads and writes 4");
+  Execute("PRAGMA user_version = 4");
   EXPECT_NE(OpenOrDie(path_), nullptr);
 }
 
 TEST_F(SqliteStoreTest, RefusesADatabaseOfAnotherProgram) {
   Execute("CREATE TABLE patients (name TEXT)");
   ExpectRefused(absl::StatusCode::kFailedPrecondition, "is a database of another program");
-  Execute("DROP TABLE patients; PRAGMA user_version = 2");
+  Execute("DROP TABLE patients; PRAGMA user_version = 3");
   ExpectRefused(absl::StatusCode::kFailedPrecondition, "is a database of another program");
 }
 

@@ -1,6 +1,9 @@
 #include "tacet/transport/http/page_server.h"
 
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -30,12 +33,40 @@ HttpServerSpec ServerSpec(const PageServerSpec& spec) {
                      .keep_alive = false}};
 }
 
+Response ResponseOf(Page page) {
+  return {.status = page.status,
+          .content_type = std::move(page.content_type),
+          .headers = std::move(page.headers),
+          .body = base::Bytes(page.body.begin(), page.body.end())};
+}
+
+// A request with a body, on its way in.
+class PostedRequest final : public Exchange {
+ public:
+  PostedRequest(PageRequest request, const PageServer::Handler& handler)
+      : request_(std::move(request)), handler_(handler) {}
+
+  std::optional<Response> Receive(std::span<const uint8_t> bytes) override {
+    request_.body.append(base::AsText(bytes));
+    return std::nullopt;
+  }
+  std::optional<Response> Finish() override { return ResponseOf(handler_(request_)); }
+  std::optional<Response> Look() override { return std::nullopt; }  // never parked
+  Response GiveUp() override { return {.status = 503}; }
+
+ private:
+  PageRequest request_;
+  const PageServer::Handler& handler_;
+};
+
 }  // namespace
 
 class PageServer::Impl final : public Service {
  public:
   Impl(const PageServerSpec& spec, Handler handler)
-      : loopback_(spec.listen.loopback()), handler_(std::move(handler)) {}
+      : loopback_(spec.listen.loopback()),
+        max_body_bytes_(spec.max_body_bytes),
+        handler_(std::move(handler)) {}
 
   absl::Status Start(const PageServerSpec& spec) {
     TACET_ASSIGN_OR_RETURN(server_, HttpServer::Start(ServerSpec(spec), nullptr, *this));
@@ -46,25 +77,31 @@ class PageServer::Impl final : public Service {
  private:
   std::variant<Response, std::unique_ptr<Exchange>> Begin(const RequestHead& head,
                                                           const Peer&) override {
-    Page page = PageFor(head);
-    return Response{.status = page.status,
-                    .content_type = std::move(page.content_type),
-                    .headers = std::move(page.headers),
-                    .body = base::Bytes(page.body.begin(), page.body.end())};
-  }
-
-  Page PageFor(const RequestHead& head) const {
-    if (head.method != "GET" && head.method != "HEAD") {
-      return {.status = 405, .body = "only GET and HEAD\n", .headers = {{"Allow", "GET, HEAD"}}};
+    const bool posts = head.method == "POST" && max_body_bytes_ > 0;
+    if (!posts && head.method != "GET" && head.method != "HEAD") {
+      return ResponseOf(
+          {.status = 405, .body = "only GET and HEAD\n", .headers = {{"Allow", "GET, HEAD"}}});
     }
     if (loopback_ && !NamesLoopback(head.host)) {
-      return {.status = 421, .body = "this server answers to a loopback address only\n"};
+      return ResponseOf(
+          {.status = 421, .body = "this server answers to a loopback address only\n"});
     }
-    return handler_({.path = head.target.substr(0, head.target.find('?')),
-                     .authorization = head.authorization});
+    PageRequest request{.method = head.method,
+                        .path = head.target.substr(0, head.target.find('?')),
+                        .authorization = head.authorization,
+                        .host = head.host,
+                        .content_type = head.content_type,
+                        .origin = head.origin,
+                        .fetch_site = head.fetch_site};
+    if (!posts) return ResponseOf(handler_(request));
+    if (head.content_length > max_body_bytes_) {
+      return ResponseOf({.status = 413, .body = "the request is too large\n"});
+    }
+    return std::make_unique<PostedRequest>(std::move(request), handler_);
   }
 
   const bool loopback_;
+  const size_t max_body_bytes_;
   const Handler handler_;
   std::unique_ptr<HttpServer> server_;  // ends first
 };

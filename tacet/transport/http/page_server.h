@@ -1,5 +1,5 @@
-// Small HTTP server for the operators of a node: pages, figures, health. It answers GET and HEAD
-// and stores nothing from a request.
+// Small HTTP server for the operators of a node: pages, figures, health, and requests of operators
+// with a small body.
 #ifndef TACET_TRANSPORT_HTTP_PAGE_SERVER_H_
 #define TACET_TRANSPORT_HTTP_PAGE_SERVER_H_
 
@@ -18,8 +18,11 @@
 namespace tacet::transport::http {
 
 struct PageRequest {
+  std::string method = "GET";      // or HEAD, or POST
   std::string path = {};           // without what follows a question mark
-  std::string authorization = {};  // the header of that name
+  std::string authorization = {};  // headers of these names
+  std::string host = {}, content_type = {}, origin = {}, fetch_site = {};
+  std::string body = {};  // of a POST
 };
 
 struct Page {
@@ -35,9 +38,10 @@ struct PageServerSpec {
   size_t connections = 64;                                   // a further one replaces the oldest
   std::chrono::milliseconds time = std::chrono::seconds(5);  // for a request, and for a page
   size_t max_request_bytes = 4096;                           // line and headers
+  size_t max_body_bytes = 0;                                 // of a POST; 0: there is none
 };
 
-// One request a connection, without a body. On a loopback address a request must name one in its
+// One request a connection. On a loopback address a request must name one in its
 // Host header too: otherwise any web page could reach the server under a name of its own that leads
 // here.
 class PageServer {

@@ -28,7 +28,9 @@ class PageServerTest : public ::testing::Test {
       if (request.path == "/secret" && request.authorization != "Bearer 1") {
         return Page{.status = 401};
       }
-      return Page{.body = "you asked for " + request.path + "\n", .headers = {{"X-Test", "1"}}};
+      const std::string posted = request.method == "POST" ? ", POST " + request.body : "";
+      return Page{.body = "you asked for " + request.path + posted + "\n",
+                  .headers = {{"X-Test", "1"}}};
     });
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -73,6 +75,32 @@ TEST_F(PageServerTest, TakesNothingIn) {
                 StartsWith("HTTP/1.1 405"))
         << method;
   }
+  EXPECT_EQ(handled_, 0);
+}
+
+TEST_F(PageServerTest, TakesASmallBodyWhereItIsToldTo) {
+  Start({.max_body_bytes = 10});
+  const auto post = [this](std::string_view length, std::string_view body,
+                           std::string_view host = "localhost") {
+    return Say("POST /do?x=1 HTTP/1.1\r\nHost: " + std::string(host) +
+               "\r\nContent-Length: " + std::string(length) + "\r\n\r\n" + std::string(body));
+  };
+  EXPECT_THAT(post("5", "hello"), HasSubstr("you asked for /do, POST hello\n"));
+  EXPECT_THAT(post("0", ""), HasSubstr("you asked for /do, POST \n"));
+  EXPECT_EQ(handled_, 2);
+  EXPECT_THAT(post("11", "hello world"), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(post("18446744073709551615", "x"), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(post("5", "hello", "evil.example"), StartsWith("HTTP/1.1 421"));
+  EXPECT_THAT(Say("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
+              StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(Say("OPTIONS / HTTP/1.1\r\nHost: localhost\r\n\r\n"), StartsWith("HTTP/1.1 405"));
+  EXPECT_EQ(handled_, 2);
+}
+
+TEST_F(PageServerTest, ABodyThatDoesNotComeHasNoEffect) {
+  Start({.time = std::chrono::milliseconds(300), .max_body_bytes = 10});
+  EXPECT_THAT(Say("POST /do HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhel"),
+              Not(HasSubstr("you asked")));
   EXPECT_EQ(handled_, 0);
 }
 

@@ -119,6 +119,12 @@ absl::Status RequestParser::TakeField(std::string_view line) {
   if (field.Is("Authorization")) {
     return SetOnce("Authorization", std::string(field.value), authorization_);
   }
+  const auto take = [&field](std::string_view name, std::optional<std::string>& out) {
+    return SetOnce(name, std::string(field.value), out);
+  };
+  if (field.Is("Content-Type")) return take("Content-Type", content_type_);
+  if (field.Is("Origin")) return take("Origin", origin_);
+  if (field.Is("Sec-Fetch-Site")) return take("Sec-Fetch-Site", fetch_site_);
   if (field.Is("Connection")) return TakeConnection(field.value);
   if (field.Is("Expect")) head_.expects_continue |= EqualsIgnoreCase(field.value, "100-continue");
   return absl::OkStatus();
@@ -144,6 +150,9 @@ absl::StatusOr<RequestHead> RequestParser::Head() const {
   RequestHead head = head_;
   head.host = host_.value_or("");
   head.authorization = authorization_.value_or("");
+  head.content_type = content_type_.value_or("");
+  head.origin = origin_.value_or("");
+  head.fetch_site = fetch_site_.value_or("");
   head.content_length = content_length_.value_or(0);
   head.keep_alive = is_http_11_ && !closes_;
   head.expects_continue = head_.expects_continue && is_http_11_;

@@ -20,6 +20,9 @@ struct RequestHead {
   std::string target;  // path and query
   std::string host;
   std::string authorization;
+  std::string content_type;
+  std::string origin;      // of the page whose script asks, as a browser says
+  std::string fetch_site;  // Sec-Fetch-Site: how that origin relates to this one
   uint64_t content_length = 0;
   bool keep_alive = false;
   bool expects_continue = false;  // the client waits with its body until it is asked for it
@@ -48,7 +51,7 @@ class RequestParser {
   RequestHead head_;
   bool is_http_11_ = false;
   bool closes_ = false;
-  std::optional<std::string> host_, authorization_;
+  std::optional<std::string> host_, authorization_, content_type_, origin_, fetch_site_;
   std::optional<uint64_t> content_length_;
 };
 

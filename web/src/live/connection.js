@@ -36,13 +36,26 @@ export function setToken(given) {
 
 export const hasToken = () => token !== null;
 
+const send = (path, more = {}) => fetch(path, {
+  ...more, headers: { ...more.headers, Authorization: `Bearer ${token}` },
+  cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer",
+  signal: AbortSignal.timeout(kPatience),
+});
+
+/** An operator's action: "" when it happened, else why it did not. */
+export async function act(action) {
+  try {
+    const answer = await send("/api/act",
+      { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(action) });
+    return answer.ok ? "" : (await answer.text()).trim();
+  } catch {
+    return "the server did not answer: whether it happened shows here in a moment";
+  }
+}
+
 /** GET as JSON. WrongToken when the server refuses the token; other errors when it is not there. */
 export async function ask(path) {
-  const answer = await fetch(path, {
-    headers: { Authorization: `Bearer ${token}` },
-    cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer",
-    signal: AbortSignal.timeout(kPatience),
-  });
+  const answer = await send(path);
   if (answer.status === 401) throw new WrongToken();
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   return answer.json();

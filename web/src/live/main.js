@@ -5,6 +5,7 @@ import { agreementPanel } from "./agreement.js";
 import { ask, hasToken, setToken, startToken, WrongToken } from "./connection.js";
 import { eventsPanel, requestsPanel } from "./events.js";
 import { nowPanel } from "./now.js";
+import { mailPanel, operatorsPanel } from "./operators.js";
 import { roundsPanel } from "./rounds.js";
 import { spentPanel } from "./spent.js";
 import { wholeSeconds } from "./words.js";
@@ -59,8 +60,10 @@ async function show() {
   const now = nowPanel();
   const rounds = roundsPanel(), spent = spentPanel(), events = eventsPanel();
   const requests = requestsPanel(), agreed = agreementPanel();
+  const operators = operatorsPanel(), mail = mailPanel();
   const parts = [
-    now.element, part("Rounds", rounds.element), part("Privacy spent and left", spent.element),
+    now.element, part("Operators", operators.element), part("Mailbox", h("div", { class: "card wide" }, mail.element)),
+    part("Rounds", rounds.element), part("Privacy spent and left", spent.element),
     part("Events and warnings", events.element),
     part("Requests", h("div", { class: "card wide" }, requests.element)), part("What was agreed", agreed.element),
   ];
@@ -84,7 +87,7 @@ async function show() {
     answered = performance.now();
     say("good", "live");
     document.title = `${agreement.manifest.federation} – tacet server`;
-    for (const panel of [now, rounds, spent, events, requests, agreed]) panel.update({ status, agreement });
+    for (const panel of [now, operators, mail, rounds, spent, events, requests, agreed]) panel.update({ status, agreement });
     await pause(kEvery);
   }
   clearInterval(clock);

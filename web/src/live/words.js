@@ -34,6 +34,8 @@ export function nowSentence(status, agreement) {
   const rounds = agreement ? ` of ${integer(agreement.manifest.rounds)}` : "";
   if (stopped) return `${plural(finished, "round")}${rounds} published. No attempt follows: ${stoppedWords(stopped)}.`;
   if (status.draining) return "The server is about to end and begins no further attempt.";
+  const pause = status.operators?.pause ?? null;
+  if (pause !== null && !["collecting", "unmasking"].includes(current?.phase)) return `Paused by ${pause.by}: no further attempt begins.`;
   const waiting = [openingWords(status), waitingWords(status)].filter((words) => words).join(" ");
   if (waiting) return waiting;
   if (!current) return "No attempt was begun yet.";
@@ -85,6 +87,7 @@ export function nextStep(status) {
   if (stopped && /^all .* rounds are done/.test(stopped)) return "nothing to wait for: each site ends by itself when it has the last model. Then stop the server.";
   if (stopped) return "read the reason above and in the events. The coordinator decides whether the federation goes on in a new epoch.";
   if (status.draining) return "wait until the server has ended.";
+  if ((status.operators?.pause ?? null) !== null && !["collecting", "unmasking"].includes(current?.phase)) return "an operator resumes below, when the reason for the pause is over.";
   const away = attendance?.away.map(({ name }) => name) ?? [];
   const gathering = attendance?.gathering;
   if (isOpening(attendance)) {
@@ -164,7 +167,10 @@ const kEventWords = {
   "certificate-ended": "The certificate has ended",
   "certificate-replaced": "The certificate was replaced",
   "invitation-unreadable": "The invitation cannot be read",
-  "new-epoch": "A new epoch waits for a restart",
+  "new-epoch": "A new epoch is prepared",
+  "pause-found": "An operator's pause was found",
+  "operator-acted": "An operator acted",
+  "operator-refused": "An action was refused",
   "draining": "The server was asked to end",
   "server-stopped": "The server ended",
 };
@@ -184,6 +190,35 @@ export function eventDetails(event) {
     parts.push(`${key.replaceAll("_", " ")}: ${text}`);
   }
   return parts.join("; ") || kAbsent;
+}
+
+/** An operator's action in words. */
+export function actionWords({ action, problem, members, epoch }) {
+  if (action === "acknowledge") return `acknowledged ${problem}${members.length > 0 ? ` (${members.join(", ")})` : ""}`;
+  if (action === "start-epoch") return `started epoch ${integer(epoch)}`;
+  return action === "pause" ? "paused" : "resumed";
+}
+
+/** What a reader with an operator's token can do now: [{label, request, question}]; null without one. */
+export function offeredActions({ you, operators, problems, current, stopped }) {
+  if (you === null) return null;
+  const offers = operators.pause !== null ? [{ label: "Resume", request: { action: "resume" } }]
+    : stopped ? [] : [{ label: "Pause after this attempt", request: { action: "pause" } }];
+  if (operators.prepared !== null) {
+    const epoch = operators.prepared;
+    const open = ["collecting", "unmasking"].includes(current?.phase);
+    offers.push({
+      label: `Start epoch ${integer(epoch)}`,
+      request: { action: "start-epoch", epoch, ...(open ? { end_attempt: true } : {}) },
+      question: open
+        ? `An attempt is open. It would be begun again in epoch ${integer(epoch)}, and charged again. Start the epoch now?`
+        : `Start epoch ${integer(epoch)}? The server restarts into it.`,
+    });
+  }
+  for (const code of new Set(problems.map((problem) => problem.code))) {
+    if (code !== "paused") offers.push({ label: `Acknowledge ${code}`, request: { action: "acknowledge", problem: code } });
+  }
+  return offers;
 }
 
 /** Rows of the views: forecast of what was begun, guarantee of the whole; null: no guarantee. */
