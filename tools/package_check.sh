@@ -61,6 +61,60 @@ inside su -s /bin/sh tacet -c 'tacet client request --home /var/lib/tacet/site -
   --key-file /var/lib/tacet/key' > /dev/null
 before=$(inside sha256sum /var/lib/tacet/site/north.request)
 
+# A federation and a run with the format numbers of version 0.2, in which each file had 1. The byte
+# with the number of a database is the 64th, of other files the 5th.
+cat > "$root/packages/old_state.sh" << 'END'
+set -e
+mkdir -m 700 /var/lib/tacet/old
+cd /var/lib/tacet/old
+cat > agreed.toml << 'TOML'
+[data]
+classes = 2
+[model]
+name = "logistic"
+input_shape = [10]
+[federation]
+rounds = 2
+[privacy]
+noise_multiplier = 6
+scale = 1e-2
+TOML
+cat > run.toml << 'TOML'
+[data]
+handwriting_writers = 4
+handwriting_classes = 2
+handwriting_min_samples = 10
+handwriting_max_samples = 20
+[model]
+name = "logistic"
+[federation]
+rounds = 1
+[privacy]
+noise_multiplier = 6
+scale = 1e-2
+TOML
+value() { sed -n "s/^$1  *//p"; }
+coordinator=$(tacet federation init --name wards --config agreed.toml --members 3 --key-file key | value coordinator)
+for name in north south west hub; do
+  [ $name = hub ] && host="--server-host localhost" || host=
+  fingerprint=$(tacet client request --home $name --name $name --key-file key $host | value fingerprint)
+  tacet federation enrol $name --request $name/$name.request --fingerprint "$fingerprint" --server hub --key-file key
+done
+tacet federation seal-key --key-file key
+for name in north hub; do
+  tacet client join federation/invitations/$name-epoch-0.tacet --home $name --coordinator "$coordinator" --key-file key
+done
+timeout 3 tacet-server --home hub --key-file key --listen 127.0.0.1:0 --admin 127.0.0.1:0 || true
+tacet simulate --config run.toml --out run
+old() { printf '\001' | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
+old hub/server.sqlite 63
+for file in north/invitation federation/epochs/0000000000.manifest federation/invitations/*.tacet \
+  run/ledger run/ledger.anchor; do
+  old $file 4
+done
+END
+step "state of version 0.2" inside su -s /bin/sh tacet -c 'sh /packages/old_state.sh'
+
 # A later version of the same packages.
 version=$(dpkg-deb -f "$packages"/tacet_*.deb Version)
 for deb in "$root"/packages/*.deb; do
@@ -78,6 +132,24 @@ step "upgrade" bash -c 'apt_get install --no-install-recommends $(cd "$root" && 
 said=$(inside su -s /bin/sh tacet -c 'tacet client show --home /var/lib/tacet/site' 2>&1 || true)
 [[ $said == *"client join"* ]] || fail "the later version does not read the site's folder: $said"
 
+# Each file is refused by its name and its number, with what to do, and stays unchanged.
+sums() { inside sh -c 'cd /var/lib/tacet/old && find . -type f ! -name page.token -exec sha256sum {} + | sort'; }
+kept=$(sums)
+refused() {
+  local said
+  said=$(inside su -s /bin/sh tacet -c "cd /var/lib/tacet/old && $2" 2>&1) &&
+    fail "a later version reads $1 of version 0.2"
+  [[ $said == *"$1"*" 1, this program reads"*"$3"* ]] || fail "of $1 of version 0.2 it says: $said"
+  [ "$(sums)" = "$kept" ] || fail "$2 changed the state of version 0.2"
+}
+again="begin again in an empty folder"
+refused server.sqlite "tacet-server --home hub --key-file key --listen 127.0.0.1:0 --admin 127.0.0.1:0" \
+  "Give this server another database"
+refused invitation "tacet client run --home north --key-file key --server localhost:7443" "$again"
+refused invitation "tacet client show --home north" "$again"
+refused 0000000000.manifest "tacet federation show" "$again"
+refused run/ledger "tacet ledger show run/ledger" "what it charged stays spent"
+
 step "remove" bash -c 'apt_get purge tacet tacet-server tacet-dev'
 [ -e "$root/var/lib/tacet/site/north.request" ] || fail "a purge deleted a site's keys"
 rm -r "$root/var/lib/tacet"
@@ -88,4 +160,4 @@ sed -i '/\.\/etc\/[a-z]*-$/d' "$root/packages/before"
 diff "$root/packages/before" "$root/packages/after" || fail "the packages left files behind"
 diff "$root/packages/passwd" "$root/etc/passwd" | grep '^[<>]' | grep -v '^> tacet' &&
   fail "the packages changed other users"
-echo "packages: installed, run, upgraded, removed"
+echo "packages: installed, run, upgraded, removed; state of version 0.2 refused"

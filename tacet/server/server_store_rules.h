@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +17,11 @@
 #include "tacet/server/server_store.h"
 
 namespace tacet::server {
+
+// What to do with a store of another version.
+inline constexpr std::string_view kOtherSchemaRemedy =
+    "Give this server another database (--state), or move the old one away, and begin an epoch "
+    "(`tacet federation rotate`): it continues from the members' states";
 
 inline bool HasEnded(protocol::AttemptPhase phase) {
   return phase == protocol::AttemptPhase::kPublished || phase == protocol::AttemptPhase::kFailed;

@@ -378,7 +378,12 @@ absl::Status CoordinatorFolder::ForgetEpochsBefore(uint32_t epoch) {
 }
 
 absl::StatusOr<base::Bytes> CoordinatorFolder::SignedManifest(uint32_t epoch) const {
-  return ReadFile(EpochFile(path_, epoch, kManifestEnding));
+  const fs::path file = EpochFile(path_, epoch, kManifestEnding);
+  TACET_ASSIGN_OR_RETURN(base::Bytes bytes, ReadFile(file));
+  base::ByteReader reader(bytes, "signed manifest");  // whose errors name no file
+  TACET_RETURN_IF_ERROR(
+      base::Annotate(base::ReadPreamble(base::format::kSignedManifest, reader), file.string()));
+  return bytes;
 }
 
 absl::Status CoordinatorFolder::SaveSignedManifest(uint32_t epoch,

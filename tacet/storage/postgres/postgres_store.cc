@@ -295,8 +295,9 @@ absl::Status Session::CheckSchema(const DatabaseUrl& url, pqxx::work& work) {
   }
   const int version = work.exec1("SELECT version FROM tacet.store")[0].as<int>();
   if (version == kSchemaVersion) return absl::OkStatus();
-  return base::FailedPrecondition("the {} has schema version {}, this program reads and writes {}",
-                                  url.place(), version, kSchemaVersion);
+  return base::FailedPrecondition(
+      "the {} has schema version {}, this program reads and writes {}. {}", url.place(), version,
+      kSchemaVersion, server::kOtherSchemaRemedy);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Begin(const DatabaseUrl& url,

@@ -100,8 +100,9 @@ absl::Status CheckSchema(Database& database, const std::filesystem::path& path) 
     return base::FailedPrecondition("{} is a database of another program", path.string());
   }
   if (version != kSchemaVersion) {
-    return base::FailedPrecondition("{} has schema version {}, this program reads and writes {}",
-                                    path.string(), version, kSchemaVersion);
+    return base::FailedPrecondition(
+        "{} has schema version {}, this program reads and writes {}. {}", path.string(), version,
+        kSchemaVersion, server::kOtherSchemaRemedy);
   }
   return absl::OkStatus();
 }
