@@ -88,6 +88,17 @@ class ServerRecoveryTest : public RunningRecoveryTest {
       for (const std::string& site : sites_) StartSite(site);
     }
     ExpectDone(cell.outcome() == kBeginEpoch ? "rollback" : "");
+    if (cell.row->file.starts_with("mail/")) ExpectMailIsBack(name);
+  }
+  // Whatever has happened to them, the server holds the prekeys that the sites had left.
+  void ExpectMailIsBack(const std::string& name) const {
+    size_t prekeys = 0;
+    for (const std::string& file : FilesIn(Kept(name, "hub"))) {
+      if (!file.starts_with("mail/") || !file.ends_with(".whole")) continue;
+      ++prekeys;
+      EXPECT_EQ(ReadAll(path_ / "hub" / file), ReadAll(Kept(name, "hub") / file)) << file;
+    }
+    EXPECT_GT(prekeys, 0u);
   }
   void RepairServer(const PlayedCell& cell, const std::string& name) {
     if (cell.outcome() != kBeginEpoch) return Repair(cell, name, "hub");
