@@ -7,6 +7,7 @@
 #include "tacet/base/cpu.h"
 #include "tacet/models/layer_norm.h"
 #include "tacet/models/max_pool.h"
+#include "tacet/models/onednn_versions.h"
 
 // Part of the OpenMP runtime that oneDNN uses; sets the count for the calling thread only.
 extern "C" void omp_set_num_threads(int threads);
@@ -42,7 +43,7 @@ Desc BiasDesc(const Layer& layer) {
   return Desc({static_cast<int64_t>(layer.biases)}, kFloat, Tag::x);
 }
 
-int64_t Batch(const dnnl::memory& memory) { return memory.get_desc().dims()[0]; }
+int64_t Batch(const dnnl::memory& memory) { return DimsOf(memory.get_desc())[0]; }
 
 // The layouts that MaxPool understands; `inner` as in PoolShape.
 struct MapLayout {
@@ -52,7 +53,7 @@ struct MapLayout {
 
 // For a batch of maps; plain nchw when it is none of them.
 MapLayout LayoutOf(const Desc& maps) {
-  const Dims dims = maps.dims();
+  const Dims dims = DimsOf(maps);
   for (const MapLayout& layout :
        {MapLayout{Tag::nChw16c, 16}, MapLayout{Tag::nChw8c, 8}, MapLayout{Tag::nhwc, dims[1]}}) {
     if (dims[1] % layout.inner == 0 && maps == Desc(dims, kFloat, layout.tag)) return layout;
@@ -61,7 +62,7 @@ MapLayout LayoutOf(const Desc& maps) {
 }
 
 PoolShape PoolShapeOf(const Desc& maps, const MapLayout& layout) {
-  const Dims dims = maps.dims();
+  const Dims dims = DimsOf(maps);
   return {static_cast<size_t>(dims[0] * dims[1] / layout.inner), static_cast<size_t>(dims[2]),
           static_cast<size_t>(dims[3]), static_cast<size_t>(layout.inner)};
 }
@@ -80,7 +81,7 @@ T* Data(const dnnl::memory& memory) {
 }
 
 size_t BytesPerSample(const Desc& batch) {
-  return batch.get_size() / static_cast<size_t>(batch.dims()[0]);
+  return batch.get_size() / static_cast<size_t>(DimsOf(batch)[0]);
 }
 
 bool HasFront(const std::vector<Layer>& layers) {
@@ -95,6 +96,13 @@ Dims WeightDims(const Layer& layer) {
     return {outputs, static_cast<int64_t>(layer.input.channels), kernel, kernel};
   }
   return BatchDims(outputs, layer.input);
+}
+
+const Dims kStrides = {1, 1};
+
+Dims PaddingOf(const Layer& layer) {
+  const auto padding = static_cast<int64_t>((layer.kernel - 1) / 2);
+  return {padding, padding};
 }
 
 }  // namespace
@@ -129,8 +137,8 @@ void PrepareThread() {
 OnednnProgram::OnednnProgram(const Architecture& architecture, uint32_t batch, bool training,
                              const dnnl::engine& engine, std::vector<ParameterMemory>& parameters,
                              Arena& arena)
-    : engine_(engine), memory_(engine, arena), batch_(batch), training_(training) {
-  attributes_.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    : context_{engine, {}}, memory_(engine, arena), batch_(batch), training_(training) {
+  context_.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const std::vector<Layer>& layers = architecture.layers();
   std::vector<Trace> traces(layers.size());
   const size_t rest = HasFront(layers) ? 2 : 0;  // first layer that handles the batch as a whole
@@ -164,8 +172,8 @@ dnnl::memory OnednnProgram::InLayout(std::vector<Step>& steps, const dnnl::memor
                                      const Desc& desc) {
   if (memory.get_desc() == desc) return memory;
   dnnl::memory copy = memory_.Place(desc);
-  const dnnl::reorder::primitive_desc reorder(engine_, memory.get_desc(), engine_, desc,
-                                              attributes_);
+  const dnnl::reorder::primitive_desc reorder(context_.engine, memory.get_desc(), context_.engine,
+                                              desc, context_.attributes);
   Add(steps, dnnl::reorder(reorder), reorder.scratchpad_desc(),
       {{DNNL_ARG_FROM, memory}, {DNNL_ARG_TO, copy}});
   return copy;
@@ -215,7 +223,7 @@ void OnednnProgram::AddFrontBackward(const std::vector<Layer>& layers, const dnn
         memory_.Place(part, offset + static_cast<size_t>(first) * BytesPerSample(result));
     const dnnl::memory map = AddBackward(layers, 1, pooled, parameters[1], slice.pool);
     AddBackward(layers, 0, map, parameters[0], slice.convolution);
-    first += part.dims()[0];
+    first += DimsOf(part)[0];
   }
 }
 
@@ -241,7 +249,7 @@ dnnl::memory OnednnProgram::AddForward(const std::vector<Layer>& layers, size_t 
 dnnl::memory OnednnProgram::AddPool(const Layer& layer, bool relu, const dnnl::memory& source,
                                     Trace& trace) {
   const MapLayout layout = LayoutOf(source.get_desc());
-  trace.source = InLayout(forward_, source, Desc(source.get_desc().dims(), kFloat, layout.tag));
+  trace.source = InLayout(forward_, source, Desc(DimsOf(source.get_desc()), kFloat, layout.tag));
   trace.result =
       memory_.Place(Desc(BatchDims(Batch(source), layer.output), kFloat, layout.tag), trace.offset);
   const PoolShape shape = PoolShapeOf(trace.source.get_desc(), layout);
@@ -256,8 +264,8 @@ dnnl::memory OnednnProgram::AddPool(const Layer& layer, bool relu, const dnnl::m
 
 dnnl::memory OnednnProgram::AddRelu(const dnnl::memory& source, Trace& trace) {
   const prop_kind kind = training_ ? prop_kind::forward_training : prop_kind::forward_inference;
-  const dnnl::eltwise_forward::desc desc(kind, algorithm::eltwise_relu, source.get_desc(), 0, 0);
-  const dnnl::eltwise_forward::primitive_desc relu(desc, attributes_, engine_);
+  const dnnl::eltwise_forward::primitive_desc relu =
+      InPlaceDesc(context_, kind, algorithm::eltwise_relu, source.get_desc());
   trace.result = source;  // in place
   Add(forward_, dnnl::eltwise_forward(relu), relu.scratchpad_desc(),
       {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, source}});
@@ -279,16 +287,14 @@ dnnl::memory OnednnProgram::AddNorm(const Layer& layer, const dnnl::memory& sour
 dnnl::memory OnednnProgram::AddConvolution(const Layer& layer, const dnnl::memory& source,
                                            ParameterMemory& parameters, Trace& trace) {
   const prop_kind kind = training_ ? prop_kind::forward_training : prop_kind::forward_inference;
-  const auto padding = static_cast<int64_t>((layer.kernel - 1) / 2);
-  const dnnl::convolution_forward::desc desc(kind, algorithm::convolution_direct,
-                                             AnyLayout(BatchDims(Batch(source), layer.input)),
-                                             AnyLayout(WeightDims(layer)), BiasDesc(layer),
-                                             AnyLayout(BatchDims(Batch(source), layer.output)),
-                                             {1, 1}, {padding, padding}, {padding, padding});
-  trace.convolution.emplace(desc, attributes_, engine_);
+  trace.convolution = ForwardDesc<dnnl::convolution_forward>(
+      context_, kind, algorithm::convolution_direct,
+      AnyLayout(BatchDims(Batch(source), layer.input)), AnyLayout(WeightDims(layer)),
+      BiasDesc(layer), AnyLayout(BatchDims(Batch(source), layer.output)), kStrides,
+      PaddingOf(layer), PaddingOf(layer));
   if (!parameters.weights) {
-    parameters.weights = dnnl::memory(trace.convolution->weights_desc(), engine_);
-    parameters.biases = dnnl::memory(BiasDesc(layer), engine_);
+    parameters.weights = dnnl::memory(trace.convolution->weights_desc(), context_.engine);
+    parameters.biases = dnnl::memory(BiasDesc(layer), context_.engine);
   }
   trace.source = InLayout(forward_, source, trace.convolution->src_desc());
   trace.result = memory_.Place(trace.convolution->dst_desc(), trace.offset);
@@ -305,13 +311,12 @@ dnnl::memory OnednnProgram::AddDense(const Layer& layer, bool last, const dnnl::
                                      ParameterMemory& parameters, Trace& trace) {
   const prop_kind kind = training_ ? prop_kind::forward_training : prop_kind::forward_inference;
   const Dims out = BatchDims(Batch(source), layer.output);
-  const dnnl::inner_product_forward::desc desc(
-      kind, AnyLayout(BatchDims(Batch(source), layer.input)), PlainWeights(layer), BiasDesc(layer),
-      last ? PlainBatch(Batch(source), layer.output) : AnyLayout(out));
-  trace.dense.emplace(desc, attributes_, engine_);
+  trace.dense = ForwardDesc<dnnl::inner_product_forward>(
+      context_, kind, AnyLayout(BatchDims(Batch(source), layer.input)), PlainWeights(layer),
+      BiasDesc(layer), last ? PlainBatch(Batch(source), layer.output) : AnyLayout(out));
   if (!parameters.weights) {
-    parameters.weights = dnnl::memory(trace.dense->weights_desc(), engine_);
-    parameters.biases = dnnl::memory(BiasDesc(layer), engine_);
+    parameters.weights = dnnl::memory(trace.dense->weights_desc(), context_.engine);
+    parameters.biases = dnnl::memory(BiasDesc(layer), context_.engine);
   }
   trace.source = InLayout(forward_, source, trace.dense->src_desc());
   trace.result = memory_.Place(trace.dense->dst_desc(), trace.offset);
@@ -357,11 +362,10 @@ dnnl::memory OnednnProgram::AddReluBackward(const dnnl::memory& gradient, const 
   const Desc result = trace.result.get_desc();
   const dnnl::memory in = InLayout(backward_, gradient, result);
   const auto kind = algorithm::eltwise_relu_use_dst_for_bwd;
-  const dnnl::eltwise_forward::primitive_desc hint(
-      dnnl::eltwise_forward::desc(prop_kind::forward_training, kind, result, 0, 0), attributes_,
-      engine_);
-  const dnnl::eltwise_backward::primitive_desc relu(
-      dnnl::eltwise_backward::desc(kind, result, result, 0, 0), attributes_, engine_, hint);
+  const dnnl::eltwise_forward::primitive_desc forward =
+      InPlaceDesc(context_, prop_kind::forward_training, kind, result);
+  const dnnl::eltwise_backward::primitive_desc relu =
+      InPlaceBackwardDesc(context_, forward, kind, result);
   Add(backward_, dnnl::eltwise_backward(relu), relu.scratchpad_desc(),
       {{DNNL_ARG_DST, trace.result}, {DNNL_ARG_DIFF_DST, in}, {DNNL_ARG_DIFF_SRC, in}});
   return in;
@@ -381,28 +385,23 @@ dnnl::memory OnednnProgram::AddConvolutionBackward(const Layer& layer, bool firs
                                                    const dnnl::memory& gradient,
                                                    const ParameterMemory& parameters,
                                                    const Trace& trace) {
-  const auto padding = static_cast<int64_t>((layer.kernel - 1) / 2);
   const Desc source = AnyLayout(BatchDims(Batch(gradient), layer.input));
   const Desc result = AnyLayout(BatchDims(Batch(gradient), layer.output));
   const Desc weights = AnyLayout(WeightDims(layer));
   dnnl::memory out;
   if (!first) {
-    const dnnl::convolution_backward_data::desc desc(algorithm::convolution_direct, source, weights,
-                                                     result, {1, 1}, {padding, padding},
-                                                     {padding, padding});
-    const dnnl::convolution_backward_data::primitive_desc data(desc, attributes_, engine_,
-                                                               *trace.convolution);
+    const auto data = BackwardDesc<dnnl::convolution_backward_data>(
+        context_, *trace.convolution, algorithm::convolution_direct, source, weights, result,
+        kStrides, PaddingOf(layer), PaddingOf(layer));
     out = memory_.Place(data.diff_src_desc());
     Add(backward_, dnnl::convolution_backward_data(data), data.scratchpad_desc(),
         {{DNNL_ARG_DIFF_DST, InLayout(backward_, gradient, data.diff_dst_desc())},
          {DNNL_ARG_WEIGHTS, InLayout(backward_, parameters.weights, data.weights_desc())},
          {DNNL_ARG_DIFF_SRC, out}});
   }
-  const dnnl::convolution_backward_weights::desc desc(algorithm::convolution_direct, source,
-                                                      weights, BiasDesc(layer), result, {1, 1},
-                                                      {padding, padding}, {padding, padding});
-  const dnnl::convolution_backward_weights::primitive_desc change(desc, attributes_, engine_,
-                                                                  *trace.convolution);
+  const auto change = BackwardDesc<dnnl::convolution_backward_weights>(
+      context_, *trace.convolution, algorithm::convolution_direct, source, weights, BiasDesc(layer),
+      result, kStrides, PaddingOf(layer), PaddingOf(layer));
   const dnnl::memory weight_gradients = memory_.Place(change.diff_weights_desc());
   const dnnl::memory bias_gradients = memory_.Place(BiasDesc(layer));
   Add(backward_, dnnl::convolution_backward_weights(change), change.scratchpad_desc(),
@@ -424,18 +423,16 @@ dnnl::memory OnednnProgram::AddDenseBackward(const Layer& layer, bool first,
   const Desc weights = PlainWeights(layer);
   dnnl::memory out;
   if (!first) {
-    const dnnl::inner_product_backward_data::desc desc(source, weights, result);
-    const dnnl::inner_product_backward_data::primitive_desc data(desc, attributes_, engine_,
-                                                                 *trace.dense);
+    const auto data = BackwardDesc<dnnl::inner_product_backward_data>(context_, *trace.dense,
+                                                                      source, weights, result);
     out = memory_.Place(data.diff_src_desc());
     Add(backward_, dnnl::inner_product_backward_data(data), data.scratchpad_desc(),
         {{DNNL_ARG_DIFF_DST, InLayout(backward_, gradient, data.diff_dst_desc())},
          {DNNL_ARG_WEIGHTS, InLayout(backward_, parameters.weights, data.weights_desc())},
          {DNNL_ARG_DIFF_SRC, out}});
   }
-  const dnnl::inner_product_backward_weights::desc desc(source, weights, BiasDesc(layer), result);
-  const dnnl::inner_product_backward_weights::primitive_desc change(desc, attributes_, engine_,
-                                                                    *trace.dense);
+  const auto change = BackwardDesc<dnnl::inner_product_backward_weights>(
+      context_, *trace.dense, source, weights, BiasDesc(layer), result);
   const dnnl::memory weight_gradients = memory_.Place(change.diff_weights_desc());
   const dnnl::memory bias_gradients = memory_.Place(BiasDesc(layer));
   Add(backward_, dnnl::inner_product_backward_weights(change), change.scratchpad_desc(),

@@ -14,6 +14,7 @@
 
 #include "tacet/models/architecture.h"
 #include "tacet/models/onednn_memory.h"
+#include "tacet/models/onednn_versions.h"
 
 namespace tacet::models {
 
@@ -97,11 +98,10 @@ class OnednnProgram {
                                const Trace& trace);
   void AddUpdate(const dnnl::memory& values, const dnnl::memory& gradients);
 
-  const dnnl::engine& engine_;
+  OnednnContext context_;
   ProgramMemory memory_;
   const int64_t batch_;
   const bool training_;
-  dnnl::primitive_attr attributes_;
   dnnl::memory scores_;
   dnnl::memory score_gradients_;
   std::vector<Step> forward_;

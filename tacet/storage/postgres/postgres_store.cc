@@ -12,6 +12,7 @@
 #include "tacet/base/failure_cause.h"
 #include "tacet/base/status.h"
 #include "tacet/server/server_store_rules.h"
+#include "tacet/storage/postgres/pqxx_versions.h"
 
 namespace tacet::storage::postgres {
 namespace {
@@ -119,10 +120,12 @@ constexpr Query kForgetBefore = {"forget_before",
                                  "DELETE FROM tacet.item WHERE (round < $1 AND kind <> 12) OR "
                                  "(epoch < $2 AND kind = 14)"};
 
-constexpr const Query* kQueries[] = {&kOwner,      &kSetOwner,     &kAllAttempts, &kLastAttempt,
-                                     &kHasAttempt, &kAddAttempt,   &kSetAttempt,  &kCohort,
-                                     &kAddCohort,  &kForgetCohort, &kItem,        &kAddItem,
-                                     &kItems,      &kForgetItems,  &kForgetBefore};
+constexpr Query kSetToken = {"set_token", "UPDATE tacet.store SET token = $1"};
+
+constexpr const Query* kQueries[] = {&kSetToken,    &kOwner,      &kSetOwner,     &kAllAttempts,
+                                     &kLastAttempt, &kHasAttempt, &kAddAttempt,   &kSetAttempt,
+                                     &kCohort,      &kAddCohort,  &kForgetCohort, &kItem,
+                                     &kAddItem,     &kItems,      &kForgetItems,  &kForgetBefore};
 
 // A u64 is kept as the signed number with the same bits.
 int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
@@ -130,18 +133,14 @@ int64_t Signed(ItemKind kind) { return static_cast<uint8_t>(kind); }
 int64_t Signed(protocol::AttemptPhase phase) { return static_cast<uint8_t>(phase); }
 uint64_t NumberIn(const pqxx::field& field) { return static_cast<uint64_t>(field.as<int64_t>()); }
 
-pqxx::binarystring Binary(std::span<const uint8_t> bytes) {
-  return pqxx::binarystring(bytes.empty() ? "" : static_cast<const void*>(bytes.data()),
-                            bytes.size());
-}
-base::Bytes BytesIn(const pqxx::field& field) {
-  const pqxx::binarystring binary(field);
-  return base::Bytes(binary.begin(), binary.end());
-}
-
 template <typename... Values>
 pqxx::result Execute(pqxx::work& work, const Query& query, const Values&... values) {
-  return work.exec_prepared(query.name, values...);
+  return ExecutePrepared(work, query.name, values...);
+}
+
+// The only value of a query with one row.
+pqxx::field OnlyValue(pqxx::transaction_base& transaction, const char* sql) {
+  return transaction.exec(sql).at(0).at(0);
 }
 
 absl::StatusOr<AttemptRecord> RecordOf(const pqxx::row& row) {
@@ -220,28 +219,23 @@ class Session {
   static absl::StatusOr<std::unique_ptr<Session>> Resume(const DatabaseUrl& url,
                                                          std::span<const uint8_t> token);
 
-  pqxx::connection& connection() { return connection_; }
+  pqxx::connection& connection() { return connection_.get(); }
 
  private:
-  explicit Session(const DatabaseUrl& url);
+  explicit Session(const DatabaseUrl& url) : connection_(url.connection().c_str()) {}
   static absl::StatusOr<std::unique_ptr<Session>> Connect(const DatabaseUrl& url);
 
   absl::Status TakeLock(const DatabaseUrl& url);
   absl::Status CheckDurable(const DatabaseUrl& url);
   absl::Status CheckSchema(const DatabaseUrl& url, pqxx::work& work);
+  // The database judges a query when it is prepared, so the schema must be there.
+  void PrepareQueries();
 
-  pqxx::connection connection_;
-  pqxx::quiet_errorhandler quiet_;  // nothing goes to stderr
+  QuietConnection connection_;
 };
 
-Session::Session(const DatabaseUrl& url) : connection_(url.connection()), quiet_(connection_) {
-  // A connection that is restored without our knowledge would not hold the lock.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  connection_.inhibit_reactivation(true);
-#pragma GCC diagnostic pop
-  connection_.set_verbosity(pqxx::connection_base::terse);  // no values in messages
-  for (const Query* query : kQueries) connection_.prepare(query->name, query->text);
+void Session::PrepareQueries() {
+  for (const Query* query : kQueries) connection().prepare(query->name, query->text);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Connect(const DatabaseUrl& url) {
@@ -256,7 +250,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Connect(const DatabaseUrl& url
 }
 
 absl::Status Session::TakeLock(const DatabaseUrl& url) {
-  pqxx::nontransaction settings(connection_);
+  pqxx::nontransaction settings(connection());
   settings.exec(kSettings);
   try {
     settings.exec(fmt::format("SELECT pg_advisory_lock({})", kServerLock));
@@ -270,30 +264,30 @@ absl::Status Session::TakeLock(const DatabaseUrl& url) {
 }
 
 absl::Status Session::CheckDurable(const DatabaseUrl& url) {
-  pqxx::nontransaction settings(connection_);
-  if (settings.exec1("SHOW fsync")[0].as<std::string>() != "on") {
+  pqxx::nontransaction settings(connection());
+  if (OnlyValue(settings, "SHOW fsync").as<std::string>() != "on") {
     return base::FailedPrecondition(
         "the {} runs with fsync off, so that a crash would lose what the server has acknowledged: "
         "set fsync = on",
         url.place());
   }
-  if (settings.exec1("SHOW synchronous_commit")[0].as<std::string>() == "off") {
+  if (OnlyValue(settings, "SHOW synchronous_commit").as<std::string>() == "off") {
     settings.exec("SET synchronous_commit = on");
   }
   return absl::OkStatus();
 }
 
 absl::Status Session::CheckSchema(const DatabaseUrl& url, pqxx::work& work) {
-  if (work.exec1("SELECT to_regnamespace('tacet') IS NULL")[0].as<bool>()) {
+  if (OnlyValue(work, "SELECT to_regnamespace('tacet') IS NULL").as<bool>()) {
     work.exec(kSchema);
-    work.exec_params("INSERT INTO tacet.store VALUES (true, $1, '', NULL)", kSchemaVersion);
+    work.exec(fmt::format("INSERT INTO tacet.store VALUES (true, {}, '', NULL)", kSchemaVersion));
     return absl::OkStatus();
   }
-  if (work.exec1("SELECT to_regclass('tacet.store') IS NULL")[0].as<bool>()) {
+  if (OnlyValue(work, "SELECT to_regclass('tacet.store') IS NULL").as<bool>()) {
     return base::FailedPrecondition("the schema tacet of the {} belongs to another program",
                                     url.place());
   }
-  const int version = work.exec1("SELECT version FROM tacet.store")[0].as<int>();
+  const int version = OnlyValue(work, "SELECT version FROM tacet.store").as<int>();
   if (version == kSchemaVersion) return absl::OkStatus();
   return base::FailedPrecondition(
       "the {} has schema version {}, this program reads and writes {}. {}", url.place(), version,
@@ -304,9 +298,10 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Begin(const DatabaseUrl& url,
                                                         std::span<const uint8_t> token) {
   TACET_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Connect(url));
   try {
-    pqxx::work work(session->connection_);
+    pqxx::work work(session->connection());
     TACET_RETURN_IF_ERROR(session->CheckSchema(url, work));
-    work.exec_params("UPDATE tacet.store SET token = $1", Binary(token));
+    session->PrepareQueries();
+    Execute(work, kSetToken, Binary(token));
     work.commit();
     return session;
   } catch (const std::exception& thrown) {
@@ -322,9 +317,12 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Resume(const DatabaseUrl& url,
   }
   TACET_RETURN_IF_ERROR(session.status());
   try {
-    pqxx::work work((*session)->connection_);
-    const base::Bytes last = BytesIn(work.exec1("SELECT token FROM tacet.store")[0]);
-    if (std::ranges::equal(last, token)) return session;
+    pqxx::work work((*session)->connection());
+    const base::Bytes last = BytesIn(OnlyValue(work, "SELECT token FROM tacet.store"));
+    if (std::ranges::equal(last, token)) {
+      (*session)->PrepareQueries();
+      return session;
+    }
     return base::FailedPrecondition(
         "another server has used the {} since the connection was lost: this one has to be started "
         "again",
