@@ -94,7 +94,7 @@ lint: ## check includes, sizes of classes, paths in comments, the prose and the 
 	@python3 tools/check_classes.py
 	@python3 tools/check_paths.py
 	@python3 tools/check_prose.py
-	@tools/quiet.sh "check formatting" bash -c 'tools/sources.sh | xargs -0 clang-format-14 --dry-run -Werror'
+	@tools/quiet.sh "check formatting" tools/check_format.sh
 
 .PHONY: arm64-check
 arm64-check: ## cross-compile for ARM (64 bits), run its tests emulated, exchange rounds with this machine
@@ -105,6 +105,11 @@ arm64-check: ## cross-compile for ARM (64 bits), run its tests emulated, exchang
 	$(call configure,ci)
 	$(call build,ci,--target tacet_round_program)
 	@tools/quiet.sh "test arm64" tools/arm64_check.sh build/arm64 build/arm64-sysroot build/ci
+
+.PHONY: debian13-check
+debian13-check: ## run `make demo` and `make test` in a bare Debian 13, and compile by its clang as C++23 (as root)
+	@tools/setup.sh package-check
+	@tools/debian13_check.sh
 
 .PHONY: package
 package: ## build the Debian packages tacet, tacet-server and tacet-dev in build/package/packages

@@ -30,12 +30,17 @@ function(tacet_common_headers name)
     set(optimisation -O0)
     set(headers tacet_unoptimised_library_headers)
   endif()
-  target_compile_options(${name} PRIVATE ${optimisation})
   # These run too short for more than -O1, which compiles in two thirds of the time.
   if(name MATCHES
-     "^tacet_(agreement|api_.*|app_.*|audit|config|coordinator|host|lab_(attack|load|reproduce)|ledger|member|policy|report|run|site|storage_.*)$")
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+     "^tacet_(agreement|api_.*|app_.*|audit|config|coordinator|host|lab_(attack|load|reproduce)|ledger|member|policy|report|run|site|storage_.*)$"
+     AND NOT optimisation)
+    set(optimisation $<$<CONFIG:Release>:-O1>)
+    # From version 13 on g++ takes no headers that were precompiled at another level.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+      set(headers tacet_quick_library_headers)
+    endif()
   endif()
+  target_compile_options(${name} PRIVATE ${optimisation})
   if(NOT TACET_COMMON_HEADERS)
     return()
   endif()

@@ -56,6 +56,7 @@ mkdir "$root/postgres"
 cat > "$root/postgres/start" << 'END'
 #!/bin/bash
 set -euo pipefail
+PATH=$(echo /usr/lib/postgresql/*/bin):$PATH
 data=/var/lib/postgresql/data
 as_user() { setpriv --reuid postgres --regid postgres --clear-groups env PATH="$PATH" "$@"; }
 if [ ! -e "$data/PG_VERSION" ]; then
@@ -74,9 +75,8 @@ cat > "$root/postgres/Containerfile" << END
 FROM $base
 RUN mkdir -p /etc/postgresql-common/createcluster.d \\
  && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.d/none.conf \\
- && apt-get update && apt-get install -y --no-install-recommends postgresql-15
+ && apt-get update && apt-get install -y --no-install-recommends postgresql
 COPY start /start
-ENV PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/usr/bin:/sbin:/bin
 VOLUME /var/lib/postgresql/data
 ENTRYPOINT ["/start"]
 END

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages of the named sets (tools/packages/) that are missing. Says first
+# Installs the Debian packages of the named sets (tools/packages/) that are missing. Says first
 # which packages these are, and their size.
 # usage: tools/setup.sh SET...
 # TACET_SKIP_SETUP=1 in the environment: do nothing, for a machine that has the libraries from
@@ -26,7 +26,7 @@ for set in "$@"; do
 done
 
 command -v dpkg-query > /dev/null && command -v apt-get > /dev/null ||
-  fail "this is not a Debian system. Install what these Debian 12 packages contain: ${wanted[*]}." \
+  fail "this is not a Debian system. Install what these Debian 12 or 13 packages contain: ${wanted[*]}." \
     "Then set TACET_SKIP_SETUP=1."
 
 missing=()
@@ -36,8 +36,8 @@ for package in "${wanted[@]}"; do
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-(. /etc/os-release && [ "${ID:-}" = debian ] && [ "${VERSION_ID:-}" = 12 ]) ||
-  echo "setup: this is not Debian 12, where these package names come from" >&2
+(. /etc/os-release && [ "${ID:-}" = debian ] && [[ ${VERSION_ID:-} =~ ^1[23]$ ]]) ||
+  echo "setup: this is neither Debian 12 nor 13, where these package names come from" >&2
 
 as_root=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C)
 if [ "$(id -u)" != 0 ]; then

@@ -17,4 +17,4 @@ while IFS= read -r -d '' file; do
   unknown=1
 done <"$build/tidy.files"
 [ "$unknown" -eq 0 ]
-xargs -a "$build/tidy.files" -0 -n 1 -P "$(nproc)" clang-tidy-14 --quiet --warnings-as-errors='*' -p "$build"
+xargs -a "$build/tidy.files" -0 -n 1 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' -p "$build"
