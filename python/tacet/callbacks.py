@@ -30,7 +30,12 @@ def in_executor(
     """
 
     def called(*arguments: Any) -> _Result:
-        return executor.submit(function, *arguments).result()
+        result = executor.submit(function, *arguments).result()
+        flags = getattr(result, "flags", None)
+        if flags is not None and not flags.aligned:  # an array of Dask lies where its message ends
+            copied: _Result = result.copy()  # type: ignore[attr-defined]
+            return copied
+        return result
 
     return called
 

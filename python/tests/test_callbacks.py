@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import threading
 import traceback
@@ -23,13 +24,13 @@ def simulate(out: Path, train: Any, **changed: Any) -> tacet.Run:
     )  # fmt: skip
 
 
-def do_nothing() -> None:
-    pass
+def log() -> None:
+    logging.getLogger("worker").warning("started")
 
 
 def exit_code_of_a_forked_worker() -> int | None:
     threading.current_thread()  # as logging, DataLoader and many others do
-    worker = multiprocessing.get_context("fork").Process(target=do_nothing)
+    worker = multiprocessing.get_context("fork").Process(target=log)
     worker.start()
     worker.join()
     return worker.exitcode
@@ -42,6 +43,7 @@ def test_a_worker_that_forks_in_a_callback_ends_well(tmp_path: Path) -> None:
 
     def train(model: Array, client: int, round_: int) -> Array:
         together.wait()  # so each of the threads calls
+        log()
         trained_by.add(threading.get_ident())
         codes.append(exit_code_of_a_forked_worker())
         return np.zeros_like(model)

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import importlib
 import io
+import logging
 import sys
 import unittest
 from pathlib import Path
@@ -350,6 +351,42 @@ class MisuseTest(unittest.TestCase):
         with self.assertRaisesRegex(tacet.InvalidArgumentError, r"^0 \(BatchNorm1d\) keeps"):
             tacet.torch.fit(net, SITES, LOSS, privacy=CLIENT)
         tacet.torch.fit(tacet.torch.private(net), SITES, LOSS, privacy=CLIENT, rounds=1)
+
+
+class LoggedRows(torch.utils.data.Dataset):  # type: ignore[misc]
+    """Rows of a client; each worker that makes one tells it to the log."""
+
+    def __init__(self, client: int) -> None:
+        self.rows = rows_of(client)
+
+    def __len__(self) -> int:
+        return len(self.rows[0])
+
+    def __getitem__(self, place: int) -> tuple[torch.Tensor, torch.Tensor]:
+        if torch.utils.data.get_worker_info() is None:
+            raise AssertionError("no worker of a DataLoader makes this row")
+        logging.getLogger("rows").info("row %d", place)
+        return self.rows[0][place], self.rows[1][place]
+
+
+class WorkersTest(unittest.TestCase):
+    def test_workers_of_a_data_loader_serve_a_training(self) -> None:
+        def train(model: np.ndarray, client: int, round_: int) -> np.ndarray:
+            logging.getLogger("train").info("client %d", client)
+            loader = torch.utils.data.DataLoader(
+                LoggedRows(client), batch_size=10, num_workers=2, persistent_workers=True
+            )
+            return tacet.torch.train_local(
+                make_net(), model, [*loader, *loader], loss=LOSS,
+                optimizer=lambda p: torch.optim.SGD(p, lr=0.1),
+            )  # fmt: skip
+
+        run = tacet.simulate(
+            train, clients=2, initial=tacet.torch.to_vector(make_net()), privacy=CLIENT,
+            rounds=1, threads=2,
+        )  # fmt: skip
+        self.assertEqual(len(run.rounds), 1)
+        self.assertGreater(float(np.abs(run.model).max()), 0)
 
 
 if __name__ == "__main__":
