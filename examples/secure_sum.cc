@@ -48,7 +48,7 @@ int main() {
 
   const tacet::AttemptId attempt{.round = 0};
   auto server = tacet::Aggregator::Create(agreement, attempt, packets).value();
-  for (uint64_t i = 0; i < 2; ++i) {  // each client beside its data; the server has no key
+  for (uint64_t i = 0; i < 2; ++i) {  // each client next to its data; the server has no key
     sealed.push_back(clients[i].Seal(attempt, updates[i]).value());
     if (!server.Submit(i, sealed[i].upload).ok()) return 1;
   }

@@ -64,8 +64,8 @@ std::optional<base::Bytes> CertificateWatch::Renewed() {
     log_->Write(follows_ ? LogLevel::kInfo : LogLevel::kWarning, "new-epoch",
                 JsonValue::MakeObject()
                     .Set("epoch", joined->manifest.epoch())
-                    .Set("message", follows_ ? "this server goes on to it when no attempt is open"
-                                             : "this server goes on in the epoch that it was "
+                    .Set("message", follows_ ? "this server continues in it when no attempt is open"
+                                             : "this server continues in the epoch that it was "
                                                "started in: start the new one on the "
                                                "page, or restart it"));
   }

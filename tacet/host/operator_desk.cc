@@ -137,7 +137,7 @@ absl::Status OperatorDesk::Act(const OperatorRequest& request) {
   const OperatorAction& action = request.action;
   const bool starts = action.verb == OperatorVerb::kStartEpoch;
   if (starts) {
-    // From here on none begins unseen.
+    // No attempt begins unseen after this line.
     rounds_.Obey(tacet::server::PauseAsked{.paused = true});
     if (!request.end_attempt && IsOpen(rounds_.Status())) {
       Obey();

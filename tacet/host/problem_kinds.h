@@ -26,7 +26,7 @@ enum class ProblemCode : uint8_t {
   kNoClosedRound,
   kStopped,
   kPaused,
-  // Of members.
+  // For members.
   kMemberCertificate,
   kMemberClock,
   kMemberFork,

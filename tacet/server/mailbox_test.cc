@@ -133,7 +133,7 @@ TEST_F(MailboxTest, SaysWhoHasNotFetchedAndWhoHasNoPrekey) {
   const base::Bytes letter = Letter(2);
   Put(2, letter);
   ASSERT_EQ(Site(3).mail.Put(Named(MailKind::kPrekey, 3), Prekey(3, NewKeys())), absl::OkStatus());
-  // Of the present epoch: used.
+  // For the present epoch: used.
   ASSERT_EQ(Site(4).mail.Put(Named(MailKind::kPrekey, 4),
                              Prekey(4, members_.exchange_keys(4).public_keys())),
             absl::OkStatus());

@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-// Of a file in SQLite's format.
+// For a file in SQLite's format.
 constexpr std::string_view kSqliteMark = "SQLite format 3";
 constexpr size_t kUserVersion = 60;  // where its number is, as a big-endian u32
 

@@ -409,7 +409,7 @@ class SecondListTest : public LyingServerTest {
     return ValueOf(
         secagg::ReadRoster(live_.Fetch(protocol::BulkKind::kRoster), live_.Current(), 3));
   }
-  // Of a member that has other coins.
+  // For a member that has other coins.
   base::Bytes SecondPacket(uint64_t member) const {
     crypto::InsecureSeededEntropy entropy(1, "other coins");
     const crypto::KemKey coins = crypto::KemKey::Generate(entropy);

@@ -40,7 +40,7 @@ class CallersJournal final : public secagg::Journal {
   AnswerJournal journal_;
 };
 
-// Of a seat, by client.
+// For a seat, by client.
 using PairKeys = std::map<uint64_t, secagg::ListedPairKey>;
 
 // By whole packets. Unusable ones are skipped.

@@ -35,7 +35,7 @@ std::string EntryName(const secagg::Attempt& attempt, std::string_view kind) {
   return fmt::format("{}{}", Prefix(attempt.number), kind);
 }
 
-// Of entries of an epoch.
+// For entries of an epoch.
 std::string PrefixOfEpoch(uint32_t epoch) {
   return fmt::format("{}-{}-", epoch, secagg::kRoundOfEpoch);
 }
