@@ -124,7 +124,11 @@ class LayerUses(TorchFunctionMode):  # type: ignore[misc]
             functional.conv2d: partial(self._convolution, functional.conv2d, 2),
             functional.embedding: self._embedding,
             functional.multi_head_attention_forward: self._attention,
-            torch.Tensor.register_hook: _refused_hook,
+            # Under vmap a tensor does not know that it has a gradient.
+            torch.Tensor.requires_grad.__get__: _has_gradient,
+            torch.Tensor.grad_fn.__get__: _refused,
+            torch.Tensor.retain_grad: _refused,
+            torch.Tensor.register_hook: _refused,
         }
         self.uses: list[LayerUse] = []
         self._versions: list[tuple[torch.Tensor, int]] = []
@@ -231,8 +235,14 @@ class LayerUses(TorchFunctionMode):  # type: ignore[misc]
         )  # fmt: skip
 
 
-def _refused_hook(*_: Any) -> Any:
-    text = "a hook would see the gradients of many records"
+def _has_gradient(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor may have a gradient; a parameter knows it."""
+    known = isinstance(tensor, torch.nn.Parameter)
+    return bool(tensor.requires_grad if known else tensor.is_floating_point())
+
+
+def _refused(*_: Any) -> Any:
+    text = "the module or the loss asks for gradients, which would be those of many records"
     raise NotFollowedError(text)
 
 
