@@ -26,6 +26,8 @@ from .torch_sums import Pieces
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from .torch_state import Loss
 
 __all__ = ["SLOTS", "Batches"]
@@ -97,7 +99,11 @@ class Batches:
         waiting: list[list[int]] = [[] for _ in range(SLOTS)]
         chosen = torch.as_tensor(records)
         one = inputs[chosen.to(inputs.device)], targets[chosen.to(targets.device)]
-        for place, slot in enumerate(_slots(*one)):
+        # Equal records have equal gradients, and the same slot: they are computed once.
+        told = np.concatenate([_bytes(values) for values in one], axis=1)
+        told, firsts, place_of = np.unique(told, axis=0, return_index=True, return_inverse=True)
+        one = one[0][firsts.tolist()], one[1][firsts.tolist()]
+        for place, slot in enumerate(_slots(told)):
             waiting[slot].append(place)
         found, order = [], []
         try:
@@ -113,7 +119,7 @@ class Batches:
                 "what they keep in global names and closures"
             )
             raise InvalidArgumentError(text) from None
-        return Pieces.joined(found).taken(np.argsort(order).tolist())
+        return Pieces.joined(found).taken(np.argsort(order)[place_of.reshape(-1)].tolist())
 
     def _in_slots(self, records: Sequence[torch.Tensor], slots: list[int]) -> Pieces:
         """Return the gradients of records in slots; made-up ones are in the others."""
@@ -216,14 +222,16 @@ def _streams() -> tuple[Any, ...]:
     return random.getstate(), kind, np.asarray(keys).tolist(), rest, numbers
 
 
-def _slots(inputs: torch.Tensor, targets: torch.Tensor) -> list[int]:
+def _bytes(values: torch.Tensor) -> NDArray[np.uint8]:
+    """Return the bytes of each record."""
+    flat = values.detach().cpu().reshape(len(values), -1).contiguous()
+    made: NDArray[np.uint8] = flat.view(torch.uint8).numpy()
+    return made
+
+
+def _slots(told: NDArray[np.uint8]) -> list[int]:
     """Return for each record the slot that its own bytes choose."""
-    flat = [
-        values.detach().cpu().reshape(len(values), -1).contiguous().view(torch.uint8).numpy()
-        for values in (inputs, targets)
-    ]
-    of_record = np.concatenate(flat, axis=1)
-    words = np.pad(of_record, ((0, 0), (0, -of_record.shape[1] % 4))).view(np.uint32)
+    words = np.pad(told, ((0, 0), (0, -told.shape[1] % 4))).view(np.uint32)
     factors = np.random.default_rng(0).integers(2**64, size=words.shape[1], dtype=np.uint64)
     high = (words.astype(np.uint64) @ (factors | np.uint64(1))) >> np.uint64(32)
     return [int(slot) for slot in high * np.uint64(SLOTS) >> np.uint64(32)]
