@@ -31,6 +31,8 @@ step "bare Debian 13" mmdebstrap --variant=minbase --mode=root \
 mkdir -p "$root/ccache" "$cache/ccache" "$cache/archives/partial"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
+# Else an unmount here would unmount what lies below this system's /dev.
+mount --make-rslave "$root/dev"
 mount --bind "$cache/ccache" "$root/ccache"
 mount --bind "$cache/archives" "$root/var/cache/apt/archives"
 echo 'APT::Sandbox::User "root";' > "$root/etc/apt/apt.conf.d/90root"
