@@ -67,11 +67,11 @@ where = ["ill = 1"]
                        max_units, more);
   }
 
-  void SetUp() override { SetUpSites({"north", "south", "west"}); }
-  void SetUpSites(const std::vector<std::string>& sites) {
+  void SetUp() override { SetUpSites({"north", "south", "west"}, Training()); }
+  void SetUpSites(const std::vector<std::string>& sites, const std::string& terms) {
     sites_ = sites;
     init_flags_ = {"--members", std::to_string(sites.size())};
-    SetUpFederation(Training());
+    SetUpFederation(terms);
     WriteConfig("[data]\ncsv_client_column = \"\"\n", "site.toml");
     MakeOfficer();
     for (const std::string& site : sites_) Equip(site);
