@@ -82,10 +82,11 @@ class ServerCommand : public program::Command {
                     "seconds that an open attempt may still take when the server is told to stop; "
                     "after the next start the attempt continues",
                     &flags_.drain_seconds);
-    options.AddFlag("follow",
-                    "go on from epoch to epoch: take the invitations that the coordinator leaves, "
-                    "and begin each epoch when no attempt of the one before is open",
-                    &flags_.follow);
+    options.AddFlag(
+        "follow",
+        "continue from epoch to epoch: take the invitations that the coordinator leaves, "
+        "and begin each epoch when no attempt of the one before is open",
+        &flags_.follow);
     options.AddFlag("behind-balancer",
                     "a load balancer ends the members' TLS connections; the server then identifies "
                     "members by their signatures alone",

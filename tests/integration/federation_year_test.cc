@@ -26,7 +26,7 @@ using ::testing::Not;
 
 constexpr int64_t kMonthSeconds = 30 * 86'400;
 
-// Of a year. By default the first one alone.
+// Months of the year that are played. By default the first one alone.
 int Months() { return base::TestSize("TACET_YEAR_MONTHS", 1); }
 
 class FederationYearTest : public FollowingFederationTest {

@@ -19,7 +19,7 @@ using ::testing::Not;
 
 constexpr int kRounds = 12;
 
-// Of the long set: the guide of five hospitals has the usual changes in every run of the tests.
+// In the long set: the guide of five hospitals has the usual changes in every run of the tests.
 class AllChangesTest : public FollowingFederationTest {
  protected:
   void SetUp() override {

@@ -68,7 +68,7 @@ ledger = {{ folder = "{}" }}
               absl::OkStatus());
   }
 
-  // One look of a process that begins with it, or of one that goes on.
+  // A look at the mail, at the start of a process or later.
   absl::StatusOr<EpochFollower::Looked> Look(bool is_new_process = true) {
     if (is_new_process || follower_ == nullptr) {
       north_keys_.emplace(ValueOf(sites_.at("north").UnlockKeys(KeyFile(2))));
