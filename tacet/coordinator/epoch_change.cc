@@ -23,6 +23,10 @@ using storage::file::EnrolledSite;
 constexpr uint32_t kCallSeconds = 60;
 constexpr double kFirstPause = 0.1, kLongestPause = 5;
 
+std::string FileLine(const HandedOut& one) {
+  return fmt::format("send        {} its invitation as a file: {}", one.name, one.file.string());
+}
+
 // Looks again and again, with growing pauses.
 class Polling {
  public:
@@ -34,11 +38,15 @@ class Polling {
     if (left <= 0) return false;
     const double seconds = std::min(left, pause_);
     pause_ = std::min(2 * pause_, kLongestPause);
-    return hooks_.wait(seconds);
+    is_ended_ = !hooks_.wait(seconds);
+    return !is_ended_;
   }
+  // The call is to end.
+  bool is_ended() const { return is_ended_; }
 
  private:
   const ChangeHooks& hooks_;
+  bool is_ended_ = false;
   base::Stopwatch waited_;
   double pause_ = kFirstPause;
 };
@@ -58,7 +66,8 @@ class Change {
  private:
   // `step` with the mailbox, again while the server cannot be reached.
   absl::Status AtMailbox(const std::function<absl::Status(const MailClient&)>& step) const;
-  // The server's part. Its invitation goes as a file where it is another one, or does not follow.
+  // The server's part, until it is in the epoch. Its invitation goes as a file where it does not
+  // follow. For another server, which takes over later, nobody waits.
   absl::Status MoveServer(const SignedManifest& manifest, ChangeEnd& end) const;
   absl::StatusOr<std::vector<SiteAnswer>> Answers(const SignedManifest& manifest,
                                                   const MailClient& mail) const;
@@ -110,7 +119,10 @@ absl::Status Change::AwaitKeys(const std::set<std::string>& removed) const {
       told.push_back(missing);
     }
     // Who keeps a key is decided with the epoch: it does not begin with one of a seat.
-    if (!polling.Wait()) return absl::OkStatus();
+    if (polling.Wait()) continue;
+    if (!polling.is_ended()) return absl::OkStatus();
+    return absl::CancelledError(
+        "it was ended while it waited for the sites' keys: no epoch was begun");
   }
 }
 
@@ -125,20 +137,21 @@ absl::StatusOr<std::optional<SignedManifest>> Change::Before(const SignedManifes
 absl::Status Change::MoveServer(const SignedManifest& manifest, ChangeEnd& end) const {
   const agreement::ManifestServer& server = manifest.server();
   TACET_ASSIGN_OR_RETURN(const std::optional<SignedManifest> before, Before(manifest));
-  const auto by_file = [&] {
-    end.by_file.push_back({.name = server.name,
-                           .file = storage::file::InvitationPath(parts_.folder.path(),
-                                                                 manifest.epoch(), server.name)});
+  const HandedOut own{.name = server.name,
+                      .file = storage::file::InvitationPath(parts_.folder.path(), manifest.epoch(),
+                                                            server.name)};
+  if (before.has_value() && before->server().tls_key != server.tls_key) {
+    end.by_file.push_back(own);
     return absl::OkStatus();
-  };
-  if (before.has_value() && before->server().tls_key != server.tls_key) return by_file();
+  }
   const absl::Status given = AtMailbox(
       [&](const MailClient& mail) { return LeaveServerInvitation(manifest, mail, parts_.folder); });
   if (given.code() == absl::StatusCode::kFailedPrecondition) {
     Say("note        " + base::Message(given));
-    return by_file();
+    Say(FileLine(own));
+  } else {
+    TACET_RETURN_IF_ERROR(given);
   }
-  TACET_RETURN_IF_ERROR(given);
   Polling polling(hooks_);
   bool is_told = false;
   while (true) {
@@ -245,7 +258,7 @@ absl::StatusOr<ChangeEnd> Change::HandOut(SignedManifest manifest,
   }
   TACET_RETURN_IF_ERROR(folder.ForgetEpochsBefore(end.manifest.epoch()));
   for (const HandedOut& one : end.by_file) {
-    Say(fmt::format("send        {} its invitation as a file: {}", one.name, one.file.string()));
+    Say(FileLine(one));
   }
   return end;
 }

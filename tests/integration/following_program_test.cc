@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "fmt/core.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "tacet/base/test_size_for_test.h"
 #include "tests/integration/following_federation_for_test.h"
@@ -135,6 +137,85 @@ TEST_F(FollowingFederationTest, ASiteThatAsksIsNamedAndNoDecisionReadsATable) {
   EXPECT_EQ(replaced.exit_code, 4) << replaced.out << replaced.err;
   EXPECT_THAT(replaced.out, HasSubstr("asks        south: its policy stops it: policy.serial"));
   EXPECT_EQ(EpochOf("south"), 1);
+}
+
+// A committee of three among four sites, so an epoch can begin without the keys of one.
+class FourFollowingTest : public FollowingFederationTest {
+ protected:
+  void SetUp() override { SetUpSites({"east", "north", "south", "west"}); }
+  bool HasBegun(int epoch) const {
+    const std::string name = fmt::format("north-epoch-{}.tacet", epoch);
+    return std::filesystem::exists(path_ / "federation/invitations" / name);
+  }
+};
+
+TEST_F(FourFollowingTest, NothingBeginsThatNobodyAskedFor) {
+  for (const std::string site : {"north", "south", "west"}) {
+    Follow(site);
+    AwaitFile(site + "/exchange-next.key");
+  }
+  WriteConfig(Training(2), "second.toml");
+  // A person who ends the command while it waits for a site's keys has ended it.
+  const pid_t command =
+      StartAs("coordinator", Change("train", {"second.toml", "--wait-seconds", "60"}), "c-");
+  Await([&] { return Read("c-stdout").find("next epoch's keys of east") != std::string::npos; });
+  ::kill(command, SIGINT);
+  const Outcome ended = WaitFor(command, "c-");
+  EXPECT_NE(ended.exit_code, 0);
+  EXPECT_THAT(ended.err, HasSubstr("no epoch was begun"));
+  EXPECT_FALSE(HasBegun(1));
+
+  // The training that runs is not begun again by its own files, whatever came between.
+  Follow("east");
+  AwaitFile("east/exchange-next.key");
+  ASSERT_EQ(Make("train", {"second.toml"}).exit_code, 0);
+  ASSERT_EQ(Make("remove", {"east"}).exit_code, 0);
+  const Outcome same = Make("train", {"second.toml"});
+  EXPECT_NE(same.exit_code, 0) << same.out;
+  EXPECT_THAT(same.err, HasSubstr("--again"));
+  EXPECT_FALSE(HasBegun(3));
+  const Outcome again = Make("train", {"second.toml", "--again"});
+  EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
+  EXPECT_TRUE(HasBegun(3));
+}
+
+// Another request in the name of a site that was added is another command.
+TEST_F(FollowingFederationTest, AnotherRequestIsNotTheOneThatWasAdded) {
+  FollowAll();
+  for (const std::string& site : sites_) AwaitFile(site + "/exchange-next.key");
+  Request("east");
+  const auto add = [this] {
+    return Make("add", {"east", "--request", "east/east.request", "--fingerprint",
+                        Fingerprint("east")});
+  };
+  ASSERT_EQ(add().exit_code, 0);
+  EXPECT_EQ(add().exit_code, 0);
+  std::filesystem::remove_all(path_ / "east");
+  Request("east");
+  const Outcome other = add();
+  EXPECT_NE(other.exit_code, 0) << other.out;
+  EXPECT_THAT(other.err, HasSubstr("enrolled already, with other keys"));
+}
+
+// A server that takes its invitation as a file goes first, too: no site leaves an attempt that was
+// charged.
+TEST_F(FollowingFederationTest, SitesStayUntilTheServerHasItsFile) {
+  ASSERT_EQ(StopServer().exit_code, 0);
+  StartServer({"--listen", reached_at_});
+  FollowAll();
+  for (const std::string& site : sites_) AwaitFile(site + "/run/summary.json");
+  WriteConfig(Training(2), "second.toml");
+  const Outcome waits = Make("train", {"second.toml"}, "2");
+  EXPECT_NE(waits.exit_code, 0);
+  EXPECT_THAT(waits.out, HasSubstr("send        hub its invitation as a file: "
+                                   "federation/invitations/hub-epoch-1.tacet"));
+  EXPECT_EQ(EpochOf("north"), 0);
+  Accept("hub", 1);
+  ASSERT_EQ(StopServer().exit_code, 0);
+  StartServer({"--listen", reached_at_});
+  const Outcome trained = Make("train", {"second.toml"});
+  EXPECT_EQ(trained.exit_code, 0) << trained.out << trained.err;
+  EXPECT_EQ(EpochOf("north"), 1);
 }
 
 }  // namespace

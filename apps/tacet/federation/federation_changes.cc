@@ -16,9 +16,11 @@
 #include "apps/tacet/federation/told_fingerprint.h"
 #include "apps/tacet/federation/training_terms.h"
 #include "apps/tacet/program/unlock_flags.h"
+#include "tacet/agreement/initial_model.h"
 #include "tacet/agreement/manifest_text.h"
 #include "tacet/agreement/member_keys.h"
 #include "tacet/agreement/privacy_warnings.h"
+#include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/status.h"
 #include "tacet/base/stop_signal.h"
 #include "tacet/coordinator/enrolled_parties.h"
@@ -31,6 +33,30 @@ namespace {
 
 using storage::file::CoordinatorFolder;
 using storage::file::CoordinatorKeys;
+
+// The folder's training, or query, is not begun again by a call that meant to begin it once: another
+// change, or `seal-key`, may have come between.
+absl::Status CheckNotBegun(const TrainingTermsFlags& terms, const CoordinatorFolder& folder) {
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+  TACET_ASSIGN_OR_RETURN(base::Bytes bytes, folder.SignedManifest(epoch));
+  TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
+                         agreement::SignedManifest::Read(bytes));
+  // Terms depend on the number of sites with which their training began.
+  const uint32_t first = manifest.manifest().spec().training;
+  TACET_ASSIGN_OR_RETURN(bytes, folder.SignedManifest(first));
+  TACET_ASSIGN_OR_RETURN(manifest, agreement::SignedManifest::Read(bytes));
+  const absl::StatusOr<PlannedTraining> planned = terms.Load(manifest.members().size());
+  const storage::file::TrainingTerms& present = folder.parts().terms;
+  if (!planned.ok() || planned->terms.agreement != present.agreement) return absl::OkStatus();
+  TACET_ASSIGN_OR_RETURN(const auto known, agreement::ReadInitialModel(present.initial_model));
+  TACET_ASSIGN_OR_RETURN(const auto asked,
+                         agreement::ReadInitialModel(planned->terms.initial_model));
+  if (known.parameters != asked.parameters) return absl::OkStatus();
+  return base::FailedPrecondition(
+      "epoch {} began with these terms, and they hold in epoch {} still: nothing was begun. With "
+      "--again all sites begin them once more, and pay for them once more",
+      first, epoch);
+}
 
 // Common part: folder, server, keys, progress and exit code.
 class ChangeCommand : public program::Command {
@@ -45,8 +71,11 @@ class ChangeCommand : public program::Command {
   }
 
   absl::Status Run() override {
+    if (!(wait_seconds_ >= 0)) {
+      return base::InvalidArgument("--wait-seconds is {}: expected 0 or more", wait_seconds_);
+    }
     TACET_ASSIGN_OR_RETURN(CoordinatorFolder folder, CoordinatorFolder::Open(folder_));
-    TACET_RETURN_IF_ERROR(mailbox_.UseDefault(folder));
+    TACET_RETURN_IF_ERROR(mailbox_.UseDefault(folder, newcomer()));
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
     const base::StopSignal stop("\ntacet: ending; the same command continues\n");
@@ -73,6 +102,8 @@ class ChangeCommand : public program::Command {
   virtual absl::StatusOr<coordinator::ChangeEnd> Change(const coordinator::CoordinatorParts& parts,
                                                         const coordinator::ChangeHooks& hooks) = 0;
   const std::string& mailbox() const { return mailbox_.server(); }
+  // The party that comes with the change; empty where none does.
+  virtual std::string newcomer() const { return {}; }
 
  private:
   void Finish(const coordinator::ChangeEnd& end) {
@@ -131,8 +162,8 @@ class TermsCommand : public EpochCommand {
  public:
   void Register(program::Options& options) override {
     options.AddFlag("again",
-                    "begin it once more, and pay for it once more, where the last epoch was begun "
-                    "by the same command and every site has joined",
+                    "begin it once more, and pay for it once more, where the present training or "
+                    "query has the same terms, and every site has joined it",
                     &again_);
     options.AddStrings("remove",
                        "name of a site that leaves with this epoch; may be repeated. A query needs "
@@ -153,6 +184,7 @@ class TermsCommand : public EpochCommand {
     spec.again = again_;
     spec.next.removed = removed;
     spec.terms = [&]() -> absl::StatusOr<storage::file::TrainingTerms> {
+      if (!again_) TACET_RETURN_IF_ERROR(CheckNotBegun(terms, parts.folder));
       TACET_ASSIGN_OR_RETURN(const std::vector<storage::file::EnrolledSite> sites,
                              coordinator::EnrolledWithout(removed, parts.folder));
       TACET_ASSIGN_OR_RETURN(PlannedTraining planned,
@@ -276,12 +308,14 @@ class NewcomerCommand : public EpochCommand {
     if (!recognised || fingerprint_.has_value()) {
       TACET_RETURN_IF_ERROR(CheckFingerprint(name_, bytes, fingerprint_));
     }
+    spec.asked += fmt::format(" (request {})", agreement::FingerprintText(
+                                                   agreement::RequestFingerprint(bytes)));
     spec.enrol = [&] {
       return coordinator::EnrolParty(bytes, days_, parts.keys.authority, parts.folder);
     };
     return coordinator::ChangeEpoch(spec, parts, hooks);
   }
-  const std::string& newcomer() const { return name_; }
+  std::string newcomer() const override { return name_; }
 
  private:
   std::string name_, request_;

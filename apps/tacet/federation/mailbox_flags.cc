@@ -41,12 +41,17 @@ void MailboxFlags::Register(program::Options& options) {
 #endif
 }
 
-absl::Status MailboxFlags::UseDefault(const storage::file::CoordinatorFolder& folder) {
+absl::Status MailboxFlags::UseDefault(const storage::file::CoordinatorFolder& folder,
+                                      const std::string& newcomer) {
   if (given()) return absl::OkStatus();
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, folder.SignedManifest(epoch));
-  TACET_ASSIGN_OR_RETURN(const agreement::SignedManifest manifest,
+  TACET_ASSIGN_OR_RETURN(base::Bytes bytes, folder.SignedManifest(epoch));
+  TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
                          agreement::SignedManifest::Read(bytes));
+  if (!newcomer.empty() && manifest.server().name == newcomer && epoch > 0) {
+    TACET_ASSIGN_OR_RETURN(bytes, folder.SignedManifest(epoch - 1));
+    TACET_ASSIGN_OR_RETURN(manifest, agreement::SignedManifest::Read(bytes));
+  }
   if (manifest.server().hosts.empty()) {
     return base::InvalidArgument("--mailbox is needed: the manifest of epoch {} names no server",
                                  epoch);

@@ -24,8 +24,10 @@ class MailboxFlags {
   void Register(program::Options& options);
   bool given() const { return !server_.empty(); }
   const std::string& server() const { return server_; }
-  // Without --mailbox: the first host of the present epoch's server, at the usual port.
-  absl::Status UseDefault(const storage::file::CoordinatorFolder& folder);
+  // Without --mailbox: the first host of the present epoch's server, at the usual port. Where that
+  // is `newcomer`, the one of the epoch before, at which the sites are.
+  absl::Status UseDefault(const storage::file::CoordinatorFolder& folder,
+                          const std::string& newcomer);
   // To the server of the present epoch, or the one before.
   absl::StatusOr<std::unique_ptr<protocol::Wire>> Connect(
       const storage::file::CoordinatorKeys& keys,
