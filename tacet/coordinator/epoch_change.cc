@@ -137,9 +137,9 @@ absl::StatusOr<std::optional<SignedManifest>> Change::Before(const SignedManifes
 absl::Status Change::MoveServer(const SignedManifest& manifest, ChangeEnd& end) const {
   const agreement::ManifestServer& server = manifest.server();
   TACET_ASSIGN_OR_RETURN(const std::optional<SignedManifest> before, Before(manifest));
-  const HandedOut own{.name = server.name,
-                      .file = storage::file::InvitationPath(parts_.folder.path(), manifest.epoch(),
-                                                            server.name)};
+  const HandedOut own{
+      .name = server.name,
+      .file = storage::file::InvitationPath(parts_.folder.path(), manifest.epoch(), server.name)};
   if (before.has_value() && before->server().tls_key != server.tls_key) {
     end.by_file.push_back(own);
     return absl::OkStatus();

@@ -22,11 +22,14 @@ protocol::MailName OwnMail(const protocol::MailClient& mail, MailKind kind) {
   return {.kind = kind, .site = mail.sender()};
 }
 
-// An old letter of the joined epoch has a certificate that ends earlier.
-bool LastsLonger(std::span<const uint8_t> certificate, std::span<const uint8_t> than) {
+// An old letter of the joined epoch has a certificate that was issued earlier. When one ends says
+// nothing: the coordinator may issue a shorter one, and none outlives the authority's.
+bool IsIssuedLater(std::span<const uint8_t> certificate, std::span<const uint8_t> than) {
   const auto facts = crypto::ReadCertificate(certificate);
   const auto known = crypto::ReadCertificate(than);
-  return facts.ok() && known.ok() && facts->not_after > known->not_after;
+  return facts.ok() && known.ok() &&
+         std::pair(facts->not_before, facts->not_after) >
+             std::pair(known->not_before, known->not_after);
 }
 
 }  // namespace
@@ -72,7 +75,7 @@ absl::StatusOr<std::optional<FoundLetter>> LookForLetter(const protocol::MailCli
   found.is_news =
       letter.epoch > manifest.epoch() ||
       (letter.epoch == manifest.epoch() && (letter.manifest_hash != manifest.manifest().hash() ||
-                                            LastsLonger(letter.certificate, joined.certificate)));
+                                            IsIssuedLater(letter.certificate, joined.certificate)));
   return found;
 }
 

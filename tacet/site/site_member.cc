@@ -40,6 +40,8 @@ constexpr std::chrono::minutes kBetweenMailLooks(10);  // at the mail of a runni
 // After a run of a site that follows its epochs has failed.
 constexpr double kBetweenTriesSeconds = 600;
 constexpr uint32_t kMailSeconds = 5;  // for a call about mail, without which the run continues
+// The same for a site that fetches an enclosure: in 5 s a slow way never brings a whole part.
+constexpr uint32_t kFollowingMailSeconds = 60;
 
 // Ends the calls in progress as soon as the run is to end.
 class WireStopper {
@@ -181,6 +183,8 @@ absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::OpenWith(
       crypto::SecretBytes epoch_key,
       agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
                                  *membership.member, keys.sealing, exchange_keys.kem));
+  // Wiped where nothing is unlocked later.
+  if (!spec.follows.has_value()) unlocker.reset();
   return std::unique_ptr<SiteMember>(new SiteMember(
       std::move(spec), std::move(folder), std::move(membership), std::move(keys),
       {.epoch = std::move(epoch_key), .exchange = std::move(exchange_keys)}, std::move(unlocker)));
@@ -235,7 +239,8 @@ bool SiteMember::AwaitMove(protocol::Wire& wire, const SiteMemberHooks& hooks,
 SiteMember::MailLook SiteMember::LookAtMail(protocol::Wire& wire, const SiteMemberHooks& hooks,
                                             EpochFollower* follower) const {
   if (spec_.server.empty()) return {};
-  const protocol::MailClient mail(manifest().federation(), keys_.signing, wire, kMailSeconds);
+  const protocol::MailClient mail(manifest().federation(), keys_.signing, wire,
+                                  follower == nullptr ? kMailSeconds : kFollowingMailSeconds);
   const auto warn = [&hooks](const std::string& text) {
     if (hooks.on_warning) hooks.on_warning(text);
   };

@@ -96,7 +96,8 @@ class SiteMember {
   // passphrase or key file.
   static absl::StatusOr<std::unique_ptr<SiteMember>> Open(
       SiteMemberSpec spec, const std::function<absl::StatusOr<crypto::Unlocker>()>& unlocker);
-  // The same home as its disk has it now, without asking for the unlocker again.
+  // The same home as its disk has it now, without asking for the unlocker again. Of a site that
+  // follows its epochs: any other has wiped it.
   absl::StatusOr<std::unique_ptr<SiteMember>> OpenAgain() const;
 
   const storage::file::Membership& membership() const { return membership_; }

@@ -1,8 +1,10 @@
 // A federation that changes by one command of its coordinator and none at its sites, with the
 // programs as people run them, and what must never follow by itself.
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fmt/core.h"
@@ -185,8 +187,8 @@ TEST_F(FollowingFederationTest, AnotherRequestIsNotTheOneThatWasAdded) {
   for (const std::string& site : sites_) AwaitFile(site + "/exchange-next.key");
   Request("east");
   const auto add = [this] {
-    return Make("add", {"east", "--request", "east/east.request", "--fingerprint",
-                        Fingerprint("east")});
+    return Make("add",
+                {"east", "--request", "east/east.request", "--fingerprint", Fingerprint("east")});
   };
   ASSERT_EQ(add().exit_code, 0);
   EXPECT_EQ(add().exit_code, 0);
@@ -195,6 +197,17 @@ TEST_F(FollowingFederationTest, AnotherRequestIsNotTheOneThatWasAdded) {
   const Outcome other = add();
   EXPECT_NE(other.exit_code, 0) << other.out;
   EXPECT_THAT(other.err, HasSubstr("enrolled already, with other keys"));
+}
+
+// Certificates that end earlier, or at the same time, reach the sites as well.
+TEST_F(FollowingFederationTest, AShorterCertificateIsTakenUp) {
+  FollowAll();
+  for (const std::string& site : sites_) AwaitFile(site + "/exchange-next.key");
+  for (const std::string days : {"100", "99999", "99999"}) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    const Outcome renewed = Make("renew", {"--days", days}, "10");
+    EXPECT_EQ(renewed.exit_code, 0) << days << renewed.out << renewed.err;
+  }
 }
 
 // A server that takes its invitation as a file goes first, too: no site leaves an attempt that was

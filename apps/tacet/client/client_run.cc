@@ -146,9 +146,9 @@ class ClientRunCommand : public program::Command {
       return base::InvalidArgument(
           "--follow excludes --app and --train-with: a person chooses the code that trains");
     }
-    if (!(flags_.look_seconds >= 0.1)) {
-      return base::InvalidArgument("--look-seconds is {}: expected 0.1 or more",
-                                   flags_.look_seconds);
+    if (!(flags_.look_seconds >= 0.1 && flags_.look_seconds <= base::kSecondsADay)) {
+      return base::InvalidArgument("--look-seconds is {}: expected 0.1 to {}", flags_.look_seconds,
+                                   base::kSecondsADay);
     }
     if (flags_.server.empty() == flags_.app.empty()) {
       return base::InvalidArgument(

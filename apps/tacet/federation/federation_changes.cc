@@ -34,8 +34,8 @@ namespace {
 using storage::file::CoordinatorFolder;
 using storage::file::CoordinatorKeys;
 
-// The folder's training, or query, is not begun again by a call that meant to begin it once: another
-// change, or `seal-key`, may have come between.
+// The folder's training, or query, is not begun again by a call that meant to begin it once:
+// another change, or `seal-key`, may have come between.
 absl::Status CheckNotBegun(const TrainingTermsFlags& terms, const CoordinatorFolder& folder) {
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
   TACET_ASSIGN_OR_RETURN(base::Bytes bytes, folder.SignedManifest(epoch));
@@ -308,8 +308,8 @@ class NewcomerCommand : public EpochCommand {
     if (!recognised || fingerprint_.has_value()) {
       TACET_RETURN_IF_ERROR(CheckFingerprint(name_, bytes, fingerprint_));
     }
-    spec.asked += fmt::format(" (request {})", agreement::FingerprintText(
-                                                   agreement::RequestFingerprint(bytes)));
+    spec.asked += fmt::format(" (request {})",
+                              agreement::FingerprintText(agreement::RequestFingerprint(bytes)));
     spec.enrol = [&] {
       return coordinator::EnrolParty(bytes, days_, parts.keys.authority, parts.folder);
     };
