@@ -7,6 +7,7 @@
 
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
+#include "tacet/crypto/random.h"
 #include "tacet/policy/change_kind.h"
 #include "tacet/site/invitation_acceptance.h"
 #include "tacet/site/site_policy.h"
@@ -33,19 +34,37 @@ crypto::Digest EpochFollower::PolicyNow() const {
 }
 
 absl::StatusOr<EpochFollower::Looked> EpochFollower::Look(const protocol::MailClient& mail) {
-  TACET_ASSIGN_OR_RETURN(SiteFolder folder, SiteFolder::Open(spec_.home));
-  TACET_ASSIGN_OR_RETURN(const Membership joined, folder.Joined());
-  TACET_RETURN_IF_ERROR(NotePolicyInForce(spec_.home, spec_.policy, spec_.keys));
+  TACET_ASSIGN_OR_RETURN(SiteFolder folder, Told(SiteFolder::Open(spec_.home), "follow"));
+  TACET_ASSIGN_OR_RETURN(const Membership joined, Told(folder.Joined(), "follow"));
+  TACET_RETURN_IF_ERROR(Told(NotePolicyInForce(spec_.home, spec_.policy, spec_.keys),
+                             "keep the number of the policy in force"));
   const absl::StatusOr<std::optional<FoundLetter>> found = LookForLetter(mail, joined);
   TACET_RETURN_IF_ERROR(found.status());
   if (found->has_value() && (*found)->is_news) return LookAtLetter(mail, **found, joined, folder);
   // A letter that says nothing new: a person has joined, or a process that was killed before it
   // could say so.
-  if (!left_keys_ || found->has_value()) {
-    TACET_RETURN_IF_ERROR(EndJoin(mail, joined, spec_.unlocker, folder));
-    left_keys_ = true;
-  }
+  if (!left_keys_ || found->has_value()) TACET_RETURN_IF_ERROR(LeaveKeys(mail, joined, folder));
   return Looked();
+}
+
+absl::Status EpochFollower::LeaveKeys(const protocol::MailClient& mail, const Membership& joined,
+                                      SiteFolder& folder) {
+  crypto::SystemEntropy entropy;
+  TACET_RETURN_IF_ERROR(
+      Told(folder.Renew(spec_.unlocker, entropy).status(), "make the keys of the next epoch"));
+  TACET_RETURN_IF_ERROR(EndJoin(mail, joined, spec_.unlocker, folder));
+  left_keys_ = true;
+  told_.clear();
+  return absl::OkStatus();
+}
+
+void EpochFollower::Tell(const absl::Status& failure, std::string_view what) {
+  // The other failures are warnings of the caller.
+  if (!protocol::IsRetryable(failure)) return;
+  std::string text = fmt::format("cannot {}, and tries again: {}", what, base::Message(failure));
+  if (text == told_) return;
+  Note(text);
+  told_ = std::move(text);
 }
 
 absl::StatusOr<EpochFollower::Looked> EpochFollower::LookAtLetter(const protocol::MailClient& mail,
@@ -90,18 +109,18 @@ absl::StatusOr<EpochFollower::Looked> EpochFollower::LookAtLetter(const protocol
                                               policy::ChangeKindNames(accepted.kinds));
   left_keys_ = false;
   TACET_ASSIGN_OR_RETURN(const Membership now,
-                         JoinAccepted(folder, {.home = spec_.home,
-                                               .joined = joined.manifest.manifest().hash(),
-                                               .invitation = invitation,
-                                               .next = next,
-                                               .coordinator = coordinator,
-                                               .unlocker = spec_.unlocker,
-                                               .policy = spec_.policy,
-                                               .accepted = std::move(accepted)}));
+                         Told(JoinAccepted(folder, {.home = spec_.home,
+                                                    .joined = joined.manifest.manifest().hash(),
+                                                    .invitation = invitation,
+                                                    .next = next,
+                                                    .coordinator = coordinator,
+                                                    .unlocker = spec_.unlocker,
+                                                    .policy = spec_.policy,
+                                                    .accepted = std::move(accepted)}),
+                              fmt::format("join epoch {}", next.manifest.epoch())));
   Note(fmt::format("joined epoch {} {}", now.manifest.epoch(), kinds));
   // What fails here is ended by another look.
-  TACET_RETURN_IF_ERROR(EndJoin(mail, now, spec_.unlocker, folder));
-  left_keys_ = true;
+  TACET_RETURN_IF_ERROR(LeaveKeys(mail, now, folder));
   return Looked();
 }
 

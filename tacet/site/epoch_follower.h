@@ -9,6 +9,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -51,6 +54,21 @@ class EpochFollower {
   absl::StatusOr<Looked> LookAtLetter(const protocol::MailClient& mail, const FoundLetter& found,
                                       const storage::file::Membership& joined,
                                       storage::file::SiteFolder& folder);
+  // Makes and leaves the keys of the next epoch, and ends the letter.
+  absl::Status LeaveKeys(const protocol::MailClient& mail, const storage::file::Membership& joined,
+                         storage::file::SiteFolder& folder);
+  // The result of work in the site's folder, whose failure is told once: unlike one on the way to
+  // the server, it may need a person.
+  template <typename Result>
+  Result Told(Result result, std::string_view what) {
+    if constexpr (std::is_same_v<Result, absl::Status>) {
+      if (!result.ok()) Tell(result, what);
+    } else {
+      if (!result.ok()) Tell(result.status(), what);
+    }
+    return result;
+  }
+  void Tell(const absl::Status& failure, std::string_view what);
   // The policy's bytes as they are now, so that another one is asked about the same letter.
   crypto::Digest PolicyNow() const;
   void Note(const std::string& text) const {
@@ -65,6 +83,7 @@ class EpochFollower {
   EpochFollowerSpec spec_;
   std::optional<Asked> asked_;  // that a person is needed for, last
   bool left_keys_ = false;      // those for the next epoch, since the last join
+  std::string told_;            // of a failure, last
 };
 
 }  // namespace tacet::site

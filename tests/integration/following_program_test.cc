@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "tacet/base/test_size_for_test.h"
+#include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/following_federation_for_test.h"
 
 namespace tacet::app {
@@ -208,6 +208,24 @@ TEST_F(FollowingFederationTest, AShorterCertificateIsTakenUp) {
     const Outcome renewed = Make("renew", {"--days", days}, "10");
     EXPECT_EQ(renewed.exit_code, 0) << days << renewed.out << renewed.err;
   }
+}
+
+// A site whose disk is full cannot join. Its people hear of it, and it joins once there is room.
+TEST_F(FollowingFederationTest, AFullDiskIsTold) {
+  environment_["west"] = BrokenDiskOf(
+      path_ / "west", {"BROKEN_FULL=acceptances*", "BROKEN_SWITCH=" + (path_ / "full").string()});
+  FollowAll();
+  for (const std::string& site : sites_) AwaitFile(site + "/run/summary.json");
+  std::ofstream(path_ / "full") << "";
+  WriteConfig(Training(2), "second.toml");
+  const Outcome waits = Make("train", {"second.toml"}, "8");
+  EXPECT_EQ(waits.exit_code, 3) << waits.out << waits.err;
+  EXPECT_EQ(EpochOf("west"), 0);
+  EXPECT_THAT(Read("west-stderr"), HasSubstr("cannot join epoch 1"));
+  EXPECT_THAT(Read("west-stderr"), HasSubstr("No space left"));
+  std::filesystem::remove(path_ / "full");
+  EXPECT_EQ(Make("train", {"second.toml"}).exit_code, 0);
+  EXPECT_EQ(EpochOf("west"), 1);
 }
 
 // A server that takes its invitation as a file goes first, too: no site leaves an attempt that was
