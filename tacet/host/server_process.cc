@@ -43,6 +43,8 @@ constexpr std::string_view kTokenFile = "page.token";
 constexpr std::chrono::seconds kBetweenCertificateChecks(5);
 constexpr std::chrono::seconds kBetweenProblemLines(5);
 constexpr std::chrono::seconds kForCallsInProgress(10);
+// After a round was published, before the server leaves its epoch: members fetch what they paid.
+constexpr std::chrono::seconds kForResults(10);
 
 // A server holds for a short time what a thousand members send: memory goes back to the system
 // instead of staying with each thread that once read a request.
@@ -122,6 +124,8 @@ class ServerProcess {
 
   void Work();
   void Tick();
+  // Whether the last round was published so late that members may still fetch it.
+  bool HasNews();
   void LookAtCertificate();
   void LookAtProblems();
   // For this server, to a later epoch or with a renewed certificate.
@@ -143,6 +147,8 @@ class ServerProcess {
   Watches watches_;
   Admin admin_;
   std::unique_ptr<HttpsServer> listener_;
+  uint32_t finished_ = 0;                              // rounds
+  std::optional<steady_clock::time_point> published_;  // when the last of them was, in this process
 };
 
 ServerParts ServerProcess::Parts() {
@@ -236,7 +242,14 @@ absl::Status ServerProcess::TakeInvitation(std::span<const uint8_t> invitation) 
 void ServerProcess::Tick() {
   (void)hosted_.Tick();  // what failed is in its health
   readiness_.NoteTick(base::SystemUnixSeconds());
+  (void)HasNews();
   hosted_.metrics().SetLoad(listener_->Load());
+}
+
+bool ServerProcess::HasNews() {
+  const uint32_t finished = hosted_.rounds().Status().finished;
+  if (std::exchange(finished_, finished) < finished) published_ = steady_clock::now();
+  return published_.has_value() && steady_clock::now() < *published_ + kForResults;
 }
 
 void ServerProcess::LookAtCertificate() {
@@ -294,18 +307,19 @@ ServerProcessSpec ServerProcess::SpecOfNext() const {
 
 void ServerProcess::End(bool moves) {
   // What an attempt has cost is charged: one that is open is not lost to the next epoch, unless its
-  // members stay away. Where an operator starts it, none is open, or the operator gives it up.
-  uint64_t seconds = spec_.drain_seconds;
-  if (moves && hosted_.desk().StartsEpoch()) {
-    seconds = 0;
-  } else if (moves) {
-    seconds = std::max(seconds, spec_.rounds.collecting_seconds + spec_.rounds.unmasking_seconds);
-  }
+  // members stay away. Nor is what it has published, which members fetch afterwards.
+  const uint64_t seconds = moves ? std::max(spec_.drain_seconds, spec_.rounds.collecting_seconds +
+                                                                     spec_.rounds.unmasking_seconds)
+                                 : spec_.drain_seconds;
   log_->Write(LogLevel::kInfo, "draining", JsonValue::MakeObject().Set("seconds", seconds));
   readiness_.SetDraining();
   hosted_.rounds().Obey(tacet::server::DrainAsked());
   const auto end = steady_clock::now() + std::chrono::seconds(seconds);
-  while (!hosted_.rounds().Idle() && steady_clock::now() < end && !(moves && spec_.stop())) {
+  const auto waits = [&] {
+    if (moves && spec_.stop()) return false;
+    return (!hosted_.rounds().Idle() && steady_clock::now() < end) || (moves && HasNews());
+  };
+  while (waits()) {
     Work();
     std::this_thread::sleep_for(kBetweenTicks);
   }

@@ -369,9 +369,12 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
                                         : member::RunMember(*session, {}, entropy, loop_hooks);
   if (!mail.moved) mail = LookAtMail(run.wire, hooks, follows);
   if (!ended.ok() && ended.code() != absl::StatusCode::kCancelled) return ended;
-  TACET_ASSIGN_OR_RETURN(SiteRunEnd run_end, directory->End(*session, ledger, ended.ok()));
+  // A server that left the epoch behind the last round did not say that it was the last.
+  const bool is_done =
+      ended.ok() || (mail.moved && session->next_round() == manifest.manifest().spec().rounds);
+  TACET_ASSIGN_OR_RETURN(SiteRunEnd run_end, directory->End(*session, ledger, is_done));
   TACET_ASSIGN_OR_RETURN(SiteMemberEnd end, EndOf(*session, manifest.manifest(), ledger, *directory,
-                                                  std::move(run_end), ended.ok()));
+                                                  std::move(run_end), is_done));
   end.moved = mail.moved;
   end.waiting_epoch = mail.waiting;
   if (has_failed()) end.failure = session->training_failure();

@@ -228,6 +228,37 @@ TEST_F(FollowingFederationTest, AFullDiskIsTold) {
   EXPECT_EQ(EpochOf("west"), 1);
 }
 
+// The next training lets the query before it come to its end, and its answers reach every site.
+TEST_F(FollowingFederationTest, AnswersThatWerePaidReachEverySite) {
+  FollowAll();
+  for (const std::string& site : sites_) AwaitFile(site + "/run/summary.json");
+  WriteConfig(Query(), "query.toml");
+  WriteConfig(Training(2), "second.toml");
+  ASSERT_EQ(Make("ask", {"query.toml"}).exit_code, 0);
+  const auto is_logged = [this](const std::string& name) {
+    for (const base::JsonValue& event : Events()) {
+      const base::JsonValue* const epoch = event.Find("epoch");
+      if (epoch != nullptr && *event.Find("event")->AsString() == name && *epoch->AsDouble() >= 1) {
+        return true;
+      }
+    }
+    return false;
+  };
+  Await([&] { return is_logged("attempt-begun"); });
+  ::kill(running_.at("west"), SIGSTOP);  // the attempt waits for it
+  const pid_t train =
+      StartAs("coordinator", Change("train", {"second.toml", "--wait-seconds", "60"}), "c-");
+  Await(
+      [&] { return Read("c-stdout").find("to end its attempt of epoch 1") != std::string::npos; });
+  ::kill(running_.at("west"), SIGCONT);
+  const Outcome trained = WaitFor(train, "c-");
+  ASSERT_EQ(trained.exit_code, 0) << trained.out << trained.err;
+  for (const std::string& site : sites_) {
+    AwaitFile(site + "/run-2/summary.json");
+    EXPECT_TRUE(std::filesystem::exists(path_ / site / "run-1/answers.json")) << site;
+  }
+}
+
 // A server that takes its invitation as a file goes first, too: no site leaves an attempt that was
 // charged.
 TEST_F(FollowingFederationTest, SitesStayUntilTheServerHasItsFile) {
