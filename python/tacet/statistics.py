@@ -800,6 +800,9 @@ def calibration(
     name, terms = written[1].strip("`"), written[2]
     found = [*fitted.find("intercept"), *fitted.find("coefficient")]
     coefficients = [each.value for each in found if each.value is not None]
+    if not fitted.find("odds ratio"):
+        text = f"{fitted.name!r} ({fitted.kind}) is no answer of a logistic model"
+        raise ValueError(text)
     if not found or len(coefficients) < len(found):
         text = f"the coefficients of {fitted.name!r} are suppressed"
         raise ValueError(text)
@@ -808,9 +811,10 @@ def calibration(
         "columns": [
             each
             for each in model.keys["columns"]
-            if each != name and not each.startswith(name + " ")
+            if name != (each.rpartition(" ")[0] if ".." in each else each)
         ],
         "coefficients": coefficients,
+        "terms": [each.group for each in fitted.find("coefficient")],
         **_cells("cells", cells),
         "label": text_of("label", label),
         "positive": _value("positive", positive),

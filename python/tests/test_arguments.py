@@ -60,7 +60,7 @@ def fit_call(**options: Any) -> Any:
 
 FITTED = statistics.Answer("ill", "glm", tuple(
     statistics.Estimate(quantity, group, "", 0.5, 0.1, 0.2, 0, 1)
-    for quantity, group in (("intercept", ""), ("coefficient", "age"))
+    for quantity, group in (("intercept", ""), ("coefficient", "age"), ("odds ratio", "age"))
 ), ())  # fmt: skip
 
 # Function, whose signature names the arguments, and what is right.

@@ -248,6 +248,34 @@ def test_a_model_has_covariances_and_its_risks_are_evaluated(
             fitted.questions[1], release["visits"], statistics.Cells(bins=5),
             label="ill", positive="yes",
         )  # fmt: skip
+    with pytest.raises(ValueError, match="'visits' \\(glm\\) is no answer of a logistic model"):
+        statistics.calibration(
+            fitted.questions[0], release["visits"], statistics.Cells(bins=5),
+            label="ill", positive="yes",
+        )  # fmt: skip
+    # Another reference: the coefficient of men would count for women.
+    with pytest.raises(tacet.InvalidArgumentError, match="has the terms age, sex = f here"):
+        statistics.ask(
+            fitted.tables, [asked],
+            **{**fitted.options, "values": ["ill one-of=no,yes", "sex one-of=m,f"]},
+        )  # fmt: skip
+
+
+def test_calibration_leaves_out_the_column_of_the_response_alone() -> None:
+    columns = {"ill": None, "ill since": (0.0, 9.0), "`~": (0.0, 1.0)}
+    model = statistics.glm("`ill` ~ `ill since`", columns, family="binomial")
+    fitted = statistics.Answer("ill", "glm", tuple(
+        statistics.Estimate(quantity, group, "", 0.5, 0.1, 0.2, 0, 1)
+        for quantity, group in (
+            ("intercept", ""), ("coefficient", "ill since"), ("odds ratio", "ill since"),
+        )
+    ), ())  # fmt: skip
+    asked = statistics.calibration(
+        model, fitted, statistics.Cells(bins=5), label="ill", positive="yes"
+    )
+    assert asked.keys["formula"] == "`ill since`"
+    assert asked.keys["columns"] == ["ill since 0.0..9.0", "`~ 0.0..1.0"]
+    assert asked.keys["terms"] == ["ill since"]
 
 
 def test_table1_and_groups_are_near_the_truth(tmp_path: Path) -> None:

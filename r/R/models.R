@@ -186,6 +186,9 @@ vcov.tacet_model <- function(object, ...) {
 }
 
 confint.tacet_model <- function(object, parm, level = object$answers$confidence, ...) {
+  if (!is.numeric(level) || length(level) != 1 || !isTRUE(level > 0 && level < 1)) {
+    stop("level is no number between 0 and 1", call. = FALSE)
+  }
   rows <- object$coefficients
   ends <- cbind(rows$low, rows$high)
   if (!isTRUE(all.equal(level, object$answers$confidence))) {

@@ -158,16 +158,15 @@ tacet_calibration <- function(asked, model, cells, label, ..., threshold = NULL,
   if (!inherits(model, "tacet_model") || anyNA(coef(model))) {
     stop("model is no model, or its coefficients are suppressed", call. = FALSE)
   }
+  if (!identical(model$ratio, "odds ratio")) stop("model is no logistic model", call. = FALSE)
   formula <- stats::as.formula(asked$keys$formula)
   response <- all.vars(formula[[2]])
-  of_response <- vapply(asked$keys$columns, function(column) {
-    column == response || startsWith(column, paste0(response, " "))
-  }, NA)
+  named <- sub(" [^ ]*[.][.][^ ]*$", "", unlist(asked$keys$columns))
   positive <- column_and_value(substitute(label), parent.frame())
   keys <- c(
     list(formula = trimws(sub("^(`[^`]*`|[^~`])*~", "", asked$keys$formula)),
-         columns = asked$keys$columns[!of_response],
-         coefficients = list_of(unname(coef(model)))),
+         columns = asked$keys$columns[named != response],
+         coefficients = list_of(unname(coef(model))), terms = list_of(names(coef(model))[-1])),
     cell_keys(cells),
     list(label = positive$column, positive = positive$value, threshold = threshold),
     group_keys(group, groups)

@@ -198,6 +198,7 @@ risks <- tacet_calibration(asked, logistic, tacet_cells(bins = 5), ill == 1, thr
 same(risks$keys$formula, "age + sex")
 same(unlist(risks$keys$columns), c("age 20..100", "sex"))
 same(unlist(risks$keys$coefficients), unname(coef(logistic)))
+same(unlist(risks$keys$terms), c("age", "sex = m"))
 terms$questions <- list(risks)
 evaluated <- tacet_ask(terms, hospitals, out = tempfile("run-"), insecure_seed = 6)
 risk <- plogis(coef(logistic)[1] + coef(logistic)[2] * pooled$age +
@@ -211,6 +212,12 @@ plot(evaluated, what = "calibration")
 invisible(grDevices::dev.off())
 fails(tacet_calibration(tacet_glm(ill ~ age), logistic, tacet_cells(bins = 5), ill == 1),
       "no logistic model's question")
+fails(tacet_calibration(asked, model, tacet_cells(bins = 5), ill == 1), "model is no logistic model")
+# The column of the response is left out, and not one that begins with its name.
+since <- tacet_glm(ill ~ `ill since`, list(ill = c(0, 1), `ill since` = c(0, 9)), family = binomial)
+same(unlist(tacet_calibration(since, logistic, tacet_cells(bins = 5), ill == 1)$keys$columns),
+     "ill since 0..9")
+for (level in list(95, 0, "0.9", c(0.9, 0.95))) fails(confint(model, level = level), "between 0 and 1")
 terms$questions <- list()
 # The program says what it refuses.
 fails(tacet_glm(ill ~ age:sex, list(ill = 0:1, age = c(20, 100)), query = terms, data = hospitals,

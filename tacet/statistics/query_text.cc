@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "fmt/ranges.h"
+
 #include "tacet/base/status.h"
 #include "tacet/table/agreed_numbers.h"
 #include "tacet/table/calendar_day.h"
@@ -213,7 +215,20 @@ void TakeAxis(Table& table, std::string_view key, ColumnCellsSpec& cells) {
   });
 }
 
-void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
+// `terms` of risks: those of the formula as this query reads it, in the order of its coefficients.
+absl::Status CheckTerms(const base::JsonValue& list, const QuestionSpec& spec,
+                        const QuerySpec& query) {
+  std::vector<std::string> terms;
+  TACET_RETURN_IF_ERROR(Get(list, terms));
+  TACET_ASSIGN_OR_RETURN(const Design design, Design::Create(spec, query));
+  if (terms == design.labels()) return absl::OkStatus();
+  return base::InvalidArgument(
+      "the formula has the terms {} here, and the coefficients are those of {}: take formula, "
+      "columns and agreed values as the model had them, in their order",
+      fmt::join(design.labels(), ", "), fmt::join(terms, ", "));
+}
+
+void TakeKeysOfKind(const KindRow& kind, const QuerySpec& query, Table& table, QuestionSpec& spec) {
   if (kind.takes_variables) TakeVariables(table, spec.variables);
   if (kind.most_columns > 1) TakeBounded(table, spec.columns);
   if (kind.most_columns == 1) {
@@ -247,6 +262,7 @@ void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
     TakeVariables(table, spec.variables);
     table.Take("formula", spec.formula);
     table.Take("coefficients", spec.coefficients);
+    table.Read("terms", [&](const base::JsonValue& list) { return CheckTerms(list, spec, query); });
   }
   if (kind.takes_family) {
     table.TakeWord("family", ParseGlmFamily, spec.family);
@@ -258,7 +274,9 @@ void TakeKeysOfKind(const KindRow& kind, Table& table, QuestionSpec& spec) {
   }
 }
 
-absl::StatusOr<QuestionSpec> ReadQuestion(const base::JsonValue& value, size_t place) {
+// `query` has the agreed values.
+absl::StatusOr<QuestionSpec> ReadQuestion(const base::JsonValue& value, size_t place,
+                                          const QuerySpec& query) {
   QuestionSpec spec;
   spec.name = fmt::format("question-{}", place + 1);
   Table table(value, fmt::format("question[{}].", place));
@@ -277,8 +295,12 @@ absl::StatusOr<QuestionSpec> ReadQuestion(const base::JsonValue& value, size_t p
     }
     return absl::OkStatus();
   });
-  TakeKeysOfKind(RowOf(spec.kind), table, spec);
+  TakeKeysOfKind(RowOf(spec.kind), query, table, spec);
   TACET_RETURN_IF_ERROR(table.Finish());
+  if (!spec.coefficients.empty() && !table.Has("terms")) {
+    return base::InvalidArgument(
+        "question[{}].terms is missing: the term of each coefficient behind the intercept", place);
+  }
   return spec;
 }
 
@@ -362,7 +384,8 @@ absl::StatusOr<QueryFile> ReadQueryFile(const base::JsonValue& file) {
   top.Read("question", [&](const base::JsonValue& value) -> absl::Status {
     if (!value.is_array()) return base::InvalidArgument("expected [[question]] tables");
     for (size_t i = 0; i < value.items().size(); ++i) {
-      TACET_ASSIGN_OR_RETURN(query.questions.emplace_back(), ReadQuestion(value.items()[i], i));
+      TACET_ASSIGN_OR_RETURN(query.questions.emplace_back(),
+                             ReadQuestion(value.items()[i], i, query));
     }
     return absl::OkStatus();
   });

@@ -110,7 +110,8 @@ TEST(QueryTextTest, KeysOfRisks) {
   const auto file =
       Read(R"({"privacy": {"target_epsilon": 1}, "data": {"values": ["arm one-of=a,b"]},
     "question": [{"kind": "evaluation", "formula": "age * arm", "columns": ["age 20..90", "arm"],
-     "coefficients": [-4, 0.1, 1, 0.02], "bins": 10, "label": "dead", "positive": 1}]})");
+     "coefficients": [-4, 0.1, 1, 0.02], "terms": ["age", "arm = b", "age:arm = b"],
+     "bins": 10, "label": "dead", "positive": 1}]})");
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->query.questions[0].coefficients, (std::vector<double>{-4, 0.1, 1, 0.02}));
   const auto query = Query::Create(file->query);
@@ -132,6 +133,30 @@ TEST(QueryTextTest, KeysOfRisks) {
       "model; remove one of them");
   EXPECT_THAT(refusal([](QuestionSpec& spec) { spec.formula.clear(); }),
               HasSubstr("question \"question-1\": formula \"\""));
+}
+
+// The model's coefficients would be those of other terms, and the risks wrong without a word.
+TEST(QueryTextTest, RisksAreThoseOfTheTermsThatTheModelHad) {
+  const auto refusal = [](std::string_view formula, std::string_view values,
+                          std::string_view terms) {
+    const auto file = Read(fmt::format(
+        R"({{"privacy": {{"target_epsilon": 1}}, "data": {{"values": ["arm one-of={}"]}},
+            "question": [{{"kind": "evaluation", "formula": "{}", "columns": ["age 20..90", "arm"],
+            "coefficients": [-4, 0.1, 1], {} "bins": 10, "label": "dead", "positive": 1}}]}})",
+        values, formula, terms));
+    return base::Message(file.status());
+  };
+  const std::string_view had = R"("terms": ["age", "arm = b"],)";
+  EXPECT_EQ(refusal("age + arm", "a,b", had), "");
+  EXPECT_EQ(refusal("age + arm", "b,a", had),
+            "question: question[0].terms: the formula has the terms age, arm = a here, and the "
+            "coefficients are those of age, arm = b: take formula, columns and agreed values as "
+            "the model had them, in their order");
+  EXPECT_THAT(refusal("arm + age", "a,b", had), HasSubstr("has the terms arm = b, age here"));
+  EXPECT_THAT(refusal("log(age) + arm", "a,b", had), HasSubstr("has the terms log(age), arm = b"));
+  EXPECT_EQ(refusal("age + arm", "a,b", ""),
+            "question: question[0].terms is missing: the term of each coefficient behind the "
+            "intercept");
 }
 
 TEST(QueryTextTest, ErrorsNameTheKey) {
