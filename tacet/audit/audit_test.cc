@@ -816,5 +816,24 @@ TEST(AuditTest, AQueryIsTheOneThatWasAgreed) {
               HasSubstr("`answers` is no object"));
 }
 
+// The holder of the key may change any number of a query's answers, however small it is.
+TEST(AuditTest, ChangedCovariancesAndTestsDoNotFollowFromTheSum) {
+  const std::string computed =
+      R"({"questions":[{"covariance":[[0.04,-2e-09],[-2e-09,9e-16]],"estimates":[{"value":1e-3}]}]})";
+  const auto refusal = [&computed](const std::string& what, const std::string& by) {
+    const JsonValue told = base::ValueOf(JsonValue::Parse(Replaced(computed, what, by)));
+    return base::Message(CompareAnswers(told, base::ValueOf(JsonValue::Parse(computed))));
+  };
+  EXPECT_EQ(refusal("-2e-09", "-2.000000001e-09"), "");
+  EXPECT_THAT(refusal("[-2e-09", "[2e-09"), HasSubstr("the released sum gives -2e-09"));
+  EXPECT_THAT(refusal("9e-16", "9e-14"), HasSubstr("the released sum gives 9e-16"));
+  EXPECT_THAT(refusal("9e-16", "null"), HasSubstr("the released sum gives 9e-16"));
+  EXPECT_THAT(refusal("0.04", "0.0401"), HasSubstr("the released sum gives 0.04"));
+  EXPECT_THAT(refusal("[-2e-09,9e-16]", "[-2e-09]"), HasSubstr("has 1 elements"));
+  EXPECT_THAT(refusal("1e-3", "1.1e-3"), HasSubstr("the released sum gives"));
+  EXPECT_THAT(refusal(R"("covariance":[[0.04,-2e-09],[-2e-09,9e-16]],)", ""),
+              HasSubstr("`covariance` is missing"));
+}
+
 }  // namespace
 }  // namespace tacet::audit

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tacet/audit/audit_record.h"
 #include "tacet/base/status.h"
@@ -28,6 +29,8 @@ bool IsComputed(std::string_view name) {
 struct Subject {
   std::string_view source;
   bool all_numbers_close = false;  // else only those of IsComputed
+  // Numbers below it are compared by their distance.
+  double least = kTolerance;
 };
 constexpr Subject kRecord = {.source = "the events give"};
 // Estimates of a query come from a bootstrap, which depends on last bits throughout.
@@ -39,7 +42,7 @@ bool SameNumber(const Subject& subject, std::string_view name, const JsonValue& 
   if (stated.Dump() == computed.Dump()) return true;
   if (!subject.all_numbers_close && !IsComputed(name)) return false;
   const double a = *stated.AsDouble(), b = *computed.AsDouble();
-  const double least = subject.all_numbers_close ? kTolerance : 0;
+  const double least = subject.all_numbers_close ? subject.least : 0;
   if (std::abs(a - b) > kTolerance * std::max(std::abs(b), least)) return false;
   const bool is_bound = name == "epsilon" || name == "charged_epsilon";
   return !is_bound || a >= b - kTooLow * std::abs(b);
@@ -98,8 +101,23 @@ absl::Status CompareArrays(const Subject& subject, const JsonValue& stated,
                         computed.items().size());
 }
 
+// The least variance of a coefficient, which may be far below 1: that of a column of large numbers.
+double LeastOnDiagonal(const JsonValue& covariance) {
+  double least = kTolerance;
+  for (size_t i = 0; i < covariance.items().size(); ++i) {
+    const std::vector<JsonValue>& row = covariance.items()[i].items();
+    if (i < row.size()) least = std::min(least, row[i].AsDouble().value_or(least));
+  }
+  return least;
+}
+
 absl::Status Compare(const Subject& subject, const JsonValue& stated, const JsonValue& computed,
                      const std::string& where, std::string_view name) {
+  if (name == "covariance" && computed.is_array()) {
+    Subject finer = subject;
+    finer.least = LeastOnDiagonal(computed);
+    return Compare(finer, stated, computed, where, "");
+  }
   if (stated.is_object() && computed.is_object())
     return CompareObjects(subject, stated, computed, where);
   if (stated.is_array() && computed.is_array())

@@ -290,13 +290,16 @@ columns = ["age 20..90"]
                                            "north/run/digest-0.key"};
   const Outcome verified = Tacet(verify);
   EXPECT_EQ(verified.exit_code, 0) << verified.err;
-  // An estimate that does not follow from the releases.
-  std::string changed = Read("north/run/answers.json");
-  const size_t place = changed.find("\"value\": 0.0");
-  ASSERT_NE(place, std::string::npos);
-  changed[place + 11] = '9';
-  std::ofstream(path_ / "north/run/answers.json") << changed;
-  EXPECT_EQ(Tacet({"audit", "write", "north/run"}).exit_code, 1);
+  // An estimate and covariances that do not follow from the releases.
+  const std::string right = Read("north/run/answers.json");
+  for (const std::string what : {"\"value\": 0.0", "\"covariance\": "}) {
+    std::string changed = right;
+    const size_t place = changed.find(what);
+    ASSERT_NE(place, std::string::npos) << what;
+    changed[changed.find("0.", place)] = '9';
+    std::ofstream(path_ / "north/run/answers.json") << changed;
+    EXPECT_EQ(Tacet({"audit", "write", "north/run"}).exit_code, 1) << what;
+  }
 }
 
 // A site whose budget is spent sends zeros, which change the answers: they name it everywhere.
