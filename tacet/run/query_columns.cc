@@ -53,6 +53,7 @@ std::set<std::string> NumberColumns(const Query& query) {
       for (const auto& bounded : plan.spec.columns) names.insert(bounded.column);
     }
     for (const auto* cells : {&plan.cells, &plan.across, &plan.groups}) {
+      if (cells == &plan.cells && plan.has_risks()) continue;
       if (cells->has_value() && (*cells)->is_ordered()) names.insert((*cells)->column());
     }
     for (const auto& condition : plan.conditions()) {

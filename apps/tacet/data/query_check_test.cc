@@ -97,6 +97,25 @@ TEST_F(QueryCheckTest, ListsAllProblemsOfAllFilesAtOnce) {
   EXPECT_EQ(*json.Find("problems")->items()[0].Find("column_name")->AsString(), "age");
 }
 
+// Risks are computed, so their cells are not those of the column that the formula names.
+TEST_F(QueryCheckTest, FieldsOfAColumnNeedNotBeAmongTheCellsOfRisks) {
+  Write("bonn.csv", "age,sex,ill\n50,f,1\n71,m,0\n,f,1\n");
+  const DataCheck check = Check("", R"([[question]]
+name = "risks"
+kind = "evaluation"
+formula = "age"
+columns = ["age 20..90"]
+coefficients = [-3, 0.05]
+terms = ["age"]
+bins = 10
+label = "ill"
+positive = 1
+)");
+  EXPECT_TRUE(check.problems.empty());
+  EXPECT_THAT(check.warnings, Not(Contains(HasSubstr("in none of its cells"))));
+  EXPECT_THAT(DataCheckText(check), HasSubstr("risks (evaluation): 2 rows, 1 left out"));
+}
+
 TEST_F(QueryCheckTest, CountsTheRowsOfEachQuestionAndWarnsOfSmallCounts) {
   Write("bonn.csv", "age,sex\n50,f\n71,m\n,f\n80,w\n");
   Write("celle.csv", "age,sex\n90,f\n");
