@@ -105,18 +105,18 @@ TEST(HazardAnswersTest, WithoutNoiseTheyAreWhatWasDrawn) {
   }
 }
 
-// Rows are drawn again for each release, with the noise of some epsilon 4 at 3,000 rows. A test
+// Rows are drawn again for each release, with the noise of some epsilon 4 at 1,500 rows. A test
 // that rejects in 5 % does so in more than 20 of 80 releases with probability 3e-10. One that
 // rejects in 95 % does so in fewer than 60 with 3e-10, and so do intervals that cover in 95 %.
 // Hazards of a Weibull law are proportional, and constant in no interval.
 TEST(HazardAnswersTest, TheCheckHasItsLevelAndFindsChangesAndIntervalsHold) {
   crypto::Random random = crypto::SeededRandom(2, "hazard-answers");
-  constexpr size_t kRows = 3000;
+  constexpr size_t kRows = 1500;
   const auto query = QueryOfTrial(TrialSpec(kRows));
   uint64_t rejected = 0, found = 0, survived = 0, changed = 0;
   for (uint64_t release = 0; release < 80; ++release) {
     const auto answer_of = [&](double change, double shape) {
-      return AnswerOfTrial(query, DrawTrial(kRows, change, shape, random), 1.5, random);
+      return AnswerOfTrial(query, DrawTrial(kRows, change, shape, random), 0.75, random);
     };
     const Estimate same = Find(answer_of(0, 0.7), "proportional hazards p");
     ASSERT_TRUE(same.value.has_value());
