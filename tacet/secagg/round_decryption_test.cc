@@ -412,5 +412,32 @@ TEST_F(CommitteeRoundTest, TakenListsAreReadEntryByEntry) {
             absl::StatusCode::kUnavailable);
 }
 
+// A caller's journal has no digest of its own.
+TEST_F(CommitteeRoundTest, CutEntriesOfListsDoNotEndTheVotesOfAnEpoch) {
+  const Attempt first{.manifest_hash = round_.attempt().manifest_hash,
+                      .number = {.epoch = round_.attempt().number.epoch, .round = kRoundOfEpoch},
+                      .model_digest = {}};
+  for (const size_t bytes : {0, 1, 39, 79}) {
+    MemoryJournal journal;
+    ASSERT_TRUE(journal.Record(first, JournalStep::kLists, base::Bytes(bytes, 7)).ok());
+    CommitteeMember member = round_.NewMember(4, journal, std::nullopt);
+    EXPECT_TRUE(member.Vote(closed_.closed_round, closed_.roster).ok()) << bytes;
+    Attempt next = first;
+    ++next.number.attempt;
+    EXPECT_TRUE(journal.Find(next, JournalStep::kLists).ok());
+  }
+  class Broken final : public Journal {
+   public:
+    absl::Status Record(const Attempt&, JournalStep, std::span<const uint8_t>) override {
+      return absl::OkStatus();
+    }
+    absl::StatusOr<base::Bytes> Find(const Attempt&, JournalStep) const override {
+      return absl::DataLossError("a database that is damaged");
+    }
+  } broken;
+  EXPECT_THAT(base::Message(TakenLists::Read(broken, round_.attempt()).status()),
+              HasSubstr("1001 damaged entries"));
+}
+
 }  // namespace
 }  // namespace tacet::secagg

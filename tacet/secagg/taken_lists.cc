@@ -5,16 +5,29 @@
 #include "tacet/secagg/wire.h"
 
 namespace tacet::secagg {
+namespace {
+
+constexpr size_t kTakenBytes = 8 + sizeof(crypto::Digest);  // of a member
+// A journal with more damaged entries in a row than this is broken.
+constexpr uint32_t kMostDamaged = 1000;
+
+}  // namespace
 
 absl::StatusOr<TakenLists> TakenLists::Read(const Journal& journal, const Attempt& attempt) {
   TakenLists taken({.manifest_hash = attempt.manifest_hash,
                     .number = {.epoch = attempt.number.epoch, .round = kRoundOfEpoch},
                     .model_digest = {}});
-  for (;; ++taken.next_.number.attempt) {
+  for (uint32_t damaged = 0;; ++taken.next_.number.attempt) {
     const absl::StatusOr<base::Bytes> entry = journal.Find(taken.next_, JournalStep::kLists);
     if (entry.status().code() == absl::StatusCode::kNotFound) return taken;
-    if (entry.status().code() == absl::StatusCode::kDataLoss) continue;
+    const bool is_cut = entry.ok() && (entry->empty() || entry->size() % kTakenBytes != 0);
+    if (is_cut || entry.status().code() == absl::StatusCode::kDataLoss) {
+      if (++damaged <= kMostDamaged) continue;
+      return base::DataLoss("the seat's journal has {} damaged entries of lists one after another",
+                            damaged);
+    }
     TACET_RETURN_IF_ERROR(entry.status());
+    damaged = 0;
     base::ByteReader reader(*entry, "lists of key packets");
     while (reader.remaining() > 0) {
       TACET_ASSIGN_OR_RETURN(const uint64_t member, reader.ReadU64("member"));

@@ -18,7 +18,8 @@ namespace tacet::secagg {
 
 class TakenLists {
  public:
-  // Those in the journal for the epoch of `attempt`. Damaged entries count as lost.
+  // Those in the journal for the epoch of `attempt`. Damaged entries count as lost. DataLoss when
+  // the journal has nothing else.
   static absl::StatusOr<TakenLists> Read(const Journal& journal, const Attempt& attempt);
 
   // FailedPrecondition when the roster has another list of a member than the one taken.
