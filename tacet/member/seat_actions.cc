@@ -32,29 +32,39 @@ absl::StatusOr<secagg::ListedPairKey> SeatActions::PairKeyOf(uint64_t client) co
   return base::NotFound("the server does not give this seat the key packet of member {}", client);
 }
 
-absl::Status SeatActions::MakePairKeys(std::vector<uint64_t> members) {
-  const auto has_key = [this](uint64_t member) { return pair_keys_.contains(member); };
-  // That each is one is for the vote to check.
-  const uint64_t clients = parts_.manifest.members().size();
-  std::erase_if(members, [&](uint64_t member) { return member >= clients || has_key(member); });
-  std::ranges::sort(members);
+absl::Status SeatActions::MakePairKeys(const secagg::Roster& roster) {
   const agreement::Manifest& manifest = parts_.manifest.manifest();
+  std::map<uint64_t, crypto::Digest> wanted;  // lists, by member
+  for (size_t i = 0; i < roster.members.size(); ++i) {
+    // That each is a member is for the vote to check.
+    if (roster.members[i] >= parts_.manifest.members().size()) continue;
+    wanted.try_emplace(roster.members[i], roster.lists[i]);
+  }
+  // A key of another list is asked for again: the server may have lied before, and no longer.
+  const auto has_key = [this](const auto& one) {
+    const auto known = pair_keys_.find(one.first);
+    return known != pair_keys_.end() && known->second.list == one.second;
+  };
+  std::erase_if(wanted, has_key);
   const auto read = [&](std::span<const uint8_t> copy) -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const secagg::KeyPacket packet,
                            secagg::ReadKeyPacket(copy, manifest.committee().size(), work_.seat));
-    if (has_key(packet.owner.client)) return absl::OkStatus();
+    const auto one = wanted.find(packet.owner.client);
+    if (one == wanted.end() ? pair_keys_.contains(packet.owner.client) : has_key(*one)) {
+      return absl::OkStatus();
+    }
     TACET_ASSIGN_OR_RETURN(
         agreement::ClientPairKey pair,
         agreement::PairKeyByPacket(manifest, parts_.pair_secrets(), work_.seat, copy));
-    pair_keys_.try_emplace(pair.client, secagg::ListedPairKey{pair.list, std::move(pair.key)});
+    pair_keys_.insert_or_assign(pair.client, secagg::ListedPairKey{pair.list, std::move(pair.key)});
     return absl::OkStatus();
   };
-  while (!members.empty()) {
-    const uint64_t next = members.front();
-    const uint64_t from = pair_keys_.empty() ? 0 : next;
+  while (!wanted.empty()) {
+    const std::pair<uint64_t, crypto::Digest> next = *wanted.begin();
+    const uint64_t from = pair_keys_.empty() ? 0 : next.first;
     TACET_RETURN_IF_ERROR(parts_.server.FetchPackets(work_.attempt, from, read));
     if (!has_key(next)) break;  // nobody votes for a roster with this member
-    std::erase_if(members, has_key);
+    std::erase_if(wanted, has_key);
   }
   return absl::OkStatus();
 }
@@ -81,13 +91,13 @@ absl::StatusOr<Event> SeatActions::Do(const action::FetchClosedRound& action) {
   }
   absl::StatusOr<secagg::ClosedRound> round = absl::UnknownError("it was not fetched");
   absl::StatusOr<base::Bytes> closed = FetchClosedRound(parts_, action.attempt, round);
-  std::vector<uint64_t> members;
+  secagg::Roster named;
   const auto read_roster = [&](std::span<const uint8_t> bytes) -> absl::Status {
     TACET_ASSIGN_OR_RETURN(secagg::Roster roster,
                            secagg::ReadRoster(bytes, action.attempt, terms.max_participants()));
     if (!round.ok()) return absl::OkStatus();
     if (secagg::RosterDigest(roster) == round->roster_digest) {
-      members = std::move(roster.members);
+      named = std::move(roster);
       return absl::OkStatus();
     }
     return base::DataLoss("the roster is not that of the closed round");
@@ -104,7 +114,7 @@ absl::StatusOr<Event> SeatActions::Do(const action::FetchClosedRound& action) {
     return event::ClosedRoundFetched{.kind = Kind::kUnreadable,
                                      .why = base::Message(round.status())};
   }
-  const absl::Status packets = MakePairKeys(std::move(members));
+  const absl::Status packets = MakePairKeys(named);
   if (!packets.ok()) {
     if (protocol::IsRetryable(packets)) return packets;
     const bool unreadable = packets.code() == absl::StatusCode::kDataLoss ||

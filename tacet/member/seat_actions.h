@@ -20,6 +20,7 @@
 #include "tacet/member/member_parts.h"
 #include "tacet/member/upload_actions.h"
 #include "tacet/secagg/attempt_keys.h"
+#include "tacet/secagg/closed_round.h"
 #include "tacet/secagg/committee_member.h"
 #include "tacet/secagg/journal.h"
 
@@ -58,9 +59,9 @@ class SeatActions {
   absl::StatusOr<Event> Settle(std::string_view what, const absl::Status& sent,
                                const base::Bytes& bytes);
   absl::StatusOr<secagg::ListedPairKey> PairKeyOf(uint64_t client) const;
-  // Those with members of the roster that this seat does not have yet, by the key packets that the
-  // server gives. Errors of the server; those of PairKeyByPacket.
-  absl::Status MakePairKeys(std::vector<uint64_t> members);
+  // Those with members of the roster that this seat lacks, or has of another list, by the key
+  // packets that the server gives. Errors of the server; those of PairKeyByPacket.
+  absl::Status MakePairKeys(const secagg::Roster& roster);
 
   const MemberParts& parts_;
   MemberNotes& notes_;
