@@ -165,14 +165,15 @@ Page AdminSite::Act(const PageRequest& request) const {
   if (request.content_type != "application/json") {
     return Refuse(415, "not-an-action", "an action is application/json");
   }
+  // Also where a line of the operators' file repeats it: the sign-on proxy sends it for everybody.
+  if (token_->Admits(request.authorization)) {
+    return Refuse(403, "page-token", "this token may look, and an action needs an operator's");
+  }
   const absl::StatusOr<std::optional<std::string>> name = OperatorOf(request);
   if (!name.ok()) {
     return Refuse(503, "operators-unreadable", "the server cannot read its file of operators");
   }
   if (!name->has_value()) {
-    if (token_->Admits(request.authorization)) {
-      return Refuse(403, "page-token", "this token may look, and an action needs an operator's");
-    }
     parts_.desk.NoteRefused("unknown-token");
     return NoToken("this needs an operator's token\n");
   }

@@ -222,6 +222,14 @@ TEST_F(AdminSiteTest, NobodyElseActs) {
   EXPECT_EQ(changed([](Request& request) { request.origin = request.fetch_site = ""; }), 200);
 }
 
+// Everybody behind the sign-on proxy has that token.
+TEST_F(AdminSiteTest, ThePagesTokenDoesNotActEvenWhereAnOperatorHasIt) {
+  std::ofstream(token_path_) << kOperator;
+  NameOperators(std::string("ann ") + kOperator + "\n");
+  EXPECT_EQ(Site().Handle(Action(kPause)).status, 403);
+  EXPECT_FALSE(IsPaused());
+}
+
 // A token that was stolen ends with its line, without a restart.
 TEST_F(AdminSiteTest, ATokenEndsWithItsLine) {
   NameOperators(std::string("ann ") + kOperator + "\n");

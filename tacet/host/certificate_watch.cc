@@ -46,13 +46,13 @@ std::optional<base::Bytes> CertificateWatch::Renewed() {
   const auto written = LastWritten(folder_);
   if (written == read_) return std::nullopt;
   read_ = written;
+  prepared_.reset();  // an operator who starts what cannot be read would only end this server
   const absl::StatusOr<Membership> joined = folder_.Joined();
   if (!joined.ok()) {
     log_->Write(LogLevel::kError, "invitation-unreadable",
                 JsonValue::MakeObject().Set("message", base::Message(joined.status())));
     return std::nullopt;
   }
-  prepared_.reset();
   if (joined->manifest.manifest().federation() == running_.federation &&
       joined->manifest.epoch() > running_.number) {
     prepared_ = joined->manifest.epoch();

@@ -26,7 +26,9 @@ absl::StatusOr<OperatorVerb> VerbNamed(std::string_view name) {
 // Controls, and marks that hide text or turn its direction.
 bool ActsOnItsReader(uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
-         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x2069) || c == 0xfeff;
+         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x2069) || c == 0xfeff || c == 0xad ||
+         c == 0x61c || c == 0x180e || (c >= 0xfff9 && c <= 0xfffb) ||
+         (c >= 0xe0000 && c <= 0xe0fff);
 }
 
 absl::Status CheckNote(std::string_view note) {

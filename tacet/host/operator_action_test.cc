@@ -59,7 +59,8 @@ TEST(OperatorActionTest, ANoteIsOneLineOfPlainText) {
   EXPECT_EQ(with_note(std::string(kMaxNoteBytes, 'n')), "");
   EXPECT_THAT(with_note(std::string(kMaxNoteBytes + 1, 'n')), HasSubstr("501 bytes, at most 500"));
   for (const std::string note : {R"(two\nlines)", R"(\u001b[2J)", R"(\u007f)", R"(\u009b2J)",
-                                 R"(\u202etxet)", R"(\u2066x)", R"(a\u200bb)", R"(\u0000)"}) {
+                                 R"(\u202etxet)", R"(\u2066x)", R"(a\u200bb)", R"(\u0000)",
+                                 R"(a\u00adb)", R"(\u061cx)", R"(a\ufff9b)", R"(a\udb40\udc41b)"}) {
     EXPECT_THAT(with_note(note), HasSubstr("one line of text")) << note;
   }
   EXPECT_THAT(with_note("\xff"), HasSubstr("expected a JSON object"));

@@ -86,8 +86,10 @@ absl::Status OperatorDesk::Check(OperatorRequest& request, std::span<const Probl
         "another action came in between, or this one was sent twice: look at the page again");
   }
   if (starts_epoch_) return base::FailedPrecondition("the server is about to start an epoch");
-  const auto lately = std::ranges::count_if(
-      state_.times, [&action](uint64_t time) { return time + kTime > action.at; });
+  // Times ahead of a clock that was set back count as long ago: nobody could resume until then.
+  const auto lately = std::ranges::count_if(state_.times, [&action](uint64_t time) {
+    return time <= action.at && action.at - time < kTime;
+  });
   if (lately >= static_cast<std::ptrdiff_t>(kMostInTime)) {
     return base::ResourceExhausted("more than {} actions in {} seconds: wait", kMostInTime, kTime);
   }

@@ -187,6 +187,23 @@ TEST_F(OperatorDeskTest, AThiefDoesNotFillTheStore) {
   EXPECT_TRUE(Do(OperatorVerb::kPause).ok());
 }
 
+// A clock that was a year ahead is set right: an operator who paused can resume.
+TEST_F(OperatorDeskTest, AClockThatIsSetBackLocksNobodyOut) {
+  const uint64_t right = now_;
+  now_ += 365 * 86'400;
+  for (size_t i = 0; i + 1 < OperatorDesk::kMostInTime; ++i) {
+    ASSERT_TRUE(Do(i % 2 == 0 ? OperatorVerb::kPause : OperatorVerb::kResume).ok());
+  }
+  now_ = right;
+  EXPECT_TRUE(Do(OperatorVerb::kResume).ok());
+  EXPECT_EQ(Do(OperatorVerb::kPause), absl::OkStatus());
+  for (const bool restarts : {false, true}) {
+    if (restarts) Start();
+    EXPECT_EQ(Do(OperatorVerb::kResume), absl::OkStatus());
+    EXPECT_EQ(Do(OperatorVerb::kPause), absl::OkStatus());
+  }
+}
+
 TEST_F(OperatorDeskTest, RefusalsAreLoggedNowAndThen) {
   for (int i = 0; i < 5; ++i) desk_->NoteRefused("unknown-token");
   desk_->NoteRefused("not-now", "ann");

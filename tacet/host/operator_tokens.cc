@@ -39,16 +39,17 @@ absl::Status OperatorTokens::TakeLine(std::string_view line) {
         "expected a name of at most {} letters, digits, '.', '_' and '-', then blanks and a token",
         kMaxNameCharacters);
   }
+  // What is in the name's place may be a token, so no message repeats it.
   if (token.size() < kMinCharacters || token.find_first_of(kBlanks) != token.npos) {
     return base::InvalidArgument(
-        "the token of {} needs at least {} characters without blanks: `openssl rand -hex 32` makes "
-        "one",
-        name, kMinCharacters);
+        "expected a name, blanks, and a token of at least {} characters without blanks: `openssl "
+        "rand -hex 32` makes one",
+        kMinCharacters);
   }
   const crypto::Digest digest = crypto::Sha256(base::AsBytes(token));
   for (const Operator& other : operators_) {
     if (other.name == name || other.token == digest) {
-      return base::InvalidArgument("{} has a name or a token that a line before has, too", name);
+      return base::InvalidArgument("its name or its token is that of a line before");
     }
   }
   if (operators_.size() == kMaxOperators) {

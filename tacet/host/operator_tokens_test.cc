@@ -46,14 +46,16 @@ TEST_F(OperatorTokensTest, EachTokenHasItsName) {
 
 TEST_F(OperatorTokensTest, AFileThatIsNoneIsRefusedWithoutItsTokens) {
   EXPECT_THAT(Error("ann short\n"),
-              HasSubstr("operators, line 1: the token of ann needs at least"));
+              HasSubstr("operators, line 1: expected a name, blanks, and a token of at least"));
   EXPECT_THAT(Error("ann " + kOne + " " + kTwo), HasSubstr("without blanks"));
   EXPECT_THAT(Error("\n<b> " + kOne), HasSubstr("line 2: expected a name"));
   EXPECT_THAT(Error(std::string(41, 'n') + " " + kOne), HasSubstr("line 1: expected a name"));
-  EXPECT_THAT(Error("ann " + kOne + "\nann " + kTwo), HasSubstr("line 2: ann has a name"));
-  EXPECT_THAT(Error("ann " + kOne + "\nbob " + kOne), HasSubstr("line 2: bob has a name"));
+  EXPECT_THAT(Error("ann " + kOne + "\nann " + kTwo), HasSubstr("line 2: its name or its token"));
+  EXPECT_THAT(Error("ann " + kOne + "\nbob " + kOne), HasSubstr("line 2: its name or its token"));
   EXPECT_THAT(Error("# nobody\n"), HasSubstr("expected NAME TOKEN"));
-  for (const std::string& text : {"ann " + kOne + " " + kTwo, "<b> " + kOne}) {
+  // Also where the token stands alone, or in front of its name.
+  for (const std::string& text : {"ann " + kOne + " " + kTwo, "<b> " + kOne, kOne, kOne + " ann",
+                                  kOne + " " + kTwo + "\n" + kOne + " " + kTwo}) {
     EXPECT_THAT(Error(text), Not(HasSubstr(kOne)));
   }
   EXPECT_EQ(Read("ann " + kOne, std::filesystem::perms(0644)).status().code(),
