@@ -1,12 +1,44 @@
 #include "tacet/base/format_ids.h"
 
+#include <algorithm>
+#include <array>
+
 #include "tacet/base/status.h"
 
 namespace tacet::base {
 namespace {
 
+// Of what programs say to each other, or hand to each other's people.
+constexpr std::array kSaid = {format::kAnnouncement,
+                              format::kAttestation,
+                              format::kAbstention,
+                              format::kCheckRow,
+                              format::kClosedRound,
+                              format::kEncryptedCheckpoint,
+                              format::kEnrolmentRequest,
+                              format::kKeyPacket,
+                              format::kLetter,
+                              format::kLetterReply,
+                              format::kMailRequest,
+                              format::kMemberRequest,
+                              format::kObjection,
+                              format::kOpeningStatement,
+                              format::kPartialSum,
+                              format::kRankHello,
+                              format::kRankJob,
+                              format::kRankReport,
+                              format::kRankTask,
+                              format::kRelayedAnswers,
+                              format::kRelayedRequests,
+                              format::kRoster,
+                              format::kUnmaskShare,
+                              format::kUpload,
+                              format::kVote};
+
 // What was spent stays spent, so nobody begins a ledger again.
 std::string_view RemedyOf(const FormatId& id) {
+  const bool is_said = std::ranges::find(kSaid, id.magic, &FormatId::magic) != kSaid.end();
+  if (is_said) return "Use the same version of tacet on both sides";
   const bool is_ledger =
       id.magic == format::kLedger.magic || id.magic == format::kLedgerAnchor.magic;
   return is_ledger ? "Keep it: what it charged stays spent. The version that wrote it shows how "
