@@ -26,6 +26,17 @@ BlobKey MailKey(const MailName& name) {
 constexpr MailName kTheEnclosure{.kind = MailKind::kEnclosure};
 constexpr MailName kServerInvitation{.kind = MailKind::kServer};
 
+// Reads a copy only where the store says that it is there. A damaged one, which would be in the way
+// of the same bytes, is forgotten.
+absl::StatusOr<bool> HasWhole(BlobStore& blobs, const BlobKey& key, const crypto::Digest& digest) {
+  TACET_ASSIGN_OR_RETURN(const bool is_held, blobs.Holds(key, digest));
+  if (!is_held) return false;
+  const absl::Status whole = blobs.Complete(key, digest).status();
+  if (whole.code() == absl::StatusCode::kDataLoss) return false;
+  TACET_RETURN_IF_ERROR(whole);
+  return true;
+}
+
 }  // namespace
 
 absl::Status IncomingMail::Write(std::span<const uint8_t> bytes) {
@@ -317,12 +328,13 @@ absl::StatusOr<uint64_t> Mailbox::PutWhole(const protocol::PutMail& request,
     prekey = asked.exchange_keys.exchange;
   }
   const BlobKey key = MailKey(request.name);
-  // A damaged copy, which this forgets, would be in the way of the same bytes.
-  (void)blobs_.Read(key, request.digest);
-  TACET_ASSIGN_OR_RETURN(const uint64_t arrived, blobs_.Arrived(key, request.digest));
-  const auto rest = content.subspan(std::min<uint64_t>(arrived, content.size()));
-  if (!rest.empty()) TACET_RETURN_IF_ERROR(blobs_.Append(key, request.digest, arrived, rest));
-  TACET_RETURN_IF_ERROR(blobs_.Complete(key, request.digest).status());
+  TACET_ASSIGN_OR_RETURN(const bool is_there, HasWhole(blobs_, key, request.digest));
+  if (!is_there) {
+    TACET_ASSIGN_OR_RETURN(const uint64_t arrived, blobs_.Arrived(key, request.digest));
+    const auto rest = content.subspan(std::min<uint64_t>(arrived, content.size()));
+    if (!rest.empty()) TACET_RETURN_IF_ERROR(blobs_.Append(key, request.digest, arrived, rest));
+    TACET_RETURN_IF_ERROR(blobs_.Complete(key, request.digest).status());
+  }
   if (is_letter) {
     letters_[request.name.site] = std::move(kept);
     unread_.erase(request.name.site);
@@ -374,14 +386,17 @@ absl::StatusOr<uint64_t> Mailbox::PutPart(const protocol::PutMail& request,
                                           std::span<const uint8_t> part) {
   const BlobKey key = MailKey(request.name);
   if (request.name.kind == MailKind::kServer) invitation_arrives_ = true;
-  if (request.offset == 0) (void)blobs_.Read(key, request.digest);  // as in PutWhole
-  TACET_ASSIGN_OR_RETURN(uint64_t arrived, blobs_.Arrived(key, request.digest));
-  if (arrived < request.total && !part.empty()) {
-    TACET_RETURN_IF_ERROR(blobs_.Append(key, request.digest, request.offset, part));
-    arrived += part.size();
+  TACET_ASSIGN_OR_RETURN(const bool is_there, HasWhole(blobs_, key, request.digest));
+  uint64_t arrived = request.total;
+  if (!is_there) {
+    TACET_ASSIGN_OR_RETURN(arrived, blobs_.Arrived(key, request.digest));
+    if (arrived < request.total && !part.empty()) {
+      TACET_RETURN_IF_ERROR(blobs_.Append(key, request.digest, request.offset, part));
+      arrived += part.size();
+    }
+    if (arrived < request.total) return arrived;
+    TACET_RETURN_IF_ERROR(blobs_.Complete(key, request.digest).status());
   }
-  if (arrived < request.total) return arrived;
-  TACET_RETURN_IF_ERROR(blobs_.Complete(key, request.digest).status());
   if (request.name.kind == MailKind::kEnclosure) enclosure_alone_ = true;
   return arrived;
 }
