@@ -28,6 +28,10 @@ absl::StatusOr<std::unique_ptr<RelayServer>> RelayServer::Open(const RelayServer
   std::unique_ptr<RelayServer> server(new RelayServer(spec, std::move(membership), std::move(log)));
   RelayServer& self = *server;
   TACET_RETURN_IF_ERROR(self.hosted_.Open(version));
+  if (self.hosted_.rounds().Status().paused) {  // there is no page on which anybody could resume
+    self.hosted_.rounds().Obey(tacet::server::PauseAsked{.paused = false});
+    self.log_->Write(LogLevel::kWarning, "pause-ignored");
+  }
   self.hosted_.rounds().OnNotification([&self] {
     const base::MutexLock lock(self.news_mutex_);
     self.news_ = true;

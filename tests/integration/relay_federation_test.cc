@@ -14,7 +14,10 @@
 #include <sys/stat.h>
 
 #include "tacet/base/float_bytes.h"
+#include "tacet/crypto/random.h"
+#include "tacet/host/operator_action.h"
 #include "tacet/host/relay_server.h"
+#include "tacet/host/server_state.h"
 #include "tacet/protocol/member_request.h"
 #include "tacet/site/app_for_test.h"
 #include "tests/integration/haystack_for_test.h"
@@ -87,6 +90,19 @@ scale = 1e-3
         "test");
     ASSERT_TRUE(opened.ok()) << opened.status();
     server_ = *std::move(opened);
+  }
+
+  // As an operator's pause at the page of a server that had this store before.
+  void Pause() {
+    crypto::SystemEntropy entropy;
+    const std::string where = "sqlite:" + (path_ / "hub/server.sqlite").string();
+    auto state = host::OpenServerState(where, entropy);
+    ASSERT_TRUE(state.ok()) << state.status();
+    ASSERT_TRUE(state->store
+                    ->PutItem(server::kOperatorsPlace,
+                              {.kind = server::ItemKind::kOperator,
+                               .bytes = host::WriteOperatorAction({.by = "ann", .at = 1})})
+                    .ok());
   }
 
   // Keeps which kinds of requests a member sends in one message; false for a message without any,
@@ -228,7 +244,8 @@ TEST_F(RelayFederationTest, OrdinaryHomesTrainInFiveMessagesARound) {
   }
 }
 
-// Apps, members and the server are killed in the middle. Nothing is charged or trained twice.
+// Apps, members and the server are killed in the middle, and the server finds a pause. Nothing is
+// charged or trained twice.
 TEST_F(RelayFederationTest, FaultsOfEveryPartEndNothing) {
   bool died = false;
   dies_ = [&](const std::string& site, const site::TaskForTest& task) {
@@ -238,6 +255,7 @@ TEST_F(RelayFederationTest, FaultsOfEveryPartEndNothing) {
   each_turn_ = [&] {
     if (server_->round() < 1 || std::exchange(killed, true)) return;
     server_.reset();
+    Pause();
     OpenServer();
     KillSite("north");
     StartMember("north");
@@ -245,6 +263,7 @@ TEST_F(RelayFederationTest, FaultsOfEveryPartEndNothing) {
   };
   RunUntilAllEnded();
   EXPECT_TRUE(died && killed);
+  EXPECT_THAT(Read("server.log"), HasSubstr("pause-ignored"));
   AwaitAllDone();
   ExpectNoViolations();
   ExpectOneModelAndNothingSaidTwice();
