@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tacet/base/bytes.h"
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/ledger/ledger_anchor.h"
@@ -106,11 +108,23 @@ bool IsReadable(const fs::path& anchor) {
   return bytes.ok() && ledger::ReadLedgerAnchor(*bytes).ok();
 }
 
+// An anchor of another version was not damaged, and nobody is told to delete it.
+absl::Status CheckVersion(const fs::path& anchor) {
+  const absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(anchor);
+  if (!bytes.ok() || bytes->size() < base::kPreambleBytes ||
+      !base::AsText(*bytes).starts_with(base::format::kLedgerAnchor.magic)) {
+    return absl::OkStatus();
+  }
+  base::ByteReader reader(*bytes, "anchor of the ledger");
+  return base::Annotate(base::ReadPreamble(base::format::kLedgerAnchor, reader), anchor.string());
+}
+
 // Both are written before the first attempt, so a home that has begun attempts has lost a missing
 // one. That in the state is enough: no backup holds it, so it is the newer one.
 absl::Status CheckAnchors(const SiteLedgerSpec& spec, std::span<const fs::path> anchors) {
   std::error_code error;
   const fs::path &own = anchors[0], &in_state = anchors[1];
+  for (const fs::path& anchor : anchors) TACET_RETURN_IF_ERROR(CheckVersion(anchor));
   if (IsReadable(in_state)) {
     const absl::StatusOr<base::Bytes> bytes = storage::file::ReadFile(own);
     const bool is_damaged = bytes.ok() && !ledger::ReadLedgerAnchor(*bytes).ok();

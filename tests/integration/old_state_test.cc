@@ -117,12 +117,18 @@ TEST_F(OldStateTest, IsRefusedByNameAndLeftAlone) {
   ExpectOneRefused("north", ledger, Run("north"), kKeepLedger);
   ExpectOneRefused("north", ledger, spent, kKeepLedger);
   ExpectOneRefused("north", ledger + ".anchor", Run("north"), kKeepLedger);
+  ExpectOneRefused("north", "ledger.anchor", Run("north"), kKeepLedger);
+  ExpectOneRefused("north", "state/ledger.anchor", Run("north"), kKeepLedger);
   // Whole folders, as an upgrade finds them.
+  fs::copy_file(path_ / "north/invitation", path_ / "today");
   for (const std::string home : {"north", "hub", "federation"}) MakeAllOld(home);
   ExpectRefused("hub", "invitation", 2, serve, kBeginAgain);
   ExpectRefused("north", "invitation", 2, Run("north"), kBeginAgain);
   ExpectRefused("north", "invitation", 2, {"client", "show", "--home", "north"}, kBeginAgain);
   ExpectRefused("north", ledger, 3, spent, kKeepLedger);
+  // An invitation of today opens no old folder, whose journal and keys have the number of today.
+  fs::copy_file(path_ / "today", path_ / "north/invitation", fs::copy_options::overwrite_existing);
+  ExpectRefused("north", "ledger.anchor", 2, Run("north"), kKeepLedger);
   ExpectRefused("federation", "epochs/0000000000.manifest", 2, show, kBeginAgain);
   ExpectRefused("federation", "epochs/0000000000.manifest", 2, rotate, kBeginAgain);
 }
