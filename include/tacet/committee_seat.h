@@ -40,8 +40,8 @@ class CommitteeSeat {
   // again give the same vote. Errors:
   //   DataLoss            a message is damaged, or a check failed,
   //   FailedPrecondition  another attempt; this seat has voted for another sum before; or the
-  //   roster
-  //                       has another key packet of a participant than this seat took or was given,
+  //                       roster has another key packet of a participant than this seat took or
+  //                       was given,
   //   NotFound            the key packet of a participant is missing,
   //   and the journal's.
   absl::StatusOr<Bytes> Vote(std::span<const uint8_t> closed_round,

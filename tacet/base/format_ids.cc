@@ -8,7 +8,7 @@
 namespace tacet::base {
 namespace {
 
-// Of what programs say to each other, or hand to each other's people.
+// Magics of what programs say to each other, or hand to each other's people.
 constexpr std::array kSaid = {format::kAnnouncement,
                               format::kAttestation,
                               format::kAbstention,

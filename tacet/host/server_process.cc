@@ -115,6 +115,9 @@ class ServerProcess {
     std::optional<CertificateWatch> certificate = std::nullopt;
     AtMostEvery certificate_check{kBetweenCertificateChecks};
     AtMostEvery problem_check{kBetweenProblemLines};
+    uint32_t finished = 0;  // rounds
+    // When the last of them was, in this process.
+    std::optional<steady_clock::time_point> published = std::nullopt;
   };
 
   ServerParts Parts();
@@ -147,8 +150,6 @@ class ServerProcess {
   Watches watches_;
   Admin admin_;
   std::unique_ptr<HttpsServer> listener_;
-  uint32_t finished_ = 0;                              // rounds
-  std::optional<steady_clock::time_point> published_;  // when the last of them was, in this process
 };
 
 ServerParts ServerProcess::Parts() {
@@ -248,8 +249,9 @@ void ServerProcess::Tick() {
 
 bool ServerProcess::HasNews() {
   const uint32_t finished = hosted_.rounds().Status().finished;
-  if (std::exchange(finished_, finished) < finished) published_ = steady_clock::now();
-  return published_.has_value() && steady_clock::now() < *published_ + kForResults;
+  if (std::exchange(watches_.finished, finished) < finished)
+    watches_.published = steady_clock::now();
+  return watches_.published.has_value() && steady_clock::now() < *watches_.published + kForResults;
 }
 
 void ServerProcess::LookAtCertificate() {
@@ -307,17 +309,21 @@ ServerProcessSpec ServerProcess::SpecOfNext() const {
 
 void ServerProcess::End(bool moves) {
   // What an attempt has cost is charged: one that is open is not lost to the next epoch, unless its
-  // members stay away. Nor is what it has published, which members fetch afterwards.
-  const uint64_t seconds = moves ? std::max(spec_.drain_seconds, spec_.rounds.collecting_seconds +
-                                                                     spec_.rounds.unmasking_seconds)
-                                 : spec_.drain_seconds;
+  // members stay away. Nor is what it has published, which members fetch afterwards. Where an
+  // operator starts the epoch, none is open, or the operator gives it up.
+  const bool follows = moves && !hosted_.desk().StartsEpoch();
+  const uint64_t seconds = follows
+                               ? std::max(spec_.drain_seconds, spec_.rounds.collecting_seconds +
+                                                                   spec_.rounds.unmasking_seconds)
+                           : moves ? 0
+                                   : spec_.drain_seconds;
   log_->Write(LogLevel::kInfo, "draining", JsonValue::MakeObject().Set("seconds", seconds));
   readiness_.SetDraining();
   hosted_.rounds().Obey(tacet::server::DrainAsked());
   const auto end = steady_clock::now() + std::chrono::seconds(seconds);
   const auto waits = [&] {
-    if (moves && spec_.stop()) return false;
-    return (!hosted_.rounds().Idle() && steady_clock::now() < end) || (moves && HasNews());
+    if (follows && spec_.stop()) return false;
+    return (!hosted_.rounds().Idle() && steady_clock::now() < end) || (follows && HasNews());
   };
   while (waits()) {
     Work();

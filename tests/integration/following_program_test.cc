@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "tacet/base/test_size_for_test.h"
 #include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/following_federation_for_test.h"
 
