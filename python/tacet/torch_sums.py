@@ -21,6 +21,8 @@ __all__ = ["Pieces", "Total", "squared_norms"]
 
 # Rows that wait for a product of matrices, about so many of a weight.
 _WAITING_ROWS = 256
+# Rows of others that a sum adds while one row waits for another that cancels it, about.
+_MOST_TERMS = 1024
 # Values in float64 that are made at once.
 _MOST_VALUES = 2**22
 
@@ -114,7 +116,10 @@ def _steps(uses: Sequence[LayerUse], records: int, size: int) -> Iterator[slice]
 
 
 def squared_norms(pieces: Pieces, of_unit: int) -> torch.Tensor:
-    """Return the squared norms of units' gradients, never less than they are but for 2^-40 of them.
+    """Return upper bounds of the squared norms of units' gradients, equal but for rounding.
+
+    Large rows or records that cancel each other leave a rounding error in a sum, which may be much
+    larger than what is left. So each bound has a part of the size of what cancels (`_bounds`).
 
     Args:
         pieces: of records, those of a unit one after the other.
@@ -123,10 +128,11 @@ def squared_norms(pieces: Pieces, of_unit: int) -> torch.Tensor:
     Returns:
         float64 of shape (units,), on the CPU.
     """
-    squares = [
-        values.reshape(-1, of_unit, values.shape[1]).double().sum(1).square().sum(1).cpu()
-        for values in pieces.whole.values()
-    ]
+    squares = []
+    for values in pieces.whole.values():
+        records = values.reshape(-1, of_unit, values.shape[1]).double()
+        lengths = torch.linalg.vector_norm(records, dim=2)
+        squares.append(_bounds(records.sum(1).square().sum(1), lengths, of_unit).cpu())
     for uses in pieces.by_weight().values():
         count = len(uses[0].source)
         rows, gradients = _rows(uses, slice(0, 1))
@@ -134,45 +140,43 @@ def squared_norms(pieces: Pieces, of_unit: int) -> torch.Tensor:
         inputs = 1 if uses[0].table else rows.shape[2]
         direct = not uses[0].table and many * (inputs + outputs) > inputs * outputs
         largest = max(many * inputs, many * outputs, inputs * outputs if direct else many**2)
+        if not direct and many > 1:  # the others of a batch would choose how products round
+            largest = _MOST_VALUES
         found = []
         for part in _steps(uses, count // of_unit, largest):
-            records = slice(part.start * of_unit, part.stop * of_unit)
-            rows, gradients = _rows(uses, records)
+            rows, gradients = _rows(uses, slice(part.start * of_unit, part.stop * of_unit))
             rows = rows.reshape(-1, many, *rows.shape[2:])
             gradients = gradients.reshape(-1, many, outputs)
+            lengths = torch.linalg.vector_norm(gradients, dim=2)
+            if not uses[0].table:
+                lengths = lengths * torch.linalg.vector_norm(rows, dim=2)
             if direct:
-                found.append((gradients.mT @ rows).square().sum((1, 2)))
-            elif uses[0].table:
-                same = rows[:, :, None] == rows[:, None]
-                found.append(_squares(same.double(), torch.ones_like(gradients[..., 0]), gradients))
+                square = (gradients.mT @ rows).square().sum((1, 2))
             else:
-                lengths = torch.linalg.vector_norm(rows, dim=2)
-                found.append(_squares(rows @ rows.mT, lengths, gradients, inputs))
+                table = uses[0].table
+                same = rows[:, :, None] == rows[:, None] if table else rows @ rows.mT
+                square = (same * (gradients @ gradients.mT)).sum((1, 2))
+            found.append(_bounds(square, lengths, inputs + outputs + many**2))
         squares.append(torch.cat(found).cpu())
     return torch.stack(squares).sum(0)
 
 
-def _squares(
-    products: torch.Tensor, lengths: torch.Tensor, gradients: torch.Tensor, inputs: int = 1
-) -> torch.Tensor:
-    """Return upper bounds of the squared norms of sums of g aᵀ, equal but for rounding.
+def _bounds(squares: torch.Tensor, lengths: torch.Tensor, terms: int) -> torch.Tensor:
+    """Return upper bounds of the squared norms of sums of rows, equal but for rounding.
 
-    They are the sums of (a_s . a_t) (g_s . g_t). Where rows cancel each other, rounding may leave
-    nothing of a norm that is small beside them. So the bound of its error is added: each product of
-    n terms has at most n 2^-53 of the norms' product.
+    Where rows cancel each other, a squared norm that is made of their products may lose all of
+    itself: each product of n terms has an error of at most n 2^-53 of the norms' product. The sum
+    of all units loses it too, and others' digits with it, while a large row waits for the one that
+    cancels it. With the bound, a clipped row has at most 2^21 clip norms, so this is below 2^-21.
 
     Args:
-        products: of the rows a, shape (units, R, R).
-        lengths: norms of the rows a, shape (units, R).
-        gradients: the rows g, shape (units, R, outputs).
-        inputs: terms of one of the products.
+        squares: squared norms of the sums, perhaps wrong by rounding.
+        lengths: norms of the rows, shape (units, R).
+        terms: of one of the products.
     """
-    if products.shape[1] == 1:
-        return products[:, 0, 0] * gradients.square().sum((1, 2))
-    square = (products * (gradients @ gradients.mT)).sum((1, 2))
-    size = (lengths * torch.linalg.vector_norm(gradients, dim=2)).sum(1)
-    terms = inputs + gradients.shape[2] + products.shape[1] ** 2
-    return square.clamp(min=0) + terms * 2**-52 * size.square()
+    if lengths.shape[1] == 1:  # nothing cancels
+        return squares
+    return squares.clamp(min=0) + (terms + _MOST_TERMS) * 2**-52 * lengths.sum(1).square()
 
 
 class Total:

@@ -147,6 +147,48 @@ class UsesOfLayersTest(unittest.TestCase):
             )  # fmt: skip
             self.assertLessEqual(float(np.linalg.norm(both - first)), 33 * 1.00001)
 
+    def test_what_cancels_in_a_unit_takes_no_digits_from_the_others(self) -> None:
+        # Rows of one record, or records of one person, are large and cancel but for a small rest.
+        # The sum of all units forgets the others' gradients while it holds one of them alone.
+        class Scale(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.scale = nn.Parameter(torch.zeros(8))
+
+            def forward(self, rows: torch.Tensor) -> torch.Tensor:
+                return rows * self.scale
+
+        def loss(outputs: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+            return (outputs * factors[..., None]).sum()
+
+        torch.manual_seed(1)
+        table = nn.Sequential(nn.Embedding(3, 8), nn.Linear(8, 8, bias=False))
+        for name, net, rows in (
+            ("a parameter", Scale(), torch.randn(36, 8)),
+            ("rows of persons", nn.Linear(64, 48, bias=False), torch.randn(36, 64)),
+            ("rows of a record", nn.Linear(16, 16, bias=False), torch.randn(36, 40, 16)),
+            ("a table", table, torch.randint(0, 3, (36, 4))),
+        ):
+            groups = np.arange(36) // 3
+            for large in (1e16, 1e30):
+                x = rows.clone()
+                y = torch.ones(x.shape[:-1] if x.is_floating_point() else x.shape)
+                if name == "rows of a record":
+                    x[15, 0], x[15, 1] = large, -large
+                elif name == "a table":
+                    x[16], y[15], y[16] = x[15], large, -large
+                else:
+                    x[15], x[16] = large, -large
+                every, rest = (
+                    tacet.torch.clipped_sum(
+                        net, tacet.torch.to_vector(net), x[chosen], y[chosen], loss=loss,
+                        clip_norm=1, groups=groups[chosen],
+                    ).astype(np.float64)
+                    for chosen in (groups >= 0, groups != 5)
+                )  # fmt: skip
+                moved = float(np.linalg.norm(every - rest))
+                self.assertLessEqual(moved, 1 + 2**-20, f"{name}, {large}")
+
     def test_gradients_that_a_module_or_a_loss_computes_are_followed(self) -> None:
         # Penalties on a slope, for some records: the weights of a layer are in its slope, too.
         torch.manual_seed(1)
