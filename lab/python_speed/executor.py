@@ -4,8 +4,8 @@
 usage: executor.py [ROUNDS]
 
 PYTHONPATH has the package. It prints the seconds of each way on the clock and of all processors
-together, and their ratios. On a machine with other work only the second ratio tells something: two
-idle processors take half of the time.
+together, and their ratios. On a machine with other work the first ratio says little: it was 0.5 to
+0.9 from run to run.
 """
 import os
 import resource
