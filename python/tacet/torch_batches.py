@@ -78,7 +78,7 @@ class Batches:
         self.made = tuple(
             made_up(values[:1].expand(SLOTS, *values.shape[1:])) for values in (inputs, targets)
         )
-        self._shared = {n for n, p in enumerate(parameters) if p.ndim > 1}
+        self._shared = {n for n, p in enumerate(parameters) if p.ndim > 1 and p.numel() > 0}
         with self._without_random_numbers():
             self.pieces, others = self._run(*self.made)
             if others:  # weights that something else than a layer uses

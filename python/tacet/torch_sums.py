@@ -130,7 +130,7 @@ def squared_norms(pieces: Pieces, of_unit: int) -> torch.Tensor:
     """
     squares = []
     for values in pieces.whole.values():
-        records = values.reshape(-1, of_unit, values.shape[1]).double()
+        records = values.reshape(len(values) // of_unit, of_unit, -1).double()
         lengths = torch.linalg.vector_norm(records, dim=2)
         squares.append(_bounds(records.sum(1).square().sum(1), lengths, of_unit).cpu())
     for uses in pieces.by_weight().values():

@@ -173,6 +173,21 @@ class ClippedGradientsTest(unittest.TestCase):
         chosen[15] = False
         self.assertLess(abs(abs(every - total(chosen)) - float(half[15])), 1e-6)
 
+    def test_records_and_targets_may_have_no_values(self) -> None:
+        torch.manual_seed(1)
+        for width in (0, 4):
+            net = torch.nn.Linear(width, 3)
+            x, y = torch.randn(5, width), torch.zeros(5, 0)
+
+            def loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+                return outputs.square().sum() + targets.sum()
+
+            found = tacet.torch.clipped_sum(
+                net, tacet.torch.to_vector(net), x, y, loss=loss, clip_norm=0.3
+            )
+            wanted = plain_sum(net, x, y, 0.3, range(5), loss)
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
+
     def test_an_error_of_the_loss_arrives(self) -> None:
         net = torch.nn.Linear(4, 3)
 
