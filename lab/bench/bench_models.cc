@@ -419,7 +419,9 @@ absl::StatusOr<base::JsonValue> BenchModels(const std::filesystem::path& folder,
                                    .Set("columns", setting.columns)
                                    .Set("rows", rows)
                                    .Set("epsilon", epsilon)
-                                   .Set("shown", coverage.shown);
+                                   .Set("shown", coverage.shown)
+                                   .Set("suppressed", 1 - static_cast<double>(coverage.shown) /
+                                                              static_cast<double>(releases));
         if (coverage.shown > 0) {
           base::JsonValue coefficients = base::JsonValue::MakeArray();
           for (const CoveredCoefficient& of : coverage.coefficients) {

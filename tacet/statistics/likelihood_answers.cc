@@ -22,7 +22,7 @@ using Vector = std::vector<double>;
 
 // The least information in any direction, in deviations of its noise. Below, the coefficients are
 // suppressed.
-constexpr double kClearInformation = 2.5;
+constexpr double kClearInformation = 2.2;
 // The information of the intercept alone, which all others are measured against.
 constexpr double kClearIntercept = 4;
 constexpr double kAnyCount = std::numeric_limits<double>::infinity();
@@ -61,20 +61,21 @@ std::vector<Vector> ColumnWeights(const QuestionPlan& plan) {
 
 std::vector<std::string> MethodsOf(const QuestionPlan& plan) {
   if (plan.is_cox()) {
-    return {fmt::format(
-                "proportional hazards of {}, constant in each interval of \"{}\"{}, by {} Newton "
-                "steps on a release of gradient and information each; values cut to their "
-                "bounds; rows without a missing value, followed until their hazard adds up to "
-                "{:g}",
-                plan.spec.formula, plan.cells->column(), plan.spec.by_site ? " and site" : "",
-                plan.rounds(), kMostHazard),
-            fmt::format(
-                "errors by the delta method, widened by its second order; sampling errors from "
-                "the information, their variance times {}; intervals allow for a further step of "
-                "{} last ones{}",
-                kHazardSampling, kFurtherStep, AlikeRows(plan)),
-            "survival: numbers that are not told in the middle of their bounds, before log(); "
-            "categories at their first value"};
+    return {
+        fmt::format("proportional hazards of {}, constant in each interval of \"{}\"{}, by the "
+                    "mean of {} Newton "
+                    "steps on a release of gradient and information each; values cut to their "
+                    "bounds; rows without a missing value, followed until their hazard adds up to "
+                    "{:g}",
+                    plan.spec.formula, plan.cells->column(), plan.spec.by_site ? " and site" : "",
+                    plan.rounds(), kMostHazard),
+        fmt::format(
+            "errors by the delta method, widened by its second order; sampling errors from "
+            "the information, their variance times {}; intervals allow for a further step of "
+            "{} mean ones{}",
+            kHazardSampling, kFurtherStep, AlikeRows(plan)),
+        "survival: numbers that are not told in the middle of their bounds, before log(); "
+        "categories at their first value"};
   }
   const std::string& exposure = plan.spec.exposure;
   const std::string curve =
@@ -88,7 +89,7 @@ std::vector<std::string> MethodsOf(const QuestionPlan& plan) {
                   curve, plan.rounds(),
                   plan.is_rate() ? ", and means to half of the response's" : ""),
       fmt::format("errors by the delta method, widened by its second order; sampling errors from "
-                  "the {}; intervals allow for a further step of {} last ones{}",
+                  "the {}; intervals allow for a further step of {} mean ones{}",
                   plan.is_rate() ? "squares of residuals (sandwich), as far as the noise shows them"
                                  : "information",
                   kFurtherStep, AlikeRows(plan))};
@@ -107,7 +108,7 @@ std::string AlikeRows(const QuestionPlan& plan) {
 Answer AnswerLikelihood(const Measurements& measured) {
   const QuestionPlan& plan = measured.plan;
   const Design& design = *plan.design;
-  const LikelihoodSteps steps = StepsOf(plan, measured.releases);
+  LikelihoodSteps steps = StepsOf(plan, measured.releases);
   const LikelihoodRelease last(plan, measured.values);
   const size_t size = steps.coefficients.size();
   const double n = last.rows();
@@ -125,6 +126,7 @@ Answer AnswerLikelihood(const Measurements& measured) {
   }
   std::optional<Cholesky> factor =
       clear >= kClearInformation ? Cholesky::Of(steps.information, size) : std::nullopt;
+  if (factor.has_value()) CombineReleases(plan, measured.noise.stddev, *factor, steps);
   const std::string doubt = factor.has_value() ? DoubtAbout(measured, steps, *factor) : "";
   if (!doubt.empty()) factor.reset();
   Answer answer;

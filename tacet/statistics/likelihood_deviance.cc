@@ -65,7 +65,8 @@ PathIntegral IntegralOf(const Measurements& measured, const LikelihoodSteps& ste
     }
     before = at.step;
   }
-  // A gradient's noise e moves its step by I^-1 e: half of e I^-1 e, the whole in the last step.
+  // A gradient's noise e moves its step by I^-1 e: half of e I^-1 e. The last one's moves the last
+  // step by its weight, and the whole of it counts.
   double inverse = 0;
   for (size_t i = 0; i < size; ++i) {
     Vector unit(size);
@@ -73,7 +74,7 @@ PathIntegral IntegralOf(const Measurements& measured, const LikelihoodSteps& ste
     inverse += factor.Solve(unit)[i];
   }
   const auto rounds = static_cast<double>(steps.path.size());
-  sum.value -= (rounds + 1) / 2 * of_gradient * of_gradient * inverse;
+  sum.value -= ((rounds - 1) / 2 + steps.last_weight) * of_gradient * of_gradient * inverse;
   return sum;
 }
 
@@ -118,15 +119,10 @@ NoisedDeviance DevianceOf(const Measurements& measured, const LikelihoodSteps& s
   const QuestionPlan& plan = measured.plan;
   const PathIntegral path = IntegralOf(measured, steps, factor);
   const double path_error = std::sqrt(path.variance);
-  if (plan.is_rate()) {
-    const double unit = 2 * plan.design->response().high;
-    const NoisedDeviance null = NullDeviance(measured, n);
-    return {.value = null.value - unit * path.value,
-            .error = std::hypot(null.error, unit * path_error)};
-  }
-  const double of_count = measured.noise.stddev / plan.count;
-  return {.value = 2 * n * std::log(2.0) - 2 * path.value,
-          .error = std::hypot(2 * std::log(2.0) * of_count, 2 * path_error)};
+  const double unit = plan.is_rate() ? 2 * plan.design->response().high : 2;
+  const NoisedDeviance null = NullDeviance(measured, n);
+  return {.value = null.value - unit * path.value,
+          .error = std::hypot(null.error, unit * path_error)};
 }
 
 }  // namespace tacet::statistics

@@ -17,11 +17,11 @@ struct NoisedDeviance {
 // For a baseline without effects of the design. `n` is the noised number of rows.
 NoisedDeviance NullDeviance(const Measurements& measured, double n);
 
-// For the coefficients after the last step: the null deviance, or that of even odds, less twice the
-// integral of the gradient along the steps. Each step but the last is a cubic through the gradients
-// and informations of its ends (Hermite); the last is Newton's parabola. `factor` is that of the
-// pooled information. The noise of a gradient is in its own step, so the integral has an expected
-// part of the noise's square, which is taken off.
+// For the coefficients after the last step: the null deviance less twice the integral of the
+// gradient along the steps. Each step but the last is a cubic through the gradients and
+// informations of its ends (Hermite); the last is Newton's parabola. `factor` is that of the pooled
+// information. The noise of a gradient is in its own step, so the integral has an expected part of
+// the noise's square, which is taken off.
 NoisedDeviance DevianceOf(const Measurements& measured, const LikelihoodSteps& steps,
                           const Cholesky& factor, double n);
 

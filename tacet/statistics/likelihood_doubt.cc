@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "fmt/format.h"
@@ -10,23 +11,27 @@
 namespace tacet::statistics {
 namespace {
 
-// A last step ends the search where it is no longer than this in each coordinate of the design,
-// apart from noise: the means move by at most as much of themselves.
-constexpr double kSmallStep = 0.25;
-// Deviations of its own noise that a step may be longer. Two gradients move it, root 2 each.
-constexpr double kNoiseOfStep = 2.8;
-// No noise explains a longer one: a step is a parabola's, and means change by e.
-constexpr double kLongStep = 1;
+// The search has ended where the mean step of the releases is no longer than this in each
+// coordinate of the design, apart from noise: the means move by at most as much of themselves.
+constexpr double kSmallStep = 0.1;
+// Deviations of a gradient's noise that the mean step may be longer.
+constexpr double kNoiseOfStep = 6;
 // A coefficient of its coordinate from which the least and the largest row differ by e^2.
 constexpr double kStrong = 1;
-// For a strong coefficient, the information of the second release is above that of the last one by
-// at most this part of the pooled one, a deviation of the difference's noise included. Without an
-// end, where a group has no event, each step takes the information down by e: the part is 1.5.
-constexpr double kLostInformation = 0.95;
-// Rows whose mean is cut, in parts of all. Beyond, coefficients would be biased. The noise of their
+// The information of a strong coefficient in the second release is at most this many times that of
+// the later ones. Without an end, where a group has no event, each step takes it down by e: it is 4
+// times as large. The difference may be larger by as many deviations of its noise.
+constexpr double kLostInformation = 2;
+constexpr double kNoiseOfLost = 1.5;
+// Rows whose mean is cut, in parts of all. Beyond, coefficients would be biased.
+constexpr double kManyCutMeans = 0.015;
+// The same times the excess of the largest mean, in parts of the most one. The noise of the rows'
 // number is allowed for by as many deviations.
-constexpr double kManyCutMeans = 0.01;
+constexpr double kManyExcesses = 0.01;
 constexpr double kNoiseOfCuts = 2;
+// A mean above the response's bound cannot be. Where rows are cut beyond so many deviations of
+// noise, the coefficients of a group grow with each step.
+constexpr double kClearCuts = 3;
 
 using Vector = std::vector<double>;
 
@@ -50,21 +55,23 @@ double NoiseOfForm(const QuestionPlan& plan, double noise, const Vector& x) {
 
 bool HasEnded(const Measurements& measured, const LikelihoodSteps& steps, const Cholesky& factor) {
   const QuestionPlan& plan = measured.plan;
-  const Vector& step = steps.last_step();
-  for (size_t j = 0; j < step.size(); ++j) {
-    Vector unit(step.size());
-    unit[j] = 1;
-    const Vector solved = factor.Solve(unit);
-    double square = 0;
-    for (const double value : solved) square += value * value;
-    const double noise = measured.noise.stddev / plan.amplitude * std::sqrt(square);
-    if (std::abs(step[j]) > std::min(kSmallStep + kNoiseOfStep * noise, kLongStep)) return false;
+  const Vector deviations = NoiseOfSteps(plan, measured.noise.stddev, factor);
+  const auto later = static_cast<double>(steps.path.size()) - 2;
+  for (size_t j = 0; j < deviations.size(); ++j) {
+    const double limit = kSmallStep + kNoiseOfStep * deviations[j];
+    if (std::abs(steps.mean_step[j]) > limit) return false;
     if (j < plan.baselines || std::abs(steps.coefficients[j]) < kStrong) continue;
+    Vector unit(deviations.size());
+    unit[j] = 1;
+    const Vector solved = factor.Solve(std::move(unit));
     // The first release is the public start's.
-    const double lost = FormOf(steps.path[1].information, solved) -
-                        FormOf(steps.path.back().information, solved) +
-                        std::sqrt(2.0) * NoiseOfForm(plan, measured.noise.stddev, solved);
-    if (lost > kLostInformation * FormOf(steps.information, solved)) return false;
+    double lost = FormOf(steps.path[1].information, solved);
+    for (size_t round = 2; round < steps.path.size(); ++round) {
+      lost -= kLostInformation / later * FormOf(steps.path[round].information, solved);
+    }
+    const double noise = NoiseOfForm(plan, measured.noise.stddev, solved) *
+                         std::sqrt(1 + kLostInformation * kLostInformation / later);
+    if (lost > kNoiseOfLost * noise) return false;
   }
   return true;
 }
@@ -74,7 +81,8 @@ bool MayCutMeans(const Measurements& measured, const LikelihoodSteps& steps) {
   const QuestionPlan& plan = measured.plan;
   double largest = steps.coefficients[0];
   for (size_t i = 1; i < steps.coefficients.size(); ++i) largest += std::abs(steps.coefficients[i]);
-  if (largest <= std::log(plan.most_mean)) return false;
+  const double excess = std::exp(largest) / plan.most_mean - 1;
+  if (excess <= 0) return false;
   double cut = 0, rows = 0;
   for (size_t round = 1; round < measured.releases.size(); ++round) {
     const LikelihoodRelease release(plan, measured.releases[round]);
@@ -83,7 +91,10 @@ bool MayCutMeans(const Measurements& measured, const LikelihoodSteps& steps) {
   }
   const double noise = measured.noise.stddev / plan.cut *
                        std::sqrt(static_cast<double>(measured.releases.size()) - 1);
-  return cut + kNoiseOfCuts * noise > kManyCutMeans * std::max(rows, 0.0);
+  return cut > kManyCutMeans * std::max(rows, 0.0) ||
+         (cut + kNoiseOfCuts * noise) * std::min(excess, 1.0) >
+             kManyExcesses * std::max(rows, 0.0) ||
+         (cut > kClearCuts * noise && excess >= 1);
 }
 
 }  // namespace
@@ -94,9 +105,9 @@ std::string DoubtAbout(const Measurements& measured, const LikelihoodSteps& step
   if (plan.is_poisson() && MayCutMeans(measured, steps)) {
     return fmt::format(
         "coefficients suppressed: means of the model are above half of the response's bound, {:g}, "
-        "and as far as the noise shows those of more than {:g} % of the rows are, and are cut: "
-        "raise the bound, or ask with a larger epsilon or share, or of more rows",
-        plan.design->response().high, 100 * kManyCutMeans);
+        "and are cut in more rows than is certain to leave no bias: raise the bound, or ask with a "
+        "larger epsilon or share, or of more rows",
+        plan.design->response().high);
   }
   if (HasEnded(measured, steps, factor)) return "";
   return fmt::format(

@@ -53,13 +53,14 @@ std::vector<double> LikelihoodErrors::CovarianceOf(const std::vector<Weights>& s
 }
 
 double LikelihoodErrors::Further(const Weights& weights) const {
-  return kFurtherStep * SumOfProducts(weights, steps_.last_step());
+  return kFurtherStep * SumOfProducts(weights, steps_.mean_step);
 }
 
 double LikelihoodErrors::NoiseCovariance(const Weights& solved, const Weights& other) const {
   const QuestionPlan& plan = measured_.plan;
-  const Weights& step = steps_.last_step();
-  const double of_gradient = std::pow(measured_.noise.stddev / plan.amplitude, 2);
+  const Weights& step = steps_.mean_step;
+  const double of_gradient =
+      std::pow(steps_.mean_noise * measured_.noise.stddev / plan.amplitude, 2);
   const double of_square = std::pow(steps_.pooled * measured_.noise.stddev / plan.square, 2);
   const double of_cross = std::pow(steps_.pooled * measured_.noise.stddev / plan.cross, 2);
   double noise = 0;

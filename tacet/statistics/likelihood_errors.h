@@ -10,7 +10,7 @@
 
 namespace tacet::statistics {
 
-// Further steps may add this many last steps: the intervals allow for it.
+// Further steps may add this many mean steps: the intervals allow for it.
 inline constexpr double kFurtherStep = 0.35;
 // Sampling variances of hazards: in tables of patients those of a sandwich are up to this much
 // larger than the information's, as hazards are not quite proportional.

@@ -2,17 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
-#include "tacet/statistics/cholesky.h"
 #include "tacet/statistics/likelihood_rows.h"
 
 namespace tacet::statistics {
 namespace {
 
+// A first release tells at least this share of rows with the event, and without.
+constexpr double kLeastFirstShare = 1e-3;
 // For the rate that a first release is summed at.
 constexpr double kLeastRate = 1e-3;
 constexpr double kLargestRate = 10;
+// A step of d in its longest coordinate is wrong by this times d^2: rows with several columns move
+// by more than one coordinate.
+constexpr double kCurvature = 2;
+// Added to a variance, where there is neither noise nor a step.
+constexpr double kNoVariance = 1e-12;
 
 // Moves the first release of rates to the rates of its baselines: their logarithms, by which the
 // coefficients grow. The information of the design's columns moves with the mean rate.
@@ -45,6 +52,21 @@ std::vector<double> MoveToRates(const QuestionPlan& plan, LikelihoodStep& first)
   return logs;
 }
 
+// Moves the first release of a logistic model, of even odds, to the share of the rows that have the
+// event, as if the design had no effect. Returns the logarithm of its odds.
+double MoveToShare(const QuestionPlan& plan, LikelihoodStep& first) {
+  const size_t size = first.gradient.size();
+  // At even odds a quarter of the rows' sums of products.
+  const double rows = 4 * first.information[0];
+  if (!(rows > 0)) return 0;
+  const double share =
+      std::clamp(0.5 + first.gradient[0] / rows, kLeastFirstShare, 1 - kLeastFirstShare);
+  for (size_t i = 0; i < size; ++i) first.gradient[i] += (2 - 4 * share) * first.information[i];
+  for (double& value : first.information) value *= 4 * share * (1 - share);
+  first.noise = std::hypot(1.0, (2 - 4 * share) * plan.amplitude / plan.cross);
+  return std::log(share / (1 - share));
+}
+
 // Scales the information of rates to as many events as there are: their means add up to the events
 // at the largest likelihood, and each release is some steps away from it. Returns the factor.
 double ScaleToEvents(const QuestionPlan& plan, const std::vector<double>& gradient,
@@ -57,6 +79,18 @@ double ScaleToEvents(const QuestionPlan& plan, const std::vector<double>& gradie
   if (!(means > 0 && events > 0)) return 1;
   for (double& value : information) value *= events / means;
   return events / means;
+}
+
+// Shortens the first step of a Poisson model. Newton's step takes a mean to 1 + d times itself by
+// adding d to its logarithm, where log(1 + d) would do. `step` adds up to d in the row that it
+// moves most.
+void ShortenFirstStep(size_t baselines, std::vector<double>& step) {
+  double most = 0;
+  for (size_t i = 0; i < step.size(); ++i) {
+    most = i < baselines ? std::max(most, std::abs(step[i])) : most + std::abs(step[i]);
+  }
+  if (most <= 1) return;
+  for (double& value : step) value *= std::log1p(most) / most;
 }
 
 // Sum of the baselines' informations.
@@ -125,6 +159,7 @@ LikelihoodSteps StepsOf(const QuestionPlan& plan,
     const LikelihoodRelease release(plan, releases[round]);
     LikelihoodStep& at = steps.path.emplace_back(LikelihoodStep{
         .gradient = release.Gradient(), .information = release.Information(), .step = {}});
+    if (round == 0 && !plan.is_rate()) steps.coefficients[0] += MoveToShare(plan, at);
     if (round == 0 && plan.is_rate()) {
       const std::vector<double> logs = MoveToRates(plan, at);
       for (size_t j = 0; j < logs.size(); ++j) steps.coefficients[j] += logs[j];
@@ -156,12 +191,64 @@ LikelihoodSteps StepsOf(const QuestionPlan& plan,
     const auto factor = Cholesky::Of(information, size, -raised);
     if (!factor.has_value()) continue;
     at.step = factor->Solve(at.gradient);
+    if (round == 0 && plan.is_poisson()) ShortenFirstStep(plan.baselines, at.step);
     for (size_t i = 0; i < size; ++i) {
       at.step[i] = std::clamp(at.step[i], -kLongestStep, kLongestStep);
       steps.coefficients[i] += at.step[i];
     }
   }
   return steps;
+}
+
+std::vector<double> NoiseOfSteps(const QuestionPlan& plan, double noise, const Cholesky& factor) {
+  const size_t size = plan.baselines + plan.design->columns();
+  std::vector<double> deviations;
+  for (size_t j = 0; j < size; ++j) {
+    std::vector<double> unit(size);
+    unit[j] = 1;
+    const std::vector<double> solved = factor.Solve(std::move(unit));
+    const double square = std::inner_product(solved.begin(), solved.end(), solved.begin(), 0.0);
+    deviations.push_back(noise / plan.amplitude * std::sqrt(square));
+  }
+  return deviations;
+}
+
+void CombineReleases(const QuestionPlan& plan, double noise, const Cholesky& factor,
+                     LikelihoodSteps& steps) {
+  const size_t size = steps.coefficients.size();
+  const std::vector<double> deviations = NoiseOfSteps(plan, noise, factor);
+  std::vector<double> at = steps.coefficients;  // of each release, the last one first
+  std::vector<double> mean(size), mean_step(size);
+  double sum = 0, squares = 0;
+  for (size_t round = steps.path.size(); round-- > 1;) {
+    for (size_t i = 0; i < size; ++i) at[i] -= steps.path[round].step[i];
+    std::vector<double> step = factor.Solve(steps.path[round].gradient);
+    size_t longest = 0;
+    for (size_t i = 0; i < size; ++i) {
+      step[i] = std::clamp(step[i], -kLongestStep, kLongestStep);
+      if (std::abs(step[i]) > std::abs(step[longest])) longest = i;
+    }
+    const double weight =
+        1 / (std::pow(deviations[longest], 2) +
+             std::pow(kCurvature * step[longest] * step[longest], 2) + kNoVariance);
+    if (round + 1 == steps.path.size()) steps.last_weight = weight;
+    sum += weight;
+    squares += weight * weight;
+    for (size_t i = 0; i < size; ++i) {
+      mean[i] += weight * (at[i] + step[i]);
+      mean_step[i] += weight * step[i];
+    }
+  }
+  steps.last_weight /= sum;
+  steps.mean_noise = std::sqrt(squares) / sum;
+  for (size_t i = 0; i < size; ++i) {
+    mean[i] /= sum;
+    mean_step[i] /= sum;
+    // The last release leads to the mean.
+    steps.path.back().step[i] += mean[i] - steps.coefficients[i];
+  }
+  steps.coefficients = std::move(mean);
+  steps.mean_step = std::move(mean_step);
 }
 
 QueryState StateAfter(const Query& query, std::span<const float> model) {

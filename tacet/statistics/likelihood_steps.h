@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tacet/statistics/cholesky.h"
 #include "tacet/statistics/query.h"
 
 namespace tacet::statistics {
@@ -56,7 +57,7 @@ struct LikelihoodStep {
 // Outcome of the releases of a model so far.
 struct LikelihoodSteps {
   std::vector<double> coefficients;  // after the last step
-  // As many as there are releases. The first one of rates begins at the rates of its baselines.
+  // As many as there are releases. The first one begins at the share or the rates of its baselines.
   std::vector<LikelihoodStep> path;
   // For all coefficients, as many rows as the last release has: the mean over the releases but the
   // first, whose coefficients are public. `pooled` is the factor of its noise: that of rates is
@@ -65,17 +66,31 @@ struct LikelihoodSteps {
   std::vector<double> squares;
   double pooled = 1;
   double pooled_squares = 1;
-
-  const std::vector<double>& last_step() const { return path.back().step; }
+  // CombineReleases sets the mean of the releases' steps with the pooled information, the weight of
+  // the last release in it, and the factor of a gradient's noise.
+  std::vector<double> mean_step;
+  double last_weight = 1;
+  double mean_noise = 1;
 };
 
 // Newton steps from FirstCoefficients. A step is at most kLongestStep long in each coordinate, and
 // its information is raised to kLeastInformation of the baselines' sum in each direction, as noise
 // may leave less than nothing. In the last round of the question it is raised only where it has to
-// be. The first release of rates gives each baseline's rate, as if the design had no effect, and
-// the first step is taken from there.
+// be. The first release gives the share of events, or of rates each baseline's rate, as if the
+// design had no effect, and the first step is taken from there.
 LikelihoodSteps StepsOf(const QuestionPlan& plan,
                         const std::vector<std::span<const double>>& releases);
+
+// Makes the coefficients those that all releases but the first lead to. Each release gives an
+// estimate: a step from its own coefficients with the pooled information, of which `factor` is the
+// factor. Their noise is independent, and a step of d is wrong by about d^2. So the coefficients
+// are the mean of the estimates, weighted by noise and d. `noise` is the deviation of a released
+// value's.
+void CombineReleases(const QuestionPlan& plan, double noise, const Cholesky& factor,
+                     LikelihoodSteps& steps);
+
+// Deviation that the noise of one gradient gives each coefficient.
+std::vector<double> NoiseOfSteps(const QuestionPlan& plan, double noise, const Cholesky& factor);
 
 inline constexpr double kLongestStep = 2;
 inline constexpr double kLeastInformation = 0.02;

@@ -203,6 +203,46 @@ TEST(LogisticTest, AGroupWithoutEventsIsSuppressed) {
   EXPECT_FALSE(shown());
 }
 
+// Two of a hundred rows have the event. From even odds, four steps do not lead there.
+TEST(LogisticTest, RareEventsAreReached) {
+  Patients data(6000, 10);
+  crypto::Random random = crypto::SeededRandom(11, "logistic-test");
+  for (size_t i = 0; i < data.rows.size(); ++i) {
+    const double linear = -5.4 + 0.02 * data.raw[i][1] + 0.3 * data.raw[i][2];
+    data.ill[i] = crypto::Uniform(random) < 1 / (1 + std::exp(-linear)) ? 1 : 0;
+    data.rows[i][3] = data.ill[i] == 1 ? "yes" : "no";
+  }
+  const LikelihoodFit fit = FitPatients(data);
+  const auto query = IllnessQuery(6000);
+  const std::vector<double> releases =
+      ReleasesOf(query, TypedTableOfRows("site", kPatientColumns, data.rows), 0, random);
+  const Answer answer = Answers(*query, releases, 0)[0];
+  for (size_t i = 0; i < kTerms.size(); ++i) {
+    EXPECT_NEAR(*TermOf(answer, i).value, fit.coefficients[i], 0.05 * fit.errors[i]) << kTerms[i];
+  }
+  const double deviance = DevianceOfPatients(data, fit.coefficients);
+  EXPECT_NEAR(*Find(answer, "deviance").value, deviance, 0.002 * deviance);
+}
+
+// Releases of the size that the record is about: 4,000 rows and the noise of epsilon 2. Of 50, more
+// than 10 are suppressed with probability 4e-12 at a rate of 1 %, and fewer with 1e-5 at one of a
+// half.
+TEST(LogisticTest, FewReleasesAreSuppressed) {
+  const Patients people(2000, 12);
+  constexpr size_t kDrawn = 4000;
+  const auto query = IllnessQuery(kDrawn);
+  crypto::Random random = crypto::SeededRandom(13, "logistic-test");
+  uint64_t shown = 0;
+  for (uint64_t release = 0; release < 50; ++release) {
+    TextRows rows;
+    for (size_t i = 0; i < kDrawn; ++i) rows.push_back(people.rows[random.Below(2000)]);
+    const std::vector<double> releases =
+        ReleasesOf(query, TypedTableOfRows("site", kPatientColumns, rows), 6, random);
+    shown += TermOf(Answers(*query, releases, 6)[0], 0).value.has_value() ? 1 : 0;
+  }
+  EXPECT_GE(shown, 40u);
+}
+
 TEST(LogisticTest, QuestionsOfOtherRoundsAndOtherResponsesAreRefused) {
   QuerySpec spec = IllnessQuery(100)->spec();
   spec.questions.push_back({.name = "rows"});

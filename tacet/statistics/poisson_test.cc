@@ -203,12 +203,14 @@ TEST(PoissonTest, IntervalsHoldTheFitOfTheWholeTable) {
 }
 
 TEST(PoissonTest, NoClimbMovesAReleaseFartherThanIsCharged) {
-  ClimbReleases(VisitQuery(100)->spec(), kVisitColumns,
-                [](size_t column, crypto::Random& random) -> std::string {
-                  if (column == 1) return random.Below(2) == 0 ? "f" : "m";
-                  if (column == 0) return DrawNumber(20, 90, random);
-                  return column == 2 ? DrawNumber(0.5, 2, random) : DrawNumber(0, 12, random);
-                });
+  ClimbReleases(
+      VisitQuery(100)->spec(), kVisitColumns,
+      [](size_t column, crypto::Random& random) -> std::string {
+        if (column == 1) return random.Below(2) == 0 ? "f" : "m";
+        if (column == 0) return DrawNumber(20, 90, random);
+        return column == 2 ? DrawNumber(0.5, 2, random) : DrawNumber(0, 12, random);
+      },
+      0.87);
 }
 
 // A bound that is half as large as most means: coefficients would be biased.
@@ -224,8 +226,8 @@ TEST(PoissonTest, CutMeansSuppressTheCoefficients) {
   EXPECT_EQ(
       answer.methods[2],
       "coefficients suppressed: means of the model are above half of the response's bound, 3, "
-      "and as far as the noise shows those of more than 1 % of the rows are, and are cut: "
-      "raise the bound, or ask with a larger epsilon or share, or of more rows");
+      "and are cut in more rows than is certain to leave no bias: raise the bound, or ask with a "
+      "larger epsilon or share, or of more rows");
 }
 
 std::shared_ptr<const Query> GroupQuery(uint64_t max_units, double most_visits,
@@ -275,6 +277,8 @@ uint64_t ShownOf(const std::shared_ptr<const Query>& query, double men, double m
 TEST(PoissonTest, FewCutRowsSuppressTheCoefficients) {
   EXPECT_LE(ShownOf(GroupQuery(4000, 10), 0.02, 1, 8, 4000, 12, 20, 10), 1u);
   EXPECT_EQ(ShownOf(GroupQuery(4000, 10), 0.02, 1, 8, 4000, 0, 1, 11), 0u);
+  // So they are where far fewer rows than one of a hundred are cut: the steps do not end.
+  EXPECT_EQ(ShownOf(GroupQuery(20000, 10), 0.004, 1, 8, 20000, 0.2, 2, 17), 0u);
   // Under a bound of five times the mean, nothing is cut.
   EXPECT_EQ(ShownOf(GroupQuery(4000, 40), 0.02, 1, 8, 4000, 0.5, 10, 12), 10u);
 }

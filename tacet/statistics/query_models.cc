@@ -14,7 +14,7 @@ namespace {
 // saturated likelihood, and rows whose mean is cut.
 constexpr double kRobustCharge = 0.1;
 constexpr double kSaturatedCharge = 0.02;
-constexpr double kCutCharge = 0.05;
+constexpr double kCutCharge = 0.2;
 
 // How a row moves a release at amplitude 1 of the gradient, M = 1 + terms >= |x|^2, without the
 // count. |g - h|^2 <= 2 |g|^2 + 2 |h|^2 holds for gradients. The other parts of two rows have an
