@@ -343,12 +343,30 @@ TEST(CoxTest, AGroupWithoutEventsIsSuppressed) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     const Answer answer = AnswerOfGroups(10000, 10000, kDays, 0.0003, 0, 1, seed);
     EXPECT_FALSE(Find(answer, "coefficient", "sex = m").value.has_value());
-    EXPECT_TRUE(answer.methods[3].starts_with(
-        "coefficients suppressed: the steps do not show that they ended near the largest"))
+    EXPECT_TRUE(
+        answer.methods[3].starts_with("coefficients suppressed: too few events at sex = m for this "
+                                      "noise, of which 4 deviations "))
         << answer.methods[3];
     const Answer some = AnswerOfGroups(10000, 10000, kDays, 0.0003, 0.0002, 1, seed);
     EXPECT_TRUE(Find(some, "coefficient", "sex = m").value.has_value());
   }
+}
+
+// The noise of epsilon 2 is larger than the events that the group would have.
+TEST(CoxTest, AGroupWithoutEventsUnderNoiseIsSuppressed) {
+  uint64_t shown = 0, shown_rare = 0, shown_some = 0;
+  const auto shows = [](double men, uint64_t seed) {
+    const Answer answer = AnswerOfGroups(4000, 4000, kDays, 0.0003, men, 10, seed);
+    return Find(answer, "coefficient", "sex = m").value.has_value() ? 1 : 0;
+  };
+  for (uint64_t seed = 20; seed < 45; ++seed) {
+    shown += shows(0, seed);
+    shown_rare += shows(0.000006, seed);
+    shown_some += shows(0.0002, seed);
+  }
+  EXPECT_LE(shown, 1u);
+  EXPECT_LE(shown_rare, 1u);
+  EXPECT_GE(shown_some, 24u);
 }
 
 // All events lie in the first hundredth of the interval: four steps do not lead there.

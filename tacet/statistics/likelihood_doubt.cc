@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "fmt/format.h"
+
+#include "tacet/statistics/formula.h"
 
 namespace tacet::statistics {
 namespace {
@@ -16,12 +19,13 @@ namespace {
 constexpr double kSmallStep = 0.1;
 // Deviations of a gradient's noise that the mean step may be longer.
 constexpr double kNoiseOfStep = 6;
-// A coefficient of its coordinate from which the least and the largest row differ by e^2.
-constexpr double kStrong = 1;
+// A coefficient of its coordinate from which the least and the largest row differ by e^1.6.
+constexpr double kStrong = 0.8;
 // The information of a strong coefficient in the second release is at most this many times that of
 // the later ones. Without an end, where a group has no event, each step takes it down by e: it is 4
 // times as large. The difference may be larger by as many deviations of its noise.
-constexpr double kLostInformation = 2;
+constexpr double kLostInformation = 1.7;
+constexpr double kLostInformationOfCounts = 1.5;
 constexpr double kNoiseOfLost = 1.5;
 // Rows whose mean is cut, in parts of all. Beyond, coefficients would be biased.
 constexpr double kManyCutMeans = 0.015;
@@ -29,9 +33,16 @@ constexpr double kManyCutMeans = 0.015;
 // number is allowed for by as many deviations.
 constexpr double kManyExcesses = 0.01;
 constexpr double kNoiseOfCuts = 2;
-// A mean above the response's bound cannot be. Where rows are cut beyond so many deviations of
-// noise, the coefficients of a group grow with each step.
-constexpr double kClearCuts = 3;
+// The rows that are seen to be cut, times the excess, in parts of all, and in deviations of their
+// noise. Beyond both, the coefficients of a small group grow with each step.
+constexpr double kClearExcesses = 0.002;
+constexpr double kNoiseOfExcesses = 4;
+// Events at an end of a term that the coefficients make rare, in deviations of the released noise.
+// Where there are none, 1 of 160 releases has as many.
+constexpr double kClearEvents = 2.5;
+// The same where the effect is strong. Four steps do not reach a rate that is far below the others.
+constexpr double kClearRareEvents = 3;
+constexpr double kClearRareEventsOfRates = 4;
 
 using Vector = std::vector<double>;
 
@@ -56,6 +67,7 @@ double NoiseOfForm(const QuestionPlan& plan, double noise, const Vector& x) {
 bool HasEnded(const Measurements& measured, const LikelihoodSteps& steps, const Cholesky& factor) {
   const QuestionPlan& plan = measured.plan;
   const Vector deviations = NoiseOfSteps(plan, measured.noise.stddev, factor);
+  const double most_lost = plan.is_poisson() ? kLostInformationOfCounts : kLostInformation;
   const auto later = static_cast<double>(steps.path.size()) - 2;
   for (size_t j = 0; j < deviations.size(); ++j) {
     const double limit = kSmallStep + kNoiseOfStep * deviations[j];
@@ -67,10 +79,10 @@ bool HasEnded(const Measurements& measured, const LikelihoodSteps& steps, const 
     // The first release is the public start's.
     double lost = FormOf(steps.path[1].information, solved);
     for (size_t round = 2; round < steps.path.size(); ++round) {
-      lost -= kLostInformation / later * FormOf(steps.path[round].information, solved);
+      lost -= most_lost / later * FormOf(steps.path[round].information, solved);
     }
     const double noise = NoiseOfForm(plan, measured.noise.stddev, solved) *
-                         std::sqrt(1 + kLostInformation * kLostInformation / later);
+                         std::sqrt(1 + most_lost * most_lost / later);
     if (lost > kNoiseOfLost * noise) return false;
   }
   return true;
@@ -91,10 +103,157 @@ bool MayCutMeans(const Measurements& measured, const LikelihoodSteps& steps) {
   }
   const double noise = measured.noise.stddev / plan.cut *
                        std::sqrt(static_cast<double>(measured.releases.size()) - 1);
-  return cut > kManyCutMeans * std::max(rows, 0.0) ||
-         (cut + kNoiseOfCuts * noise) * std::min(excess, 1.0) >
-             kManyExcesses * std::max(rows, 0.0) ||
-         (cut > kClearCuts * noise && excess >= 1);
+  rows = std::max(rows, 0.0);
+  return cut > kManyCutMeans * rows ||
+         (cut + kNoiseOfCuts * noise) * std::min(excess, 1.0) > kManyExcesses * rows ||
+         cut * excess > std::max(kNoiseOfExcesses * noise, kClearExcesses * rows);
+}
+
+// An end of a term: categories, and numbers at one of their bounds.
+struct TermEnd {
+  std::string text;  // "age = 20, sex = m"
+  // For 1 and the design columns. Their sum is the share from 0 to 1 by which a row is at this end.
+  // It is 0 or 1 for categories, and grows from bound to bound for a number. A product has the
+  // products of these.
+  Vector weights;
+  double effect = 0;  // of the term, and of those in it, on the linear predictor
+};
+
+// A row is at an end of one factor by (1 + w p t) / (1 + w). Here p and t are the design columns of
+// the end and of the row, and w is their number. A product of these is a sum over the terms that
+// the product contains, which every formula has.
+std::vector<TermEnd> EndsOf(const QuestionPlan& plan, const LikelihoodSteps& steps) {
+  const Design& design = *plan.design;
+  const auto formula = ParseFormula(plan.spec.formula, design.has_response());
+  if (!formula.ok()) return {};  // a query has none
+  const auto place_of = [&design](const FormulaFactor& factor) -> size_t {
+    return std::ranges::find(design.factors(), factor, &DesignFactor::factor) -
+           design.factors().begin();
+  };
+  std::vector<TermEnd> all;
+  for (const FormulaTerm& term : formula->terms) {
+    size_t ends = 1;
+    for (const FormulaFactor& factor : term) ends *= design.factors()[place_of(factor)].width() + 1;
+    for (size_t end = 0; end < ends; ++end) {
+      Vector row = design.MiddleRow();
+      double weight = 1;
+      TermEnd& made = all.emplace_back();
+      size_t rest = end;
+      for (const FormulaFactor& factor : term) {
+        const DesignFactor& of = design.factors()[place_of(factor)];
+        const size_t digit = rest % (of.width() + 1);
+        rest /= of.width() + 1;
+        row[place_of(factor)] = of.is_number() ? (digit == 0 ? -1 : 1) : static_cast<double>(digit);
+        weight /= static_cast<double>(of.width()) + 1;
+        if (!made.text.empty()) made.text += ", ";
+        made.text += of.is_number()
+                         ? fmt::format("{} = {:g}", factor.column, digit == 0 ? of.low : of.high)
+                         : fmt::format("{} = {}", factor.column, of.values.name(digit));
+      }
+      Vector columns(design.columns() + 1);  // the last one for a response
+      design.Fill(row, columns);
+      made.weights = {weight};
+      for (const FormulaTerm& part : formula->terms) {
+        double factor_of_part = weight;
+        size_t width = 1;
+        for (const FormulaFactor& factor : part) {
+          width *= design.factors()[place_of(factor)].width();
+          if (std::ranges::find(term, factor) == term.end()) factor_of_part = 0;
+        }
+        factor_of_part *= static_cast<double>(width);
+        for (size_t i = 0; i < width; ++i) {
+          const size_t column = made.weights.size() - 1;
+          made.weights.push_back(factor_of_part * columns[column]);
+          if (factor_of_part == 0) continue;
+          made.effect += steps.coefficients[plan.baselines + column] * columns[column];
+        }
+      }
+    }
+  }
+  return all;
+}
+
+// Sums over rows of the outcome, or of what it lacks to 1, times 1 and the design columns. Their
+// noise has the variance `of_first` and `of_others`.
+struct EventSums {
+  Vector sums;
+  double of_first = 0;
+  double of_others = 0;
+};
+
+// Rates: the gradient is the events less the means, whose sums are in the information. The mean of
+// all releases tells them.
+std::vector<EventSums> EventsOfRates(const Measurements& measured) {
+  const QuestionPlan& plan = measured.plan;
+  const auto rounds = static_cast<double>(measured.releases.size());
+  const auto baselines = static_cast<double>(plan.baselines);
+  const double noise = measured.noise.stddev;
+  EventSums events{.sums = Vector(plan.design->columns() + 1)};
+  for (const auto& values : measured.releases) {
+    const LikelihoodRelease release(plan, values);
+    const Vector gradient = release.Gradient(), information = release.Information();
+    const size_t size = gradient.size();
+    for (size_t j = 0; j < plan.baselines; ++j) {
+      events.sums[0] += (gradient[j] + information[j * size + j]) / rounds;
+    }
+    for (size_t i = plan.baselines; i < size; ++i) {
+      double sum = gradient[i];
+      for (size_t j = 0; j < plan.baselines; ++j) sum += information[j * size + i];
+      events.sums[i - plan.baselines + 1] += sum / rounds;
+    }
+  }
+  const double of_gradient = std::pow(noise / plan.amplitude, 2);
+  events.of_first = baselines * (of_gradient + std::pow(noise / plan.square, 2)) / rounds;
+  events.of_others = (of_gradient + baselines * std::pow(noise / plan.cross, 2)) / rounds;
+  return {events};
+}
+
+// A logistic model: at even odds, in the first release, the gradient is the events less half of the
+// rows, and the information a quarter of them. Returns events, and rows without.
+std::vector<EventSums> EventsOfOdds(const Measurements& measured) {
+  const QuestionPlan& plan = measured.plan;
+  const LikelihoodRelease first(plan, measured.releases[0]);
+  const Vector gradient = first.Gradient(), information = first.Information();
+  const double noise = measured.noise.stddev, of_gradient = std::pow(noise / plan.amplitude, 2);
+  std::vector<EventSums> both;
+  for (const double sign : {1.0, -1.0}) {
+    EventSums& made = both.emplace_back();
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      made.sums.push_back((i == 0 ? first.rows() / 2 : 2 * information[i]) + sign * gradient[i]);
+    }
+    made.of_first = of_gradient + std::pow(noise / plan.count / 2, 2);
+    made.of_others = of_gradient + std::pow(2 * noise / plan.cross, 2);
+  }
+  return both;
+}
+
+// Why the likelihood may have no largest value, as far as the noise shows: an end without events.
+std::string DoubtAboutEvents(const Measurements& measured, const LikelihoodSteps& steps) {
+  const QuestionPlan& plan = measured.plan;
+  const std::vector<EventSums> all =
+      plan.is_rate() ? EventsOfRates(measured) : EventsOfOdds(measured);
+  const std::vector<TermEnd> ends = EndsOf(plan, steps);
+  const double of_rare = plan.is_rate() ? kClearRareEventsOfRates : kClearRareEvents;
+  for (size_t kind = 0; kind < all.size(); ++kind) {
+    for (const TermEnd& end : ends) {
+      const double effect = kind == 0 ? end.effect : -end.effect;
+      if (effect > 0) continue;
+      double events = 0, variance = 0;
+      for (size_t i = 0; i < end.weights.size(); ++i) {
+        events += end.weights[i] * all[kind].sums[i];
+        variance +=
+            std::pow(end.weights[i], 2) * (i == 0 ? all[kind].of_first : all[kind].of_others);
+      }
+      const double needed = effect <= -kStrong ? of_rare : kClearEvents;
+      if (events > needed * std::sqrt(variance)) continue;
+      return fmt::format(
+          "coefficients suppressed: too few {} at {} for this noise, of which {:g} deviations are "
+          "needed: there may be none, and then no largest likelihood. Join groups, choose narrower "
+          "bounds, leave the column out, or ask with a larger epsilon or share, or of more rows",
+          kind == 0 ? "events" : "rows without the event", end.text, needed);
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -109,6 +268,7 @@ std::string DoubtAbout(const Measurements& measured, const LikelihoodSteps& step
         "larger epsilon or share, or of more rows",
         plan.design->response().high);
   }
+  if (std::string doubt = DoubtAboutEvents(measured, steps); !doubt.empty()) return doubt;
   if (HasEnded(measured, steps, factor)) return "";
   return fmt::format(
       "coefficients suppressed: the steps do not show that they ended near the largest likelihood. "

@@ -1,6 +1,7 @@
 // Logistic models: releases against the likelihood of single rows, and how far a row moves one.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -201,6 +202,44 @@ TEST(LogisticTest, AGroupWithoutEventsIsSuppressed) {
     if (row[1] == "m") row[3] = "no";
   }
   EXPECT_FALSE(shown());
+}
+
+// Releases of 30 that are shown, of 4,000 rows under the noise of epsilon 2. `change` edits a row.
+uint64_t ShownUnderNoise(
+    uint64_t seed, const std::function<void(TextRows::value_type&, crypto::Random&)>& change) {
+  constexpr double kNoise = 9;
+  const auto query = IllnessQuery(4000);
+  crypto::Random random = crypto::SeededRandom(seed, "logistic-test");
+  uint64_t shown = 0;
+  for (uint64_t release = 0; release < 30; ++release) {
+    Patients data(4000, seed + 100 * release);
+    for (auto& row : data.rows) change(row, random);
+    const std::vector<double> releases =
+        ReleasesOf(query, TypedTableOfRows("site", kPatientColumns, data.rows), kNoise, random);
+    shown += TermOf(Answers(*query, releases, kNoise)[0], 2).value.has_value() ? 1 : 0;
+  }
+  return shown;
+}
+
+// The noise is larger than a group of a tenth would have events, or rows without. An effect that is
+// finite by its noise alone would be shown.
+TEST(LogisticTest, AGroupWithoutEventsUnderNoiseIsSuppressed) {
+  for (const char* const all : {"no", "yes"}) {
+    EXPECT_LE(ShownUnderNoise(14,
+                              [all](auto& row, crypto::Random& random) {
+                                row[1] = random.Below(10) == 0 ? "m" : "f";
+                                if (row[1] == "m") row[3] = all;
+                              }),
+              1u)
+        << all;
+  }
+  // Half of the group has the event.
+  EXPECT_GE(ShownUnderNoise(15,
+                            [](auto& row, crypto::Random& random) {
+                              row[1] = random.Below(2) == 0 ? "m" : "f";
+                              row[3] = random.Below(2) == 0 ? "no" : "yes";
+                            }),
+            27u);
 }
 
 // Two of a hundred rows have the event. From even odds, four steps do not lead there.

@@ -289,6 +289,16 @@ TEST(PoissonTest, AGroupWithoutEventsIsSuppressed) {
   EXPECT_EQ(ShownOf(GroupQuery(8000, 6), 0.3, 1, 0.4, 8000, 1, 10, 14), 10u);
 }
 
+// The noise of epsilon 2 is larger than the events that the group would have. Its coefficient would
+// be shown with an interval that ends, or with one that four steps do not reach.
+TEST(PoissonTest, AGroupWithFewEventsUnderNoiseIsSuppressed) {
+  EXPECT_LE(ShownOf(GroupQuery(4000, 6), 0.1, 1, 0, 4000, 10, 30, 15), 2u);
+  EXPECT_LE(ShownOf(GroupQuery(4000, 6), 0.03, 1, 0, 4000, 10, 30, 16), 2u);
+  EXPECT_LE(ShownOf(GroupQuery(4000, 6), 0.3, 1, 0.02, 4000, 10, 30, 17), 2u);
+  EXPECT_LE(ShownOf(GroupQuery(4000, 6), 0.1, 1, 0.05, 4000, 10, 30, 18), 4u);
+  EXPECT_GE(ShownOf(GroupQuery(4000, 6), 0.3, 1, 0.5, 4000, 10, 30, 19), 28u);
+}
+
 // Equal rows under a coarse grid: each of them would be rounded alike.
 TEST(PoissonTest, ACoarseGridLeavesNoBias) {
   const auto query = GroupQuery(100000, 4);
