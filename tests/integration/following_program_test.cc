@@ -145,7 +145,7 @@ TEST_F(FollowingFederationTest, ASiteThatAsksIsNamedAndNoDecisionReadsATable) {
 // A committee of three among four sites, so an epoch can begin without the keys of one.
 class FourFollowingTest : public FollowingFederationTest {
  protected:
-  void SetUp() override { SetUpSites({"east", "north", "south", "west"}); }
+  void SetUp() override { SetUpSites({"east", "north", "south", "west"}, Training()); }
   bool HasBegun(int epoch) const {
     const std::string name = fmt::format("north-epoch-{}.tacet", epoch);
     return std::filesystem::exists(path_ / "federation/invitations" / name);

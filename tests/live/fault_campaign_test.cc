@@ -119,8 +119,12 @@ class Campaign {
     if (now != seen_ || !status.stopped.empty()) still_ = 0;
     seen_ = now;
     if (still_ <= 3 * live_.options.collecting_seconds) return;
-    const std::vector<host::Problem> problems = host::FindProblems(
-        {.manifest = live_.members.manifest(), .status = status, .own = {}, .now = live_.now});
+    const std::vector<host::Problem> problems =
+        host::FindProblems({.manifest = live_.members.manifest(),
+                            .status = status,
+                            .mail = {},
+                            .own = {},
+                            .now = live_.now});
     EXPECT_FALSE(problems.empty())
         << "nobody owns a standstill after: " << kFaultNames.at(static_cast<size_t>(last_)) << ": "
         << seen_;

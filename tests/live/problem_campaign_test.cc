@@ -19,6 +19,7 @@
 #include "tacet/base/test_size_for_test.h"
 #include "tacet/host/admin_site.h"
 #include "tacet/host/log_for_test.h"
+#include "tacet/host/operator_desk.h"
 #include "tacet/policy/permission.h"
 #include "tests/live/live_members_for_test.h"
 #include "tests/live/site_policy_for_test.h"
@@ -63,6 +64,8 @@ class Campaign {
     live.observer.on_request = [this](const absl::Status& status) { health_.NoteRequest(status); };
     readiness_.SetListening(true);
     metrics.SetCertificateEnd(live.now + 365 * 86'400);
+    mailbox_ = protocol::testing::ValueOf(server::Mailbox::Open(
+        live.members.manifest(), mail_, live.limits, live.observer, [this] { return live.now; }));
   }
 
   // Members are here when they call; the server's clock and theirs continue alike.
@@ -84,17 +87,21 @@ class Campaign {
   }
 
   std::vector<Named> Problems() {
+    const auto clock = [this] { return live.now; };
+    host::OperatorDesk desk(live.members.manifest(), live.store, *live.server, *log_.log, clock);
     const host::AdminSite site({.manifest = live.members.manifest(),
                                 .rounds = *live.server,
                                 .log = *log_.log,
                                 .metrics = metrics,
                                 .readiness = readiness_,
                                 .store = health_,
+                                .mailbox = *mailbox_,
+                                .desk = desk,
                                 .guarantees = guarantees_,
-                                .clock = [this] { return live.now; },
+                                .clock = clock,
                                 .version = "",
                                 .started_at = 0},
-                               nullptr);
+                               nullptr, std::nullopt);
     std::istringstream body(site.Handle({.path = "/readyz", .authorization = ""}).body);
     std::vector<Named> found;
     for (std::string line; std::getline(body, line);) {
@@ -129,6 +136,8 @@ class Campaign {
   host::Readiness readiness_{[this] { return steady_; }};
   host::StoreHealth health_;
   host::GuaranteeWorker guarantees_;
+  server::MemoryBlobStore mail_;
+  std::unique_ptr<server::Mailbox> mailbox_;
 };
 
 // What is to be shown, where anything is: one of these causes, of these members.
