@@ -31,7 +31,7 @@ TEST(SameBytesTest, OfAWholeRound) {
   hashes += Hash(closed.closed_round);
   hashes += Hash(sums);
   EXPECT_EQ(Hash({reinterpret_cast<const uint8_t*>(hashes.data()), hashes.size()}),
-            "3b26fe3042009b7005224fd5b4345f49156f9f212c299b91a19fc7b8789cb90c");
+            "ec06852434c5ff26347455d9ec5ee4e76914a2d704cdaa6c121051236b712a3a");
 }
 
 // The environment's choice reaches every table.

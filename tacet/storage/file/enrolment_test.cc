@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "tacet/agreement/signed_manifest.h"
+#include "tacet/base/bytes.h"
 #include "tacet/base/child_for_test.h"
+#include "tacet/base/format_ids.h"
 #include "tacet/base/status_for_test.h"
 #include "tacet/base/temporary_folder_for_test.h"
 #include "tacet/crypto/authority_for_test.h"
@@ -201,7 +203,9 @@ TEST_F(EnrolmentTest, KeysAndInvitationsOfEndedEpochsAreDeleted) {
     if (epoch > 0) {
       ASSERT_TRUE(folder.BeginEpoch(epoch, entropy_.Draw(32), KeyFile(1), entropy_).ok());
     }
-    ASSERT_TRUE(folder.SaveSignedManifest(epoch, invitation).ok());
+    base::ByteWriter manifest;
+    base::WritePreamble(base::format::kSignedManifest, manifest);
+    ASSERT_TRUE(folder.SaveSignedManifest(epoch, manifest.bytes()).ok());
     for (const std::string name : {"north", "west-epoch-2"}) {
       ASSERT_TRUE(folder.SaveInvitation(epoch, name, invitation).ok());
     }
