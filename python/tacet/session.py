@@ -66,9 +66,9 @@ class Session:
 
         It is the guarantee of calls that were fixed beforehand, such as those of one search. For
         calls that were chosen after earlier results the guarantee is ``budget_epsilon``
-        (docs/security/privacy.md, "Stopping early"). Calls that continue count with all attempts that
-        they may make. While all calls are equal, it is the smallest bound of all accountants, else
-        that of the filters which admit calls.
+        (docs/security/privacy.md, "Stopping early"). Calls that continue count with all attempts
+        that they may make. While all calls are equal, it is the smallest bound of all accountants,
+        else that of the filters which admit calls.
 
         Raises:
             FailedPreconditionError: this is a process that was forked from the session's.
