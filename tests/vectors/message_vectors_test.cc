@@ -33,6 +33,7 @@
 #include "tacet/protocol/encrypted_checkpoint.h"
 #include "tacet/protocol/epoch_opening.h"
 #include "tacet/protocol/letter.h"
+#include "tacet/protocol/letter_reply.h"
 #include "tacet/protocol/mail_request.h"
 #include "tacet/protocol/objection.h"
 #include "tacet/protocol/whole_requests_for_test.h"
@@ -219,6 +220,19 @@ class MessageVectors {
             .Set("expires", kTime + 1)
             .Set("enclosure_bytes", enclosure.size())
             .Set("enclosure", ToHex(crypto::Sha256(enclosure))));
+    protocol::LetterReply reply{.federation = manifest_->manifest().federation(),
+                                .epoch = 1,
+                                .manifest_hash = manifest_->manifest().hash(),
+                                .certificate = crypto::Sha256(stored_.certificate),
+                                .joined = true};
+    Add("letter reply, joined", protocol::WriteLetterReply(reply, signing()),
+        JsonValue::MakeObject().Set("joined", true).Set("fields", JsonValue::MakeArray()));
+    reply.joined = false;
+    reply.fields = {"policy.serial", "privacy.epsilon_per_year"};
+    JsonValue fields = JsonValue::MakeArray();
+    for (const std::string& field : reply.fields) fields.Append(field);
+    Add("letter reply, asks", protocol::WriteLetterReply(reply, signing()),
+        JsonValue::MakeObject().Set("joined", false).Set("fields", std::move(fields)));
   }
 
   void Statements() {

@@ -260,6 +260,20 @@ class Federation:
         reader.end()
         return fields
 
+    def letter_reply(self, reader):
+        reader.preamble(b"TCTr")
+        require(reader.take(32) == self.manifest["identity"], "another federation")
+        require(reader.u32() == 1 and reader.take(32) == self.hash, "another epoch")
+        require(reader.take(32) == sha256(self.certificate), "another certificate")
+        verdict, number = reader.u8(), reader.u8()
+        require(verdict in (1, 2) and number <= (32 if verdict == 2 else 0), "the verdict")
+        fields = [reader.blob() for _ in range(number)]
+        for name in fields:
+            require(re.fullmatch(rb"[a-z0-9._]{1,64}", name) is not None, "a field's name")
+        reader.signature(self.key_of(1), b"tacet/1/letter reply")
+        reader.end()
+        return {"joined": verdict == 1, "fields": [name.decode() for name in fields]}
+
     def of_epoch(self, reader):
         require(reader.take(32) == self.hash and reader.u32() == 1, "another manifest or epoch")
 
