@@ -95,7 +95,9 @@ TEST_F(AllChangesTest, TrainingsQueriesAndMembersChangeByOneCommandEach) {
   Accept("hub-2", 5);
   reached_at_ = "127.0.0.2" + reached_at_.substr(reached_at_.find(':'));
   ServeFollowing({"--home", "hub-2", "--key-file", "hub-2.key"});
-  const Outcome once_more = Make("ask", {"query.toml"});
+  // Its terms hold still: to ask again is to pay again, so it has to be said.
+  EXPECT_THAT(Make("ask", {"query.toml"}).err, HasSubstr("pay for them once more"));
+  const Outcome once_more = Make("ask", {"query.toml", "--again"});
   ASSERT_EQ(once_more.exit_code, 0) << once_more.out << once_more.err;
   for (const std::string& site : sites_) AwaitFile(site + "/run-6/answers.json");
   for (const std::string& site : sites_) EXPECT_THAT(Stop(site).err, Not(HasSubstr("VIOLATION")));
