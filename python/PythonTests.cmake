@@ -48,24 +48,11 @@ endif()
 # Frameworks are large: their tests run where `make python-frameworks` has made their environment.
 set(TACET_FRAMEWORKS_PYTHON ${PROJECT_SOURCE_DIR}/build/frameworks/bin/python
     CACHE FILEPATH "Python with the packages of python/requirements/frameworks.txt")
-foreach(framework flower=flwr nvflare=nvflare)
+foreach(framework flower=flwr nvflare=nvflare mpi_executor=mpi4py.futures dask_executor=distributed)
   string(REGEX MATCH "^(.*)=(.*)$" pair ${framework})
   set(test_name ${CMAKE_MATCH_1})
   set(package ${CMAKE_MATCH_2})
   execute_process(COMMAND ${TACET_FRAMEWORKS_PYTHON} -c "import ${package}, sys; assert sys.version_info[:2] == (${Python_VERSION_MAJOR}, ${Python_VERSION_MINOR})"
-                  RESULT_VARIABLE without OUTPUT_QUIET ERROR_QUIET)
-  if(without EQUAL 0)
-    add_test(NAME python.${test_name}
-             COMMAND ${TACET_FRAMEWORKS_PYTHON} -m pytest -q -p no:cacheprovider
-                     ${CMAKE_CURRENT_SOURCE_DIR}/tests/${test_name}_test.py)
-    set_tests_properties(python.${test_name} PROPERTIES LABELS integration TIMEOUT 600
-                         WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} ENVIRONMENT "${environment}")
-  endif()
-endforeach()
-foreach(executor mpi=mpi4py.futures dask=distributed)
-  string(REGEX MATCH "^(.*)=(.*)$" pair ${executor})
-  set(test_name ${CMAKE_MATCH_1}_executor)
-  execute_process(COMMAND ${TACET_FRAMEWORKS_PYTHON} -c "import ${CMAKE_MATCH_2}, sys; assert sys.version_info[:2] == (${Python_VERSION_MAJOR}, ${Python_VERSION_MINOR})"
                   RESULT_VARIABLE without OUTPUT_QUIET ERROR_QUIET)
   if(without EQUAL 0)
     add_test(NAME python.${test_name}

@@ -39,14 +39,14 @@ echo 'APT::Sandbox::User "root";' > "$root/etc/apt/apt.conf.d/90root"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 # The authorities that this system trusts, for the indexes of npm and of Python's packages.
 install -D -m 644 /etc/ssl/certs/ca-certificates.crt "$root/usr/local/share/tacet/authorities.pem"
-git clone -q --no-local "$source" "$root/root/tacet"
+git clone -q --no-local "$source" "$root/tacet"
 authorities=/usr/local/share/tacet/authorities.pem
 inside() {
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 CCACHE_DIR=/ccache \
     CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros \
     DEBIAN_FRONTEND=noninteractive JOBS="${JOBS:-$(nproc)}" PIP_CERT=$authorities \
     NODE_EXTRA_CA_CERTS=$authorities npm_config_cafile=$authorities \
-    chroot "$root" sh -c 'cd /root/tacet && exec "$@"' sh "$@"
+    chroot "$root" sh -c 'cd /tacet && exec "$@"' sh "$@"
 }
 for target in "${targets[@]}"; do
   inside make "$target"

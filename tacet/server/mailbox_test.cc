@@ -362,7 +362,7 @@ TEST_F(MailboxTest, AReplyIsSignedByItsSiteAndForTheCoordinator) {
   EXPECT_EQ(ValueOf(Coordinator().mail.Fetch(name)), reply(2)) << "it stays over a restart";
 }
 
-// It goes to the server alone, whole, and nobody else can give or fetch one.
+// The coordinator alone puts it, and the server takes it whole. A fetch tells the server's epoch.
 TEST_F(MailboxTest, TheServersInvitationIsFromTheCoordinatorAndForTheServer) {
   constexpr MailName kServer{.kind = MailKind::kServer};
   const base::Bytes invitation(protocol::kMaxPartBytes + 1000, 8);
