@@ -79,11 +79,14 @@ test-lab: ## run the laboratory's tests: benchmarks, published experiments, load
 	$(call build,ci)
 	@tools/quiet.sh --tests "test lab" ctest --test-dir build/ci/lab --output-on-failure --label-exclude long
 
-.PHONY: test-sanitized
-test-sanitized: ## run the library's unit tests and the fuzz targets under ASan and UBSan
+.PHONY: build-sanitized
+build-sanitized: ## build what `make test-sanitized` runs
 	@tools/setup.sh demo test
 	$(call configure,asan,-DTACET_NETWORK=OFF)
 	$(call build,asan,--target sanitized_tests)
+
+.PHONY: test-sanitized
+test-sanitized: build-sanitized ## run the library's unit tests and the fuzz targets under ASan and UBSan
 	$(call run_tests,asan,--label-regex sanitized)
 
 .PHONY: lint

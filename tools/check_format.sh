@@ -9,4 +9,4 @@ if [ "$found" != "$wanted" ]; then
   echo "check_format: not checked: this is clang-format $found, and files are formatted by $wanted"
   exit 0
 fi
-tools/sources.sh | xargs -0 clang-format --dry-run -Werror
+tools/sources.sh | xargs -0 -n 32 -P "$(nproc)" clang-format --dry-run -Werror
