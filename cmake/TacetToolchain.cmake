@@ -36,8 +36,11 @@ if(TACET_WERROR)
   target_compile_options(tacet_flags INTERFACE -Werror)
 endif()
 if(TACET_SANITIZE)
+  # Lines for the stack traces are a tenth of the compilation, and nothing shows them without this.
+  find_program(TACET_SYMBOLIZER llvm-symbolizer)
   target_compile_options(tacet_flags INTERFACE -fsanitize=${TACET_SANITIZE} -fno-sanitize-recover=all
-                                               -fno-omit-frame-pointer -g1)
+                                               -fno-omit-frame-pointer
+                                               $<$<BOOL:${TACET_SYMBOLIZER}>:-g1>)
   target_link_options(tacet_flags INTERFACE -fsanitize=${TACET_SANITIZE})
 endif()
 find_package(Threads REQUIRED)
