@@ -33,18 +33,22 @@ JsonValue LogFields(const OperatorAction& action, uint64_t revision) {
 }  // namespace
 
 void OperatorDesk::Take(OperatorAction action) {
-  ++state_.revision;
+  const uint64_t number = state_.revision++;
+  state_.kept.push_back(number);
   state_.times.push_back(action.at);
   if (state_.times.size() > kMostInTime) state_.times.erase(state_.times.begin());
   switch (action.verb) {
     case OperatorVerb::kPause:
+      state_.in_force[""] = number;
       state_.pause = std::move(action);
       break;
     case OperatorVerb::kResume:
+      state_.in_force.erase("");
       state_.pause.reset();
       break;
     case OperatorVerb::kAcknowledge: {
       std::string problem = action.problem;
+      state_.in_force[problem] = number;
       state_.acknowledged[std::move(problem)] = std::move(action);
       break;
     }
@@ -65,9 +69,12 @@ absl::Status OperatorDesk::Refresh() {
   const bool was_paused = state_.pause.has_value();
   state_ = State();
   for (const Item& item : items) {
-    if (item.kind != ItemKind::kOperator || item.member != state_.revision) {
-      return base::DataLoss("the store lacks action {} of an operator", state_.revision);
+    // Numbers between them are of actions that were forgotten.
+    if (item.kind != ItemKind::kOperator || item.member < state_.revision) {
+      return base::DataLoss("the store has action {} of an operator behind action {}", item.member,
+                            state_.revision);
     }
+    state_.revision = item.member;
     TACET_ASSIGN_OR_RETURN(OperatorAction action, ReadOperatorAction(item.bytes));
     Take(std::move(action));
   }
@@ -135,6 +142,23 @@ absl::Status OperatorDesk::Keep(const OperatorAction& action) {
       "the server's store failed; look at the page again before you repeat it");
 }
 
+// In the order of their numbers: a pause goes before what ended it. What a failing store keeps is
+// forgotten after a later action.
+void OperatorDesk::Forget() {
+  std::vector<uint64_t> kept;
+  bool works = true;
+  for (const uint64_t number : state_.kept) {
+    const bool is_needed =
+        number + kMostInTime >= state_.revision ||
+        std::ranges::any_of(state_.in_force, [&](const auto& one) { return one.second == number; });
+    works = works &&
+            (is_needed ||
+             store_.ForgetItem(tacet::server::kOperatorsPlace, ItemKind::kOperator, number).ok());
+    if (is_needed || !works) kept.push_back(number);
+  }
+  state_.kept = std::move(kept);
+}
+
 absl::Status OperatorDesk::Act(const OperatorRequest& request) {
   const OperatorAction& action = request.action;
   const bool starts = action.verb == OperatorVerb::kStartEpoch;
@@ -153,6 +177,7 @@ absl::Status OperatorDesk::Act(const OperatorRequest& request) {
     return kept;
   }
   Take(action);
+  Forget();
   starts_epoch_ = starts;
   if (!starts) Obey();
   log_.Write(LogLevel::kInfo, "operator-acted", LogFields(action, state_.revision));

@@ -1,4 +1,5 @@
-// Desk at which a server takes its operators' actions: each is in the store before it takes effect.
+// Desk at which a server takes its operators' actions: each is in the store before it takes effect,
+// and stays there as long as it is in force or one of the last.
 // None touches what members learn or are charged.
 #ifndef TACET_HOST_OPERATOR_DESK_H_
 #define TACET_HOST_OPERATOR_DESK_H_
@@ -64,12 +65,17 @@ class OperatorDesk {
   absl::Status Check(OperatorRequest& request, std::span<const Problem> shown) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Keep(const OperatorAction& action) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Actions that are neither in force nor among the last kMostInTime: the log has them.
+  void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Act(const OperatorRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Obey() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // What the actions so far have come to.
   struct State {
-    uint64_t revision = 0;  // number of actions
+    uint64_t revision = 0;            // number of actions, also of those that are forgotten
+    std::vector<uint64_t> kept = {};  // numbers of those in the store, increasing
+    // Numbers of those in force, by the problem that they acknowledge; the pause's at "".
+    std::map<std::string, uint64_t> in_force = {};
     std::optional<OperatorAction> pause = std::nullopt;
     std::map<std::string, OperatorAction> acknowledged = {};  // the last of each problem
     std::vector<uint64_t> times = {};                         // of the last kMostInTime

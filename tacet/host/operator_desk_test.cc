@@ -187,6 +187,45 @@ TEST_F(OperatorDeskTest, AThiefDoesNotFillTheStore) {
   EXPECT_TRUE(Do(OperatorVerb::kPause).ok());
 }
 
+// The store keeps what is in force and the last actions, and a server that starts again, or whose
+// store fails in between, finds the same state and number of actions.
+TEST_F(OperatorDeskTest, OldActionsAreForgotten) {
+  shown_ = {{.code = ProblemCode::kMemberFork, .members = {{.member = 1}}},
+            {.code = ProblemCode::kDiskFull}};
+  const auto acknowledge = [this](const std::string& problem, const std::string& note) {
+    return Do({.revision = revision_,
+               .action = {.verb = OperatorVerb::kAcknowledge, .note = note, .problem = problem}});
+  };
+  ASSERT_TRUE(acknowledge("disk-full", "superseded").ok());
+  ASSERT_TRUE(acknowledge("disk-full", "ordered a disk").ok());
+  ASSERT_TRUE(acknowledge("member-fork", "old backup").ok());
+  for (int i = 0; i < 198; ++i) {
+    SCOPED_TRACE(i);
+    now_ += OperatorDesk::kTime;
+    // The action happens, and nothing is forgotten.
+    if (i % 7 == 3) store_.failure().After(1);
+    ASSERT_TRUE(Do(i % 2 == 0 ? OperatorVerb::kPause : OperatorVerb::kResume).ok());
+    store_.failure().Heal();
+    const std::string before = desk_->Json().Dump();
+    if (i % 5 == 1) Start();
+    EXPECT_EQ(desk_->Json().Dump(), before);
+    EXPECT_EQ(rounds_->Status().paused, i % 2 == 0);
+  }
+  EXPECT_EQ(store_.Items(tacet::server::kOperatorsPlace)->size(), OperatorDesk::kMostInTime + 2);
+  ASSERT_TRUE(Do(OperatorVerb::kPause, "holidays").ok());
+  for (size_t i = 0; i < 2 * OperatorDesk::kMostInTime; ++i) {
+    now_ += OperatorDesk::kTime;
+    ASSERT_TRUE(acknowledge("disk-full", "still full").ok());
+  }
+  Start();
+  EXPECT_TRUE(rounds_->Status().paused);
+  EXPECT_THAT(desk_->Json().Dump(), HasSubstr(R"("note":"holidays")"));
+  EXPECT_THAT(desk_->Json().Dump(), HasSubstr("old backup"));
+  EXPECT_EQ(store_.Items(tacet::server::kOperatorsPlace)->size(), OperatorDesk::kMostInTime + 2);
+  EXPECT_EQ(Do({.revision = 0, .action = {.verb = OperatorVerb::kResume}}).code(),
+            absl::StatusCode::kAborted);
+}
+
 // A clock that was a year ahead is set right: an operator who paused can resume.
 TEST_F(OperatorDeskTest, AClockThatIsSetBackLocksNobodyOut) {
   const uint64_t right = now_;

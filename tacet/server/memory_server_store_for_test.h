@@ -147,6 +147,15 @@ class MemoryServerStore final : public ServerStore {
     });
   }
 
+  absl::Status ForgetItem(const secagg::AttemptNumber& at, ItemKind kind,
+                          uint64_t member) override {
+    return failure_.Call([&]() -> absl::Status {
+      std::erase_if(items_, [&](const Kept& kept) {
+        return kept.at == at && kept.item.kind == kind && kept.item.member == member;
+      });
+      return absl::OkStatus();
+    });
+  }
   absl::Status ForgetBefore(uint32_t round, uint32_t epoch) override {
     return failure_.Call([&]() -> absl::Status {
       std::erase_if(items_, [&](const Kept& kept) {

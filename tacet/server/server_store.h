@@ -56,7 +56,7 @@ enum class ItemKind : uint8_t {
   kKeyPacket = 14,    // of the epoch, with the votes of its opening
   kAbstention = 20,   // signed: this member's upload holds none of its data
   kAbstained = 21,    // the same, of a participant of the attempt that closed
-  kOperator = 30,     // an action of an operator; `member` is its number, from 0. Never forgotten
+  kOperator = 30,     // an action of an operator; `member` is its number, from 0
 };
 
 // Value of kLeftOut.
@@ -108,6 +108,9 @@ class ServerStore {
   virtual absl::Status PutItem(const secagg::AttemptNumber& at, const Item& item) = 0;
   // All items there, in the order in which they were put.
   virtual absl::StatusOr<std::vector<Item>> Items(const secagg::AttemptNumber& at) const = 0;
+  // Forgets one item; OK where it is not there.
+  virtual absl::Status ForgetItem(const secagg::AttemptNumber& at, ItemKind kind,
+                                  uint64_t member) = 0;
   // Forgets all items of rounds before `round`, except those of kLeftOut, and the key packets of
   // epochs before `epoch`.
   virtual absl::Status ForgetBefore(uint32_t round, uint32_t epoch) = 0;

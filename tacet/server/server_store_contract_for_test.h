@@ -437,7 +437,7 @@ TYPED_TEST_P(ServerStoreContract, ForgetsKeyPacketsOfEarlierEpochsOnly) {
   }
 }
 
-TYPED_TEST_P(ServerStoreContract, NeverForgetsWhatOperatorsDid) {
+TYPED_TEST_P(ServerStoreContract, ForgetsWhatOperatorsDidByNumberAlone) {
   const Item first{ItemKind::kOperator, 0, BytesOf("an action")};
   ASSERT_TRUE(this->store().PutItem(kOperatorsPlace, first).ok());
   EXPECT_EQ(
@@ -446,6 +446,13 @@ TYPED_TEST_P(ServerStoreContract, NeverForgetsWhatOperatorsDid) {
   ASSERT_TRUE(this->store().ForgetBefore(kOpeningRound, 7).ok());
   this->Reopen();
   EXPECT_EQ(this->Items(kOperatorsPlace), std::vector{first});
+  // One of them can be, by its number.
+  const Item second{ItemKind::kOperator, 1, BytesOf("a later action")};
+  ASSERT_TRUE(this->store().PutItem(kOperatorsPlace, second).ok());
+  ASSERT_TRUE(this->store().ForgetItem(kOperatorsPlace, ItemKind::kOperator, 0).ok());
+  ASSERT_TRUE(this->store().ForgetItem(kOperatorsPlace, ItemKind::kOperator, 7).ok());
+  ASSERT_TRUE(this->store().ForgetItem(kOperatorsPlace, ItemKind::kVote, 1).ok());
+  EXPECT_EQ(this->Items(kOperatorsPlace), std::vector{second});
 }
 
 TYPED_TEST_P(ServerStoreContract, EveryCallIsDurable) {
@@ -535,7 +542,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     AnEndedAttemptStaysAsItIs, ForgetsItemsOfTheAttemptThatEndsByKind, KeepsOneItemAMemberAndKind,
     ItemsOfOtherKindsMembersAndAttemptsAreOthers, ReturnsItemsInTheOrderInWhichTheyWerePut,
     KeepsEveryByteOfAnItem, ForgetsItemsOfEarlierRoundsInEveryEpoch,
-    ForgetsKeyPacketsOfEarlierEpochsOnly, NeverForgetsWhatOperatorsDid, EveryCallIsDurable,
+    ForgetsKeyPacketsOfEarlierEpochsOnly, ForgetsWhatOperatorsDidByNumberAlone, EveryCallIsDurable,
     TakesItemsFromSeveralThreads, BeginsOnceWhenSeveralThreadsTry);
 
 }  // namespace tacet::server

@@ -116,16 +116,18 @@ constexpr Query kItems = {
     "items", "SELECT kind, member, bytes FROM tacet.item WHERE " TACET_AT " ORDER BY sequence"};
 constexpr Query kForgetItems = {"forget_items",
                                 "DELETE FROM tacet.item WHERE " TACET_AT " AND kind = $4"};
+constexpr Query kForgetItem = {
+    "forget_item", "DELETE FROM tacet.item WHERE " TACET_AT " AND kind = $4 AND member = $5"};
 constexpr Query kForgetBefore = {"forget_before",
                                  "DELETE FROM tacet.item WHERE (round < $1 AND kind <> 12) OR "
                                  "(epoch < $2 AND kind = 14)"};
 
 constexpr Query kSetToken = {"set_token", "UPDATE tacet.store SET token = $1"};
 
-constexpr const Query* kQueries[] = {&kSetToken,    &kOwner,      &kSetOwner,     &kAllAttempts,
-                                     &kLastAttempt, &kHasAttempt, &kAddAttempt,   &kSetAttempt,
-                                     &kCohort,      &kAddCohort,  &kForgetCohort, &kItem,
-                                     &kAddItem,     &kItems,      &kForgetItems,  &kForgetBefore};
+constexpr const Query* kQueries[] = {
+    &kSetToken,   &kOwner,      &kSetOwner,    &kAllAttempts, &kLastAttempt,  &kHasAttempt,
+    &kAddAttempt, &kSetAttempt, &kCohort,      &kAddCohort,   &kForgetCohort, &kItem,
+    &kAddItem,    &kItems,      &kForgetItems, &kForgetItem,  &kForgetBefore};
 
 // A u64 is kept as the signed number with the same bits.
 int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
@@ -452,6 +454,13 @@ absl::StatusOr<std::vector<Item>> PostgresStore::Items(const AttemptNumber& at) 
       items.push_back({.kind = kind, .member = NumberIn(row[1]), .bytes = BytesIn(row[2])});
     }
     return items;
+  });
+}
+
+absl::Status PostgresStore::ForgetItem(const AttemptNumber& at, ItemKind kind, uint64_t member) {
+  return Transact([&](pqxx::work& work) -> absl::Status {
+    Execute(work, kForgetItem, at.epoch, at.round, at.attempt, Signed(kind), Signed(member));
+    return absl::OkStatus();
   });
 }
 

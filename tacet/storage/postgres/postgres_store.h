@@ -48,6 +48,8 @@ class PostgresStore final : public server::ServerStore {
                       std::span<const server::ItemKind> forgotten) override;
   absl::Status PutItem(const secagg::AttemptNumber& at, const server::Item& item) override;
   absl::StatusOr<std::vector<server::Item>> Items(const secagg::AttemptNumber& at) const override;
+  absl::Status ForgetItem(const secagg::AttemptNumber& at, server::ItemKind kind,
+                          uint64_t member) override;
   absl::Status ForgetBefore(uint32_t round, uint32_t epoch) override;
 
  private:

@@ -144,6 +144,9 @@ std::string_view SqliteStore::TextOf(Query query) {
              "WHERE epoch = ? AND round = ? AND attempt = ? ORDER BY sequence";
     case kForgetItems:
       return "DELETE FROM item WHERE epoch = ? AND round = ? AND attempt = ? AND kind = ?";
+    case kForgetItem:
+      return "DELETE FROM item "
+             "WHERE epoch = ? AND round = ? AND attempt = ? AND kind = ? AND member = ?";
     case kForgetBefore:
       return "DELETE FROM item WHERE (round < ? AND kind <> 12) OR (epoch < ? AND kind = 14)";
     case kQueries:
@@ -165,16 +168,11 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::filesy
   const base::MutexLock lock(store->mutex_);
   // The process before may have been killed between forgetting something and cleaning.
   TACET_RETURN_IF_ERROR(store->Clean());
-  TACET_RETURN_IF_ERROR(store->Prepare());
-  return store;
-}
-
-absl::Status SqliteStore::Prepare() {
   for (int query = 0; query < kQueries; ++query) {
-    TACET_ASSIGN_OR_RETURN(statements_[static_cast<size_t>(query)],
-                           database_.Prepare(TextOf(static_cast<Query>(query))));
+    TACET_ASSIGN_OR_RETURN(store->statements_[static_cast<size_t>(query)],
+                           store->database_.Prepare(TextOf(static_cast<Query>(query))));
   }
-  return absl::OkStatus();
+  return store;
 }
 
 absl::Status SqliteStore::Clean() {
@@ -315,6 +313,13 @@ absl::StatusOr<std::vector<Item>> SqliteStore::Items(const AttemptNumber& at) co
                            server::ItemKindFrom(static_cast<int64_t>(rows.Number(0))));
     items.push_back({.kind = kind, .member = rows.Number(1), .bytes = rows.Blob(2)});
   }
+}
+
+absl::Status SqliteStore::ForgetItem(const AttemptNumber& at, ItemKind kind, uint64_t member) {
+  return Forget([&] {
+    mutex_.AssertHeld();
+    return Of(kForgetItem).Run(at.epoch, at.round, at.attempt, CodeOf(kind), member);
+  });
 }
 
 absl::Status SqliteStore::ForgetBefore(uint32_t round, uint32_t epoch) {

@@ -24,7 +24,7 @@ struct SqliteStoreOptions {
   uint64_t most_bytes = 0;  // to which the file may grow; 0: as far as the disk allows
 };
 
-// A commit is synchronised before a call returns. What Finish and ForgetBefore forget is in no file
+// A commit is synchronised before a call returns. What Finish and Forget... forget is in no file
 // any more when they return OK; where there was no room for that, no other change is accepted until
 // there is.
 class SqliteStore final : public server::ServerStore {
@@ -45,6 +45,8 @@ class SqliteStore final : public server::ServerStore {
                       std::span<const server::ItemKind> forgotten) override;
   absl::Status PutItem(const secagg::AttemptNumber& at, const server::Item& item) override;
   absl::StatusOr<std::vector<server::Item>> Items(const secagg::AttemptNumber& at) const override;
+  absl::Status ForgetItem(const secagg::AttemptNumber& at, server::ItemKind kind,
+                          uint64_t member) override;
   absl::Status ForgetBefore(uint32_t round, uint32_t epoch) override;
 
  private:
@@ -63,6 +65,7 @@ class SqliteStore final : public server::ServerStore {
     kAddItem,
     kItems,
     kForgetItems,
+    kForgetItem,
     kForgetBefore,
     kQueries,
   };
@@ -77,7 +80,6 @@ class SqliteStore final : public server::ServerStore {
   absl::Status Forget(Act act) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Here and below under the lock.
-  absl::Status Prepare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const Statement& Of(Query query) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return statements_[query];
   }
