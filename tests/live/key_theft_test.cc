@@ -136,8 +136,9 @@ class KeyTheftTest : public ::testing::Test {
     }
   }
 
-  // Signed for the requests that the sites have now. Every site joins.
-  Epoch Begin(uint32_t epoch) {
+  // Signed for the requests that the sites have now, or those in `returned`. Every other site
+  // joins: these hold other keys.
+  Epoch Begin(uint32_t epoch, const std::map<uint64_t, base::Bytes>& returned = {}) {
     agreement::SignedManifestSpec spec;
     spec.federation = "hospitals";
     spec.epoch = epoch;
@@ -146,8 +147,10 @@ class KeyTheftTest : public ::testing::Test {
     if (!manifests_.empty()) spec.predecessor = last_;
     spec.authority = authority_;
     std::vector<agreement::EnrolmentRequest> requests;
-    for (const SiteFolder& site : sites_) {
-      requests.push_back(ValueOf(agreement::ReadEnrolmentRequest(site.request())));
+    for (uint64_t i = 0; i < kSites; ++i) {
+      const auto other = returned.find(i);
+      requests.push_back(ValueOf(agreement::ReadEnrolmentRequest(
+          other == returned.end() ? sites_[i].request() : other->second)));
       spec.members.push_back(agreement::MemberOf(requests.back()));
     }
     Epoch begun{.manifest = ValueOf(agreement::SignedManifest::Sign(std::move(spec), coordinator_)),
@@ -162,10 +165,12 @@ class KeyTheftTest : public ::testing::Test {
           .initial_model = agreement::WriteInitialModel(model_)};
       const auto joined = sites_[i].Join(agreement::WriteInvitation(invitation),
                                          coordinator_.public_key(), unlocker_);
-      EXPECT_TRUE(joined.ok()) << joined.status();
+      EXPECT_EQ(joined.ok(), !returned.contains(i)) << joined.status();
       begun.recorded.push_back({.request = sites_[i].request(), .epoch_key = invitation.epoch_key});
     }
-    for (uint64_t i = 0; i < kSites; ++i) begun.packets.push_back(KeysOf(begun, i).packet);
+    for (uint64_t i = 0; i < kSites; ++i) {
+      begun.packets.push_back(returned.contains(i) ? base::Bytes() : KeysOf(begun, i).packet);
+    }
     manifests_.push_back(begun.manifest.bytes());
     last_ = begun.manifest.manifest().hash();
     return begun;
@@ -422,6 +427,37 @@ TEST_F(KeyTheftTest, ADiscardedPrekeyOpensNoLaterEpoch) {
     }
     EXPECT_FALSE(Opens(second, loot, stolen_seats_, AllUploads(second)));
   }
+}
+
+// The same, and a server that works with the thief: it gives the coordinator the prekeys that were
+// replaced. The thief has the epoch that begins with them, their sites cannot join it, and it is
+// the last one: the coordinator takes no key twice, and the sites leave what they hold.
+TEST_F(KeyTheftTest, AReturnedPrekeyOpensOneEpochMoreToo) {
+  const Epoch first = Begin(0);
+  Renew({0, 1, 2, 3, kOutside});
+  std::map<uint64_t, base::Bytes> returned;
+  Loot loot;
+  for (const uint64_t site : stolen_sites_) {
+    returned[site] = sites_[site].request();
+    auto stolen = ValueOf(storage::file::ExchangeKeyFiles(Home(site)).All(unlocker_));
+    loot.emplace(site, std::move(stolen[0]));  // for the next epoch
+    EXPECT_TRUE(
+        ValueOf(sites_[site].Renew(unlocker_, entropy_, storage::file::UnusedKeys::kReplaced))
+            .is_new);
+  }
+  const Epoch second = Begin(1, returned);
+  for (const auto& [site, keys] : loot)
+    EXPECT_EQ(keys.exchange.public_key(), second.NamedFor(site));
+  EXPECT_TRUE(Opens(second, loot, stolen_seats_, {{kOutside, Upload(second, kOutside)}}));
+  for (const uint64_t site : stolen_sites_) {
+    EXPECT_EQ(ValueOf(sites_[site].Joined()).manifest.epoch(), 0u);
+    EXPECT_FALSE(ValueOf(sites_[site].Renew(unlocker_, entropy_)).is_new);
+  }
+  Renew({0, 3, kOutside});
+  const Epoch third = Begin(2);
+  for (const auto& [site, keys] : loot) EXPECT_NE(keys.exchange.public_key(), third.NamedFor(site));
+  EXPECT_FALSE(Opens(third, loot, stolen_seats_, {{kOutside, Upload(third, kOutside)}}));
+  EXPECT_FALSE(Opens(third, loot, stolen_seats_, AllUploads(third)));
 }
 
 // Either end of a pair computes its key. A member outside the committee that keeps its key exposes

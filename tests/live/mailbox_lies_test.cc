@@ -20,6 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// The server and the network see neither an epoch key nor the initial model.
 TEST_F(MailboxLifeTest, WhatPassesThroughOpensForItsSiteAlone) {
   ASSERT_OK_AND_ASSIGN(const auto prekeys, Rotate());
   for (const auto& [name, site] : sites_) ASSERT_EQ(Join(name), absl::OkStatus());
@@ -102,6 +103,7 @@ TEST_F(MailboxLifeTest, OldForeignMixedAndAlteredLettersAreRefused) {
   EXPECT_EQ(Join("north"), absl::OkStatus());
 }
 
+// A server that returns more than there may be, or the same part without end.
 TEST_F(MailboxLifeTest, AnswersWithoutEndAreGivenUp) {
   ASSERT_TRUE(Rotate().ok());
   lie_ = [](const protocol::MailBody& body, absl::StatusOr<base::Bytes> honest) {
@@ -136,6 +138,8 @@ TEST_F(MailboxLifeTest, AnswersWithoutEndAreGivenUp) {
   EXPECT_EQ(EndJoin("north").code(), StatusCode::kDataLoss);
 }
 
+// Prekeys that the server withholds, returns again, mixes up or makes are not enrolled, and their
+// sites are named. The epoch does not begin with keys that were used.
 TEST_F(MailboxLifeTest, OnlyUnusedPrekeysOfTheirSitesAreTaken) {
   std::map<std::string, base::Bytes> used;
   for (const auto& [name, site] : sites_) used[name] = Kept(MailKind::kPrekey, name);

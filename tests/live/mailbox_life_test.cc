@@ -42,7 +42,6 @@ TEST_F(MailboxLifeTest, LaterEpochsNeedNoFiles) {
   }
 }
 
-// The server and the network see neither an epoch key nor the initial model.
 // An honest server has the letter of an epoch still whose successor the site joined by a file.
 TEST_F(MailboxLifeTest, ALetterBeforeTheFileThatWasJoinedIsDropped) {
   ASSERT_TRUE(Rotate().ok());
@@ -105,9 +104,6 @@ TEST_F(MailboxLifeTest, ARenewedCertificateIsFetchedAndNoOlderOne) {
   EXPECT_EQ(RefusedBy("north"), absl::OkStatus());  // nothing new, and nothing changed
 }
 
-// A server that returns more than there may be, or the same part without end.
-// Prekeys that the server withholds, returns again, mixes up or makes are not enrolled, and their
-// sites are named. The epoch does not begin with keys that were used.
 // A site that has not joined since the last epoch has no other key to give.
 TEST_F(MailboxLifeTest, ASiteThatHasRunOutIsNamed) {
   ASSERT_TRUE(Rotate().ok());
