@@ -43,8 +43,6 @@ constexpr std::string_view kTokenFile = "page.token";
 constexpr std::chrono::seconds kBetweenCertificateChecks(5);
 constexpr std::chrono::seconds kBetweenProblemLines(5);
 constexpr std::chrono::seconds kForCallsInProgress(10);
-// After a round was published, before the server leaves its epoch: members fetch what they paid.
-constexpr std::chrono::seconds kForResults(10);
 
 // A server holds for a short time what a thousand members send: memory goes back to the system
 // instead of staying with each thread that once read a request.
@@ -115,9 +113,6 @@ class ServerProcess {
     std::optional<CertificateWatch> certificate = std::nullopt;
     AtMostEvery certificate_check{kBetweenCertificateChecks};
     AtMostEvery problem_check{kBetweenProblemLines};
-    uint32_t finished = 0;  // rounds
-    // When the last of them was, in this process.
-    std::optional<steady_clock::time_point> published = std::nullopt;
   };
 
   ServerParts Parts();
@@ -127,8 +122,10 @@ class ServerProcess {
 
   void Work();
   void Tick();
-  // Whether the last round was published so late that members may still fetch it.
-  bool HasNews();
+  // Works until `is_done`, at most `seconds`. A server that `follows` also ends when it is asked
+  // to.
+  template <typename IsDone>
+  void WorkUntil(IsDone is_done, uint64_t seconds, bool follows);
   void LookAtCertificate();
   void LookAtProblems();
   // For this server, to a later epoch or with a renewed certificate.
@@ -243,15 +240,7 @@ absl::Status ServerProcess::TakeInvitation(std::span<const uint8_t> invitation) 
 void ServerProcess::Tick() {
   (void)hosted_.Tick();  // what failed is in its health
   readiness_.NoteTick(base::SystemUnixSeconds());
-  (void)HasNews();
   hosted_.metrics().SetLoad(listener_->Load());
-}
-
-bool ServerProcess::HasNews() {
-  const uint32_t finished = hosted_.rounds().Status().finished;
-  if (std::exchange(watches_.finished, finished) < finished)
-    watches_.published = steady_clock::now();
-  return watches_.published.has_value() && steady_clock::now() < *watches_.published + kForResults;
 }
 
 void ServerProcess::LookAtCertificate() {
@@ -307,10 +296,20 @@ ServerProcessSpec ServerProcess::SpecOfNext() const {
   return next;
 }
 
+template <typename IsDone>
+void ServerProcess::WorkUntil(IsDone is_done, uint64_t seconds, bool follows) {
+  const auto end = steady_clock::now() + std::chrono::seconds(seconds);
+  while (!(follows && spec_.stop()) && !is_done() && steady_clock::now() < end) {
+    Work();
+    std::this_thread::sleep_for(kBetweenTicks);
+  }
+}
+
 void ServerProcess::End(bool moves) {
   // What an attempt has cost is charged: one that is open is not lost to the next epoch, unless its
-  // members stay away. Nor is what it has published, which members fetch afterwards. Where an
-  // operator starts the epoch, none is open, or the operator gives it up.
+  // members stay away. Nor is what it has published: the server stays until each member that is
+  // here has it, at most as long as seats have to answer. Where an operator starts the epoch, none
+  // is open, or the operator gives it up.
   const bool follows = moves && !hosted_.desk().StartsEpoch();
   const uint64_t seconds = follows
                                ? std::max(spec_.drain_seconds, spec_.rounds.collecting_seconds +
@@ -320,14 +319,10 @@ void ServerProcess::End(bool moves) {
   log_->Write(LogLevel::kInfo, "draining", JsonValue::MakeObject().Set("seconds", seconds));
   readiness_.SetDraining();
   hosted_.rounds().Obey(tacet::server::DrainAsked());
-  const auto end = steady_clock::now() + std::chrono::seconds(seconds);
-  const auto waits = [&] {
-    if (follows && spec_.stop()) return false;
-    return (!hosted_.rounds().Idle() && steady_clock::now() < end) || (follows && HasNews());
-  };
-  while (waits()) {
-    Work();
-    std::this_thread::sleep_for(kBetweenTicks);
+  WorkUntil([this] { return hosted_.rounds().Idle(); }, seconds, follows);
+  if (follows) {
+    WorkUntil([this] { return hosted_.rounds().Status().without_result == 0; },
+              spec_.rounds.unmasking_seconds, follows);
   }
   readiness_.SetListening(false);
   listener_->Drain(kForCallsInProgress);

@@ -40,7 +40,8 @@ class MemberMachine {
   // Times an attempt that a seat gives back what the server says that it lost.
   static constexpr int kMostGivenBack = 20;
   // Members that are neither attestors nor uploaded to the round before say which model they have
-  // when no attempt has begun so many seconds after they could have.
+  // when no attempt has begun so many seconds after they could have, and at once behind the last
+  // round.
   static constexpr uint64_t kAttestorSeconds = 10;
 
   // `manifest` must outlive it and its copies. `memory` is what an earlier process made durable,

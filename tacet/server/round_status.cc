@@ -86,6 +86,22 @@ std::vector<uint64_t> Awaited(const RoundState& state, const Moment& moment, boo
   return {};
 }
 
+// A member attests a model once it has it on disk. One that objects does not take it.
+uint64_t CountWithoutResult(const RoundState& state, const Moment& moment) {
+  const OpenedEpoch* const opened = Opened(state);
+  if (opened == nullptr || opened->round == 0) return 0;
+  uint64_t without = 0;
+  for (uint64_t member = 0; member < moment.attendance.members(); ++member) {
+    const bool objects = std::ranges::any_of(
+        state.objections, [&](const protocol::Objection& one) { return one.member == member; });
+    if (!objects && moment.attendance.IsHere(member, moment.now) &&
+        opened->attestations.Find(member) == nullptr) {
+      ++without;
+    }
+  }
+  return without;
+}
+
 std::string_view OwedBy(const RoundState& state, uint64_t member) {
   if (StageOf<Collecting>(state) != nullptr) {
     return state.rules->EveryMemberUploads() ? "upload" : "";
@@ -145,7 +161,8 @@ ServerStatus StatusOf(const RoundState& state, const Moment& moment) {
                       .refused = std::move(refused),
                       .abstainers = AbstainersOf(state),
                       .lost = LostByKind(state),
-                      .left_out = {}};
+                      .left_out = {},
+                      .without_result = CountWithoutResult(state, moment)};
   status.failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
   if (!begun.empty()) status.last = begun.back();

@@ -77,6 +77,9 @@ struct ServerStatus {
   std::map<protocol::BulkKind, uint64_t> lost;
   // Named participants without whom this round continues (exclusions.h).
   std::vector<uint64_t> left_out;
+  // Members that are here, do not object, and have not attested the model that follows from the
+  // last published round: they may still fetch it.
+  uint64_t without_result = 0;
 };
 
 ServerStatus StatusOf(const RoundState& state, const Moment& moment);

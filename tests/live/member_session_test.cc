@@ -189,6 +189,43 @@ TEST(MemberSessionTest, ACheckpointIsEncryptedOnlyForAServerThatTakesIt) {
   }
 }
 
+// Who has not the model that was published: the server of an epoch that ends waits for those that
+// are connected. Behind the last round all of them say so at once, drawn or not.
+TEST(MemberSessionTest, AServerKnowsWhoHasNotThePublishedModel) {
+  agreement::ManifestSpec agreement = ExactAgreement();
+  agreement.rounds = 1;
+  agreement.sampling.cohort = 3;
+  LiveFederation live(agreement);
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kPublished); }, 1);
+  live.server->Obey(server::DrainAsked());
+  // One that confirmed the sum has it, and says so in its next step.
+  EXPECT_EQ(live.server->Status().without_result, 5u);
+  const uint64_t cut = live.published.at(0).contains(4) ? 3 : 4;
+  live.site(cut).wire.cut = true;
+  for (int turn = 0; turn < 4; ++turn) live.Turn(1);
+  EXPECT_EQ(live.server->Status().without_result, 1u);
+  EXPECT_EQ(live.site(cut).session->next_round(), 0u);
+  live.site(cut).wire.cut = false;
+  for (int turn = 0; turn < 4; ++turn) live.Turn(1);
+  EXPECT_EQ(live.site(cut).session->next_round(), 1u);
+  EXPECT_EQ(live.server->Status().without_result, 0u);
+  live.ExpectNoViolations();
+}
+
+// One that does not call for 90 s is not waited for.
+TEST(MemberSessionTest, AServerWaitsForNoMemberThatIsAbsent) {
+  agreement::ManifestSpec agreement = ExactAgreement();
+  agreement.rounds = 1;
+  LiveFederation live(agreement);
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kPublished); }, 1);
+  live.server->Obey(server::DrainAsked());
+  live.site(4).away = true;
+  for (int turn = 0; turn < 4; ++turn) live.Turn(1);
+  EXPECT_EQ(live.server->Status().without_result, 1u);
+  for (int turn = 0; turn < 10; ++turn) live.Turn(10);
+  EXPECT_EQ(live.server->Status().without_result, 0u);
+}
+
 // A server that was put back to its state from before it took the uploads.
 TEST(MemberSessionTest, UploadsThatAServerHasLostAreSentAgain) {
   agreement::ManifestSpec agreement = ExactAgreement();
