@@ -8,7 +8,6 @@
 #include "fmt/ranges.h"
 
 #include "tacet/base/status.h"
-#include "tacet/base/stopwatch.h"
 #include "tacet/coordinator/mailbox_steps.h"
 #include "tacet/coordinator/site_kit.h"
 
@@ -19,37 +18,6 @@ using agreement::SignedManifest;
 using protocol::MailClient;
 using storage::file::CoordinatorFolder;
 using storage::file::EnrolledSite;
-
-constexpr uint32_t kCallSeconds = 60;
-constexpr double kFirstPause = 0.1, kLongestPause = 5;
-
-std::string FileLine(const HandedOut& one) {
-  return fmt::format("send        {} its invitation as a file: {}", one.name, one.file.string());
-}
-
-// Looks again and again, with growing pauses.
-class Polling {
- public:
-  explicit Polling(const ChangeHooks& hooks) : hooks_(hooks) {}
-
-  // False when the time is over, or the call is to end.
-  bool Wait() {
-    const double left = hooks_.most_seconds - waited_.Seconds();
-    if (left <= 0) return false;
-    const double seconds = std::min(left, pause_);
-    pause_ = std::min(2 * pause_, kLongestPause);
-    is_ended_ = !hooks_.wait(seconds);
-    return !is_ended_;
-  }
-  // The call is to end.
-  bool is_ended() const { return is_ended_; }
-
- private:
-  const ChangeHooks& hooks_;
-  bool is_ended_ = false;
-  base::Stopwatch waited_;
-  double pause_ = kFirstPause;
-};
 
 class Change {
  public:
@@ -64,37 +32,16 @@ class Change {
   absl::Status AwaitAnswers(ChangeEnd& end) const;
 
  private:
-  // `step` with the mailbox, again while the server cannot be reached.
-  absl::Status AtMailbox(const std::function<absl::Status(const MailClient&)>& step) const;
-  // The server's part, until it is in the epoch. Its invitation goes as a file where it does not
-  // follow. For another server, which takes over later, nobody waits.
-  absl::Status MoveServer(const SignedManifest& manifest, ChangeEnd& end) const;
-  absl::StatusOr<std::vector<SiteAnswer>> Answers(const SignedManifest& manifest,
+  absl::Status AtMailbox(const std::function<absl::Status(const MailClient&)>& step) const {
+    return coordinator::AtMailbox(step, parts_, hooks_);
+  }
+  absl::StatusOr<std::vector<SiteAnswer>> Answers(const ChangeEnd& end,
                                                   const MailClient& mail) const;
-  // The manifest of the epoch before; nothing in the first one.
-  absl::StatusOr<std::optional<SignedManifest>> Before(const SignedManifest& manifest) const;
   void Say(const std::string& line) const { hooks_.say(line); }
 
   const CoordinatorParts& parts_;
   const ChangeHooks& hooks_;
 };
-
-absl::Status Change::AtMailbox(const std::function<absl::Status(const MailClient&)>& step) const {
-  constexpr int kTold = 5;  // a server that continues to an epoch is offline for a second
-  Polling polling(hooks_);
-  int failures = 0;
-  while (true) {
-    absl::StatusOr<std::unique_ptr<protocol::Wire>> wire = hooks_.connect();
-    TACET_RETURN_IF_ERROR(wire.status());
-    const absl::Status done =
-        step(MailClient(parts_.folder.parts().identity, parts_.keys.signing, **wire, kCallSeconds));
-    if (!protocol::IsRetryable(done)) return done;
-    if (++failures == kTold) {
-      Say(fmt::format("waiting     for the server: {}", base::Message(done)));
-    }
-    if (!polling.Wait()) return done;
-  }
-}
 
 absl::Status Change::AwaitKeys(const std::set<std::string>& removed) const {
   Polling polling(hooks_);
@@ -126,58 +73,11 @@ absl::Status Change::AwaitKeys(const std::set<std::string>& removed) const {
   }
 }
 
-absl::StatusOr<std::optional<SignedManifest>> Change::Before(const SignedManifest& manifest) const {
-  if (manifest.epoch() == 0) return std::nullopt;
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes,
-                         parts_.folder.SignedManifest(manifest.epoch() - 1));
-  TACET_ASSIGN_OR_RETURN(SignedManifest before, SignedManifest::Read(bytes));
-  return std::optional<SignedManifest>(std::move(before));
-}
-
-absl::Status Change::MoveServer(const SignedManifest& manifest, ChangeEnd& end) const {
-  const agreement::ManifestServer& server = manifest.server();
-  TACET_ASSIGN_OR_RETURN(const std::optional<SignedManifest> before, Before(manifest));
-  const HandedOut own{
-      .name = server.name,
-      .file = storage::file::InvitationPath(parts_.folder.path(), manifest.epoch(), server.name)};
-  if (before.has_value() && before->server().tls_key != server.tls_key) {
-    end.by_file.push_back(own);
-    return absl::OkStatus();
-  }
-  const absl::Status given = AtMailbox(
-      [&](const MailClient& mail) { return LeaveServerInvitation(manifest, mail, parts_.folder); });
-  if (given.code() == absl::StatusCode::kFailedPrecondition) {
-    Say("note        " + base::Message(given));
-    Say(FileLine(own));
-  } else {
-    TACET_RETURN_IF_ERROR(given);
-  }
-  Polling polling(hooks_);
-  bool is_told = false;
-  while (true) {
-    protocol::ServedEpoch served;
-    TACET_RETURN_IF_ERROR(AtMailbox([&](const MailClient& mail) -> absl::Status {
-      TACET_ASSIGN_OR_RETURN(served, EpochOfServer(mail));
-      return absl::OkStatus();
-    }));
-    if (served.epoch == manifest.epoch() && served.manifest_hash == manifest.manifest().hash()) {
-      return absl::OkStatus();
-    }
-    if (!std::exchange(is_told, true)) {
-      Say(fmt::format("waiting     for the server to end its attempt of epoch {}", served.epoch));
-    }
-    if (!polling.Wait()) {
-      return base::Unavailable(
-          "the server is in epoch {} still, and has the invitation to epoch {}. The same command "
-          "continues when it has gone on",
-          served.epoch, manifest.epoch());
-    }
-  }
-}
-
-absl::StatusOr<std::vector<SiteAnswer>> Change::Answers(const SignedManifest& manifest,
+absl::StatusOr<std::vector<SiteAnswer>> Change::Answers(const ChangeEnd& end,
                                                         const MailClient& mail) const {
-  TACET_ASSIGN_OR_RETURN(const std::optional<SignedManifest> before, Before(manifest));
+  const SignedManifest& manifest = end.manifest;
+  TACET_ASSIGN_OR_RETURN(const std::optional<SignedManifest> before,
+                         ManifestBefore(manifest, parts_.folder));
   TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, parts_.folder.Enrolled());
   std::vector<SiteAnswer> answers;
   for (const EnrolledSite& site : sites) {
@@ -185,7 +85,7 @@ absl::StatusOr<std::vector<SiteAnswer>> Change::Answers(const SignedManifest& ma
     if (!manifest.MemberWith(key).has_value()) continue;
     if (before.has_value() && !before->MemberWith(key).has_value()) continue;
     TACET_ASSIGN_OR_RETURN(const std::optional<protocol::LetterReply> reply,
-                           ReplyOf(site, manifest, mail, parts_.folder));
+                           ReplyOf(site, manifest, end.letters, mail, parts_.folder));
     SiteAnswer answer{.name = site.request.name};
     if (reply.has_value()) {
       answer.joined = reply->joined;
@@ -203,7 +103,7 @@ absl::Status Change::AwaitAnswers(ChangeEnd& end) const {
   while (true) {
     std::vector<SiteAnswer> answers;
     TACET_RETURN_IF_ERROR(AtMailbox([&](const MailClient& mail) -> absl::Status {
-      TACET_ASSIGN_OR_RETURN(answers, Answers(end.manifest, mail));
+      TACET_ASSIGN_OR_RETURN(answers, Answers(end, mail));
       return absl::OkStatus();
     }));
     end.sites = std::move(answers);
@@ -235,24 +135,23 @@ absl::StatusOr<ChangeEnd> Change::HandOut(SignedManifest manifest,
       WriteSiteKits(manifest, is_kit_server ? server : std::string(), folder.path() / "invitations")
           .status());
   ChangeEnd end{.manifest = std::move(manifest), .sites = {}, .by_file = {}};
-  TACET_RETURN_IF_ERROR(MoveServer(end.manifest, end));
+  TACET_ASSIGN_OR_RETURN(const std::optional<HandedOut> server_file,
+                         MoveServer(end.manifest, UntilItHasItsFile::kWait, parts_, hooks_));
+  LeftInvitations left;
   TACET_RETURN_IF_ERROR(AtMailbox([&](const MailClient& mail) -> absl::Status {
-    TACET_ASSIGN_OR_RETURN(const std::vector<SiteAnswer> answers, Answers(end.manifest, mail));
+    TACET_ASSIGN_OR_RETURN(const std::vector<SiteAnswer> answers, Answers(end, mail));
     std::set<std::string> joined;
     for (const SiteAnswer& answer : answers) {
       if (answer.joined) joined.insert(answer.name);
     }
-    return LeaveInvitations(end.manifest, epoch_key, parts_.keys.signing, mail, folder, joined)
-        .status();
+    TACET_ASSIGN_OR_RETURN(
+        left, LeaveInvitations(end.manifest, epoch_key, parts_.keys.signing, mail, folder, joined));
+    return absl::OkStatus();
   }));
-  TACET_ASSIGN_OR_RETURN(const std::optional<SignedManifest> before, Before(end.manifest));
+  end.letters = std::move(left.left);
   for (const HandedOut& one : written) {
-    const auto is_named = [&](const SignedManifest& in) {
-      return std::ranges::any_of(in.members(), [&](const agreement::ManifestMember& member) {
-        return member.name == one.name;
-      });
-    };
-    if (before.has_value() && is_named(end.manifest) && !is_named(*before)) {
+    const bool is_site = std::ranges::find(left.by_file, one.name) != left.by_file.end();
+    if (is_site || (server_file.has_value() && server_file->name == one.name)) {
       end.by_file.push_back(one);
     }
   }
@@ -263,12 +162,17 @@ absl::StatusOr<ChangeEnd> Change::HandOut(SignedManifest manifest,
   return end;
 }
 
+absl::StatusOr<SignedManifest> LastManifest(const CoordinatorFolder& folder) {
+  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
+  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, folder.SignedManifest(epoch));
+  return SignedManifest::Read(bytes);
+}
+
 // The last epoch, whose letters an earlier call has left.
 absl::StatusOr<NextEpoch> PresentEpoch(const CoordinatorParts& parts) {
-  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, parts.folder.Epoch());
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, parts.folder.SignedManifest(epoch));
-  TACET_ASSIGN_OR_RETURN(SignedManifest manifest, SignedManifest::Read(bytes));
-  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key, parts.folder.EpochKey(epoch, parts.unlocker));
+  TACET_ASSIGN_OR_RETURN(SignedManifest manifest, LastManifest(parts.folder));
+  TACET_ASSIGN_OR_RETURN(crypto::SecretBytes key,
+                         parts.folder.EpochKey(manifest.epoch(), parts.unlocker));
   return NextEpoch{.manifest = std::move(manifest), .key = std::move(key), .kept = {}};
 }
 
@@ -294,9 +198,7 @@ absl::StatusOr<std::vector<std::string>> SeatsOfNext(const EpochChangeSpec& spec
                                                      const storage::file::TrainingTerms& terms,
                                                      const CoordinatorFolder& folder) {
   constexpr uint32_t kMostWithAllSeats = 7;
-  TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
-  TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, folder.SignedManifest(epoch));
-  TACET_ASSIGN_OR_RETURN(const SignedManifest present, SignedManifest::Read(bytes));
+  TACET_ASSIGN_OR_RETURN(const SignedManifest present, LastManifest(folder));
   TACET_ASSIGN_OR_RETURN(const agreement::InitialModel model,
                          agreement::ReadInitialModel(terms.initial_model));
   TACET_ASSIGN_OR_RETURN(const agreement::ManifestSpec agreed, AgreementOf(terms.agreement, model));
@@ -325,11 +227,15 @@ absl::StatusOr<std::vector<std::string>> SeatsOfNext(const EpochChangeSpec& spec
 }
 
 absl::StatusOr<NextEpoch> Begin(const EpochChangeSpec& spec, const CoordinatorParts& parts,
-                                const Change& change) {
+                                const ChangeHooks& hooks, const Change& change) {
   if (spec.enrol) TACET_RETURN_IF_ERROR(spec.enrol());
   std::optional<storage::file::TrainingTerms> terms;
   if (spec.terms) {
     TACET_ASSIGN_OR_RETURN(terms, spec.terms());
+  }
+  if (terms.has_value() && !spec.gives_up) {
+    TACET_ASSIGN_OR_RETURN(const SignedManifest present, LastManifest(parts.folder));
+    TACET_RETURN_IF_ERROR(AwaitEnd(present, parts, hooks));
   }
   TACET_RETURN_IF_ERROR(change.AwaitKeys(spec.next.removed));
   NextEpochSpec next = spec.next;
@@ -358,7 +264,7 @@ absl::StatusOr<ChangeEnd> ChangeEpoch(const EpochChangeSpec& spec, const Coordin
   TACET_ASSIGN_OR_RETURN(std::optional<NextEpoch> next, Resumed(spec, parts));
   const bool is_resumed = next.has_value();
   if (!is_resumed) {
-    TACET_ASSIGN_OR_RETURN(next, Begin(spec, parts, change));
+    TACET_ASSIGN_OR_RETURN(next, Begin(spec, parts, hooks, change));
   }
   hooks.say(fmt::format("epoch       {} of {} with {} members{}", next->manifest.epoch(),
                         next->manifest.federation(), next->manifest.members().size(),

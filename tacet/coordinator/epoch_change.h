@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,27 +16,11 @@
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/coordinator/federation_setup.h"
 #include "tacet/coordinator/federation_steps.h"
-#include "tacet/crypto/locked_secret.h"
-#include "tacet/protocol/wire.h"
+#include "tacet/coordinator/server_steps.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
 namespace tacet::coordinator {
-
-struct CoordinatorParts {
-  storage::file::CoordinatorFolder& folder;
-  const storage::file::CoordinatorKeys& keys;
-  const crypto::Unlocker& unlocker;
-};
-
-struct ChangeHooks {
-  // To the server of the present epoch or the one before (ServerKeys).
-  std::function<absl::StatusOr<std::unique_ptr<protocol::Wire>>()> connect;
-  // Lines about the progress.
-  std::function<void(const std::string& line)> say;
-  // Waits; false when the call is to end.
-  std::function<bool(double seconds)> wait;
-  double most_seconds = 0;  // that the call waits for the server, for keys, and for the sites, each
-};
 
 struct EpochChangeSpec {
   // By this text a later call knows its work again. It names files by their content.
@@ -44,6 +28,8 @@ struct EpochChangeSpec {
   // Begins another epoch where the last one was begun by a call with the same text and every site
   // has joined it. Without this flag the call has been done: nobody pays twice by mistake.
   bool again = false;
+  // Begins a training or query although the present one has not ended, and drops the rest of it.
+  bool gives_up = false;
   NextEpochSpec next = {};      // its terms follow from `terms`
   std::string kit_server = {};  // HOST:PORT in the sites' kits, where it is the server's
   // Called before an epoch begins, again after a call that was interrupted: enrols newcomers.
@@ -65,15 +51,18 @@ struct ChangeEnd {
   std::vector<SiteAnswer> sites;   // of members that were members before
   std::vector<HandedOut> by_file;  // whose invitations go as files: newcomers, a server
   bool is_resumed = false;         // what an earlier call had begun
+  // SHA-256 of the letters that this call has left, by site.
+  std::map<std::string, crypto::Digest> letters = {};
 
   bool all_joined() const;
   bool needs_person() const;  // at a site
 };
 
-// Steps, each of which a later call with the same text continues: sites' keys for the epoch are
-// taken, the epoch begins, its invitations are written, the server continues to it, letters are
-// left, and the sites' answers are awaited. Errors of BeginNextEpoch; Unavailable where the server
-// is not reached, or does not continue, in `most_seconds`. The end names sites that do not answer.
+// Steps, each of which a later call with the same text continues: what other terms would end comes
+// to its end, sites' keys for the epoch are taken, the epoch begins, its invitations are written,
+// the server continues to it, letters are left, and the sites' answers are awaited. Errors of
+// AwaitEnd and BeginNextEpoch; Unavailable where the server is not reached, or does not continue,
+// in `most_seconds`. The end names sites that do not answer.
 absl::StatusOr<ChangeEnd> ChangeEpoch(const EpochChangeSpec& spec, const CoordinatorParts& parts,
                                       const ChangeHooks& hooks);
 

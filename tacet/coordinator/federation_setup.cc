@@ -236,6 +236,10 @@ absl::StatusOr<SignedManifest> SignLatestManifest(CoordinatorFolder& folder,
   return manifest;
 }
 
+std::string FileLine(const HandedOut& one) {
+  return fmt::format("send        {} its invitation as a file: {}", one.name, one.file.string());
+}
+
 absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folder,
                                                         const SignedManifest& manifest,
                                                         const crypto::SigningKey& coordinator,

@@ -53,6 +53,9 @@ struct HandedOut {
   std::filesystem::path file;
 };
 
+// For the person who sends it.
+std::string FileLine(const HandedOut& one);
+
 // Writes an invitation for every site enrolled, the server among them.
 absl::StatusOr<std::vector<HandedOut>> WriteInvitations(storage::file::CoordinatorFolder& folder,
                                                         const agreement::SignedManifest& manifest,

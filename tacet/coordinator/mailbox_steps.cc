@@ -10,6 +10,7 @@
 #include "tacet/base/unix_clock.h"
 #include "tacet/coordinator/federation_setup.h"
 #include "tacet/coordinator/federation_steps.h"
+#include "tacet/coordinator/server_steps.h"
 #include "tacet/protocol/letter.h"
 
 namespace tacet::coordinator {
@@ -186,6 +187,8 @@ absl::StatusOr<LeftInvitations> LeaveInvitations(const SignedManifest& manifest,
                                                  const protocol::MailClient& mail,
                                                  const CoordinatorFolder& folder,
                                                  const std::set<std::string>& joined) {
+  TACET_ASSIGN_OR_RETURN(const std::optional<SignedManifest> before,
+                         ManifestBefore(manifest, folder));
   LeftInvitations result;
   const uint64_t expires = base::SystemUnixSeconds() + protocol::kLetterSeconds;
   base::Bytes enclosure;
@@ -195,6 +198,8 @@ absl::StatusOr<LeftInvitations> LeaveInvitations(const SignedManifest& manifest,
   };
   for (const agreement::ManifestMember& member : manifest.members()) {
     if (joined.contains(member.name)) continue;
+    const bool is_new = before.has_value() && !before->MemberWith(member.signing_key).has_value();
+    if (is_new) result.by_file.push_back(member.name);
     TACET_ASSIGN_OR_RETURN(const base::Bytes file,
                            storage::file::SavedInvitation(folder, manifest.epoch(), member.name));
     TACET_ASSIGN_OR_RETURN(const agreement::Invitation invitation, agreement::ReadInvitation(file));
@@ -221,11 +226,11 @@ absl::StatusOr<LeftInvitations> LeaveInvitations(const SignedManifest& manifest,
       put = mail.Put(name, letter);
     }
     if (put.code() == absl::StatusCode::kNotFound) {
-      result.by_file.push_back(member.name);
+      if (!is_new) result.by_file.push_back(member.name);
       continue;
     }
     TACET_RETURN_IF_ERROR(put);
-    result.left.push_back(member.name);
+    result.left[member.name] = crypto::Sha256(letter);
   }
   return result;
 }
@@ -243,10 +248,10 @@ absl::StatusOr<protocol::ServedEpoch> EpochOfServer(const protocol::MailClient& 
   return protocol::ReadServedEpoch(served);
 }
 
-absl::StatusOr<std::optional<protocol::LetterReply>> ReplyOf(const EnrolledSite& site,
-                                                             const SignedManifest& manifest,
-                                                             const protocol::MailClient& mail,
-                                                             const CoordinatorFolder& folder) {
+absl::StatusOr<std::optional<protocol::LetterReply>> ReplyOf(
+    const EnrolledSite& site, const SignedManifest& manifest,
+    const std::map<std::string, crypto::Digest>& letters, const protocol::MailClient& mail,
+    const CoordinatorFolder& folder) {
   const crypto::PublicKey& key = site.request.signing_key;
   const absl::StatusOr<base::Bytes> bytes = mail.Fetch({.kind = MailKind::kReply, .site = key});
   // There is none either of a site that the server does not know yet.
@@ -256,6 +261,10 @@ absl::StatusOr<std::optional<protocol::LetterReply>> ReplyOf(const EnrolledSite&
   if (!reply.ok() || reply->federation != manifest.manifest().federation() ||
       reply->epoch != manifest.epoch() || reply->manifest_hash != manifest.manifest().hash()) {
     return std::nullopt;  // to another letter, or the server's invention
+  }
+  const auto letter = letters.find(site.request.name);
+  if (!reply->joined && (letter == letters.end() || reply->letter != letter->second)) {
+    return std::nullopt;
   }
   TACET_ASSIGN_OR_RETURN(const base::Bytes file, storage::file::SavedInvitation(
                                                      folder, manifest.epoch(), site.request.name));

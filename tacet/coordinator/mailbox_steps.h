@@ -4,6 +4,7 @@
 #define TACET_COORDINATOR_MAILBOX_STEPS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 #include "tacet/agreement/signed_manifest.h"
 #include "tacet/base/bytes.h"
 #include "tacet/crypto/certificates.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/protocol/letter_reply.h"
 #include "tacet/protocol/mail_client.h"
@@ -47,8 +49,9 @@ absl::StatusOr<TakenPrekeys> TakePrekeys(const std::set<std::string>& removed,
                                          storage::file::CoordinatorFolder& folder);
 
 struct LeftInvitations {
-  std::vector<std::string> left;
-  std::vector<std::string> by_file;  // of sites that the server does not know yet
+  std::map<std::string, crypto::Digest> left;  // SHA-256 of the letter, by site
+  // Sites that were not in the epoch before, or that the server does not know.
+  std::vector<std::string> by_file;
 };
 // Leaves the written invitations of the epoch of `manifest` at the server, but for the sites in
 // `joined`. InvalidArgument where they are too large for it.
@@ -66,11 +69,13 @@ absl::Status LeaveServerInvitation(const agreement::SignedManifest& manifest,
 // The epoch that the server is in, as it says.
 absl::StatusOr<protocol::ServedEpoch> EpochOfServer(const protocol::MailClient& mail);
 
-// The site's signed reply to its letter of the epoch of `manifest`, with the certificate that the
-// written invitation has; nothing where there is none.
+// The site's signed reply that it has joined the epoch of `manifest`, with the certificate that the
+// written invitation has, or that a person is needed for its letter among `letters`; nothing where
+// there is none. What a site answered to an earlier letter may hold no longer.
 absl::StatusOr<std::optional<protocol::LetterReply>> ReplyOf(
     const storage::file::EnrolledSite& site, const agreement::SignedManifest& manifest,
-    const protocol::MailClient& mail, const storage::file::CoordinatorFolder& folder);
+    const std::map<std::string, crypto::Digest>& letters, const protocol::MailClient& mail,
+    const storage::file::CoordinatorFolder& folder);
 
 }  // namespace tacet::coordinator
 

@@ -75,9 +75,14 @@ absl::Status HostedRounds::Open(std::string_view version) {
   desk_.emplace(manifest_, *storage_.state.store, *rounds_, log_, base::SystemUnixSeconds);
   doors_.handler.emplace(manifest_, *rounds_, doors_.limits, requests_);
   TACET_ASSIGN_OR_RETURN(storage_.mail, storage::file::BlobFolder::Open(spec_.home / kMailFolder));
-  TACET_ASSIGN_OR_RETURN(doors_.mailbox,
-                         tacet::server::Mailbox::Open(manifest_, *storage_.mail, doors_.limits,
-                                                      requests_, base::SystemUnixSeconds));
+  TACET_ASSIGN_OR_RETURN(
+      doors_.mailbox,
+      tacet::server::Mailbox::Open(manifest_, *storage_.mail, doors_.limits, requests_,
+                                   base::SystemUnixSeconds, [this]() -> protocol::ServedEpoch {
+                                     const tacet::server::ServerStatus status = rounds_->Status();
+                                     return {.finished = status.finished,
+                                             .stopped = !status.stopped.empty()};
+                                   }));
   LogStart(version);
   TACET_RETURN_IF_ERROR(desk_->Refresh());
   Look();

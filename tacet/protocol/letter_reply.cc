@@ -32,6 +32,7 @@ base::Bytes WriteLetterReply(const LetterReply& reply, const crypto::SigningKey&
   writer.U32(reply.epoch);
   writer.Raw(reply.manifest_hash);
   writer.Raw(reply.certificate);
+  writer.Raw(reply.letter);
   writer.U8(reply.joined ? kJoined : kAsks);
   const size_t fields = std::min(reply.fields.size(), kMaxReplyFields);
   writer.U8(static_cast<uint8_t>(fields));
@@ -52,6 +53,7 @@ absl::StatusOr<LetterReply> ReadLetterReply(std::span<const uint8_t> bytes,
   TACET_ASSIGN_OR_RETURN(reply.epoch, reader.ReadU32("epoch"));
   TACET_ASSIGN_OR_RETURN(reply.manifest_hash, secagg::ReadArray<32>(reader, "manifest hash"));
   TACET_ASSIGN_OR_RETURN(reply.certificate, secagg::ReadArray<32>(reader, "certificate"));
+  TACET_ASSIGN_OR_RETURN(reply.letter, secagg::ReadArray<32>(reader, "letter"));
   TACET_ASSIGN_OR_RETURN(const uint8_t verdict, reader.ReadU8("verdict"));
   TACET_ASSIGN_OR_RETURN(const uint8_t fields, reader.ReadU8("number of fields"));
   reply.joined = verdict == kJoined;

@@ -27,6 +27,7 @@ struct LetterReply {
   uint32_t epoch = 0;
   crypto::Digest manifest_hash{};
   crypto::Digest certificate{};  // SHA-256 of the site's own, in the letter
+  crypto::Digest letter{};       // SHA-256 of the letter
   bool joined = false;
   // Names of keys, such as privacy.epsilon_per_year, where the site has not joined. No values: they
   // are the officer's, and the server reads this.

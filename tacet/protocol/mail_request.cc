@@ -123,6 +123,8 @@ base::Bytes WriteServedEpoch(const ServedEpoch& served) {
   base::ByteWriter writer;
   writer.U32(served.epoch);
   writer.Raw(served.manifest_hash);
+  writer.U32(served.finished);
+  writer.U8(served.stopped ? 1 : 0);
   return writer.Take();
 }
 
@@ -131,6 +133,10 @@ absl::StatusOr<ServedEpoch> ReadServedEpoch(std::span<const uint8_t> bytes) {
   ServedEpoch served;
   TACET_ASSIGN_OR_RETURN(served.epoch, reader.ReadU32("epoch"));
   TACET_ASSIGN_OR_RETURN(served.manifest_hash, secagg::ReadArray<32>(reader, "manifest hash"));
+  TACET_ASSIGN_OR_RETURN(served.finished, reader.ReadU32("finished"));
+  TACET_ASSIGN_OR_RETURN(const uint8_t stopped, reader.ReadU8("stopped"));
+  if (stopped > 1) return base::DataLoss("epoch of the server: stopped is {}", stopped);
+  served.stopped = stopped == 1;
   TACET_RETURN_IF_ERROR(reader.ExpectEnd());
   return served;
 }

@@ -42,10 +42,12 @@ struct MailName {
 // The most bytes of one object.
 size_t MaxMailBytes(MailKind kind);
 
-// Epoch that a server is in, as it answers to a fetch of kServer.
+// Epoch that a server is in, and how far its training is, as it answers to a fetch of kServer.
 struct ServedEpoch {
   uint32_t epoch = 0;
   crypto::Digest manifest_hash{};
+  uint32_t finished = 0;  // rounds published, in all epochs of the training
+  bool stopped = false;   // no attempt will follow
 };
 base::Bytes WriteServedEpoch(const ServedEpoch& served);
 absl::StatusOr<ServedEpoch> ReadServedEpoch(std::span<const uint8_t> bytes);

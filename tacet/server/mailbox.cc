@@ -61,19 +61,20 @@ absl::StatusOr<RequestAnswer> IncomingMail::Finish() {
 }
 
 Mailbox::Mailbox(const agreement::SignedManifest& manifest, BlobStore& blobs, RequestLimits& limits,
-                 RequestObserver& observer, base::UnixClock clock)
+                 RequestObserver& observer, base::UnixClock clock, Progress progress)
     : manifest_(manifest),
       limits_(limits),
       observer_(observer),
       clock_(std::move(clock)),
-      blobs_(blobs) {}
+      blobs_(blobs),
+      hooks_{std::move(progress)} {}
 
 absl::StatusOr<std::unique_ptr<Mailbox>> Mailbox::Open(const agreement::SignedManifest& manifest,
                                                        BlobStore& blobs, RequestLimits& limits,
                                                        RequestObserver& observer,
-                                                       base::UnixClock clock) {
+                                                       base::UnixClock clock, Progress progress) {
   std::unique_ptr<Mailbox> mailbox(
-      new Mailbox(manifest, blobs, limits, observer, std::move(clock)));
+      new Mailbox(manifest, blobs, limits, observer, std::move(clock), std::move(progress)));
   const base::MutexLock lock(mailbox->mutex_);
   for (const agreement::ManifestMember& member : manifest.members()) {
     mailbox->unread_.insert(member.signing_key);
@@ -254,8 +255,15 @@ absl::StatusOr<BegunMail> Mailbox::Begin(std::span<const uint8_t> first, size_t 
 
 absl::StatusOr<RequestAnswer> Mailbox::Fetch(const protocol::FetchMail& request) {
   if (request.name.kind == MailKind::kServer) {
-    const base::Bytes served = protocol::WriteServedEpoch(
-        {.epoch = manifest_.epoch(), .manifest_hash = manifest_.manifest().hash()});
+    Progress progress;
+    {
+      const base::MutexLock lock(mutex_);
+      progress = hooks_.progress;
+    }
+    protocol::ServedEpoch told = progress ? progress() : protocol::ServedEpoch();
+    told.epoch = manifest_.epoch();
+    told.manifest_hash = manifest_.manifest().hash();
+    const base::Bytes served = protocol::WriteServedEpoch(told);
     if (request.offset != 0) return base::OutOfRange("the mail has {} bytes", served.size());
     base::Bytes answer = protocol::WriteFetchedPartHead(served.size(), served.size());
     answer.insert(answer.end(), served.begin(), served.end());
@@ -362,7 +370,7 @@ absl::StatusOr<uint64_t> Mailbox::Put(const protocol::PutMail& request,
 
 void Mailbox::OnInvitation(TakeInvitation take) {
   const base::MutexLock lock(mutex_);
-  take_ = std::move(take);
+  hooks_.take = std::move(take);
 }
 
 // Without the lock: the server's folder may wait for another process.
@@ -371,7 +379,7 @@ absl::Status Mailbox::TakeServerInvitation(const protocol::PutMail& request) {
   base::Bytes invitation;
   {
     const base::MutexLock lock(mutex_);
-    take = take_;
+    take = hooks_.take;
     TACET_ASSIGN_OR_RETURN(invitation, blobs_.Read(MailKey(kServerInvitation), request.digest));
     invitation_arrives_ = false;
     TACET_RETURN_IF_ERROR(Sweep());

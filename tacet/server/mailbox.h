@@ -78,13 +78,16 @@ struct MailStatus {
 // Thread-safe. The texts of its errors are for the senders.
 class Mailbox {
  public:
+  // How far the training is, without epoch and manifest.
+  using Progress = std::function<protocol::ServedEpoch()>;
   // Reads the letters that `blobs` holds and forgets those that nobody fetches any more. All must
   // outlive it. `blobs` holds nothing else. `limits` are those of the members' other
-  // requests; the coordinator has none.
+  // requests; the coordinator has none. `progress` is told to the coordinator.
   static absl::StatusOr<std::unique_ptr<Mailbox>> Open(const agreement::SignedManifest& manifest,
                                                        BlobStore& blobs, RequestLimits& limits,
                                                        RequestObserver& observer,
-                                                       base::UnixClock clock);
+                                                       base::UnixClock clock,
+                                                       Progress progress = nullptr);
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
@@ -114,7 +117,7 @@ class Mailbox {
   };
 
   Mailbox(const agreement::SignedManifest& manifest, BlobStore& blobs, RequestLimits& limits,
-          RequestObserver& observer, base::UnixClock clock);
+          RequestObserver& observer, base::UnixClock clock, Progress progress);
 
   // The letter of a site as `blobs` has it; DataLoss for one that is damaged.
   absl::StatusOr<Kept> ReadKept(const crypto::PublicKey& site) const
@@ -154,7 +157,11 @@ class Mailbox {
   std::map<crypto::PublicKey, Kept> letters_ ABSL_GUARDED_BY(mutex_);  // by site
   // Whose letters the disk did not give: they are read again, and not swept.
   std::set<crypto::PublicKey> unread_ ABSL_GUARDED_BY(mutex_);
-  TakeInvitation take_ ABSL_GUARDED_BY(mutex_);
+  struct Hooks {
+    Progress progress;
+    TakeInvitation take = nullptr;
+  };
+  Hooks hooks_ ABSL_GUARDED_BY(mutex_);
   bool invitation_arrives_ ABSL_GUARDED_BY(mutex_) = false;  // in parts
   // Exchange keys of the prekeys that `blobs` holds, by site.
   std::map<crypto::PublicKey, crypto::ExchangePublicKey> prekeys_ ABSL_GUARDED_BY(mutex_);

@@ -51,9 +51,12 @@ class MailboxTest : public ::testing::Test, private RequestObserver {
 
   // The server of this epoch, from what the one before left.
   void Open(const SmallFederation& members) {
-    mailbox_ = ValueOf(Mailbox::Open(members.manifest(), blobs_, limits_, *this, [this] {
+    const auto clock = [this] {
       if (clock_heals_) blobs_.failure().Heal();
       return now_;
+    };
+    mailbox_ = ValueOf(Mailbox::Open(members.manifest(), blobs_, limits_, *this, clock, [] {
+      return protocol::ServedEpoch{.finished = 7, .stopped = true};
     }));
   }
   Party Coordinator() {
@@ -386,6 +389,8 @@ TEST_F(MailboxTest, TheServersInvitationIsFromTheCoordinatorAndForTheServer) {
   const auto served =
       ValueOf(protocol::ReadServedEpoch(ValueOf(Coordinator().mail.Fetch(kServer))));
   EXPECT_EQ(served.epoch, members_.manifest().epoch());
+  EXPECT_EQ(served.finished, 7u);
+  EXPECT_TRUE(served.stopped);
   EXPECT_EQ(served.manifest_hash, members_.manifest().manifest().hash());
 }
 

@@ -95,7 +95,7 @@ absl::StatusOr<EpochFollower::Looked> EpochFollower::LookAtLetter(const protocol
       }
       Note(fmt::format("the policy does not accept epoch {} without a person:\n{}",
                        next.manifest.epoch(), ObjectionsText(decision.acceptance)));
-      TACET_RETURN_IF_ERROR(ReplyToLetter(mail, next, false, std::move(fields)));
+      TACET_RETURN_IF_ERROR(ReplyToLetter(mail, next, found.digest, false, std::move(fields)));
       asked_ = question;
       return Looked{.waiting = next.manifest.epoch()};
     }

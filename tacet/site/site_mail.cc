@@ -116,13 +116,15 @@ absl::Status EndJoin(const protocol::MailClient& mail, const Membership& joined,
 }
 
 absl::Status ReplyToLetter(const protocol::MailClient& mail, const Membership& about,
-                           bool is_joined, std::vector<std::string> fields) {
+                           const crypto::Digest& letter, bool is_joined,
+                           std::vector<std::string> fields) {
   const agreement::SignedManifest& manifest = about.manifest;
   return mail.Put(OwnMail(mail, MailKind::kReply),
                   protocol::WriteLetterReply({.federation = manifest.manifest().federation(),
                                               .epoch = manifest.epoch(),
                                               .manifest_hash = manifest.manifest().hash(),
                                               .certificate = crypto::Sha256(about.certificate),
+                                              .letter = letter,
                                               .joined = is_joined,
                                               .fields = std::move(fields)},
                                              mail.key()));
@@ -130,7 +132,7 @@ absl::Status ReplyToLetter(const protocol::MailClient& mail, const Membership& a
 
 absl::Status EndLetter(const protocol::MailClient& mail, const Membership& joined,
                        const crypto::Digest& letter) {
-  TACET_RETURN_IF_ERROR(ReplyToLetter(mail, joined, true));
+  TACET_RETURN_IF_ERROR(ReplyToLetter(mail, joined, letter, true));
   return mail.Drop(OwnMail(mail, MailKind::kLetter), letter);
 }
 

@@ -67,10 +67,11 @@ absl::Status LeaveUnusedPrekey(const protocol::MailClient& mail,
 absl::Status EndJoin(const protocol::MailClient& mail, const storage::file::Membership& joined,
                      const crypto::Unlocker& unlocker, storage::file::SiteFolder& folder);
 
-// Tells the coordinator that the site has joined, or which fields of its policy leave an invitation
-// to a person.
+// Tells the coordinator that the site has joined, or which fields of its policy leave the letter
+// with this digest, an invitation to `about`, to a person.
 absl::Status ReplyToLetter(const protocol::MailClient& mail, const storage::file::Membership& about,
-                           bool is_joined, std::vector<std::string> fields = {});
+                           const crypto::Digest& letter, bool is_joined,
+                           std::vector<std::string> fields = {});
 // After a letter that says nothing new: replies that the site has joined, and the server forgets
 // the letter, unless another one came in its place.
 absl::Status EndLetter(const protocol::MailClient& mail, const storage::file::Membership& joined,

@@ -176,7 +176,7 @@ TEST_F(FederationYearTest, RunsUnattended) {
       // Its keys for this epoch were left; it joins when it is back.
       WriteConfig(Terms(month), "training.toml");
       std::vector<std::string> words = Change("train", {"training.toml"});
-      words.insert(words.end(), {"--wait-seconds", "20"});  // the server keeps results 10 s
+      words.insert(words.end(), {"--wait-seconds", "20"});
       EXPECT_EQ(Timed(words).exit_code, 3);
       Follow("north");
       Train(month);

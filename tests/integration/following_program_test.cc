@@ -128,6 +128,13 @@ TEST_F(FollowingFederationTest, ASiteThatAsksIsNamedAndNoDecisionReadsATable) {
   EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
   EXPECT_EQ(EpochOf("north"), 1);
   AwaitSaid("north", "north.csv");  // without its data a site says so, and still follows
+  // That training cannot end, and is not dropped without a word.
+  WriteConfig(Training(3, 8), "third.toml");
+  const Outcome refused = Make("train", {"third.toml"}, "1");
+  EXPECT_EQ(refused.exit_code, 1) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("the training of epoch 1 has not ended: 0 of 2 rounds"));
+  EXPECT_THAT(refused.err, HasSubstr("--give-up"));
+  EXPECT_EQ(EpochOf("north"), 1);
 
   // The officer takes the word back while a client runs, and an operator puts the old file in its
   // place before anything was joined or charged under the new one.
@@ -137,11 +144,22 @@ TEST_F(FollowingFederationTest, ASiteThatAsksIsNamedAndNoDecisionReadsATable) {
   Await([&] { return Read("south/acceptances") != record; });
   std::ofstream(path_ / "south/policy.toml") << policy;
   std::ofstream(path_ / "south/policy.toml.sig", std::ios::binary) << signature;
-  WriteConfig(Training(3, 8), "third.toml");
-  const Outcome replaced = Make("train", {"third.toml"}, "20");
+  const Outcome replaced = Make("train", {"third.toml", "--give-up"}, "20");
   EXPECT_EQ(replaced.exit_code, 4) << replaced.out << replaced.err;
   EXPECT_THAT(replaced.out, HasSubstr("asks        south: its policy stops it: policy.serial"));
   EXPECT_EQ(EpochOf("south"), 1);
+
+  // The officer gives the word again, and the coordinator repeats the command before the site has
+  // looked. The site's answer from before does not end it.
+  ::kill(running_.at("south"), SIGSTOP);
+  for (const std::string site : {"south", "west"}) SignPolicy(site, kAllKinds);
+  const pid_t repeated =
+      StartAs("coordinator", Change("train", {"third.toml", "--wait-seconds", "60"}), "c-");
+  Await([&] { return Read("c-stdout").find("joined      west") != std::string::npos; });
+  ::kill(running_.at("south"), SIGCONT);
+  const Outcome joined = WaitFor(repeated, "c-");
+  EXPECT_EQ(joined.exit_code, 0) << joined.out << joined.err;
+  EXPECT_EQ(EpochOf("south"), 2);
 }
 
 // A committee of three among four sites, so an epoch can begin without the keys of one.
@@ -160,9 +178,10 @@ TEST_F(FourFollowingTest, NothingBeginsThatNobodyAskedFor) {
     AwaitFile(site + "/exchange-next.key");
   }
   WriteConfig(Training(2), "second.toml");
-  // A person who ends the command while it waits for a site's keys has ended it.
-  const pid_t command =
-      StartAs("coordinator", Change("train", {"second.toml", "--wait-seconds", "60"}), "c-");
+  // A person who ends the command while it waits for a site's keys has ended it. The present
+  // training cannot end without the seat of east.
+  const pid_t command = StartAs(
+      "coordinator", Change("train", {"second.toml", "--give-up", "--wait-seconds", "60"}), "c-");
   Await([&] { return Read("c-stdout").find("next epoch's keys of east") != std::string::npos; });
   ::kill(command, SIGINT);
   const Outcome ended = WaitFor(command, "c-");
@@ -221,7 +240,7 @@ TEST_F(AllChangesTest, AFullDiskIsTold) {
   for (const std::string& site : sites_) AwaitFile(site + "/run/summary.json");
   std::ofstream(path_ / "full") << "";
   WriteConfig(Training(2), "second.toml");
-  const Outcome waits = Make("train", {"second.toml"}, "25");  // the server keeps results 10 s
+  const Outcome waits = Make("train", {"second.toml"}, "15");
   EXPECT_EQ(waits.exit_code, 3) << waits.out << waits.err;
   EXPECT_EQ(EpochOf("west"), 0);
   EXPECT_THAT(Read("west-stderr"), HasSubstr("cannot join epoch 1"));
@@ -231,7 +250,23 @@ TEST_F(AllChangesTest, AFullDiskIsTold) {
   EXPECT_EQ(EpochOf("west"), 1);
 }
 
-// The next training lets the query before it come to its end, and its answers reach every site.
+// A query that no attempt has begun is not dropped by the next training, which waits for its end.
+TEST_F(FollowingFederationTest, ATrainingWaitsForTheQueryBeforeIt) {
+  FollowAll();
+  for (const std::string& site : sites_) AwaitFile(site + "/run/summary.json");
+  WriteConfig(Query(), "query.toml");
+  WriteConfig(Training(2), "second.toml");
+  ASSERT_EQ(Make("ask", {"query.toml"}).exit_code, 0);
+  const Outcome trained = Make("train", {"second.toml"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.out << trained.err;
+  EXPECT_THAT(trained.out, HasSubstr("waiting     for the end of the query of epoch 1: 0 of 1"));
+  for (const std::string& site : sites_) {
+    EXPECT_TRUE(std::filesystem::exists(path_ / site / "run-1/answers.json")) << site;
+  }
+}
+
+// Also with --give-up an attempt that is open comes to its end, and its answers reach every site,
+// however long the one that the server waited for takes to fetch them.
 TEST_F(FollowingFederationTest, AnswersThatWerePaidReachEverySite) {
   FollowAll();
   for (const std::string& site : sites_) AwaitFile(site + "/run/summary.json");
@@ -249,8 +284,8 @@ TEST_F(FollowingFederationTest, AnswersThatWerePaidReachEverySite) {
   };
   Await([&] { return is_logged("attempt-begun"); });
   ::kill(running_.at("west"), SIGSTOP);  // the attempt waits for it
-  const pid_t train =
-      StartAs("coordinator", Change("train", {"second.toml", "--wait-seconds", "60"}), "c-");
+  const pid_t train = StartAs(
+      "coordinator", Change("train", {"second.toml", "--give-up", "--wait-seconds", "60"}), "c-");
   Await(
       [&] { return Read("c-stdout").find("to end its attempt of epoch 1") != std::string::npos; });
   ::kill(running_.at("west"), SIGCONT);

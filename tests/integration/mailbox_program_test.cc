@@ -34,7 +34,11 @@ class MailboxProgramTest : public FederationProgramTest {
  protected:
   void SetUp() override {
     SetUpFederation(kMailboxAgreed);
-    StartServer();
+    StartFollowing();
+  }
+  void StartFollowing(std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--follow", ""});
+    StartServer(more);
   }
   std::string Server() const { return "127.0.0.1:" + std::to_string(members_port_); }
   // `invitation` and flags; without a file the one that waits at the server.
@@ -80,11 +84,8 @@ TEST_F(MailboxProgramTest, AnEpochTakesOneCommandOfEachParty) {
   EXPECT_EQ(joined.exit_code, 0) << joined.err;
   EXPECT_EQ(Read("north/invitation"), Read("federation/invitations/north-epoch-1.tacet"));
 
-  // The server continues to the epoch; who is late fetches the invitation from it.
-  const Outcome hub = Join("hub", 1);
-  ASSERT_EQ(hub.exit_code, 0) << hub.err;
-  ASSERT_EQ(StopServer().exit_code, 0);
-  StartServer();
+  // The server has continued to the epoch before the letters came.
+  EXPECT_EQ(Read("hub/invitation"), Read("federation/invitations/hub-epoch-1.tacet"));
   for (const std::string site : {"south", "west"}) {
     const Outcome late = JoinByMail(site, {"--accept-weaker"});
     EXPECT_EQ(late.exit_code, 0) << late.err;
@@ -97,8 +98,8 @@ TEST_F(MailboxProgramTest, AnEpochTakesOneCommandOfEachParty) {
   Admit("east");
   const Outcome next = RotateByMail();
   ASSERT_EQ(next.exit_code, 0) << next.err;
-  EXPECT_THAT(next.out, HasSubstr("to be sent as files, because the server does not know them "
-                                  "yet: east"));
+  EXPECT_THAT(next.out, HasSubstr("to be sent as files, because they join for the first time: "
+                                  "east"));
   // With a newcomer the site is asked, and nobody is there to answer.
   const std::string before = Read("west/invitation");
   const Outcome asked = JoinByMail("west");
@@ -146,12 +147,12 @@ TEST_F(MailboxProgramTest, AnInterruptedCommandIsEndedByAnother) {
   ASSERT_EQ(StopServer().exit_code, 0);
   EXPECT_EQ(RotateByMail().exit_code, 1);
   EXPECT_FALSE(std::filesystem::exists(path_ / "federation/epochs/0000000001.manifest"));
-  StartServer({"--listen", address});
+  StartFollowing({"--listen", address});
   ASSERT_EQ(RotateByMail().exit_code, 0);
   // The server lost its mail.
   ASSERT_EQ(StopServer().exit_code, 0);
   std::filesystem::remove_all(path_ / "hub/mail");
-  StartServer({"--listen", address});
+  StartFollowing({"--listen", address});
   EXPECT_THAT(JoinByMail("north").err, HasSubstr("no invitation for this site waits"));
   const Outcome again =
       Tacet({"federation", "seal-key", "--key-file", "c.key", "--mailbox", address});
@@ -224,8 +225,8 @@ TEST_F(RunningMailboxTest, RunningSitesLeavePrekeysAndTellOfInvitations) {
   });
 }
 
-// A site may join the next epoch while its client of the epoch before runs. That client does not
-// put a used prekey in the place of the fresh one.
+// A site may join the next epoch by a file while its client of the epoch before runs. That client
+// does not put a used prekey in the place of the fresh one.
 class JoinedWhileRunningTest : public LiveFederationTest {
  protected:
   JoinedWhileRunningTest() : LiveFederationTest(2) { HoldBefore(1); }
@@ -238,15 +239,34 @@ TEST_F(JoinedWhileRunningTest, APrekeyIsNotReplacedByAUsedOne) {
         {"client", "renew", "--home", site, "--key-file", site + ".key", "--server", reached_at_});
     ASSERT_EQ(made.exit_code, 0) << made.err;
   }
+  // An attempt is open, and the server takes its invitation as a file: no letter goes first.
   const Outcome rotated = Rotate({"--mailbox", reached_at_});
-  ASSERT_EQ(rotated.exit_code, 0) << rotated.err;
+  EXPECT_EQ(rotated.exit_code, 1) << rotated.out;
+  EXPECT_THAT(rotated.err, HasSubstr("the server is in epoch 0 still"));
+  EXPECT_THAT(rotated.err, HasSubstr("Give the server federation/invitations/hub-epoch-1.tacet"));
+  const Outcome sealed =
+      Tacet({"federation", "seal-key", "--key-file", "c.key", "--mailbox", reached_at_});
+  EXPECT_EQ(sealed.exit_code, 1) << sealed.out;
+  EXPECT_THAT(sealed.err, HasSubstr("the server is in epoch 0 still"));
   for (const std::string& site : sites_) {
-    const Outcome joined = Tacet({"client", "join", "--home", site, "--key-file", site + ".key",
-                                  "--server", reached_at_, "--accept-weaker"});
+    const std::vector<std::string> join = {"client",     "join",        "--home",   site,
+                                           "--key-file", site + ".key", "--server", reached_at_};
+    EXPECT_THAT(Tacet(join).err, HasSubstr("no invitation for this site waits at"));
+    std::vector<std::string> by_file = join;
+    by_file.insert(by_file.begin() + 2, "federation/invitations/" + site + "-epoch-1.tacet");
+    by_file.emplace_back("--accept-weaker");
+    const Outcome joined = Tacet(by_file);
     ASSERT_EQ(joined.exit_code, 0) << joined.err;
   }
   LetGo();
   AwaitAllDone();
+  // Once the server is in the epoch, the same command ends its work.
+  ASSERT_EQ(Join("hub", 1).exit_code, 0);
+  ASSERT_EQ(StopServer().exit_code, 0);
+  StartServer(server_flags_);
+  const Outcome ended = Rotate({"--mailbox", reached_at_});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("left at " + reached_at_ + ": north, south, west"));
   const Outcome next = Rotate({"--mailbox", reached_at_});
   EXPECT_EQ(next.exit_code, 0) << next.err;
   EXPECT_THAT(next.out, HasSubstr("new for the next epoch: north, south, west"));

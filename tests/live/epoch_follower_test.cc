@@ -2,7 +2,9 @@
 // with servers that lie.
 #include "tacet/site/epoch_follower.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -126,6 +128,31 @@ TEST_F(EpochFollowerTest, AProcessThatEndsAtAnyCallIsReplacedByAnother) {
     EXPECT_EQ(record.epochs.back().by, policy::AcceptedBy::kPolicy);
     OthersJoin();
   }
+}
+
+// A site's refusal is one of a letter. A coordinator that has left another letter since, under a
+// policy that may have changed, does not hear it again.
+TEST_F(EpochFollowerTest, ARefusalCountsForItsLetterAlone) {
+  SignPolicy(R"(accept = "ask")");
+  ASSERT_TRUE(Rotate().ok());
+  ASSERT_TRUE(Look().ok());
+  ASSERT_FALSE(Reply().joined);
+  const crypto::Digest letter = crypto::Sha256(Kept(MailKind::kLetter, "north"));
+  EXPECT_EQ(Reply().letter, letter);
+  Line line(*this, std::string(protocol::kCoordinatorName));
+  const protocol::MailClient mail(Federation(), keys_->signing, line, 1);
+  const auto sites = ValueOf(federation_->Enrolled());
+  const auto north =
+      std::ranges::find_if(sites, [](const auto& site) { return site.request.name == "north"; });
+  const auto heard = [&](const std::map<std::string, crypto::Digest>& letters) {
+    return ValueOf(coordinator::ReplyOf(*north, manifests_.at(1), letters, mail, *federation_));
+  };
+  EXPECT_TRUE(heard({{"north", letter}}).has_value());
+  EXPECT_FALSE(heard({{"north", crypto::Sha256(Kept(MailKind::kLetter, "south"))}}).has_value());
+  EXPECT_FALSE(heard({}).has_value());
+  // That a site has joined an epoch stays true.
+  ASSERT_EQ(Join("north"), absl::OkStatus());
+  EXPECT_TRUE(heard({}).has_value());
 }
 
 // Two processes that decide about the same letter: the second one joins nothing again.

@@ -205,7 +205,7 @@ class MessageVectors {
         protocol::SealEnclosure(invitation, manifest_->manifest().hash(), epoch_key_);
     Add("enclosure", enclosure,
         JsonValue::MakeObject().Set("invitation", ToHex(crypto::Sha256(whole))));
-    Add("letter",
+    const base::Bytes letter =
         protocol::WriteLetter({.federation = manifest_->manifest().federation(),
                                .site = site.keys.signing.public_key(),
                                .epoch = 1,
@@ -215,7 +215,8 @@ class MessageVectors {
                                .epoch_key = sealed,
                                .enclosure_bytes = enclosure.size(),
                                .enclosure = crypto::Sha256(enclosure)},
-                              coordinator_),
+                              coordinator_);
+    Add("letter", letter,
         JsonValue::MakeObject()
             .Set("expires", kTime + 1)
             .Set("enclosure_bytes", enclosure.size())
@@ -224,6 +225,7 @@ class MessageVectors {
                                 .epoch = 1,
                                 .manifest_hash = manifest_->manifest().hash(),
                                 .certificate = crypto::Sha256(stored_.certificate),
+                                .letter = crypto::Sha256(letter),
                                 .joined = true};
     Add("letter reply, joined", protocol::WriteLetterReply(reply, signing()),
         JsonValue::MakeObject().Set("joined", true).Set("fields", JsonValue::MakeArray()));

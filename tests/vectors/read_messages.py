@@ -104,6 +104,8 @@ class Federation:
         whole = next(bytes.fromhex(message["bytes"]) for message in vectors["messages"]
                      if message["message"] == "signed manifest")
         self.manifest = self.read_manifest(whole)
+        self.whole_letter = next(bytes.fromhex(message["bytes"]) for message in vectors["messages"]
+                                 if message["message"] == "letter")
         self.signing_keys = self.manifest["signing_keys"]
         self.hash = bytes.fromhex(self.manifest["fields"]["manifest_hash"])
 
@@ -265,6 +267,7 @@ class Federation:
         require(reader.take(32) == self.manifest["identity"], "another federation")
         require(reader.u32() == 1 and reader.take(32) == self.hash, "another epoch")
         require(reader.take(32) == sha256(self.certificate), "another certificate")
+        require(reader.take(32) == sha256(self.whole_letter), "another letter")
         verdict, number = reader.u8(), reader.u8()
         require(verdict in (1, 2) and number <= (32 if verdict == 2 else 0), "the verdict")
         fields = [reader.blob() for _ in range(number)]
@@ -466,8 +469,6 @@ UNPROTECTED = {"announcement", "partial sum", "bundle of requests", "bundle of a
 
 def check_messages(vectors):
     federation = Federation(vectors)
-    letter = next(bytes.fromhex(message["bytes"]) for message in vectors["messages"]
-                  if message["message"] == "letter")
     for message in vectors["messages"]:
         name = message["message"].split(",")[0]
         data = bytes.fromhex(message["bytes"])
@@ -475,7 +476,7 @@ def check_messages(vectors):
         def read(changed, name=name):
             reader = Reader(changed)
             if name == "enclosure":
-                return federation.enclosure(reader, letter)
+                return federation.enclosure(reader, federation.whole_letter)
             return getattr(federation, name.replace(" ", "_"))(reader)
 
         require(read(data) == message["fields"], f"{message['message']}: another field")

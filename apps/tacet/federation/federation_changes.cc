@@ -165,6 +165,10 @@ class TermsCommand : public EpochCommand {
                     "begin it once more, and pay for it once more, where the present training or "
                     "query has the same terms, and every site has joined it",
                     &again_);
+    options.AddFlag("give-up",
+                    "begin it although the present training or query has not ended: what that has "
+                    "not published is lost",
+                    &give_up_);
     options.AddStrings("remove",
                        "name of a site that leaves with this epoch; may be repeated. A query needs "
                        "all of its sites, so a site leaves with what comes behind it",
@@ -182,6 +186,7 @@ class TermsCommand : public EpochCommand {
     for (const std::string& name : removed) leaving += " --remove " + name;
     coordinator::EpochChangeSpec spec = Spec(text + leaving);
     spec.again = again_;
+    spec.gives_up = give_up_;
     spec.next.removed = removed;
     spec.terms = [&]() -> absl::StatusOr<storage::file::TrainingTerms> {
       if (!again_) TACET_RETURN_IF_ERROR(CheckNotBegun(terms, parts.folder));
@@ -201,7 +206,7 @@ class TermsCommand : public EpochCommand {
   virtual TrainingTermsFlags Terms() const = 0;
 
  private:
-  bool again_ = false;
+  bool again_ = false, give_up_ = false;
   std::vector<std::string> removed_;
 };
 

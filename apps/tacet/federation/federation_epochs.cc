@@ -91,17 +91,19 @@ absl::Status CheckOutput(bool json, const MailboxFlags& mailbox) {
 
 // Writes the epoch's files, calls `print` with them, leaves invitations in the mailbox, and forgets
 // earlier epochs.
-absl::Status HandOut(CoordinatorFolder& folder, const agreement::SignedManifest& manifest,
-                     const CoordinatorKeys& keys, const crypto::SecretBytes& epoch_key,
-                     const std::string& server, const MailboxFlags& mailbox,
+absl::Status HandOut(const coordinator::CoordinatorParts& parts,
+                     const agreement::SignedManifest& manifest,
+                     const crypto::SecretBytes& epoch_key, const std::string& server,
+                     const MailboxFlags& mailbox,
                      const std::function<void(const EpochFiles&)>& print) {
+  CoordinatorFolder& folder = parts.folder;
   EpochFiles files;
-  TACET_ASSIGN_OR_RETURN(files.invitations,
-                         coordinator::WriteInvitations(folder, manifest, keys.signing, epoch_key));
+  TACET_ASSIGN_OR_RETURN(files.invitations, coordinator::WriteInvitations(
+                                                folder, manifest, parts.keys.signing, epoch_key));
   TACET_ASSIGN_OR_RETURN(
       files.kits, coordinator::WriteSiteKits(manifest, server, folder.path() / "invitations"));
   print(files);
-  TACET_RETURN_IF_ERROR(mailbox.LeaveInvitations(manifest, epoch_key, keys, folder));
+  TACET_RETURN_IF_ERROR(mailbox.LeaveInvitations(manifest, epoch_key, parts));
   // By `seal-key` too: both end a `rotate` that was interrupted.
   TACET_RETURN_IF_ERROR(folder.ForgetEpochsBefore(manifest.epoch()));
   std::fflush(stdout);
@@ -132,8 +134,8 @@ class FederationSealKeyCommand : public program::Command {
                            coordinator::SignLatestManifest(folder, keys.signing, committee_));
     TACET_ASSIGN_OR_RETURN(const crypto::SecretBytes epoch_key,
                            folder.EpochKey(manifest.epoch(), unlocker));
-    return HandOut(folder, manifest, keys, epoch_key, server_, mailbox_,
-                   [&](const EpochFiles& files) {
+    return HandOut({.folder = folder, .keys = keys, .unlocker = unlocker}, manifest, epoch_key,
+                   server_, mailbox_, [&](const EpochFiles& files) {
                      if (json_) {
                        fmt::print("{}\n", FilesJson(files, manifest, keys).Dump(2));
                      } else {
@@ -190,21 +192,22 @@ class FederationRotateCommand : public program::Command {
           "it once more.\n",
           next->manifest.epoch());
     }
-    return HandOut(
-        folder, next->manifest, keys, next->key, server_, mailbox_, [&](const EpochFiles& files) {
-          if (!json_) {
-            TellKept(next->kept, next->manifest);
-            PrintFiles(files, next->manifest, keys);
-            return;
-          }
-          fmt::print("{}\n", FilesJson(files, next->manifest, keys)
-                                 .Set("resumed", resumed)
-                                 .Set("kept_exchange_keys",
-                                      base::JsonValue::MakeObject()
-                                          .Set("committee", base::JsonList(next->kept.committee))
-                                          .Set("others", base::JsonList(next->kept.others)))
-                                 .Dump(2));
-        });
+    return HandOut({.folder = folder, .keys = keys, .unlocker = unlocker}, next->manifest,
+                   next->key, server_, mailbox_, [&](const EpochFiles& files) {
+                     if (!json_) {
+                       TellKept(next->kept, next->manifest);
+                       PrintFiles(files, next->manifest, keys);
+                       return;
+                     }
+                     fmt::print("{}\n",
+                                FilesJson(files, next->manifest, keys)
+                                    .Set("resumed", resumed)
+                                    .Set("kept_exchange_keys",
+                                         base::JsonValue::MakeObject()
+                                             .Set("committee", base::JsonList(next->kept.committee))
+                                             .Set("others", base::JsonList(next->kept.others)))
+                                    .Dump(2));
+                   });
   }
 
  private:

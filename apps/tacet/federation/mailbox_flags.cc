@@ -1,11 +1,15 @@
 #include "apps/tacet/federation/mailbox_flags.h"
 
+#include <chrono>
+#include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "fmt/core.h"
 
 #include "tacet/base/status.h"
+#include "tacet/base/stop_signal.h"
 #include "tacet/coordinator/kept_exchange_keys.h"
 #include "tacet/coordinator/mailbox_steps.h"
 #include "tacet/coordinator/site_kit.h"
@@ -18,6 +22,7 @@ namespace tacet::app::federation {
 namespace {
 
 constexpr uint32_t kCallSeconds = 60;
+constexpr double kServerSeconds = 900;  // that a server may need to end its attempt
 
 protocol::MailClient MailOf(const storage::file::CoordinatorKeys& keys,
                             const storage::file::CoordinatorFolder& folder, protocol::Wire& wire) {
@@ -105,12 +110,34 @@ absl::Status MailboxFlags::TakePrekeys(const std::set<std::string>& removed,
 
 absl::Status MailboxFlags::LeaveInvitations(const agreement::SignedManifest& manifest,
                                             const crypto::SecretBytes& epoch_key,
-                                            const storage::file::CoordinatorKeys& keys,
-                                            const storage::file::CoordinatorFolder& folder) const {
+                                            const coordinator::CoordinatorParts& parts) const {
   if (server_.empty()) return absl::OkStatus();
-  TACET_ASSIGN_OR_RETURN(const auto wire, Connect(keys, folder));
-  const absl::StatusOr<coordinator::LeftInvitations> left = coordinator::LeaveInvitations(
-      manifest, epoch_key, keys.signing, MailOf(keys, folder, *wire), folder);
+  const base::StopSignal stop("\ntacet: ending; the same command continues\n");
+  const coordinator::ChangeHooks hooks{
+      .connect = [&] { return Connect(parts.keys, parts.folder); },
+      .say =
+          [](const std::string& line) {
+            fmt::print("{}\n", line);
+            std::fflush(stdout);
+          },
+      .wait =
+          [](double seconds) {
+            return base::StopSignal::Wait(std::chrono::duration<double>(seconds));
+          },
+      .most_seconds = kServerSeconds};
+  const auto leave = [&]() -> absl::StatusOr<coordinator::LeftInvitations> {
+    // Nobody waits for a server that is not there at first.
+    TACET_ASSIGN_OR_RETURN(auto wire, Connect(parts.keys, parts.folder));
+    TACET_RETURN_IF_ERROR(
+        coordinator::EpochOfServer(MailOf(parts.keys, parts.folder, *wire)).status());
+    TACET_RETURN_IF_ERROR(
+        coordinator::MoveServer(manifest, coordinator::UntilItHasItsFile::kRefuse, parts, hooks)
+            .status());
+    TACET_ASSIGN_OR_RETURN(wire, Connect(parts.keys, parts.folder));
+    return coordinator::LeaveInvitations(manifest, epoch_key, parts.keys.signing,
+                                         MailOf(parts.keys, parts.folder, *wire), parts.folder);
+  };
+  const absl::StatusOr<coordinator::LeftInvitations> left = leave();
   if (!left.ok()) {
     return base::Annotate(left.status(),
                           fmt::format("the invitations are written, and not all of them are at "
@@ -118,10 +145,12 @@ absl::Status MailboxFlags::LeaveInvitations(const agreement::SignedManifest& man
                                       "--mailbox {}`, leaves them there",
                                       server_, server_));
   }
+  std::vector<std::string> names;
+  for (const auto& [name, letter] : left->left) names.push_back(name);
   fmt::print("left at {}: {}. Each accepts its own with\n  tacet client join --server {}\n",
-             server_, left->left.empty() ? "none" : coordinator::NamesText(left->left), server_);
+             server_, names.empty() ? "none" : coordinator::NamesText(names), server_);
   if (!left->by_file.empty()) {
-    fmt::print("to be sent as files, because the server does not know them yet: {}\n",
+    fmt::print("to be sent as files, because they join for the first time: {}\n",
                coordinator::NamesText(left->by_file));
   }
   return absl::OkStatus();

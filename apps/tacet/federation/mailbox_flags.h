@@ -12,6 +12,7 @@
 
 #include "apps/tacet/program/options.h"
 #include "tacet/agreement/signed_manifest.h"
+#include "tacet/coordinator/server_steps.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/protocol/wire.h"
 #include "tacet/storage/file/coordinator_folder.h"
@@ -38,12 +39,11 @@ class MailboxFlags {
   absl::Status TakePrekeys(const std::set<std::string>& removed,
                            const storage::file::CoordinatorKeys& keys,
                            storage::file::CoordinatorFolder& folder) const;
-  // Leaves the written invitations, and prints which are to be sent as files. Nothing without
-  // --mailbox.
+  // Has the server continue to the epoch, leaves the written invitations, and prints which are to
+  // be sent as files. Nothing without --mailbox.
   absl::Status LeaveInvitations(const agreement::SignedManifest& manifest,
                                 const crypto::SecretBytes& epoch_key,
-                                const storage::file::CoordinatorKeys& keys,
-                                const storage::file::CoordinatorFolder& folder) const;
+                                const coordinator::CoordinatorParts& parts) const;
 
  private:
   std::string server_, proxy_;
