@@ -163,6 +163,19 @@ class Page {
     }
   }
 
+  /** Moves the mouse to the middle of what an expression in the page finds, and clicks there. */
+  async click(found) {
+    const { x, y } = await this.evaluate(`(() => {
+      const element = ${found};
+      element.scrollIntoView({ block: "center" });
+      const { left, top, width, height } = element.getBoundingClientRect();
+      return { x: left + width / 2, y: top + height / 2 };
+    })()`);
+    for (const type of ["mouseMoved", "mousePressed", "mouseReleased"]) {
+      await this.send("Input.dispatchMouseEvent", { type, x, y, button: type === "mouseMoved" ? "none" : "left", clickCount: 1 });
+    }
+  }
+
   /** Types into what has the focus. */
   type(text) {
     return this.send("Input.insertText", { text });

@@ -3,6 +3,7 @@
 //   STEP show-up       every site asks the server once: it learns that they are there
 //        upload-some   all sites but the last upload
 //        upload-last   the last one does
+//        object        the last one says that the attempt begins with another model than its own
 //        decrypt       the committee votes, unmasks and confirms, all attest the next model
 //   HOME               a folder that joined; HOME.key locks its keys
 #include <string_view>
@@ -16,6 +17,7 @@ namespace {
 
 absl::Status Drive(std::string_view step, SitesForTest sites) {
   if (step == "show-up") return ShowUp(sites);
+  if (step == "object") return sites.back()->Object();
   if (step == "decrypt") return DecryptRound(sites);
   if (step == "upload-some") return UploadAll(sites, sites.size() - 1).status();
   if (step == "upload-last") {

@@ -24,6 +24,7 @@
 #include "tacet/crypto/random.h"
 #include "tacet/member/remote_server.h"
 #include "tacet/protocol/attestation.h"
+#include "tacet/protocol/objection.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/committee_member.h"
 #include "tacet/secagg/memory_journal.h"
@@ -113,6 +114,18 @@ class SiteForTest {
     attestation.model_digest.fill(static_cast<uint8_t>(round + 1));
     return server_.PutAttestation(
         protocol::WriteAttestation(attestation, site_.joined.manifest, site_.keys.signing));
+  }
+
+  // That the open attempt begins with another model than this site's.
+  absl::Status Object() {
+    TACET_ASSIGN_OR_RETURN(const protocol::Announcement announced, Look());
+    if (!announced.current.has_value()) return base::FailedPrecondition("no attempt is open");
+    return server_.Say(protocol::PutObjectionRequest{
+        protocol::WriteObjection({.member = member(),
+                                  .revision = announced.revision,
+                                  .attempt = announced.current->attempt.number,
+                                  .reason = protocol::ObjectionReason::kFork},
+                                 site_.joined.manifest, site_.keys.signing)});
   }
 
  private:

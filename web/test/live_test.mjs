@@ -34,7 +34,7 @@ scale = 1e-2
 
 let folder;
 let browser;
-let server = null;  // {process, members, address, token}
+let server = null;  // {process, members, address, events (the last of each kind), token}
 
 const at = (...names) => path.join(folder, ...names);
 const run = (program, ...given) => execFileSync(program, given, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] }).toString();
@@ -84,7 +84,7 @@ async function startServer(...flags) {
   await until("the server", () => events.has("listening"));
   server = {
     process: child, members: `127.0.0.1:${events.get("listening").port}`,
-    address: events.get("admin-listening").page, token: readFileSync(at("hub", "page.token"), "utf8"),
+    address: events.get("admin-listening").page, events, token: readFileSync(at("hub", "page.token"), "utf8"),
   };
 }
 
@@ -254,6 +254,13 @@ const click = (page, label) => page.evaluate(`(() => {
 })()`);
 const note = (page, text) => page.evaluate(`document.getElementById("note").value = ${JSON.stringify(text)}`);
 
+// What the server's store keeps of its operators (docs/formats/server-store.md).
+const kReadActions = `
+import json, sqlite3, sys
+rows = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True).execute("SELECT bytes FROM item WHERE kind = 30 ORDER BY member")
+print(json.dumps([json.loads(bytes) for (bytes,) in rows]))
+`;
+
 const operator = "0123456789abcdef".repeat(2);
 
 /** A server of this process's, at an address of its own until it is closed. */
@@ -288,7 +295,7 @@ test("the page's token looks, an operator's token acts", async () => {
     assert.equal(await page.evaluate("document.title"), "hospitals – tacet server");
     assert.ok(page.requests.every((url) => !url.includes(operator)));
   });
-  // A restart keeps the pause. Without a note nothing is acknowledged.
+  // A restart keeps the pause.
   await stopServer();
   await startServer("--operators", "operators");
   await withPage(`${server.address}#token=${operator}`, {}, async (page) => {
@@ -314,6 +321,34 @@ test("the page's token looks, an operator's token acts", async () => {
     await says(page, /Nothing is paused or acknowledged/);
     await says(page, /An action was refused\s+other-page/);
   });
+});
+
+test("an operator acknowledges a violation, with a note", async () => {
+  play("show-up");  // so that one of three has another model
+  play("object");
+  const button = `[...document.querySelectorAll("button")].find((one) => one.textContent === "Acknowledge member-fork")`;
+  await withPage(`${server.address}#token=${operator}`, { picture: "live-acknowledged" }, async (page) => {
+    await until("the offer", () => page.evaluate(`${button} !== undefined`));
+    await page.click(button);
+    await says(page, /Not done: note: acknowledge needs one\./);
+    await page.click(`document.getElementById("note")`);
+    await page.type("an old backup was put back at west");
+    await page.click(button);
+    await says(page, /Done\./);
+    await says(page, /ann\s+acknowledged member-fork \(west\)\s+an old backup was put back at west/);
+    // It hides nothing.
+    await says(page, /a member has another model than the federation/);
+    const log = await until("the entry", () => server.events.get("operator-acted"));
+    assert.deepEqual([log.action, log.by, log.note, log.problem, log.members],
+      ["acknowledge", "ann", "an old backup was put back at west", "member-fork", ["west"]]);
+    assert.ok(page.problems.every((problem) => /400/.test(problem)), page.problems.join("\n"));  // the one without a note
+  }, { mayComplain: true });
+  await stopServer();  // it alone reads its store
+  const actions = JSON.parse(run("python3", "-c", kReadActions, "hub/server.sqlite"));
+  assert.deepEqual(actions.map(({ action }) => action), ["pause", "resume", "acknowledge"]);
+  const { at: when, ...acknowledged } = actions.at(-1);
+  assert.ok(when > 1.7e9);
+  assert.deepEqual(acknowledged, { action: "acknowledge", by: "ann", note: "an old backup was put back at west", problem: "member-fork", members: ["west"] });
 });
 
 test("an operator starts a prepared epoch", async () => {
