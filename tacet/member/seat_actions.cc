@@ -15,6 +15,16 @@
 #include "tacet/secagg/vote.h"
 
 namespace tacet::member {
+namespace {
+
+// What a journal has; nothing where that is lost.
+absl::StatusOr<base::Bytes> Kept(const secagg::Journal& journal, const secagg::Attempt& attempt,
+                                 secagg::JournalStep step) {
+  absl::StatusOr<base::Bytes> kept = journal.Find(attempt, step);
+  return kept.ok() || protocol::IsRetryable(kept.status()) ? std::move(kept) : base::Bytes();
+}
+
+}  // namespace
 
 SeatActions::SeatActions(const MemberParts& parts, MemberNotes& notes, const UploadActions& uploads)
     : parts_(parts),
@@ -285,16 +295,16 @@ absl::StatusOr<Event> SeatActions::Do(const action::GiveBack& action) {
     taken = taken || given.ok();
     return protocol::IsRetryable(given) ? given : absl::OkStatus();
   };
-  const absl::StatusOr<base::Bytes> share =
-      parts_.state.Find(action.attempt, secagg::JournalStep::kUnmaskShare);
-  if (share.ok()) {
-    TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kUnmaskShare, *share));
-  } else if (protocol::IsRetryable(share.status())) {
-    return share.status();
-  }
+  TACET_ASSIGN_OR_RETURN(const base::Bytes share,
+                         Kept(parts_.state, action.attempt, secagg::JournalStep::kUnmaskShare));
+  TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kUnmaskShare, share));
   if (work_.attempt == action.attempt) {
     TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kClosedRound, work_.closed_round));
     TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kRoster, work_.roster));
+  } else {  // another process worked at it
+    TACET_ASSIGN_OR_RETURN(const base::Bytes closed,
+                           Kept(parts_.state, action.attempt, secagg::JournalStep::kClosedRound));
+    TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kClosedRound, closed));
   }
   if (taken) {
     TACET_RETURN_IF_ERROR(notes_.Note("gave-back", action.attempt.number,
@@ -304,6 +314,13 @@ absl::StatusOr<Event> SeatActions::Do(const action::GiveBack& action) {
 }
 
 absl::StatusOr<Event> SeatActions::Do(const action::SendVerdict& action) {
+  // So f + 1 seats have the closed round of a published sum, also after all were started again. A
+  // copy that was damaged is not missed.
+  if (action.confirmed) {
+    const absl::Status kept =
+        parts_.state.Record(work_.attempt, secagg::JournalStep::kClosedRound, work_.closed_round);
+    if (protocol::IsRetryable(kept)) return kept;
+  }
   return Settle(action.confirmed ? "confirmation" : "refusal",
                 parts_.server.PutVerdict(work_.attempt, action.confirmed), {});
 }

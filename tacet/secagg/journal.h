@@ -1,5 +1,5 @@
-// Journal interface in which a committee member records each answer before it gives it, and the
-// lists of key packets that it takes.
+// Journal interface in which a committee member records each answer before it gives it, the lists
+// of key packets that it takes, and the closed rounds that it confirms.
 #ifndef TACET_SECAGG_JOURNAL_H_
 #define TACET_SECAGG_JOURNAL_H_
 
@@ -15,15 +15,18 @@
 
 namespace tacet::secagg {
 
-// Answers of a committee member in an attempt, each given once; and the lists that it took, which
-// are entries of the epoch (taken_lists.h).
-enum class JournalStep : uint8_t { kVote, kUnmaskShare, kLists };
+// Answers of a committee member in an attempt, each given once; the lists that it took, which are
+// entries of the epoch (taken_lists.h); and the closed round whose sum it confirms, so that a
+// server that loses it can have it back.
+enum class JournalStep : uint8_t { kVote, kUnmaskShare, kLists, kClosedRound };
 inline constexpr std::string_view JournalStepName(JournalStep step) {
   switch (step) {
     case JournalStep::kVote:
       return "vote";
     case JournalStep::kUnmaskShare:
       return "share";
+    case JournalStep::kClosedRound:
+      return "closed";
     case JournalStep::kLists:
       break;
   }

@@ -21,6 +21,7 @@
 #include "tacet/base/json.h"
 #include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/federation_for_test.h"
+#include "tests/integration/north_policy_for_test.h"
 
 namespace tacet::app {
 
@@ -87,6 +88,25 @@ class LiveFederationTest : public FederationProgramTest {
       return std::ranges::all_of(sites,
                                  [&](const std::string& site) { return RoundsOf(site) >= rounds; });
     });
+  }
+
+  // North's officer signs it, and is the one whom north believes.
+  void PinPolicy(const NorthPolicy& policy) {
+    const Outcome made =
+        Tacet({"client", "policy", "key", "officer.key", "--key-file", "officer.unlock"});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    const size_t begins = made.out.find_first_not_of(' ', made.out.find(' '));
+    SignPolicy(policy);
+    const Outcome pinned =
+        Tacet({"client", "policy", "pin", made.out.substr(begins, made.out.find('\n') - begins),
+               "--home", "north", "--key-file", "north.key"});
+    ASSERT_EQ(pinned.exit_code, 0) << pinned.err;
+  }
+  void SignPolicy(const NorthPolicy& policy) {
+    WriteConfig(TextOf(policy), "north/policy.toml");
+    const Outcome made = Tacet({"client", "policy", "sign", "north/policy.toml", "--officer",
+                                "officer.key", "--key-file", "officer.unlock"});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
   }
 
   void KillSite(const std::string& site) {

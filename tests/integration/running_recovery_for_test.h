@@ -22,7 +22,6 @@
 
 #include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
-#include "tests/integration/north_policy_for_test.h"
 #include "tests/integration/recovery_table_for_test.h"
 
 namespace tacet::app {
@@ -55,6 +54,23 @@ class RecoveryTest : public LiveFederationTest {
       const fs::path key = path_ / (who + ".key");  // RunAsOther
       if (fs::exists(key)) Own(key, ::geteuid());
     }
+  }
+
+  // It may end, or not be ready.
+  void BeginAnyServer() {
+    std::ofstream(path_ / "server.log") << "";
+    if (!environment_["hub"].empty()) Own(path_ / "server.log", kOtherUser);
+    server_ = StartAs("hub", Arguments(server_flags_), "server-");
+  }
+  // What an operator sees: the last words, the log, and why it is not ready.
+  std::string Said() const {
+    std::string said = Read("server-stderr") + Read("server.log");
+    if (const auto event = Event("admin-listening"); event.has_value()) {
+      const std::string address = *event->Find("address")->AsString();
+      const auto port = static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+      said += HttpGet(port, "/readyz");
+    }
+    return said;
   }
 
   static bool HasEnded(pid_t process) {
@@ -120,7 +136,7 @@ class RunningRecoveryTest : public RecoveryTest {
  protected:
   void SetUp() override {
     SetUpFolders();
-    PinPolicy();
+    PinPolicy({.ledger = path_ / "north/ledger"});
     BeginServer();
     ASSERT_TRUE(RunUntil("make state/0-1-*.upload.new"));
     Keep("older");
@@ -131,7 +147,7 @@ class RunningRecoveryTest : public RecoveryTest {
     Keep("joined");
     ASSERT_TRUE(RunUntil("make state/*.share.new"));
     Keep("voting");
-    ASSERT_TRUE(RunUntil("delete state/*.share"));
+    ASSERT_TRUE(RunUntil("delete state/*.closed"));
     const Outcome renewed =
         Tacet({"client", "renew", "--home", "north", "--key-file", "north.key"});
     ASSERT_EQ(renewed.exit_code, 0) << renewed.err;
@@ -147,22 +163,6 @@ class RunningRecoveryTest : public RecoveryTest {
     RecoveryTest::TearDown();
   }
 
-  void PinPolicy() {
-    const Outcome made =
-        Tacet({"client", "policy", "key", "officer.key", "--key-file", "officer.unlock"});
-    ASSERT_EQ(made.exit_code, 0) << made.err;
-    const size_t begins = made.out.find_first_not_of(' ', made.out.find(' '));
-    WriteConfig(TextOf(NorthPolicy{.ledger = path_ / "north/ledger"}), "north/policy.toml");
-    const std::string fingerprint = made.out.substr(begins, made.out.find('\n') - begins);
-    for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-             {"client", "policy", "sign", "north/policy.toml", "--officer", "officer.key",
-              "--key-file", "officer.unlock"},
-             {"client", "policy", "pin", fingerprint, "--home", "north", "--key-file",
-              "north.key"}}) {
-      const Outcome done = Tacet(arguments);
-      ASSERT_EQ(done.exit_code, 0) << done.err;
-    }
-  }
   // Without west, until north is about to do this. Then the power fails everywhere. False when
   // north ends before.
   bool RunUntil(const std::string& step) {

@@ -30,22 +30,6 @@ class ServerRecoveryTest : public RunningRecoveryTest {
     }
   }
 
-  // It may end, or not be ready.
-  void BeginAnyServer() {
-    std::ofstream(path_ / "server.log") << "";
-    if (!environment_["hub"].empty()) Own(path_ / "server.log", kOtherUser);
-    server_ = StartAs("hub", Arguments(server_flags_), "server-");
-  }
-  // What an operator sees: the last words, the log, and why it is not ready.
-  std::string Said() const {
-    std::string said = Read("server-stderr") + Read("server.log");
-    if (const auto event = Event("admin-listening"); event.has_value()) {
-      const std::string address = *event->Find("address")->AsString();
-      const auto port = static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
-      said += HttpGet(port, "/readyz");
-    }
-    return said;
-  }
   bool IsToldOf(const PlayedCell& cell) const {
     const std::string said = Said();
     const std::string command = cell.outcome() == kRestore

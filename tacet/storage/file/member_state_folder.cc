@@ -193,6 +193,7 @@ absl::Status MemberStateFolder::KeepOnly(const secagg::AttemptNumber& attempt) {
     if (!IsEntry(name) || name.starts_with(kept) || name.starts_with(of_epoch)) continue;
     old.push_back(file->path());
   }
+  std::ranges::sort(old);  // the same steps on every file system
   for (const fs::path& path : old) {
     if (!error) fs::remove(path, error);
   }
