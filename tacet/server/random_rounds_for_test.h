@@ -885,16 +885,18 @@ class RandomRounds {
   // Its bytes stand for those that a member signed.
   ObjectArrived Packet(uint64_t member, const secagg::Attempt& attempt) {
     const size_t seats = rules_.committee().size();
-    static const auto& all = *new std::vector<base::Bytes>([] {
-      std::vector<base::Bytes> bytes;
-      for (uint8_t i = 0; i < 32; ++i) bytes.push_back({i, 14});
-      return bytes;
-    }());
-    const base::Bytes& whole = all[2 * member + (Chance(12) ? 1 : 0)];
+    const size_t length = secagg::KeyPacketBytes(seats, seats);
+    thread_local std::map<std::pair<size_t, uint8_t>, std::pair<base::Bytes, crypto::Digest>> made;
+    const auto variant = static_cast<uint8_t>(2 * member + (Chance(12) ? 1 : 0));
+    auto& [whole, digest] = made[{length, variant}];
+    if (whole.empty()) {
+      whole = base::Bytes(length, variant);
+      digest = crypto::Sha256(whole);
+    }
     return {.member = member,
             .name = {protocol::BulkKind::kKeyPacket, attempt},
-            .total = secagg::KeyPacketBytes(seats, seats) + (Chance(30) ? 1 : 0),
-            .digest = crypto::Sha256(whole),
+            .total = length + (Chance(30) ? 1 : 0),
+            .digest = digest,
             .whole = whole};
   }
 

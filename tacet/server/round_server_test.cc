@@ -1306,6 +1306,26 @@ TEST_F(RoundServerTest, TakesNoUploadBeforeItsKeyPacket) {
   EXPECT_TRUE(give_upload().ok());
 }
 
+// Seats are given parts of a packet by their offsets in it.
+TEST_F(RoundServerTest, ADatabaseWithAPacketOfAnotherLengthIsRefused) {
+  const base::Bytes packet = members_.KeysWithSeats(0).packet;
+  for (const size_t bytes : {size_t{0}, size_t{1}, packet.size() - 1, packet.size() + 1}) {
+    MemoryServerStore store;
+    MemoryBlobStore blobs;
+    ASSERT_TRUE(store.Claim(members_.manifest().manifest().federation()).ok());
+    base::Bytes kept = packet;
+    kept.resize(bytes);
+    ASSERT_TRUE(store.PutItem(OpeningNumber(0), {ItemKind::kKeyPacket, 0, kept}).ok());
+    const absl::Status status =
+        RoundServer::Create(
+            members_.manifest(), {}, store, blobs, [this] { return now_; }, cohorts_)
+            .status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << bytes;
+    EXPECT_THAT(base::Message(status), HasSubstr("it holds a key packet of member 0 of"));
+    EXPECT_THAT(base::Message(status), HasSubstr("tacet federation rotate"));
+  }
+}
+
 // Seats get their own copies, of participants only.
 TEST_F(RoundServerTest, GivesEachSeatItsCopiesOfTheRostersPackets) {
   const secagg::Attempt attempt = Collect();

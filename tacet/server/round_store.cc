@@ -7,6 +7,7 @@
 #include "tacet/base/status.h"
 #include "tacet/protocol/attestation.h"
 #include "tacet/protocol/epoch_opening.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/server/server_store_rules.h"
 
 namespace tacet::server {
@@ -25,6 +26,18 @@ bool IsOfAttempt(const Item& item) { return !IsOfBeginning(item); }
 bool NamesParticipant(const Item& item) { return item.kind == ItemKind::kLeftOut; }
 
 bool IsAbstention(const Item& item) { return item.kind == ItemKind::kAbstention; }
+
+// What is copied for seats without being read again has the length that it had when it came.
+absl::Status CheckPackets(const agreement::SignedManifest& manifest, const Submissions& packets) {
+  const size_t seats = manifest.manifest().committee().size();
+  const size_t expected = secagg::KeyPacketBytes(seats, seats);
+  for (const Submission& packet : packets) {
+    if (packet.bytes().size() == expected) continue;
+    return DamagedStore(fmt::format("a key packet of member {} of {} bytes, expected {}",
+                                    packet.member, packet.bytes().size(), expected));
+  }
+  return absl::OkStatus();
+}
 
 template <typename Wanted>
 absl::Status ReadItems(const ServerStore& store, const secagg::AttemptNumber& at, Wanted wanted,
@@ -75,6 +88,7 @@ absl::StatusOr<StoredRounds> RoundStore::Read() {
         item.kind == ItemKind::kKeyPacket ? stored.key_packets : stored.opening_votes;
     of_kind.Add({item.member, std::move(item.bytes)});
   }
+  TACET_RETURN_IF_ERROR(CheckPackets(manifest_, stored.key_packets));
   stored.is_opened = manifest_.begins_training() || has_begun;
   if (!stored.is_opened) return stored;
   if (has_begun && !HasEnded(attempts.back().phase)) {

@@ -29,7 +29,8 @@ class RoundStore {
 
   // Everything. An attempt that an earlier epoch left open has failed, and attempts of earlier
   // trainings of the federation stay in the store only. FailedPrecondition when the store is ahead
-  // of the manifest's epoch, or has an open attempt of another manifest.
+  // of the manifest's epoch, or has an open attempt of another manifest. DataLoss when it is
+  // damaged, as far as that shows.
   absl::StatusOr<StoredRounds> Read();
   // A state was made of what Read returned.
   void SetFresh() { stale_ = false; }

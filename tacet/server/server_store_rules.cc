@@ -25,10 +25,15 @@ absl::Status CheckIsOpen(protocol::AttemptPhase phase) {
 
 }  // namespace
 
+absl::Status DamagedStore(std::string_view what) {
+  return base::DataLoss("the server's database is damaged: it holds {}. {}", what,
+                        kOtherStoreRemedy);
+}
+
 absl::StatusOr<protocol::AttemptPhase> AttemptPhaseFrom(int64_t number) {
   if (number < int64_t{static_cast<uint8_t>(protocol::AttemptPhase::kCollecting)} ||
       number > int64_t{static_cast<uint8_t>(protocol::AttemptPhase::kFailed)}) {
-    return base::DataLoss("the store holds an attempt in the unknown phase {}", number);
+    return DamagedStore(fmt::format("an attempt in the unknown phase {}", number));
   }
   return static_cast<protocol::AttemptPhase>(number);
 }
@@ -41,7 +46,7 @@ absl::StatusOr<ItemKind> ItemKindFrom(int64_t number) {
   if (!within(ItemKind::kAccepted, ItemKind::kKeyPacket) &&
       !within(ItemKind::kAbstention, ItemKind::kAbstained) &&
       !within(ItemKind::kOperator, ItemKind::kOperator)) {
-    return base::DataLoss("the store holds an item of the unknown kind {}", number);
+    return DamagedStore(fmt::format("an item of the unknown kind {}", number));
   }
   return static_cast<ItemKind>(number);
 }
@@ -49,7 +54,7 @@ absl::StatusOr<ItemKind> ItemKindFrom(int64_t number) {
 absl::StatusOr<crypto::Digest> DigestFrom(std::span<const uint8_t> bytes) {
   crypto::Digest digest{};
   if (bytes.size() != digest.size()) {
-    return base::DataLoss("the store holds a digest of {} bytes", bytes.size());
+    return DamagedStore(fmt::format("a digest of {} bytes", bytes.size()));
   }
   std::ranges::copy(bytes, digest.begin());
   return digest;
@@ -64,7 +69,7 @@ base::Bytes CohortBytes(std::span<const uint64_t> cohort) {
 
 absl::StatusOr<std::vector<uint64_t>> CohortFrom(std::span<const uint8_t> bytes) {
   if (bytes.size() % 8 != 0) {
-    return base::DataLoss("the store holds a cohort of {} bytes", bytes.size());
+    return DamagedStore(fmt::format("a cohort of {} bytes", bytes.size()));
   }
   std::vector<uint64_t> cohort(bytes.size() / 8);
   for (size_t i = 0; i < cohort.size(); ++i) cohort[i] = base::LoadU64(bytes.data() + 8 * i);

@@ -18,16 +18,23 @@
 
 namespace tacet::server {
 
-// What to do with a store of another version.
-inline constexpr std::string_view kOtherSchemaRemedy =
+// What to do with a store of another version, or with a damaged one.
+inline constexpr std::string_view kOtherStoreRemedy =
     "Give this server another database (--state), or move the old one away, and begin an epoch "
     "(`tacet federation rotate`): it continues from the members' states";
+
+// No value of a store is longer: a cohort of two million members, or a key packet for 10,000 seats.
+// A longer one is damage, and is not read.
+inline constexpr int kMostStoredBytes = 1 << 24;
 
 inline bool HasEnded(protocol::AttemptPhase phase) {
   return phase == protocol::AttemptPhase::kPublished || phase == protocol::AttemptPhase::kFailed;
 }
 
-// Reads what a store holds; DataLoss for a number that is none, or another length.
+// The error of a store that holds what no server wrote, with the remedy.
+absl::Status DamagedStore(std::string_view what);
+
+// Reads what a store holds; DamagedStore for a number that is none, or another length.
 absl::StatusOr<protocol::AttemptPhase> AttemptPhaseFrom(int64_t number);
 absl::StatusOr<ItemKind> ItemKindFrom(int64_t number);
 absl::StatusOr<crypto::Digest> DigestFrom(std::span<const uint8_t> bytes);

@@ -28,6 +28,7 @@ constexpr size_t kTokenBytes = 16;
 constexpr int64_t kServerLock = 0x7461636574'01;
 constexpr std::string_view kLockNotAvailable = "55P03";
 constexpr std::string_view kDiskFull = "53100";
+constexpr std::string_view kNotPermitted = "42501";
 
 constexpr const char* kSchema = R"(
   CREATE SCHEMA tacet;
@@ -78,6 +79,8 @@ constexpr const char* kSettings = R"(
   SET lock_timeout = '1s';
 )";
 
+// Null where the value is longer than any.
+#define TACET_BOUNDED(column) "CASE WHEN octet_length(" column ") <= 16777216 THEN " column " END"
 #define TACET_ATTEMPT_COLUMNS                                                           \
   "epoch, round, attempt, manifest_hash, model_digest, phase, begun, deadline, noted, " \
   "participants, failure"
@@ -103,17 +106,18 @@ constexpr Query kSetAttempt = {
     "set_attempt",
     "UPDATE tacet.attempt SET phase = $4, begun = $5, deadline = $6, noted = $7, "
     "participants = $8, failure = $9 WHERE " TACET_AT};
-constexpr Query kCohort = {"cohort", "SELECT members FROM tacet.cohort"};
+constexpr Query kCohort = {"cohort", "SELECT " TACET_BOUNDED("members") " FROM tacet.cohort"};
 constexpr Query kAddCohort = {
     "add_cohort", "INSERT INTO tacet.cohort SELECT max(sequence), $1 FROM tacet.attempt"};
 constexpr Query kForgetCohort = {"forget_cohort", "DELETE FROM tacet.cohort"};
-constexpr Query kItem = {
-    "item", "SELECT bytes FROM tacet.item WHERE " TACET_AT " AND kind = $4 AND member = $5"};
+constexpr Query kItem = {"item", "SELECT " TACET_BOUNDED("bytes") " FROM tacet.item WHERE " TACET_AT
+                                                                  " AND kind = $4 AND member = $5"};
 constexpr Query kAddItem = {"add_item",
                             "INSERT INTO tacet.item (epoch, round, attempt, kind, member, bytes) "
                             "VALUES ($1, $2, $3, $4, $5, $6)"};
 constexpr Query kItems = {
-    "items", "SELECT kind, member, bytes FROM tacet.item WHERE " TACET_AT " ORDER BY sequence"};
+    "items", "SELECT kind, member, " TACET_BOUNDED("bytes") " FROM tacet.item WHERE " TACET_AT
+                                                            " ORDER BY sequence"};
 constexpr Query kForgetItems = {"forget_items",
                                 "DELETE FROM tacet.item WHERE " TACET_AT " AND kind = $4"};
 constexpr Query kForgetItem = {
@@ -143,6 +147,14 @@ pqxx::result Execute(pqxx::work& work, const Query& query, const Values&... valu
 // The only value of a query with one row.
 pqxx::field OnlyValue(pqxx::transaction_base& transaction, const char* sql) {
   return transaction.exec(sql).at(0).at(0);
+}
+
+static_assert(server::kMostStoredBytes == 16777216);
+// The value of a column that is TACET_BOUNDED.
+absl::StatusOr<base::Bytes> BoundedBytesIn(const pqxx::field& field) {
+  if (!field.is_null()) return BytesIn(field);
+  return server::DamagedStore(
+      fmt::format("a value of more than {} bytes", server::kMostStoredBytes));
 }
 
 absl::StatusOr<AttemptRecord> RecordOf(const pqxx::row& row) {
@@ -182,7 +194,10 @@ absl::Status Put(pqxx::work& work, const AttemptNumber& at, const Item& item) {
   const int64_t kind = Signed(item.kind);
   const int64_t member = Signed(item.member);
   const pqxx::result rows = Execute(work, kItem, at.epoch, at.round, at.attempt, kind, member);
-  if (!rows.empty()) return server::CheckSameItem(item, BytesIn(rows[0][0]));
+  if (!rows.empty()) {
+    TACET_ASSIGN_OR_RETURN(const base::Bytes kept, BoundedBytesIn(rows[0][0]));
+    return server::CheckSameItem(item, kept);
+  }
   Execute(work, kAddItem, at.epoch, at.round, at.attempt, kind, member, Binary(item.bytes));
   return absl::OkStatus();
 }
@@ -205,8 +220,14 @@ absl::Status Failure(const DatabaseUrl& url, const std::exception& thrown) {
                                              url.place()),
                            CauseOf(thrown));
   }
-  return base::WithCause(base::Unavailable("{}: {}", url.place(), url.Tell(thrown.what())),
-                         CauseOf(thrown));
+  const auto* const sql = dynamic_cast<const pqxx::sql_error*>(&thrown);
+  const bool is_others = sql != nullptr && sql->sqlstate() == kNotPermitted;
+  return base::WithCause(
+      base::Unavailable("{}: {}{}", url.place(), url.Tell(thrown.what()),
+                        is_others ? ". Where its tables belong to another role, `REASSIGN OWNED BY "
+                                    "OTHER TO ROLE` in it lets this server use them"
+                                  : ""),
+      CauseOf(thrown));
 }
 
 }  // namespace
@@ -293,7 +314,7 @@ absl::Status Session::CheckSchema(const DatabaseUrl& url, pqxx::work& work) {
   if (version == kSchemaVersion) return absl::OkStatus();
   return base::FailedPrecondition(
       "the {} has schema version {}, this program reads and writes {}. {}", url.place(), version,
-      kSchemaVersion, server::kOtherSchemaRemedy);
+      kSchemaVersion, server::kOtherStoreRemedy);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Begin(const DatabaseUrl& url,
@@ -411,7 +432,8 @@ absl::StatusOr<std::vector<uint64_t>> PostgresStore::Cohort() const {
   return Transact([&](pqxx::work& work) -> absl::StatusOr<std::vector<uint64_t>> {
     const pqxx::result rows = Execute(work, kCohort);
     if (rows.empty()) return std::vector<uint64_t>();
-    return server::CohortFrom(BytesIn(rows[0][0]));
+    TACET_ASSIGN_OR_RETURN(const base::Bytes members, BoundedBytesIn(rows[0][0]));
+    return server::CohortFrom(members);
   });
 }
 
@@ -451,7 +473,8 @@ absl::StatusOr<std::vector<Item>> PostgresStore::Items(const AttemptNumber& at) 
     std::vector<Item> items;
     for (const pqxx::row& row : Execute(work, kItems, at.epoch, at.round, at.attempt)) {
       TACET_ASSIGN_OR_RETURN(const ItemKind kind, server::ItemKindFrom(row[0].as<int64_t>()));
-      items.push_back({.kind = kind, .member = NumberIn(row[1]), .bytes = BytesIn(row[2])});
+      TACET_ASSIGN_OR_RETURN(base::Bytes bytes, BoundedBytesIn(row[2]));
+      items.push_back({.kind = kind, .member = NumberIn(row[1]), .bytes = std::move(bytes)});
     }
     return items;
   });

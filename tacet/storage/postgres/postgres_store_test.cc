@@ -188,8 +188,13 @@ TEST_F(PostgresStoreTest, RefusesValuesThatNoServerWrote) {
   auto store = OpenOrDie(url_);
   ASSERT_TRUE(store->Begin(RecordOf(0, 0, 0), std::vector<uint64_t>{1}).ok());
   ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kVote, 1, {}}).ok());
-  Execute("UPDATE tacet.item SET kind = 15");
-  ExpectError(store->Items({0, 0, 0}).status(), absl::StatusCode::kDataLoss, "unknown kind 15");
+  const auto item = [&] { return store->Items({0, 0, 0}).status(); };
+  Execute("UPDATE tacet.item SET bytes = convert_to(repeat('x', (1 << 24) + 1), 'UTF8')");
+  ExpectError(item(), absl::StatusCode::kDataLoss, "tacet federation rotate");
+  ExpectError(store->PutItem({0, 0, 0}, {ItemKind::kVote, 1, {}}), absl::StatusCode::kDataLoss,
+              "a value of more than 16777216 bytes");
+  Execute("UPDATE tacet.item SET bytes = '', kind = 15");
+  ExpectError(item(), absl::StatusCode::kDataLoss, "unknown kind 15");
   Execute("UPDATE tacet.cohort SET members = '\\x010203'");
   ExpectError(store->Cohort().status(), absl::StatusCode::kDataLoss, "a cohort of 3 bytes");
   Execute("UPDATE tacet.attempt SET phase = 0");

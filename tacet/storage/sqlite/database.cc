@@ -37,6 +37,7 @@ absl::Status ErrorOf(sqlite3* database, int code) {
   switch (kind) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+    case SQLITE_TOOBIG:
       return base::DataLoss(
           "{}. Move it away, with its -wal, and begin an epoch (`tacet federation rotate`): it "
           "continues from the members' states",
@@ -132,7 +133,7 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_fi
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-absl::StatusOr<Database> Database::Open(const std::filesystem::path& path) {
+absl::StatusOr<Database> Database::Open(const std::filesystem::path& path, int most_value_bytes) {
   TACET_RETURN_IF_ERROR(MakePrivate(path));
   sqlite3* handle = nullptr;
   const int code =
@@ -141,6 +142,7 @@ absl::StatusOr<Database> Database::Open(const std::filesystem::path& path) {
   if (code != SQLITE_OK) return ErrorOf(handle, code);
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, kBusyMilliseconds);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, most_value_bytes);
   // In this order: with the lock the log needs no memory that is shared between processes.
   const absl::Status locked = database.Run(
       "PRAGMA locking_mode = EXCLUSIVE;"

@@ -79,8 +79,8 @@ class Statement {
 class Database {
  public:
   // Makes the file with mode 0600 when there is none. FailedPrecondition while another process uses
-  // it.
-  static absl::StatusOr<Database> Open(const std::filesystem::path& path);
+  // it. A value, or a row, of more than `most_value_bytes` counts as damage, and is not read.
+  static absl::StatusOr<Database> Open(const std::filesystem::path& path, int most_value_bytes);
 
   absl::StatusOr<Statement> Prepare(std::string_view sql) const;
   // Statements without parameters, separated by semicolons; rows are skipped.

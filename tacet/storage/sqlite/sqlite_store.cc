@@ -102,7 +102,7 @@ absl::Status CheckSchema(Database& database, const std::filesystem::path& path) 
   if (version != kSchemaVersion) {
     return base::FailedPrecondition(
         "{} has schema version {}, this program reads and writes {}. {}", path.string(), version,
-        kSchemaVersion, server::kOtherSchemaRemedy);
+        kSchemaVersion, server::kOtherStoreRemedy);
   }
   return absl::OkStatus();
 }
@@ -157,7 +157,7 @@ std::string_view SqliteStore::TextOf(Query query) {
 
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::filesystem::path& path,
                                                                const SqliteStoreOptions& options) {
-  TACET_ASSIGN_OR_RETURN(Database database, Database::Open(path));
+  TACET_ASSIGN_OR_RETURN(Database database, Database::Open(path, server::kMostStoredBytes));
   TACET_RETURN_IF_ERROR(CheckSchema(database, path));
   if (options.most_bytes > 0) {
     TACET_ASSIGN_OR_RETURN(const uint64_t page, database.Number("PRAGMA page_size"));

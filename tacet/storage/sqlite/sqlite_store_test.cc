@@ -162,6 +162,17 @@ TEST_F(SqliteStoreTest, RefusesValuesThatNoServerWrote) {
   expect_lost("UPDATE attempt SET model_digest = x'01'", "a digest of 1 bytes");
 }
 
+TEST_F(SqliteStoreTest, ReadsNoValueThatIsLongerThanAny) {
+  auto store = OpenOrDie(path_);
+  ASSERT_TRUE(store->PutItem({0, 0, 0}, {ItemKind::kVote, 1, {}}).ok());
+  store.reset();
+  Execute("UPDATE item SET bytes = zeroblob((1 << 24) + 1)");
+  store = OpenOrDie(path_);
+  const absl::Status read = store->Items({0, 0, 0}).status();
+  EXPECT_EQ(read.code(), absl::StatusCode::kDataLoss) << read;
+  EXPECT_THAT(base::Message(read), HasSubstr("tacet federation rotate"));
+}
+
 TEST_F(SqliteStoreTest, ServesOneProcessAtATime) {
   auto store = OpenOrDie(path_);
   ExpectRefused(absl::StatusCode::kFailedPrecondition, "is in use by another process");
