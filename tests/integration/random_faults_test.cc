@@ -28,8 +28,8 @@
 #include <sys/socket.h>
 
 #include "tacet/base/test_size_for_test.h"
-#include "tacet/storage/postgres/postgres_for_test.h"
 #include "tests/integration/clock_shift_for_test.h"
+#include "tests/integration/kept_database_for_test.h"
 #include "tests/integration/live_federation_for_test.h"
 #include "tests/integration/lying_proxy_for_test.h"
 #include "tests/integration/recorded_rounds_for_test.h"
@@ -57,31 +57,6 @@ enum class Fault {
 constexpr std::array<const char*, 9> kFaultNames = {
     "kills",      "cuts",        "kills while cut", "stops",           "clocks",
     "full disks", "lost writes", "old backups",     "database crashes"};
-
-// A database and its backups, while nobody uses it.
-class KeptDatabase {
- public:
-  const std::string& url() const { return url_; }
-  void Keep(const std::string& backup) { Copy(name_, name_ + backup); }
-  void PutBack(const std::string& backup) { Copy(name_ + backup, name_); }
-  void Crash() { postgres_.Kill(); }
-  void Recover() { postgres_.Start(); }
-
- private:
-  // The server process of a killed client may not know yet that it has nobody to talk to.
-  void Copy(const std::string& from, const std::string& to) const {
-    const std::string admin = postgres_.UrlOf("postgres");
-    postgres_.Execute(admin, fmt::format("SELECT pg_terminate_backend(pid, 60000) FROM "
-                                         "pg_stat_activity WHERE datname = '{}'",
-                                         from));
-    postgres_.Execute(admin, fmt::format("DROP DATABASE IF EXISTS \"{}\" WITH (FORCE)", to));
-    postgres_.Execute(admin, fmt::format("CREATE DATABASE \"{}\" TEMPLATE \"{}\"", to, from));
-  }
-
-  storage::postgres::PostgresForTest& postgres_ = storage::postgres::PostgresForTest::Get();
-  const std::string url_ = postgres_.NewDatabase();
-  const std::string name_ = url_.substr(url_.find("@/") + 2, url_.find('?') - url_.find("@/") - 2);
-};
 
 // A proxy between sites and server records all uploads, and lies about none.
 class RandomFaultsTest : public LiveFederationTest, public ::testing::WithParamInterface<Store> {

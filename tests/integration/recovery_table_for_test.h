@@ -67,7 +67,8 @@ inline std::vector<std::string> CellsOf(const std::string& line) {
   return cells;
 }
 
-// Each table follows a heading `### Files of the PARTY`. Its first column has one file or several.
+// Each table follows a heading `### Files of the PARTY`, or that of the database. Its first column
+// has one file or several.
 inline RecoveryTables ReadRecoveryTables(const std::filesystem::path& page) {
   constexpr std::string_view kHeading = "### Files of the ";
   RecoveryTables tables;
@@ -76,6 +77,7 @@ inline RecoveryTables ReadRecoveryTables(const std::filesystem::path& page) {
   for (std::string line; std::getline(text, line);) {
     if (line.starts_with("#")) {
       party = line.starts_with(kHeading) ? line.substr(kHeading.size()) : "";
+      if (line == "### Database in PostgreSQL") party = "database";
     }
     if (party.empty() || !line.starts_with("| `")) continue;
     const std::vector<std::string> cells = CellsOf(line);
