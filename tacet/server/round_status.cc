@@ -20,15 +20,19 @@ std::vector<uint64_t> AwaitedForAttempt(const RoundState& state, const Moment& m
   return awaited;
 }
 
-// Whether the open attempt's first deadline in its phase has passed.
+// Whether a deadline has passed at which the open attempt waited for members. A start moves the
+// deadline, too, and members are not at fault for that.
 bool IsExtended(const RoundState& state, const Moment& moment) {
-  const RoundServerOptions& options = state.rules->options();
   if (const auto* const unmasking = StageOf<Unmasking>(state)) {
-    return moment.now >= unmasking->since + options.unmasking_seconds;
+    return moment.now >= unmasking->since + state.rules->options().unmasking_seconds;
   }
-  if (StageOf<Collecting>(state) == nullptr) return false;
+  return StageOf<Collecting>(state) != nullptr && state.extensions > 0;
+}
+
+// Whether the deadline of an attempt that collects was moved, by a start or for another reason.
+bool WasMoved(const RoundState& state) {
   const AttemptRecord& open = *OpenAttempt(state);
-  return open.deadline > open.begun + options.collecting_seconds;
+  return open.deadline > open.begun + state.rules->options().collecting_seconds;
 }
 
 // Every member that is here hears of an attempt, drawn or not. So who was last seen before it
@@ -39,7 +43,7 @@ std::vector<uint64_t> AwaitedUploaders(const RoundState& state, const Moment& mo
   const Attendance& attendance = moment.attendance;
   const uint64_t begun = OpenAttempt(state)->begun;
   const bool saw = begun >= attendance.since() && moment.now >= attendance.since() + kHereSeconds;
-  const bool uploads_are_public = state.rules->EveryMemberUploads() && IsExtended(state, moment);
+  const bool uploads_are_public = state.rules->EveryMemberUploads() && WasMoved(state);
   for (uint64_t member = 0; member < state.rules->members(); ++member) {
     if (IsLeftOut(state, member) || Find(state, ItemKind::kAccepted, member) != nullptr) continue;
     const bool never_came =

@@ -62,7 +62,7 @@ struct ServerStatus {
   // answer. While one collects: members that were not here since it began, whom no cohort made
   // silent; and where every member uploads, once the deadline was moved, all that have not.
   std::vector<Absence> awaited;
-  // The open attempt's deadline was moved, since it waits for `awaited`.
+  // A deadline of the open attempt has passed, and it waits for `awaited`.
   bool extended = false;
   uint32_t extensions = 0;     // times that it was moved, as far as this process knows
   uint64_t watched_since = 0;  // since when this process sees who is here, Unix seconds
