@@ -46,6 +46,26 @@ TEST(ProblemKindsTest, EachHasItsAlert) {
   EXPECT_EQ(alerted, kinds);
 }
 
+// Prometheus can read the file: each rule is a comparison of one metric, and says who is told.
+TEST(ProblemKindsTest, TheAlertsAreRules) {
+  const std::string rules = TextOf("packaging/prometheus/tacet-server.rules.yml");
+  const std::string selector = R"re([a-z_]+(?:\{[a-z]+=~?"[^"]+"(?:,[a-z]+=~?"[^"]+")*\})?)re";
+  const std::string value = fmt::format("(?:{0}|increase\\({0}\\[[0-9]+[mh]\\]\\))", selector);
+  const std::regex rule(
+      fmt::format("      - alert: [A-Za-z]+\n        expr: {} (?:==|>=|>) [0-9]+(?: \\* [0-9]+)?\n"
+                  "(?:        for: [0-9]+[mh]\n)?"
+                  "        labels:\n          severity: (?:page|warning)\n"
+                  "        annotations:\n          summary: \"[^\"\n]+\"\n",
+                  value));
+  const size_t first = rules.find("      - alert: ");
+  ASSERT_NE(first, rules.npos);
+  EXPECT_EQ(std::regex_replace(rules.substr(first), rule, ""), "");
+  for (const std::string metric : {"tacet_attempt_age_seconds", "tacet_attempt_extensions",
+                                   "increase(tacet_refused_handshakes_total"}) {
+    EXPECT_THAT(rules, HasSubstr("expr: " + metric));
+  }
+}
+
 // What the rules ask for exists.
 TEST(ProblemKindsTest, TheAlertsAskForMetricsOfThePage) {
   const std::string rules = TextOf("packaging/prometheus/tacet-server.rules.yml");

@@ -195,6 +195,11 @@ TEST_F(KillPointsTest, TheSameCommandFinishesItsWork) {
     Play(Party("join", name, {Invitation(name, 1), "--accept-weaker"}));
   }
   Play(Coordinator("seal-key", folder));
+  for (const auto& [home, key] :
+       {std::pair("federation", "c.key"), std::pair("south", "south.key")}) {
+    Play({"keys", "change", In(home), "--key-file", In(key), "--new-key-file",
+          In(std::string("new-") + key)});
+  }
   fmt::print("{} of {} kills\n", played_, points_);
 }
 
