@@ -315,7 +315,32 @@ categories = ["f", "d", "m", "x"]
     assert.match(text, /Together they cost ε = 4\.000 per record, against/);
     assert.match(text, /Each measured value has Gaussian noise: it is off by/);
     assert.match(text, /2 questions, answered by 2 sites together/);
+    assert.doesNotMatch(text, /No data of/);
     assert.doesNotMatch(text, /How good the model is/i);
+  });
+});
+
+// A report is written only where the run has the sites' signed abstentions, which a simulation lacks.
+test("a query names the sites that gave no data with its answers", () => {
+  const complete = readFileSync(reportOf(["asked"]), "utf8");
+  const lists = complete.match(/"missing":\s*\[\]/g);
+  assert.equal(lists?.length, 1);
+  const missing = [{ member: 1, site: "<b>north</b>", cause: "budget" }, { member: 4, site: "east", cause: "policy" }];
+  const embedded = JSON.stringify(missing).replaceAll("<", "\\u003c");
+  written.set("incomplete", at("incomplete.html"));
+  writeFileSync(at("incomplete.html"), complete.replace(lists[0], () => `"missing":${embedded}`));
+  return withReport(["incomplete"], { width: 390 }, async (page, text) => {
+    const sentence = "No data of <b>north</b> (budget), east (policy) are in the answers.";
+    assert.ok(text.includes(sentence));
+    const shown = JSON.parse(await page.evaluate(`(() => {
+      const line = [...document.querySelectorAll("p")].find((one) => one.textContent === ${JSON.stringify(sentence)});
+      const answer = document.querySelector("svg.picture");
+      return JSON.stringify({
+        before: Boolean(line.compareDocumentPosition(answer) & Node.DOCUMENT_POSITION_FOLLOWING),
+        red: getComputedStyle(line).color !== getComputedStyle(document.body).color,
+      });
+    })()`));
+    assert.deepEqual(shown, { before: true, red: true });
   });
 });
 
