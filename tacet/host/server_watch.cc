@@ -133,12 +133,15 @@ void ServerWatch::NoteDeadline(const tacet::server::ServerStatus& status) {
 }
 
 void ServerWatch::NoteLeftOut(const tacet::server::ServerStatus& status) {
-  const size_t before = std::exchange(left_out_, status.left_out.size());
-  if (left_out_ <= before) return;
+  const std::vector<uint64_t> before = std::exchange(left_out_, status.left_out);
   JsonValue names = JsonValue::MakeArray();
-  for (size_t i = before; i < left_out_; ++i) {
-    names.Append(manifest_.members()[status.left_out[i]].name);
+  bool is_new = false;
+  for (const uint64_t member : left_out_) {
+    if (std::ranges::find(before, member) != before.end()) continue;
+    names.Append(manifest_.members()[member].name);
+    is_new = true;
   }
+  if (!is_new) return;
   log_.Write(LogLevel::kWarning, "participants-left-out",
              JsonValue::MakeObject().Set("names", std::move(names)));
 }

@@ -80,7 +80,8 @@ class ServerWatch {
   LastAttempt last_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   WaitForMembers wait_ ABSL_GUARDED_BY(mutex_);
-  size_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;  // participants that the log named in this round
+  std::vector<uint64_t> left_out_
+      ABSL_GUARDED_BY(mutex_);  // whom the log named, as long as they are
 };
 
 }  // namespace tacet::host

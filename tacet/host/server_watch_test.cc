@@ -157,6 +157,16 @@ TEST_F(ServerWatchTest, NamesThemAgainAfterAStart) {
   EXPECT_THAT(log_.Events(), ElementsAre(HasSubstr("participants-left-out")));
 }
 
+TEST_F(ServerWatchTest, NamesEachParticipantThatIsLeftOutInsteadOfAnother) {
+  ServerStatus status;
+  for (const uint64_t member : {3, 1, 1, 3}) {
+    status.left_out = {member};
+    watch_.Note(status, {});
+  }
+  EXPECT_EQ(log_.Events().size(), 3u);
+  EXPECT_THAT(log_.Events().at(1), HasSubstr(members_.manifest().members()[1].name));
+}
+
 TEST_F(ServerWatchTest, MissesNothingBetweenTwoLooks) {
   Note({});
   Note({Record(0, 0, AttemptPhase::kCollecting)}, 2);

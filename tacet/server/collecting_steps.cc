@@ -170,8 +170,7 @@ void MayEndWithoutGivers(Transition& step) {
   if (may_give >= step.rules().MinGivers()) return;
   const auto on_trial = std::ranges::count_if(
       SubmissionsOf(step.state, ItemKind::kLeftOut), [collecting](const Submission& one) {
-        return one.bytes() == base::Bytes{kOnTrial} &&
-               collecting->abstentions.Find(one.member) == nullptr;
+        return IsOnTrial(one.bytes()) && collecting->abstentions.Find(one.member) == nullptr;
       });
   // With those on trial there are enough. The next attempt has nobody on trial.
   const bool for_trial = may_give + static_cast<uint64_t>(on_trial) >= step.rules().MinGivers();

@@ -397,7 +397,7 @@ class RandomRounds {
     if (was_open && Opened(next) != nullptr) {
       Expect(FinishedRounds(next) == FinishedRounds(state_) + (published ? 1 : 0), "I11");
       for (const Submission& one : SubmissionsOf(state_, ItemKind::kLeftOut)) {
-        const bool stays = !published && one.bytes() != base::Bytes{kOnTrial};
+        const bool stays = !published && !FollowsFromRefusedSums(one.bytes());
         Expect(!stays || IsLeftOut(next, one.member), "I5");
       }
       CheckOnTrial(next);
@@ -408,16 +408,18 @@ class RandomRounds {
     }
   }
 
-  // Somebody is on trial after a refused sum of the round only, and where every member uploads.
+  static bool FollowsFromRefusedSums(const base::Bytes& left_out) {
+    return IsOnTrial(left_out) || left_out == base::Bytes{kLastSuspect};
+  }
+  // Somebody is on trial after a refused sum of the epoch only, and where every member uploads.
   void CheckOnTrial(const RoundState& next) {
     bool refused = false;
     for (const AttemptRecord& record : *next.attempts) {
       refused = refused || (record.attempt.number.epoch == rules_.manifest().epoch() &&
-                            record.attempt.number.round == FinishedRounds(next) &&
                             record.failure == kRefusedFailure);
     }
     for (const Submission& one : SubmissionsOf(next, ItemKind::kLeftOut)) {
-      const bool on_trial = one.bytes() == base::Bytes{kOnTrial};
+      const bool on_trial = FollowsFromRefusedSums(one.bytes());
       Expect(!on_trial || (refused && rules_.EveryMemberUploads()), "I5");
       coverage_.trials += on_trial ? 1 : 0;
     }
@@ -699,7 +701,7 @@ class RandomRounds {
     uint64_t may_give = 0;
     for (uint64_t member = 0; member < rules_.members(); ++member) {
       const Submission* const left_out = SubmissionsOf(state_, ItemKind::kLeftOut).Find(member);
-      const bool named = left_out != nullptr && left_out->bytes() != base::Bytes{kOnTrial};
+      const bool named = left_out != nullptr && !IsOnTrial(left_out->bytes());
       may_give += named || seen_.abstained.contains(member) ? 0 : 1;
     }
     return may_give;

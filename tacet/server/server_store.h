@@ -62,7 +62,13 @@ enum class ItemKind : uint8_t {
 // Value of kLeftOut.
 inline constexpr uint8_t kInDispute = 1;
 inline constexpr uint8_t kInDisputeOfOneSeat = 2;
-inline constexpr uint8_t kOnTrial = 3;  // in no store
+// In no store: they follow from the attempts (exclusions.h).
+inline constexpr uint8_t kOnTrial = 3;
+inline constexpr uint8_t kSuspected = 4;  // on trial, and a sum was sound without it
+inline constexpr uint8_t kLastSuspect = 5;
+inline bool IsOnTrial(const base::Bytes& left_out) {
+  return left_out == base::Bytes{kOnTrial} || left_out == base::Bytes{kSuspected};
+}
 
 inline constexpr uint32_t kOpeningRound = std::numeric_limits<uint32_t>::max();
 // Where actions of operators are: no opening has this number.
