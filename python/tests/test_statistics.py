@@ -7,6 +7,7 @@ import json
 import math
 import os
 import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
@@ -631,6 +632,54 @@ def test_python_keeps_no_object_for_a_cell(tmp_path: Path) -> None:
         tracemalloc.stop()
     # A list of a column's values alone has 8 bytes a cell, and 32 with the values.
     assert most - before < 1_000_000 + 6 * rows
+
+
+MEASURE = """
+import sys
+import numpy as np
+from tacet import statistics
+
+def bytes_of(key):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(key))
+
+sites, columns, rows = map(int, sys.argv[1:4])
+names = [f"c{number}" for number in range(columns)]
+
+def ask(tables, out):
+    conditions = [f"{name} >= 0" for name in names[1:]]
+    statistics.ask(tables, [statistics.mean(names[0], low=0, high=100, where=conditions)],
+                   noise_multiplier=2, max_units=rows, out=out)
+
+def tables_of(rows):
+    return {f"site {site}": {name: np.linspace(0, 100, rows) for name in names}
+            for site in range(sites)}
+
+ask(tables_of(1000), sys.argv[4] + "/small")  # what the first query needs once
+tables = tables_of(rows)
+with open("/proc/self/clear_refs", "w") as peak:
+    peak.write("5")
+before = bytes_of("VmRSS:")
+ask(tables, sys.argv[4] + "/large")
+print(bytes_of("VmHWM:") - before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("sites", "columns", "rows", "most"),
+    # A copy of each float64, and little else: 169 MB for a million rows in place of 200,000.
+    [(3, 1, 400_000, 40_000_000), (2, 10, 200_000, 60_000_000)],
+)
+def test_a_query_holds_each_cell_once(
+    tmp_path: Path, sites: int, columns: int, rows: int, most: int
+) -> None:
+    """Beyond the arrays of the user: the largest resident size, of the library in C++ as well."""
+    arguments = [str(each) for each in (sites, columns, rows, tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *arguments], capture_output=True, text=True, check=True
+    )
+    used = int(done.stdout)
+    assert 8 * sites * columns * rows // 2 < used < most
 
 
 def test_truth_values_are_1_and_0(tmp_path: Path) -> None:
