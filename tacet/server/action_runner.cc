@@ -68,9 +68,8 @@ struct ActionRunner::Running {
     TACET_ASSIGN_OR_RETURN(closed.closed_round,
                            put(protocol::BulkKind::kClosedRound, sum.messages.closed_round));
     TACET_ASSIGN_OR_RETURN(closed.roster, put(protocol::BulkKind::kRoster, sum.messages.roster));
-    if (!sum.shares.empty()) {
-      TACET_ASSIGN_OR_RETURN(closed.shares, put(protocol::BulkKind::kShares, sum.shares));
-    }
+    TACET_ASSIGN_OR_RETURN(closed.shares,
+                           runner.sum_.StoreShares(close.attempt, sum.messages.roster));
     return closed;
   }
   Result operator()(const CheckShares& check) const {

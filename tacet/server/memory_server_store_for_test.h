@@ -156,6 +156,22 @@ class MemoryServerStore final : public ServerStore {
       return absl::OkStatus();
     });
   }
+
+  absl::StatusOr<std::vector<Item>> ItemsOf(const secagg::AttemptNumber& at, ItemKind kind,
+                                            uint64_t from, size_t most) const override {
+    return failure_.Call([&]() -> absl::StatusOr<std::vector<Item>> {
+      std::vector<Item> found;
+      for (const Kept& kept : items_) {
+        if (kept.at == at && kept.item.kind == kind && kept.item.member >= from) {
+          found.push_back(kept.item);
+        }
+      }
+      std::ranges::sort(found, {}, &Item::member);
+      if (found.size() > most) found.resize(most);
+      return found;
+    });
+  }
+
   absl::Status ForgetBefore(uint32_t round, uint32_t epoch) override {
     return failure_.Call([&]() -> absl::Status {
       std::erase_if(items_, [&](const Kept& kept) {

@@ -114,7 +114,7 @@ absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
   return statements;
 }
 
-absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
+absl::StatusOr<PacketsToGive> PacketsToGiveTo(const RoundState& state,
                                               const PacketsForSeat& packets,
                                               std::span<const uint8_t> roster) {
   const protocol::FetchPacketsRequest& request = packets.request;
@@ -124,21 +124,17 @@ absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
       secagg::Roster read,
       secagg::ReadRoster(roster, request.attempt, state.rules->aggregation().max_participants()));
   std::ranges::sort(read.members);
-  std::vector<const Submission*> wanted;
+  PacketsToGive given{.seat = *seat, .members = {}};
   for (const Submission& packet : state.key_packets) {
     if (packet.member >= request.from && std::ranges::binary_search(read.members, packet.member)) {
-      wanted.push_back(&packet);
+      given.members.push_back(packet.member);
     }
   }
-  std::ranges::sort(wanted, {}, [](const Submission* packet) { return packet->member; });
-  const size_t seats = state.rules->committee().size();
-  const size_t most = protocol::kMaxPacketsBytes / secagg::KeyPacketBytes(seats, 1);
-  wanted.resize(std::min(wanted.size(), most));
-  std::vector<base::Bytes> copies;
-  for (const Submission* const packet : wanted) {
-    copies.push_back(secagg::CopyForSeat(packet->bytes(), seats, *seat));
-  }
-  return copies;
+  std::ranges::sort(given.members);
+  const size_t most =
+      protocol::kMaxPacketsBytes / secagg::KeyPacketBytes(state.rules->committee().size(), 1);
+  if (given.members.size() > most) given.members.resize(most);
+  return given;
 }
 
 }  // namespace tacet::server

@@ -28,8 +28,13 @@ absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
 absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
                                               const protocol::FetchOpeningRequest& request);
 
-// For an attempt with this roster.
-absl::StatusOr<std::vector<base::Bytes>> List(const RoundState& state,
+// A seat, and the members whose key packets it is given now.
+struct PacketsToGive {
+  uint32_t seat = 0;
+  std::vector<uint64_t> members;  // increasing
+};
+// For an attempt with this roster. Errors as RoundServer::Listed.
+absl::StatusOr<PacketsToGive> PacketsToGiveTo(const RoundState& state,
                                               const PacketsForSeat& packets,
                                               std::span<const uint8_t> roster);
 

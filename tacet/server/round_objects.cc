@@ -151,10 +151,9 @@ absl::Status AnotherWasAccepted(const ObjectArrived& offer) {
 
 bool IsOneOf(const Submission* submission, const ObjectArrived& offer) {
   if (submission == nullptr) return false;
-  if (offer.name.kind == BulkKind::kKeyPacket) {
-    return crypto::Sha256(submission->bytes()) == offer.digest;
-  }
-  return std::ranges::equal(submission->bytes(), offer.digest);
+  return std::ranges::equal(
+      offer.name.kind == BulkKind::kKeyPacket ? PacketDigestIn(*submission) : submission->bytes(),
+      offer.digest);
 }
 
 }  // namespace
@@ -195,7 +194,7 @@ absl::Status On(Transition& step, const ObjectArrived& arrived) {
   TACET_ASSIGN_OR_RETURN(const Offer offer, CheckOffer(step.state, arrived));
   if (offer == Offer::kAccepted || TakeBack(step, arrived)) return absl::OkStatus();
   const BulkKind kind = arrived.name.kind;
-  // Kept whole, and read from the state.
+  // Kept whole in the store.
   if (kind == BulkKind::kKeyPacket) {
     step.Put(ItemKind::kKeyPacket, arrived.member, arrived.whole);
     return absl::OkStatus();

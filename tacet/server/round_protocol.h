@@ -138,7 +138,7 @@ struct AddUpload {
 // Closes the sum and stores its objects: SumClosed.
 struct CloseSum {
   secagg::Attempt attempt;
-  Submissions key_packets;
+  Submissions key_packets;  // PacketDigests
 };
 // Looks for participants whose shares are wrong: SharesChecked.
 struct CheckShares {

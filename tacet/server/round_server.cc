@@ -6,6 +6,7 @@
 
 #include "tacet/agreement/pair_keys.h"
 #include "tacet/base/status.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/server/lost_objects.h"
 #include "tacet/server/round_answers.h"
 #include "tacet/server/round_objects.h"
@@ -62,10 +63,21 @@ absl::StatusOr<std::span<const uint8_t>> ReadUnchecked(const BlobStore& blobs, c
 // `roster` is that of the attempt whose key packets are asked for.
 struct Lister {
   const RoundState& state;
+  const RoundStore& store;
   std::span<const uint8_t> roster;
 
   using Result = absl::StatusOr<std::vector<base::Bytes>>;
-  Result operator()(const PacketsForSeat& packets) const { return List(state, packets, roster); }
+  Result operator()(const PacketsForSeat& packets) const {
+    TACET_ASSIGN_OR_RETURN(const PacketsToGive given, PacketsToGiveTo(state, packets, roster));
+    const size_t seats = state.rules->committee().size();
+    std::vector<base::Bytes> copies;
+    copies.reserve(given.members.size());
+    for (const uint64_t member : given.members) {
+      TACET_ASSIGN_OR_RETURN(const base::Bytes packet, store.ReadPacket(member));
+      copies.push_back(secagg::CopyForSeat(packet, seats, given.seat));
+    }
+    return copies;
+  }
   template <typename One>
   Result operator()(const One& one) const {
     return List(state, one);
@@ -232,7 +244,7 @@ absl::StatusOr<std::vector<base::Bytes>> RoundServer::Listed(const StatementList
   }
   const base::MutexLock lock(mutex_);
   TACET_RETURN_IF_ERROR(runner_.store().CheckFresh());
-  return std::visit(Lister{state_, roster}, list);
+  return std::visit(Lister{state_, runner_.store(), roster}, list);
 }
 
 absl::StatusOr<std::unique_ptr<IncomingPart>> RoundServer::BeginPart(

@@ -1354,6 +1354,13 @@ TEST_F(RoundServerTest, GivesEachSeatItsCopiesOfTheRostersPackets) {
   secagg::Attempt other = attempt;
   other.number.attempt = 1;
   EXPECT_FALSE(server_->Listed(PacketsForSeat{MemberOn(0), {.attempt = other, .from = 0}}).ok());
+  // They are read from the store, whose failure passes.
+  store_.failure().After(0);
+  EXPECT_EQ(asked(MemberOn(0), 0).status().code(), absl::StatusCode::kUnavailable);
+  store_.failure().Heal();
+  EXPECT_EQ(ValueOf(asked(MemberOn(0), 0)), copies_from(0, 0));
+  store_.Lose(ItemKind::kKeyPacket);
+  EXPECT_EQ(asked(MemberOn(0), 0).status().code(), absl::StatusCode::kNotFound);
 }
 
 // Four of five members are on the committee; member 2 is not. Shares are longer than key packets.

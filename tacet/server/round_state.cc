@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "tacet/secagg/key_packet.h"
 #include "tacet/server/server_store_rules.h"
 
 namespace tacet::server {
@@ -77,6 +78,12 @@ void PutAll(OpenedEpoch& opened, std::span<const Item> items) {
   }
 }
 
+void PutPacket(RoundState& state, const Item& packet) {
+  const size_t seats = state.rules->committee().size();
+  Put(state.key_packets,
+      {.kind = packet.kind, .member = packet.member, .bytes = PacketDigests(packet.bytes, seats)});
+}
+
 void SetAttested(OpenedEpoch& opened, const SignedStatements& signed_ones) {
   for (const protocol::Attestation& attestation : signed_ones.attestations) {
     opened.attested.push_back({attestation.member, attestation.model_digest});
@@ -99,7 +106,7 @@ void ApplyTo(RoundState& state, const BeginAttempt& begin) {
 
 void ApplyTo(RoundState& state, const PutItem& put) {
   if (put.item.kind == ItemKind::kOpeningVote) return Put(state.opening_votes, put.item);
-  if (put.item.kind == ItemKind::kKeyPacket) return Put(state.key_packets, put.item);
+  if (put.item.kind == ItemKind::kKeyPacket) return PutPacket(state, put.item);
   auto& opened = std::get<OpenedEpoch>(state.epoch);
   // A vote or an unmask share that comes later than the others.
   if (OpenAttempt(state) == nullptr && put.item.kind == ItemKind::kVote) {
@@ -163,6 +170,24 @@ Exclusions ExclusionsOf(const RoundRules& rules, const StoredRounds& stored) {
 }
 
 }  // namespace
+
+base::Bytes PacketDigests(std::span<const uint8_t> packet, size_t seats) {
+  const crypto::Digest whole = crypto::Sha256(packet);
+  const crypto::Digest list = secagg::ListDigest(packet, seats);
+  base::Bytes digests(whole.begin(), whole.end());
+  digests.insert(digests.end(), list.begin(), list.end());
+  return digests;
+}
+
+std::span<const uint8_t> PacketDigestIn(const Submission& digests) {
+  return std::span(digests.bytes()).first<sizeof(crypto::Digest)>();
+}
+
+crypto::Digest ListDigestIn(const Submission& digests) {
+  crypto::Digest list{};
+  std::ranges::copy(std::span(digests.bytes()).last<sizeof(crypto::Digest)>(), list.begin());
+  return list;
+}
 
 const AttemptRecord* OpenAttempt(const RoundState& state) {
   const AttemptRecords& attempts = *state.attempts;

@@ -127,6 +127,12 @@ struct LostObject {
   friend bool operator==(const LostObject&, const LostObject&) = default;
 };
 
+// What the state has of a key packet, which is whole in the store: its SHA-256, then that of its
+// list. `packet` has the length of one for so many seats.
+base::Bytes PacketDigests(std::span<const uint8_t> packet, size_t seats);
+std::span<const uint8_t> PacketDigestIn(const Submission& digests);
+crypto::Digest ListDigestIn(const Submission& digests);
+
 using AttemptRecords = std::vector<AttemptRecord>;
 
 struct RoundState {
@@ -135,7 +141,7 @@ struct RoundState {
   std::shared_ptr<const AttemptRecords> attempts = std::make_shared<const AttemptRecords>();
   std::vector<KeptRound> kept = {};  // by round
   Submissions opening_votes = {};    // of this epoch, also once it is opened
-  Submissions key_packets = {};      // of this epoch, whole
+  Submissions key_packets = {};      // of this epoch: PacketDigests
   Exclusions exclusions = {};        // by the ended attempts of this epoch
   std::variant<OpenedEpoch, OpeningEpoch> epoch = OpenedEpoch();
   bool draining = false;  // no further attempt begins
@@ -244,7 +250,7 @@ struct StoredRounds {
   AttemptRecords attempts = {};
   std::vector<KeptRound> kept = {};
   Submissions opening_votes = {};
-  Submissions key_packets = {};
+  Submissions key_packets = {};  // PacketDigests
   // Whether the epoch begins a training, or an attempt of it has begun; the rest is empty if not.
   bool is_opened = true;
   std::vector<uint64_t> cohort = {};    // of the open attempt

@@ -1,6 +1,7 @@
 #include "tacet/server/round_state.h"
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "tacet/base/status.h"
 #include "tacet/crypto/hash.h"
 #include "tacet/protocol/small_federation_for_test.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/server/memory_server_store_for_test.h"
 #include "tacet/server/round_protocol.h"
 #include "tacet/server/round_steps.h"
@@ -22,9 +24,11 @@ using protocol::testing::SmallAgreement;
 using protocol::testing::SmallFederation;
 using protocol::testing::ValueOf;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 constexpr uint32_t kKeptRounds = 2;
 
@@ -181,6 +185,38 @@ void ExpectSame(const RoundState& state, const RoundState& other) {
     EXPECT_EQ(state.kept[i].votes, other.kept[i].votes);
     EXPECT_EQ(state.kept[i].unmask_shares, other.kept[i].unmask_shares);
   }
+}
+
+// A state is copied at every step, and there may be as many packets as members.
+TEST_F(RoundStateTest, HoldsTheDigestsOfKeyPacketsOnly) {
+  const size_t seats = members_.committee().size();
+  for (const uint64_t member : {3, 0, 2}) {
+    const base::Bytes& packet = members_.KeysWithSeats(member).packet;
+    ASSERT_EQ(packet.size(), secagg::KeyPacketBytes(seats, seats));
+    ASSERT_TRUE(state_
+                    ->Make(PutItem{
+                        .at = OpeningNumber(0),
+                        .item = {.kind = ItemKind::kKeyPacket, .member = member, .bytes = packet}})
+                    .ok());
+  }
+  const std::unique_ptr<StoredState> another = Another();
+  for (const RoundState* one :
+       std::initializer_list<const RoundState*>{&state(), &another->state}) {
+    EXPECT_THAT(MembersOf(one->key_packets), UnorderedElementsAre(0, 2, 3));
+    for (const Submission& packet : one->key_packets) {
+      EXPECT_EQ(packet.bytes().size(), 64u);
+      const base::Bytes& whole = members_.KeysWithSeats(packet.member).packet;
+      EXPECT_THAT(PacketDigestIn(packet), ElementsAreArray(crypto::Sha256(whole)));
+      EXPECT_EQ(ListDigestIn(packet), secagg::ListDigest(whole, seats));
+    }
+  }
+}
+
+TEST_F(RoundStateTest, AKeyPacketOfAnotherLengthIsADamagedStore) {
+  ASSERT_TRUE(store_.PutItem(OpeningNumber(0), {ItemKind::kKeyPacket, 1, base::Bytes(300)}).ok());
+  const absl::Status read = StoredState::Load(members_.manifest(), store_, blobs_).status();
+  EXPECT_EQ(read.code(), absl::StatusCode::kDataLoss) << read;
+  EXPECT_THAT(base::Message(read), HasSubstr("of 300 bytes"));
 }
 
 TEST_F(RoundStateTest, SaysWhatTheStoreHoldsAfterEveryChange) {

@@ -27,18 +27,6 @@ bool NamesParticipant(const Item& item) { return item.kind == ItemKind::kLeftOut
 
 bool IsAbstention(const Item& item) { return item.kind == ItemKind::kAbstention; }
 
-// What is copied for seats without being read again has the length that it had when it came.
-absl::Status CheckPackets(const agreement::SignedManifest& manifest, const Submissions& packets) {
-  const size_t seats = manifest.manifest().committee().size();
-  const size_t expected = secagg::KeyPacketBytes(seats, seats);
-  for (const Submission& packet : packets) {
-    if (packet.bytes().size() == expected) continue;
-    return DamagedStore(fmt::format("a key packet of member {} of {} bytes, expected {}",
-                                    packet.member, packet.bytes().size(), expected));
-  }
-  return absl::OkStatus();
-}
-
 template <typename Wanted>
 absl::Status ReadItems(const ServerStore& store, const secagg::AttemptNumber& at, Wanted wanted,
                        std::vector<Item>& into) {
@@ -81,14 +69,11 @@ absl::StatusOr<StoredRounds> RoundStore::Read() {
     finished = last.attempt.number.round + (published ? 1 : 0);
   }
   TACET_ASSIGN_OR_RETURN(stored.kept, ReadKept(attempts, finished));
-  TACET_ASSIGN_OR_RETURN(std::vector<Item> of_epoch,
-                         store_.Items(OpeningNumber(manifest_.epoch())));
-  for (Item& item : of_epoch) {
-    Submissions& of_kind =
-        item.kind == ItemKind::kKeyPacket ? stored.key_packets : stored.opening_votes;
-    of_kind.Add({item.member, std::move(item.bytes)});
-  }
-  TACET_RETURN_IF_ERROR(CheckPackets(manifest_, stored.key_packets));
+  TACET_ASSIGN_OR_RETURN(std::vector<Item> votes,
+                         store_.ItemsOf(OpeningNumber(manifest_.epoch()), ItemKind::kOpeningVote, 0,
+                                        manifest_.manifest().committee().size()));
+  for (Item& vote : votes) stored.opening_votes.Add({vote.member, std::move(vote.bytes)});
+  TACET_ASSIGN_OR_RETURN(stored.key_packets, ReadPacketDigests());
   stored.is_opened = manifest_.begins_training() || has_begun;
   if (!stored.is_opened) return stored;
   if (has_begun && !HasEnded(attempts.back().phase)) {
@@ -160,6 +145,41 @@ absl::StatusOr<std::vector<KeptRound>> RoundStore::ReadKept(const AttemptRecords
     all.push_back(std::move(kept));
   }
   return all;
+}
+
+absl::Status RoundStore::CheckPacket(const Item& packet) const {
+  const size_t seats = manifest_.manifest().committee().size();
+  const size_t expected = secagg::KeyPacketBytes(seats, seats);
+  if (packet.bytes.size() == expected) return absl::OkStatus();
+  return DamagedStore(fmt::format("a key packet of member {} of {} bytes, expected {}",
+                                  packet.member, packet.bytes.size(), expected));
+}
+
+absl::StatusOr<Submissions> RoundStore::ReadPacketDigests() const {
+  constexpr size_t kAtATime = 64;
+  Submissions digests;
+  for (uint64_t from = 0;;) {
+    TACET_ASSIGN_OR_RETURN(
+        const std::vector<Item> packets,
+        store_.ItemsOf(OpeningNumber(manifest_.epoch()), ItemKind::kKeyPacket, from, kAtATime));
+    for (const Item& packet : packets) {
+      TACET_RETURN_IF_ERROR(CheckPacket(packet));
+      digests.Add(
+          {packet.member, PacketDigests(packet.bytes, manifest_.manifest().committee().size())});
+    }
+    if (packets.size() < kAtATime) return digests;
+    from = packets.back().member + 1;
+  }
+}
+
+absl::StatusOr<base::Bytes> RoundStore::ReadPacket(uint64_t member) const {
+  TACET_ASSIGN_OR_RETURN(std::vector<Item> found, store_.ItemsOf(OpeningNumber(manifest_.epoch()),
+                                                                 ItemKind::kKeyPacket, member, 1));
+  if (found.empty() || found.front().member != member) {
+    return base::NotFound("the key packet of member {} is not in the store", member);
+  }
+  TACET_RETURN_IF_ERROR(CheckPacket(found.front()));
+  return std::move(found.front().bytes);
 }
 
 template <typename Act>

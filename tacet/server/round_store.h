@@ -44,6 +44,9 @@ class RoundStore {
                                            std::span<const uint8_t> object);
   // What was given to the beginning of a round.
   absl::StatusOr<std::vector<Item>> ReadBeginning(const secagg::AttemptNumber& at);
+  // A key packet of the epoch. NotFound when this member's is not there; DataLoss for one of
+  // another length.
+  absl::StatusOr<base::Bytes> ReadPacket(uint64_t member) const;
   // Keeps the objects in `arriving` as well. If it fails, nothing is known less well.
   absl::Status Clean(const Sweep& sweep, std::span<const BlobKey> arriving);
 
@@ -51,6 +54,9 @@ class RoundStore {
   absl::Status CheckManifestOf(const AttemptRecord& last) const;
   absl::StatusOr<std::vector<KeptRound>> ReadKept(const AttemptRecords& attempts,
                                                   uint32_t finished) const;
+  absl::Status CheckPacket(const Item& packet) const;
+  // Digests of all of the epoch, of which few are in memory at a time.
+  absl::StatusOr<Submissions> ReadPacketDigests() const;
   // Runs one change of the store.
   template <typename Act>
   absl::Status Run(Act act);

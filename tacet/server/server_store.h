@@ -117,6 +117,9 @@ class ServerStore {
   // Forgets one item; OK where it is not there.
   virtual absl::Status ForgetItem(const secagg::AttemptNumber& at, ItemKind kind,
                                   uint64_t member) = 0;
+  // Those of one kind and of members from `from` on, by member: `most` of them at most.
+  virtual absl::StatusOr<std::vector<Item>> ItemsOf(const secagg::AttemptNumber& at, ItemKind kind,
+                                                    uint64_t from, size_t most) const = 0;
   // Forgets all items of rounds before `round`, except those of kLeftOut, and the key packets of
   // epochs before `epoch`.
   virtual absl::Status ForgetBefore(uint32_t round, uint32_t epoch) = 0;

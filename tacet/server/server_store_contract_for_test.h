@@ -437,6 +437,31 @@ TYPED_TEST_P(ServerStoreContract, ForgetsKeyPacketsOfEarlierEpochsOnly) {
   }
 }
 
+TYPED_TEST_P(ServerStoreContract, ReadsAFewItemsOfOneKindByMember) {
+  const secagg::AttemptNumber at{.epoch = 1, .round = kOpeningRound, .attempt = 0};
+  const auto packet = [](uint64_t member) {
+    return Item{ItemKind::kKeyPacket, member, base::Bytes(member, 7)};
+  };
+  for (const uint64_t member : {5, 300, 2, 70, 11}) {
+    ASSERT_TRUE(this->store().PutItem(at, packet(member)).ok());
+    ASSERT_TRUE(this->store().PutItem(at, {ItemKind::kOpeningVote, member, BytesOf("vote")}).ok());
+    secagg::AttemptNumber other = at;
+    other.epoch = 2;
+    ASSERT_TRUE(this->store().PutItem(other, packet(member + 1)).ok());
+  }
+  const auto read = [&](uint64_t from, size_t most) {
+    return this->store().ItemsOf(at, ItemKind::kKeyPacket, from, most).value();
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(read(0, 2), (std::vector{packet(2), packet(5)}));
+    EXPECT_EQ(read(6, 9), (std::vector{packet(11), packet(70), packet(300)}));
+    EXPECT_EQ(read(70, 1), std::vector{packet(70)});
+    EXPECT_TRUE(read(301, 9).empty());
+    EXPECT_TRUE(read(0, 0).empty());
+    this->Reopen();
+  }
+}
+
 TYPED_TEST_P(ServerStoreContract, ForgetsWhatOperatorsDidByNumberAlone) {
   const Item first{ItemKind::kOperator, 0, BytesOf("an action")};
   ASSERT_TRUE(this->store().PutItem(kOperatorsPlace, first).ok());
@@ -542,8 +567,9 @@ REGISTER_TYPED_TEST_SUITE_P(
     AnEndedAttemptStaysAsItIs, ForgetsItemsOfTheAttemptThatEndsByKind, KeepsOneItemAMemberAndKind,
     ItemsOfOtherKindsMembersAndAttemptsAreOthers, ReturnsItemsInTheOrderInWhichTheyWerePut,
     KeepsEveryByteOfAnItem, ForgetsItemsOfEarlierRoundsInEveryEpoch,
-    ForgetsKeyPacketsOfEarlierEpochsOnly, ForgetsWhatOperatorsDidByNumberAlone, EveryCallIsDurable,
-    TakesItemsFromSeveralThreads, BeginsOnceWhenSeveralThreadsTry);
+    ForgetsKeyPacketsOfEarlierEpochsOnly, ReadsAFewItemsOfOneKindByMember,
+    ForgetsWhatOperatorsDidByNumberAlone, EveryCallIsDurable, TakesItemsFromSeveralThreads,
+    BeginsOnceWhenSeveralThreadsTry);
 
 }  // namespace tacet::server
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "tacet/agreement/manifest.h"
 #include "tacet/base/bytes.h"
+#include "tacet/crypto/hash.h"
 #include "tacet/crypto/random.h"
 #include "tacet/secagg/aggregator.h"
 #include "tacet/server/blob_store.h"
@@ -33,17 +35,16 @@ class UploadSum {
   struct Closed {
     uint32_t participants = 0;
     secagg::Aggregator::Closed messages;
-    // For all uploads in the order of the roster; none where they are too many, or damaged.
-    base::Bytes shares;
   };
   // As secagg::Aggregator::Close; may be called again.
   absl::StatusOr<Closed> Close(const CloseSum& close, crypto::Entropy& entropy);
+  // Stores the shares of all uploads in the order of the roster, and returns the digest of that
+  // object; nothing where they are too many, or damaged. One upload's are in memory at a time.
+  absl::StatusOr<std::optional<crypto::Digest>> StoreShares(const secagg::Attempt& attempt,
+                                                            std::span<const uint8_t> roster) const;
   void Forget() { aggregator_.reset(); }
 
  private:
-  absl::StatusOr<base::Bytes> CollectShares(const secagg::Attempt& attempt,
-                                            std::span<const uint8_t> roster) const;
-
   const agreement::Manifest& manifest_;
   BlobStore& blobs_;
   std::unique_ptr<secagg::Aggregator> aggregator_;  // null unless an attempt collects

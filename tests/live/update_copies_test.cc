@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tacet/base/temporary_folder_for_test.h"
+#include "tacet/storage/file/blob_folder.h"
 #include "tacet/trainer/function_learner.h"
 #include "tests/integration/lying_channel_for_test.h"
 #include "tests/live/allocation_counter_for_test.h"
@@ -51,6 +53,24 @@ TEST(UpdateCopiesTest, TheMemoryThatTheFunctionWritesIsSealed) {
   EXPECT_EQ(trained, 9);
   EXPECT_EQ(sealed, trained);
   live.ExpectNoViolations();
+}
+
+// A server with a thousand uploads has 14 MB of shares.
+TEST(UpdateCopiesTest, AServerHoldsTheSharesOfOneUploadAtATime) {
+  const base::TemporaryFolder folder;
+  const auto objects = protocol::testing::ValueOf(storage::file::BlobFolder::Open(folder.path()));
+  LiveFederation live;
+  live.objects = objects.get();
+  live.RestartServer();
+  const size_t shares = live.members.manifest().manifest().terms().aggregation().share_bytes();
+  tacet_count_allocations(3 * shares);
+  live.RunUntil([&] { return live.IsAt(protocol::AttemptPhase::kUnmasking); });
+  tacet_count_allocations(0);
+  EXPECT_EQ(tacet_counted_allocations(), 0u);
+  const auto stored =
+      objects->Open(server::BlobKeyOf({protocol::BulkKind::kShares, live.Current()}, 0));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ((*stored)->size(), 3 * shares);
 }
 
 // The same in a simulation.

@@ -118,6 +118,10 @@ constexpr Query kAddItem = {"add_item",
 constexpr Query kItems = {
     "items", "SELECT kind, member, " TACET_BOUNDED("bytes") " FROM tacet.item WHERE " TACET_AT
                                                             " ORDER BY sequence"};
+constexpr Query kItemsOf = {
+    "items_of", "SELECT kind, member, " TACET_BOUNDED(
+                    "bytes") " FROM tacet.item WHERE " TACET_AT
+                             " AND kind = $4 AND member >= $5 ORDER BY member LIMIT $6"};
 constexpr Query kForgetItems = {"forget_items",
                                 "DELETE FROM tacet.item WHERE " TACET_AT " AND kind = $4"};
 constexpr Query kForgetItem = {
@@ -129,9 +133,9 @@ constexpr Query kForgetBefore = {"forget_before",
 constexpr Query kSetToken = {"set_token", "UPDATE tacet.store SET token = $1"};
 
 constexpr const Query* kQueries[] = {
-    &kSetToken,   &kOwner,      &kSetOwner,    &kAllAttempts, &kLastAttempt,  &kHasAttempt,
-    &kAddAttempt, &kSetAttempt, &kCohort,      &kAddCohort,   &kForgetCohort, &kItem,
-    &kAddItem,    &kItems,      &kForgetItems, &kForgetItem,  &kForgetBefore};
+    &kSetToken,   &kOwner,      &kSetOwner, &kAllAttempts, &kLastAttempt,  &kHasAttempt,
+    &kAddAttempt, &kSetAttempt, &kCohort,   &kAddCohort,   &kForgetCohort, &kItem,
+    &kAddItem,    &kItems,      &kItemsOf,  &kForgetItems, &kForgetItem,   &kForgetBefore};
 
 // A u64 is kept as the signed number with the same bits.
 int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
@@ -181,6 +185,16 @@ absl::StatusOr<std::optional<AttemptRecord>> Last(pqxx::work& work) {
 
 bool HasBegun(pqxx::work& work, const AttemptNumber& at) {
   return !Execute(work, kHasAttempt, at.epoch, at.round, at.attempt).empty();
+}
+
+absl::StatusOr<std::vector<Item>> ItemsIn(const pqxx::result& rows) {
+  std::vector<Item> items;
+  for (const pqxx::row& row : rows) {
+    TACET_ASSIGN_OR_RETURN(const ItemKind kind, server::ItemKindFrom(row[0].as<int64_t>()));
+    TACET_ASSIGN_OR_RETURN(base::Bytes bytes, BoundedBytesIn(row[2]));
+    items.push_back({.kind = kind, .member = NumberIn(row[1]), .bytes = std::move(bytes)});
+  }
+  return items;
 }
 
 void Set(pqxx::work& work, const AttemptRecord& record) {
@@ -469,14 +483,16 @@ absl::Status PostgresStore::PutItem(const AttemptNumber& at, const Item& item) {
 }
 
 absl::StatusOr<std::vector<Item>> PostgresStore::Items(const AttemptNumber& at) const {
-  return Transact([&](pqxx::work& work) -> absl::StatusOr<std::vector<Item>> {
-    std::vector<Item> items;
-    for (const pqxx::row& row : Execute(work, kItems, at.epoch, at.round, at.attempt)) {
-      TACET_ASSIGN_OR_RETURN(const ItemKind kind, server::ItemKindFrom(row[0].as<int64_t>()));
-      TACET_ASSIGN_OR_RETURN(base::Bytes bytes, BoundedBytesIn(row[2]));
-      items.push_back({.kind = kind, .member = NumberIn(row[1]), .bytes = std::move(bytes)});
-    }
-    return items;
+  return Transact([&](pqxx::work& work) {
+    return ItemsIn(Execute(work, kItems, at.epoch, at.round, at.attempt));
+  });
+}
+
+absl::StatusOr<std::vector<Item>> PostgresStore::ItemsOf(const AttemptNumber& at, ItemKind kind,
+                                                         uint64_t from, size_t most) const {
+  return Transact([&](pqxx::work& work) {
+    return ItemsIn(Execute(work, kItemsOf, at.epoch, at.round, at.attempt, Signed(kind),
+                           Signed(from), Signed(most)));
   });
 }
 

@@ -81,6 +81,17 @@ absl::StatusOr<AttemptRecord> RecordOf(const Execution& row) {
   return record;
 }
 
+absl::StatusOr<std::vector<Item>> ItemsIn(Execution rows) {
+  std::vector<Item> items;
+  while (true) {
+    TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
+    if (!row) return items;
+    TACET_ASSIGN_OR_RETURN(const ItemKind kind,
+                           server::ItemKindFrom(static_cast<int64_t>(rows.Number(0))));
+    items.push_back({.kind = kind, .member = rows.Number(1), .bytes = rows.Blob(2)});
+  }
+}
+
 uint64_t CodeOf(ItemKind kind) { return static_cast<uint8_t>(kind); }
 uint64_t CodeOf(protocol::AttemptPhase phase) { return static_cast<uint8_t>(phase); }
 
@@ -142,6 +153,9 @@ std::string_view SqliteStore::TextOf(Query query) {
     case kItems:
       return "SELECT kind, member, bytes FROM item "
              "WHERE epoch = ? AND round = ? AND attempt = ? ORDER BY sequence";
+    case kItemsOf:
+      return "SELECT kind, member, bytes FROM item WHERE epoch = ? AND round = ? AND attempt = ? "
+             "AND kind = ? AND member >= ? ORDER BY member LIMIT ?";
     case kForgetItems:
       return "DELETE FROM item WHERE epoch = ? AND round = ? AND attempt = ? AND kind = ?";
     case kForgetItem:
@@ -304,15 +318,14 @@ absl::Status SqliteStore::PutItem(const AttemptNumber& at, const Item& item) {
 
 absl::StatusOr<std::vector<Item>> SqliteStore::Items(const AttemptNumber& at) const {
   const base::MutexLock lock(mutex_);
-  std::vector<Item> items;
-  Execution rows = Of(kItems).With(at.epoch, at.round, at.attempt);
-  while (true) {
-    TACET_ASSIGN_OR_RETURN(const bool row, rows.Next());
-    if (!row) return items;
-    TACET_ASSIGN_OR_RETURN(const ItemKind kind,
-                           server::ItemKindFrom(static_cast<int64_t>(rows.Number(0))));
-    items.push_back({.kind = kind, .member = rows.Number(1), .bytes = rows.Blob(2)});
-  }
+  return ItemsIn(Of(kItems).With(at.epoch, at.round, at.attempt));
+}
+
+absl::StatusOr<std::vector<Item>> SqliteStore::ItemsOf(const AttemptNumber& at, ItemKind kind,
+                                                       uint64_t from, size_t most) const {
+  const base::MutexLock lock(mutex_);
+  return ItemsIn(
+      Of(kItemsOf).With(at.epoch, at.round, at.attempt, CodeOf(kind), from, uint64_t{most}));
 }
 
 absl::Status SqliteStore::ForgetItem(const AttemptNumber& at, ItemKind kind, uint64_t member) {

@@ -47,6 +47,9 @@ class SqliteStore final : public server::ServerStore {
   absl::StatusOr<std::vector<server::Item>> Items(const secagg::AttemptNumber& at) const override;
   absl::Status ForgetItem(const secagg::AttemptNumber& at, server::ItemKind kind,
                           uint64_t member) override;
+  absl::StatusOr<std::vector<server::Item>> ItemsOf(const secagg::AttemptNumber& at,
+                                                    server::ItemKind kind, uint64_t from,
+                                                    size_t most) const override;
   absl::Status ForgetBefore(uint32_t round, uint32_t epoch) override;
 
  private:
@@ -64,6 +67,7 @@ class SqliteStore final : public server::ServerStore {
     kItem,
     kAddItem,
     kItems,
+    kItemsOf,
     kForgetItems,
     kForgetItem,
     kForgetBefore,
