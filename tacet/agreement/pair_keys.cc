@@ -63,16 +63,14 @@ absl::StatusOr<ClientKeys> KeysWithSeats(const Manifest& manifest, const PairSec
 }
 
 absl::StatusOr<ClientPairKey> PairKeyByPacket(const Manifest& manifest, const PairSecrets& secrets,
-                                              uint32_t seat, std::span<const uint8_t> copy) {
-  TACET_ASSIGN_OR_RETURN(const secagg::KeyPacket packet,
-                         secagg::ReadKeyPacket(copy, manifest.committee().size(), seat));
-  TACET_RETURN_IF_ERROR(CheckOwner(manifest, secrets.epoch, packet));
-  const uint64_t client = packet.owner.client;
+                                              uint32_t seat, const secagg::KeyPacket& copy) {
+  TACET_RETURN_IF_ERROR(CheckOwner(manifest, secrets.epoch, copy));
+  const uint64_t client = copy.owner.client;
   TACET_ASSIGN_OR_RETURN(
       crypto::SecretBytes key,
       PairKey(secrets, manifest.spec().members[client].exchange_key,
-              secrets.kem_key.Decapsulate(packet.ciphertexts.front()), packet, seat));
-  return ClientPairKey{.client = client, .list = secagg::ListDigest(packet), .key = std::move(key)};
+              secrets.kem_key.Decapsulate(copy.ciphertexts.front()), copy, seat));
+  return ClientPairKey{.client = client, .list = secagg::ListDigest(copy), .key = std::move(key)};
 }
 
 absl::Status CheckKeyPacket(const Manifest& manifest, uint32_t epoch, uint64_t client,

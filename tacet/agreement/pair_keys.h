@@ -15,6 +15,7 @@
 #include "tacet/crypto/ml_kem.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/crypto/signing.h"
+#include "tacet/secagg/key_packet.h"
 
 namespace tacet::agreement {
 
@@ -45,13 +46,12 @@ struct ClientPairKey {
   crypto::Digest list{};
   crypto::SecretBytes key;
 };
-// With `seat`, whose secrets these are, by its copy of the packet. DataLoss when that cannot be
-// read; PermissionDenied when it is of another manifest or epoch, or a member of this one did not
-// sign it.
+// With `seat`, whose secrets these are, by its copy of the packet. PermissionDenied when that is of
+// another manifest or epoch, or a member of this one did not sign it.
 absl::StatusOr<ClientPairKey> PairKeyByPacket(const Manifest& manifest, const PairSecrets& secrets,
-                                              uint32_t seat, std::span<const uint8_t> copy);
+                                              uint32_t seat, const secagg::KeyPacket& copy);
 
-// Whether a whole packet is one of `client`. Errors as above.
+// Whether a whole packet is one of `client`. Errors as above; DataLoss when it cannot be read.
 absl::Status CheckKeyPacket(const Manifest& manifest, uint32_t epoch, uint64_t client,
                             std::span<const uint8_t> packet);
 

@@ -65,7 +65,7 @@ absl::Status SeatActions::MakePairKeys(const secagg::Roster& roster) {
     }
     TACET_ASSIGN_OR_RETURN(
         agreement::ClientPairKey pair,
-        agreement::PairKeyByPacket(manifest, parts_.pair_secrets(), work_.seat, copy));
+        agreement::PairKeyByPacket(manifest, parts_.pair_secrets(), work_.seat, packet));
     pair_keys_.insert_or_assign(pair.client, secagg::ListedPairKey{pair.list, std::move(pair.key)});
     return absl::OkStatus();
   };

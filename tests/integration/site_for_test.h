@@ -27,6 +27,7 @@
 #include "tacet/protocol/objection.h"
 #include "tacet/secagg/attempt_keys.h"
 #include "tacet/secagg/committee_member.h"
+#include "tacet/secagg/key_packet.h"
 #include "tacet/secagg/memory_journal.h"
 #include "tacet/secagg/sealer.h"
 #include "tacet/transport/https/https_wire.h"
@@ -91,9 +92,11 @@ class SiteForTest {
                                          0, size_t{1} << 30));
     TACET_RETURN_IF_ERROR(
         server_.FetchPackets(attempt, 0, [this](std::span<const uint8_t> copy) -> absl::Status {
+          TACET_ASSIGN_OR_RETURN(const secagg::KeyPacket packet,
+                                 secagg::ReadKeyPacket(copy, manifest().committee().size(), seat_));
           TACET_ASSIGN_OR_RETURN(
               agreement::ClientPairKey pair,
-              agreement::PairKeyByPacket(manifest(), PairSecrets(), seat_, copy));
+              agreement::PairKeyByPacket(manifest(), PairSecrets(), seat_, packet));
           pair_keys_.insert_or_assign(pair.client,
                                       secagg::ListedPairKey{pair.list, std::move(pair.key)});
           return absl::OkStatus();

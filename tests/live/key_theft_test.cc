@@ -221,10 +221,11 @@ class KeyTheftTest : public ::testing::Test {
   static Guess With(const Epoch& epoch, const Loot& loot) {
     return [&](uint64_t client, uint32_t seat) -> std::optional<crypto::SecretBytes> {
       if (const auto of_seat = loot.find(seat); of_seat != loot.end()) {
+        const secagg::KeyPacket copy = ValueOf(secagg::ReadKeyPacket(
+            secagg::CopyForSeat(epoch.packets[client], kSeats, seat), kSeats, seat));
         return std::move(
-            ValueOf(agreement::PairKeyByPacket(
-                        epoch.manifest.manifest(), epoch.SecretsWith(of_seat->second), seat,
-                        secagg::CopyForSeat(epoch.packets[client], kSeats, seat)))
+            ValueOf(agreement::PairKeyByPacket(epoch.manifest.manifest(),
+                                               epoch.SecretsWith(of_seat->second), seat, copy))
                 .key);
       }
       const auto of_client = loot.find(client);

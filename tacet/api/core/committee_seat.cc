@@ -37,10 +37,11 @@ absl::StatusOr<PairKeys> PairKeysOf(const ClientParts& parts, uint32_t seat,
   const size_t seats = manifest.committee().size();
   PairKeys keys;
   for (const Bytes& packet : key_packets) {
-    const absl::StatusOr<secagg::KeyPacket> whole = secagg::ReadKeyPacket(packet, seats);
-    if (!whole.ok() || keys.contains(whole->owner.client)) continue;
-    absl::StatusOr<agreement::ClientPairKey> pair = agreement::PairKeyByPacket(
-        manifest, parts.pair_secrets(), seat, secagg::CopyForSeat(packet, seats, seat));
+    absl::StatusOr<secagg::KeyPacket> read = secagg::ReadKeyPacket(packet, seats);
+    if (!read.ok() || keys.contains(read->owner.client)) continue;
+    read->ciphertexts = {read->ciphertexts[seat]};
+    absl::StatusOr<agreement::ClientPairKey> pair =
+        agreement::PairKeyByPacket(manifest, parts.pair_secrets(), seat, *read);
     if (pair.status().code() == absl::StatusCode::kPermissionDenied) continue;
     TACET_RETURN_IF_ERROR(pair.status());
     keys.try_emplace(pair->client, secagg::ListedPairKey{pair->list, std::move(pair->key)});
