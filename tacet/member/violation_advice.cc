@@ -21,8 +21,6 @@ bool Has(const std::array<std::string_view, kNames>& names, std::string_view nam
 
 }  // namespace
 
-bool StopsSite(std::string_view violation) { return !Has(kOfOthers, violation); }
-
 std::string_view ViolationAdvice(std::string_view violation) {
   if (Has(kOwnKeys, violation)) {
     return "Stop this site and every copy of its folder. Notify the coordinating member, the "

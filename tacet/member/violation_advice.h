@@ -10,9 +10,6 @@ namespace tacet::member {
 // not known has the strictest advice.
 std::string_view ViolationAdvice(std::string_view violation);
 
-// Whether that advice is to stop the site.
-bool StopsSite(std::string_view violation);
-
 }  // namespace tacet::member
 
 #endif  // TACET_MEMBER_VIOLATION_ADVICE_H_

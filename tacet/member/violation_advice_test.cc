@@ -10,7 +10,9 @@
 namespace tacet::member {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // The page has a row for each violation, whose last cell says whether the site stops.
 TEST(ViolationAdviceTest, ThePageSaysOfEachViolationWhetherTheSiteStops) {
@@ -23,14 +25,16 @@ TEST(ViolationAdviceTest, ThePageSaysOfEachViolationWhetherTheSiteStops) {
     const std::string name = line.substr(3, line.find('`', 3) - 3);
     names.insert(name);
     const std::string cell = line.substr(line.rfind('|', line.size() - 2));
-    EXPECT_EQ(cell, StopsSite(name) ? "| stop |" : "| continue |") << name;
-    EXPECT_THAT(std::string(ViolationAdvice(name)), HasSubstr("Notify the coordinating member"));
+    const std::string advice(ViolationAdvice(name));
+    EXPECT_THAT(advice, StartsWith(cell == "| stop |" ? "Stop this site" : "The site may continue"))
+        << name;
+    EXPECT_THAT(cell, AnyOf("| stop |", "| continue |")) << name;
+    EXPECT_THAT(advice, HasSubstr("Notify the coordinating member"));
   }
   EXPECT_GE(names.size(), 21u);
 }
 
 TEST(ViolationAdviceTest, AnUnknownViolationStopsTheSite) {
-  EXPECT_TRUE(StopsSite("something-new"));
   EXPECT_THAT(std::string(ViolationAdvice("something-new")), HasSubstr("Stop this site"));
   EXPECT_THAT(std::string(ViolationAdvice("replaced-upload")), HasSubstr("with new keys"));
 }
