@@ -146,13 +146,6 @@ RdpResult RealOrders(const std::vector<ChosenRounds>& stream, double delta) {
 
 }  // namespace
 
-absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEvent>& stream,
-                                                  double delta) {
-  TACET_RETURN_IF_ERROR(CheckDelta(delta));
-  TACET_RETURN_IF_ERROR(CheckStream(stream));
-  return ReleasesNothing(stream) ? RdpResult{} : IntegerOrders(Chosen(stream), delta);
-}
-
 absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& stream, double delta) {
   TACET_RETURN_IF_ERROR(CheckDelta(delta));
   TACET_RETURN_IF_ERROR(CheckStream(stream));

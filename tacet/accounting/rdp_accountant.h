@@ -18,13 +18,9 @@ struct RdpResult {
   double order = 0;    // a = l + 1 of the minimum, above 1; 0 when epsilon is 0 or infinite
 };
 
-// Integer orders 2 .. 16384, moments in closed form (quadrature for Poisson sampling with
-// replace-one neighbours and for fixed-size sampling).
-absl::StatusOr<RdpResult> RdpEpsilonIntegerOrders(const std::vector<RepeatedEvent>& stream,
-                                                  double delta);
-
-// Real orders 1.001 .. 1e5 by quadrature and Brent's minimisation, and the integer orders: never
-// above their answer. Long mixtures are grouped on the safe side.
+// The least of two answers. Integer orders 2 .. 16384: moments in closed form (quadrature for
+// Poisson sampling with replace-one neighbours and for fixed-size sampling). Real orders
+// 1.001 .. 1e5: quadrature and Brent's minimisation. Long mixtures are grouped on the safe side.
 absl::StatusOr<RdpResult> RdpEpsilon(const std::vector<RepeatedEvent>& stream, double delta);
 
 }  // namespace tacet::accounting

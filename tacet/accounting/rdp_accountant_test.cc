@@ -1,5 +1,6 @@
 #include "tacet/accounting/rdp_accountant.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "tacet/accounting/log_math.h"
 #include "tacet/accounting/log_moments.h"
 #include "tacet/accounting/loss_lattice.h"
+#include "tacet/accounting/random_settings_for_test.h"
 #include "tacet/accounting/reference_values_for_test.h"
 #include "tacet/base/status.h"
 
@@ -35,13 +37,22 @@ SamplingEvent PaperPair(double q, double sigma) {
   return event;
 }
 
+// The bound by one integer order of Poisson sampling.
+double EpsilonAtOrder(const SamplingEvent& event, uint64_t rounds, double delta, int order) {
+  const int l = order - 1;
+  return EpsilonOfLogMoment(static_cast<double>(rounds) * LogMoment(event, l), l, std::log(delta));
+}
+
 TEST(RdpAccountantTest, ReproducesThePaperSetting) {
-  const auto stream = Repeated(PaperPair(1000.0 / 3596, 6), 100);
-  const auto integer = RdpEpsilonIntegerOrders(stream, 1e-5);
-  ASSERT_TRUE(integer.ok());
-  EXPECT_NEAR(integer->epsilon,
+  const SamplingEvent event = PaperPair(1000.0 / 3596, 6);
+  double integer = kInfinity;
+  for (int order = 2; order < 100; ++order) {
+    integer = std::min(integer, EpsilonAtOrder(event, 100, 1e-5, order));
+  }
+  EXPECT_NEAR(integer,
               Reference("/tight_at_paper_setting/same + improved conversion, integer orders"),
               5e-9);
+  const auto stream = Repeated(event, 100);
   const auto real = RdpEpsilon(stream, 1e-5);
   ASSERT_TRUE(real.ok());
   EXPECT_NEAR(real->epsilon,
@@ -60,10 +71,13 @@ TEST(RdpAccountantTest, ReproducesTheIntegerOrdersOfTheGrid) {
           std::pair("paper_pair_shift_2S",
                     PaperPair(Reference(at + "q"), Reference(at + "sigma")))}) {
       const std::string row = at + name + "/rdp_integer_orders_improved_conversion/";
-      const auto result = RdpEpsilonIntegerOrders(Repeated(event, rounds), delta);
-      ASSERT_TRUE(result.ok());
-      EXPECT_NEAR(result->epsilon / Reference(row + "eps"), 1, 1e-9) << row;
-      EXPECT_EQ(result->order, Reference(row + "order")) << row;
+      const int order = static_cast<int>(Reference(row + "order"));
+      const double epsilon = EpsilonAtOrder(event, rounds, delta, order);
+      EXPECT_NEAR(epsilon / Reference(row + "eps"), 1, 1e-9) << row;
+      EXPECT_LE(epsilon, EpsilonAtOrder(event, rounds, delta, order + 1)) << row;
+      const double below = order > 2 ? EpsilonAtOrder(event, rounds, delta, order - 1) : kInfinity;
+      EXPECT_LE(epsilon, below) << row;
+      EXPECT_LE(RdpEpsilon(Repeated(event, rounds), delta)->epsilon, epsilon) << row;
     }
   }
 }
@@ -74,9 +88,9 @@ TEST(RdpAccountantTest, RealOrdersAreNeverWorseThanIntegerOnes) {
       for (const double q : {1e-4, 0.05, 0.8}) {
         for (const double sigma : {0.5, 5.0, 50.0}) {
           for (const uint64_t rounds : {1u, 1000u}) {
-            const auto stream = Repeated(SampledEvent(sampling, neighbouring, q, sigma), rounds);
-            const double real = RdpEpsilon(stream, 1e-6)->epsilon;
-            const double integer = RdpEpsilonIntegerOrders(stream, 1e-6)->epsilon;
+            const SamplingEvent event = SampledEvent(sampling, neighbouring, q, sigma);
+            const double real = RdpEpsilon(Repeated(event, rounds), 1e-6)->epsilon;
+            const double integer = SmallestOfIntegerOrders(event, rounds, 1e-6);
             EXPECT_LE(real, integer * (1 + 1e-7) + 1e-12) << q << " " << sigma << " " << rounds;
           }
         }
@@ -150,11 +164,9 @@ TEST(RdpAccountantTest, HighOrdersAreNotMissed) {
 
 TEST(RdpAccountantTest, Extremes) {
   EXPECT_EQ(RdpEpsilon({}, 1e-5)->epsilon, 0);
-  EXPECT_EQ(RdpEpsilonIntegerOrders({}, 1e-5)->epsilon, 0);
   const auto silent =
       Repeated(SampledEvent(Sampling::kPoisson, Neighbouring::kZeroOut, 0.1, 0), 10);
   EXPECT_EQ(RdpEpsilon(silent, 1e-5)->epsilon, kInfinity);
-  EXPECT_EQ(RdpEpsilonIntegerOrders(silent, 1e-5)->epsilon, kInfinity);
   EXPECT_THAT(base::Message(RdpEpsilon({}, 1).status()), HasSubstr("delta is 1"));
 }
 
