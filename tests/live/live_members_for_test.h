@@ -64,8 +64,13 @@ class TestObserver final : public server::RequestObserver {
 // A disk that may be full, or that holds another upload than the one that was sealed.
 class FailingMemberState final : public member::MemoryMemberState {
  public:
+  absl::Status SaveCheckpoint(base::Bytes checkpoint) override {
+    if (full) return base::Unavailable("the disk is full");
+    return MemoryMemberState::SaveCheckpoint(std::move(checkpoint));
+  }
   absl::Status SaveMemory(std::span<const uint8_t> memory) override {
     ++writes;
+    if (full) return base::Unavailable("the disk is full");
     return MemoryMemberState::SaveMemory(memory);
   }
   absl::Status KeepOnly(const secagg::AttemptNumber& attempt) override {
@@ -76,7 +81,9 @@ class FailingMemberState final : public member::MemoryMemberState {
   absl::Status SaveUpload(const secagg::Attempt& attempt,
                           std::span<const uint8_t> upload) override {
     ++writes;
+    if (full) return base::Unavailable("the disk is full");
     if (on_upload) on_upload();
+    sealed[attempt.number].insert(crypto::Sha256(upload));
     if (!spoil_upload) return MemoryMemberState::SaveUpload(attempt, upload);
     base::Bytes spoiled(upload.begin(), upload.end());
     spoil_upload(spoiled);
@@ -85,11 +92,13 @@ class FailingMemberState final : public member::MemoryMemberState {
   }
   absl::Status Record(const secagg::Attempt& attempt, secagg::JournalStep step,
                       std::span<const uint8_t> message) override {
-    if (fail_record && fail_record(step)) return base::Unavailable("the disk is full");
+    if (full || (fail_record && fail_record(step))) return base::Unavailable("the disk is full");
     return MemoryMemberState::Record(attempt, step, message);
   }
 
-  int writes = 0;  // of memory, uploads, and of what is forgotten with an attempt
+  int writes = 0;     // of memory, uploads, and of what is forgotten with an attempt
+  bool full = false;  // it takes nothing
+  std::map<secagg::AttemptNumber, std::set<crypto::Digest>> sealed;
   std::function<bool(secagg::JournalStep step)> fail_record;
   std::function<void(base::Bytes& upload)> spoil_upload;
   std::function<void()> on_upload;
@@ -401,6 +410,14 @@ class LiveFederation {
     for (const auto& site : sites) {
       for (const auto& [what, digests] : site->said) {
         EXPECT_EQ(digests.size(), 1u) << "member " << site->number << ": " << what;
+      }
+    }
+  }
+  void ExpectNobodySealedTwice() {
+    for (const auto& site : sites) {
+      for (const auto& [number, digests] : site->state.sealed) {
+        EXPECT_EQ(digests.size(), 1u) << "member " << site->number
+                                      << " sealed twice: " << number.round << "/" << number.attempt;
       }
     }
   }
