@@ -129,8 +129,8 @@ package-check: package ## install, run, upgrade and remove the packages in a bar
 	@tools/package_check.sh build/package/packages
 
 .PHONY: reproducible-check
-reproducible-check: ## build the packages of the commit twice, in two folders, and compare their bytes
-	@tools/setup.sh demo server package
+reproducible-check: ## build packages and wheel of the commit twice, in two folders, and compare their bytes
+	@tools/setup.sh demo server package python wheel
 	@tools/reproducible_check.sh build/reproducible
 
 .PHONY: image

@@ -3,15 +3,20 @@
 # usage: tools/python_wheel.sh ENVIRONMENT FOLDER
 # ENVIRONMENT has the packages of python/requirements/wheel.txt. FOLDER gets the wheel in wheelhouse/,
 # in place of an earlier one for this Python, and what compilation leaves: the next Python's wheel
-# compiles little but the extension module.
+# compiles little but the extension module. The same commit, compiler and libraries make the same
+# bytes, whatever the folders, umask and language are (tools/reproducible_check.sh).
 set -euo pipefail
 shopt -s extglob
+umask 022
 
 environment=$(realpath -- "$1")
 folder=$(realpath -m -- "$2")
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # Pythons name compilers that they were built with; another name would compile everything again.
 export CC=${CC:-cc} CXX=${CXX:-c++}
+SOURCE_DATE_EPOCH=$(tools/source_date.sh)
+# auditwheel renames libraries in the order of a set of names.
+export SOURCE_DATE_EPOCH PYTHONHASHSEED=0
 tools/lean_libraries.sh "$folder/libraries"
 rm -rf -- "$folder/plain"
 # The build backend of all wheels lies in one place: with another path it would forget its settings.
@@ -26,6 +31,8 @@ fi
 PYTHONPATH=$tools "$environment/bin/python" -m pip wheel --no-build-isolation --no-deps \
   --disable-pip-version-check --wheel-dir "$folder/plain" \
   --config-settings build-dir="$folder/compiled" \
+  --config-settings wheel.reproducible=true \
+  --config-settings cmake.define.CMAKE_CXX_FLAGS="-ffile-prefix-map=$PWD=. -ffile-prefix-map=$folder=./wheel" \
   --config-settings cmake.define.TACET_OLDER_SYMBOLS=ON .
 wheel=$(echo "$folder"/plain/tacet-*.whl)
 if command -v dpkg-query > /dev/null; then

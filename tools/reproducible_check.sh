@@ -1,44 +1,63 @@
 #!/usr/bin/env bash
-# Builds the Debian packages of the commit twice and compares their bytes. The builds differ in folder,
-# umask, time zone, language, user's home and number of jobs.
-# usage: tools/reproducible_check.sh SCRATCH-FOLDER [CMAKE-ARGUMENT...]
+# Builds the Debian packages and the wheel of the commit twice and compares their bytes. The builds
+# differ in folder, umask, time zone, language, user's home and number of jobs.
+# usage: tools/reproducible_check.sh SCRATCH-FOLDER [KIND...]
+# KINDs are `packages` and `wheel`, by default both. The wheel is that of Debian's Python.
 set -euo pipefail
 source=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 rm -rf -- "$1"
 mkdir -p -- "$1"
 scratch=$(cd -- "$1" && pwd)
 shift
+kinds=("$@")
+[ $# -gt 0 ] || kinds=(packages wheel)
+# A cache of compiled files would give the second build what the first one compiled.
 export CCACHE_DISABLE=1
 
-build() { # FOLDER JOBS [CMAKE-ARGUMENT...]
-  local folder=$1 jobs=$2
-  shift 2
-  git clone -q --no-local "$source" "$folder"
-  cd -- "$folder"
-  export TACET_LOGS=$folder/build/logs CMAKE_BUILD_PARALLEL_LEVEL=$jobs
-  tools/quiet.sh "configure $folder" cmake --preset package "$@"
-  tools/quiet.sh "build $folder" cmake --build --preset package
-  tools/quiet.sh "package $folder" tools/pack.sh build/package
+build() { # FOLDER JOBS
+  git clone -q --no-local "$source" "$1"
+  cd -- "$1"
+  export TACET_LOGS=$1/build/logs CMAKE_BUILD_PARALLEL_LEVEL=$2
+  local kind
+  for kind in "${kinds[@]}"; do "build_$kind" "$1"; done
+}
+build_packages() { # FOLDER
+  tools/quiet.sh "configure $1" cmake --preset package
+  tools/quiet.sh "build $1" cmake --build --preset package
+  tools/quiet.sh "package $1" tools/pack.sh build/package
+  mkdir -p products
+  cp build/package/packages/*.deb products
+}
+build_wheel() { # FOLDER
+  tools/quiet.sh "python environment $1" tools/python_environment.sh build/python \
+    python/requirements/wheel.txt
+  tools/quiet.sh "wheel $1" tools/python_wheel.sh build/python build/wheel
+  mkdir -p products
+  cp build/wheel/wheelhouse/*.whl products
+}
+unpack() { # FILE FOLDER
+  mkdir -p "$2"
+  case $1 in
+    *.deb) dpkg-deb -R "$1" "$2" ;;
+    *.whl) python3 -m zipfile -e "$1" "$2" ;;
+  esac
 }
 
 first=$scratch/first second=$scratch/a-second-folder/with-a-longer-name
-(umask 022; TZ=UTC LC_ALL=C.UTF-8 build "$first" "$(nproc)" "$@")
+(umask 022; TZ=UTC LC_ALL=C.UTF-8 build "$first" "$(nproc)")
 mkdir -p "$scratch/home" "${second%/*}"
-(umask 077; TZ=Pacific/Auckland LC_ALL=C HOME=$scratch/home build "$second" 1 "$@")
+(umask 077; TZ=Pacific/Auckland LC_ALL=C HOME=$scratch/home build "$second" 1)
 
 differ=0
-for deb in "$first"/build/package/packages/*.deb; do
-  other=$second/build/package/packages/${deb##*/}
-  if cmp "$deb" "$other"; then continue; fi
+for product in "$first"/products/*; do
+  name=${product##*/}
+  if cmp "$product" "$second/products/$name"; then continue; fi
   differ=1
   # Says which files differ.
-  for side in first second; do
-    folder=$scratch/unpacked-$side/${deb##*/}
-    mkdir -p "$folder"
-    dpkg-deb -R "$([ $side = first ] && echo "$deb" || echo "$other")" "$folder"
-  done
-  diff -rq "$scratch/unpacked-first/${deb##*/}" "$scratch/unpacked-second/${deb##*/}" || true
+  unpack "$product" "$scratch/unpacked-first/$name"
+  unpack "$second/products/$name" "$scratch/unpacked-second/$name"
+  diff -rq "$scratch/unpacked-first/$name" "$scratch/unpacked-second/$name" || true
 done
-[ $differ = 0 ] || { echo "reproducible_check: two builds made different packages" >&2; exit 1; }
-(cd "$first/build/package/packages" && sha256sum ./*.deb)
-echo "packages: two builds made the same bytes"
+[ $differ = 0 ] || { echo "reproducible_check: two builds made different bytes" >&2; exit 1; }
+(cd "$first/products" && sha256sum -- *)
+echo "${kinds[*]}: two builds made the same bytes"
