@@ -15,8 +15,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # Pythons name compilers that they were built with; another name would compile everything again.
 export CC=${CC:-cc} CXX=${CXX:-c++}
 SOURCE_DATE_EPOCH=$(tools/source_date.sh)
-# auditwheel renames libraries in the order of a set of names.
-export SOURCE_DATE_EPOCH PYTHONHASHSEED=0
+export SOURCE_DATE_EPOCH
 tools/lean_libraries.sh "$folder/libraries"
 rm -rf -- "$folder/plain"
 # The build backend of all wheels lies in one place: with another path it would forget its settings.
@@ -32,7 +31,8 @@ PYTHONPATH=$tools "$environment/bin/python" -m pip wheel --no-build-isolation --
   --disable-pip-version-check --wheel-dir "$folder/plain" \
   --config-settings build-dir="$folder/compiled" \
   --config-settings wheel.reproducible=true \
-  --config-settings cmake.define.CMAKE_CXX_FLAGS="-ffile-prefix-map=$PWD=. -ffile-prefix-map=$folder=./wheel" \
+  --config-settings \
+  cmake.define.CMAKE_CXX_FLAGS="-ffile-prefix-map=$PWD=. -ffile-prefix-map=$folder=./wheel" \
   --config-settings cmake.define.TACET_OLDER_SYMBOLS=ON .
 wheel=$(echo "$folder"/plain/tacet-*.whl)
 if command -v dpkg-query > /dev/null; then
