@@ -109,6 +109,16 @@ arm64-check: ## cross-compile for ARM (64 bits), run its tests emulated, exchang
 	$(call build,ci,--target tacet_round_program)
 	@tools/quiet.sh "test arm64" tools/arm64_check.sh build/arm64 build/arm64-sysroot build/ci
 
+.PHONY: arm64-instructions
+arm64-instructions: ## count instructions of kernels: NEON by the emulator, AVX2 by valgrind
+	@tools/setup.sh demo server test mpi arm64 check
+	@tools/quiet.sh "libraries for arm64" tools/arm64_sysroot.sh build/arm64-sysroot
+	$(call configure,arm64)
+	$(call build,arm64,--target tacet_kernel_program)
+	$(call configure,ci)
+	$(call build,ci,--target tacet_kernel_program)
+	@tools/kernel_instructions.sh build/arm64 build/arm64-sysroot build/ci
+
 .PHONY: debian13-check
 debian13-check: ## run `make demo` and `make test` in a bare Debian 13, and compile by its clang as C++23 (as root)
 	@tools/setup.sh package-check
