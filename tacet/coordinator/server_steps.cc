@@ -85,21 +85,24 @@ absl::Status AwaitEnd(const SignedManifest& present, const CoordinatorParts& par
   while (true) {
     TACET_ASSIGN_OR_RETURN(const ServedEpoch served, Served(parts, hooks));
     if (HasEnded(served, present)) return absl::OkStatus();
-    const uint32_t finished = IsIn(served, present) ? served.finished : 0;
+    // A server that is in another epoch tells nothing about this one.
+    const std::string told =
+        IsIn(served, present)
+            ? fmt::format("{} of {} rounds are published", served.finished, spec.rounds)
+            : fmt::format("the server is in epoch {} still", served.epoch);
     if (!std::exchange(is_told, true)) {
-      hooks.say(fmt::format(
-          "waiting     for the end of the {} of epoch {}: {} of {} rounds are published", what,
-          spec.training, finished, spec.rounds));
+      hooks.say(fmt::format("waiting     for the end of the {} of epoch {}: {}", what,
+                            spec.training, told));
     }
     if (polling.Wait()) continue;
     if (polling.is_ended()) {
       return absl::CancelledError("it was ended while it waited: no epoch was begun");
     }
     return base::FailedPrecondition(
-        "the {} of epoch {} has not ended: {} of {} rounds are published, and the others would "
-        "never be. Nothing was begun. Run the same command later, or with --give-up: it begins "
-        "without waiting, and what is not published is lost",
-        what, spec.training, finished, spec.rounds);
+        "the {} of epoch {} has not ended: {}, and what is not published would never be. Nothing "
+        "was begun. Run the same command later, or with --give-up: it begins without waiting, and "
+        "what is not published is lost",
+        what, spec.training, told);
   }
 }
 

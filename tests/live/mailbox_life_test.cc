@@ -1,5 +1,6 @@
 // Epochs of a federation whose invitations and prekeys pass through the mailbox of an honest
 // server, and through lines that break.
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/agreement/key_renewal.h"
+#include "tacet/coordinator/server_steps.h"
 #include "tests/live/mailbox_life_for_test.h"
 
 namespace tacet::live {
@@ -21,6 +23,7 @@ using storage::file::SiteFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST_F(MailboxLifeTest, LaterEpochsNeedNoFiles) {
   for (uint32_t epoch = 1; epoch <= 2; ++epoch) {
@@ -102,6 +105,45 @@ TEST_F(MailboxLifeTest, ARenewedCertificateIsFetchedAndNoOlderOne) {
   EXPECT_NE(ValueOf(sites_.at("north").Joined()).certificate, before);
   Serve(MailKind::kLetter, old);
   EXPECT_EQ(RefusedBy("north"), absl::OkStatus());  // nothing new, and nothing changed
+}
+
+// The end of a training is what a server in its epoch says. One in another epoch says nothing about
+// it, and no number of rounds is told for it.
+TEST_F(MailboxLifeTest, TheEndOfATrainingIsToldInItsEpoch) {
+  ASSERT_TRUE(Rotate().ok());
+  std::string said;
+  bool continues = true;
+  coordinator::ChangeHooks hooks{
+      .connect = [this]() -> absl::StatusOr<std::unique_ptr<protocol::Wire>> {
+        return std::make_unique<Line>(*this, std::string(protocol::kCoordinatorName));
+      },
+      .say = [&](const std::string& line) { said = line; },
+      .wait = [&](double) { return continues; }};
+  const crypto::Unlocker unlocker = storage::file::KeyFile(1);
+  const auto await = [&](uint32_t epoch) {
+    return coordinator::AwaitEnd(
+        manifests_.at(epoch), {.folder = *federation_, .keys = *keys_, .unlocker = unlocker},
+        hooks);
+  };
+  const auto serve = [&](uint32_t epoch, const protocol::ServedEpoch& progress) {
+    mailbox_.reset();
+    mailbox_ = ValueOf(server::Mailbox::Open(manifests_.at(epoch), blobs_, limits_, observer_,
+                                             base::SystemUnixSeconds, [=] { return progress; }));
+  };
+  serve(0, {.finished = 4});
+  EXPECT_EQ(await(0).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(said, HasSubstr("4 of 5 rounds are published"));
+  serve(0, {.finished = 5});
+  EXPECT_EQ(await(0), absl::OkStatus());
+  EXPECT_THAT(await(1).message(), HasSubstr("the server is in epoch 0 still"));
+  EXPECT_THAT(said, Not(HasSubstr("rounds are published")));
+  serve(1, {.finished = 3, .stopped = true});
+  EXPECT_EQ(await(1), absl::OkStatus());
+  // A person who ends the command has begun nothing.
+  serve(1, {.finished = 3});
+  hooks.most_seconds = 60;
+  continues = false;
+  EXPECT_EQ(await(1).code(), absl::StatusCode::kCancelled);
 }
 
 // A site that has not joined since the last epoch has no other key to give.
