@@ -121,9 +121,9 @@ TEST_F(MailboxLifeTest, TheEndOfATrainingIsToldInItsEpoch) {
       .wait = [&](double) { return continues; }};
   const crypto::Unlocker unlocker = storage::file::KeyFile(1);
   const auto await = [&](uint32_t epoch) {
-    return coordinator::AwaitEnd(
-        manifests_.at(epoch), {.folder = *federation_, .keys = *keys_, .unlocker = unlocker},
-        hooks);
+    return coordinator::AwaitEnd(manifests_.at(epoch),
+                                 {.folder = *federation_, .keys = *keys_, .unlocker = unlocker},
+                                 hooks);
   };
   const auto serve = [&](uint32_t epoch, const protocol::ServedEpoch& progress) {
     mailbox_.reset();
