@@ -17,6 +17,10 @@ constexpr uint64_t kDoublingsOfTrials = 4;
 // Whether a lying seat can have it wherever the others' shares are right.
 bool IsOfOneSeat(const base::Bytes& why) { return why == base::Bytes{kInDisputeOfOneSeat}; }
 
+bool IsLastSuspect(const Submissions& left_out, uint64_t member) {
+  return left_out.Find(member)->bytes() == base::Bytes{kLastSuspect};
+}
+
 uint64_t RoundsOf(uint64_t most, uint64_t doublings) {
   return std::min(most, uint64_t{1} << std::min(doublings, kMostDoublings));
 }
@@ -38,6 +42,10 @@ uint64_t RefusedUntilFound(uint64_t suspects, uint64_t part) {
 
 void Exclusions::AttemptEnded(const RoundRules& rules, const AttemptRecord& record,
                               const Submissions& named) {
+  if (record.attempt.number.epoch != rules.manifest().epoch()) {
+    failed_ += record.phase == protocol::AttemptPhase::kFailed ? 1 : 0;
+    return;
+  }
   const uint32_t round = record.attempt.number.round;
   if (record.phase == protocol::AttemptPhase::kPublished) {
     for (const uint64_t member : on_trial_) ++trials_[member].sound;
@@ -73,13 +81,14 @@ void Exclusions::SumRefused(const RoundRules& rules) {
     const uint64_t rounds = RoundsOf(MostRounds(rules), kDoublingsOfTrials * with_all_++);
     trials_end_ = std::max(trials_end_, round_ + rounds);
   } else {
-    repeats_ = false;
-    for (const uint64_t member : on_trial_) trials_[member].cleared = true;
+    // The sums that led to the last suspect tell more than a single one of another's fault.
+    repeats_ = IsLastSuspect(now_, on_trial_[0]) && !repeats_;
+    for (const uint64_t member : on_trial_) trials_[member].cleared = !repeats_;
   }
   BeginRound(rules, round_);
   const size_t suspects = Suspects(rules).size();
   if (suspects == 0) trials_.assign(rules.members(), {});  // none of them alone: all members again
-  if (suspects == 1) trials_end_ = round_ + MostRounds(rules);
+  if (suspects == 1 && !repeats_) trials_end_ = round_ + MostRounds(rules);
   NextTrial(rules);
 }
 

@@ -1,7 +1,8 @@
 // Participants that are left out of a round, and for how long.
 //
 // All of it follows from the ended attempts of an epoch and from whom they named, in their order.
-// So a server that was restarted knows the same.
+// Earlier epochs of the training count as spent attempts only. So a server that was restarted knows
+// the same.
 //
 // *Named.* The check of shares names participants, or puts them in dispute (wrong_shares.h). The
 // first time a participant is left out of the round only, the k-th time of 2^(k-1) rounds, as far
@@ -13,7 +14,8 @@
 // that is left out of a refused sum has not spoiled it, so it is cleared. After a sum
 // that is sound, parts of the suspects stay on trial, another one in each round: of 1 round after
 // the first refused sum of all suspects, of 16^(k-1) rounds after the k-th. The last suspect is
-// left out as long as the options allow. A trial that leaves too few givers is void: the next
+// left out as long as the options allow. It is cleared by two refused sums of one round: a single
+// one may be another member's fault. A trial that leaves too few givers is void: the next
 // attempt has all members. Where it is refused, too, the same part is on trial once more.
 #ifndef TACET_SERVER_EXCLUSIONS_H_
 #define TACET_SERVER_EXCLUSIONS_H_
@@ -66,8 +68,8 @@ class Exclusions {
   std::vector<uint64_t> on_trial_;
   uint64_t trials_end_ = 0;  // the round that has all suspects again
   uint64_t with_all_ = 0;    // refused sums of all suspects
-  uint64_t failed_ = 0;      // attempts
-  bool repeats_ = false;     // the last trial was void, and is to be repeated
+  uint64_t failed_ = 0;      // attempts of the training
+  bool repeats_ = false;     // the last trial is to be repeated
   uint32_t round_ = 0;
   Submissions now_;
 };

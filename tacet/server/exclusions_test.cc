@@ -168,8 +168,10 @@ TEST_F(ExclusionsTest, MembersAreOnTrialInTurn) {
     Publish();
   }
   // It was not the only one: all are suspects again.
-  Refuse();
-  EXPECT_THAT(LeftOut(), ElementsAre(4));
+  for (int i = 0; i < 2; ++i) {
+    Refuse();
+    EXPECT_THAT(LeftOut(), ElementsAre(4));
+  }
   Refuse();
   EXPECT_THAT(LeftOut(), ElementsAre(0));
 }
@@ -188,6 +190,23 @@ TEST_F(ExclusionsTest, AfterOneRefusedSumOneMemberMissesOneRound) {
 TEST_F(ExclusionsTest, OtherFailuresChangeNothing) {
   Refuse();
   End(protocol::AttemptPhase::kFailed, kNotDecrypted);
+  EXPECT_THAT(LeftOut(), ElementsAre(0));
+}
+
+// A sum that another member spoils once does not bring back the one that was found.
+TEST_F(ExclusionsTest, TheLastSuspectIsClearedByTwoRefusedSumsOfARound) {
+  for (int i = 0; i < 7; ++i) Refuse();
+  for (int i = 0; i < 1024; ++i) {
+    EXPECT_THAT(LeftOut(), ElementsAre(6)) << i;
+    if (i % 10 == 0) Refuse();
+    EXPECT_THAT(LeftOut(), ElementsAre(6)) << i;
+    Publish();
+  }
+  EXPECT_THAT(LeftOut(), IsEmpty());  // no longer than the options allow
+  Refuse();
+  Refuse();
+  EXPECT_EQ(WhyOf(6), kLastSuspect);
+  Refuse();
   EXPECT_THAT(LeftOut(), ElementsAre(0));
 }
 
@@ -237,6 +256,27 @@ TEST_F(ShortOfAttemptsTest, AreNotSpentOnOthers) {
     Publish();
   }
   EXPECT_THAT(LeftOut(), IsEmpty());
+}
+
+// Attempts of an earlier epoch of the training are spent, too.
+TEST(ExclusionsEpochTest, EarlierEpochsSpendAttempts) {
+  const protocol::testing::SmallFederation members(Everybody(8, 4), 8, 1);
+  const RoundRules rules(members.manifest(), {});
+  Exclusions exclusions;
+  const auto end = [&](uint32_t epoch, uint32_t round, bool sound) {
+    AttemptRecord record{
+        .attempt = {.number = {.epoch = epoch, .round = round, .attempt = 0}},
+        .phase = sound ? protocol::AttemptPhase::kPublished : protocol::AttemptPhase::kFailed,
+        .failure = sound ? "" : std::string(kRefusedFailure)};
+    exclusions.AttemptEnded(rules, record, {});
+  };
+  for (int i = 0; i < 17; ++i) end(0, 0, false);  // of 20
+  EXPECT_THAT(exclusions.now(), IsEmpty());
+  end(1, 0, false);
+  EXPECT_EQ(exclusions.now()[0].member, 0u);
+  end(1, 0, true);
+  end(1, 1, false);
+  EXPECT_EQ(exclusions.now()[0].member, 0u);  // and not 4
 }
 
 class QueryTest : public ExclusionsTest {

@@ -158,11 +158,10 @@ void ApplyTo(RoundState& state, const EndAttempt& end) {
 Exclusions ExclusionsOf(const RoundRules& rules, const StoredRounds& stored) {
   Exclusions exclusions;
   for (const AttemptRecord& record : stored.attempts) {
-    const secagg::AttemptNumber& number = record.attempt.number;
-    if (number.epoch != rules.manifest().epoch() || !HasEnded(record.phase)) continue;
+    if (!HasEnded(record.phase)) continue;
     Submissions named;
     for (const NamedIn& one : stored.named) {
-      if (one.at == number) named.Add(one.participant);
+      if (one.at == record.attempt.number) named.Add(one.participant);
     }
     exclusions.AttemptEnded(rules, record, named);
   }
