@@ -52,6 +52,11 @@ std::set<std::string> NumberColumns(const Query& query) {
     if (plan.is_moments()) {
       for (const auto& bounded : plan.spec.columns) names.insert(bounded.column);
     }
+    if (plan.design.has_value()) {
+      for (const auto& factor : plan.design->factors()) {
+        if (factor.is_number()) names.insert(factor.factor.column);
+      }
+    }
     for (const auto* cells : {&plan.cells, &plan.across, &plan.groups}) {
       if (cells == &plan.cells && plan.has_risks()) continue;
       if (cells->has_value() && (*cells)->is_ordered()) names.insert((*cells)->column());

@@ -109,10 +109,15 @@ std::vector<std::string> ColumnWarnings(const tacet::statistics::Query& query,
   };
   std::set<std::tuple<std::string, double, double>> known;
   for (const tacet::statistics::QuestionPlan& plan : query.questions()) {
-    for (const BoundedColumn& bounded : plan.spec.columns) {
-      if (!plan.is_moments() || !known.emplace(bounded.column, bounded.low, bounded.high).second) {
-        continue;
+    std::vector<BoundedColumn> cut;
+    if (plan.is_moments()) cut = plan.spec.columns;
+    if (plan.design.has_value()) {
+      for (const tacet::statistics::DesignFactor& of : plan.design->factors()) {
+        if (of.is_number()) cut.push_back({of.factor.column, of.low, of.high});
       }
+    }
+    for (const BoundedColumn& bounded : cut) {
+      if (!known.emplace(bounded.column, bounded.low, bounded.high).second) continue;
       add(OutsideBounds(query.spec(), bounded, tables));
     }
   }

@@ -196,6 +196,36 @@ TEST_F(QueryCheckTest, ValuesThatMayBeErrorsAreTold) {
   EXPECT_EQ(dates.conditions[0].unreadable, 2u);
 }
 
+// A run leaves out the rows of models whose numbers cannot be read, and cuts others to the bounds.
+TEST_F(QueryCheckTest, NumbersOfModelsAreChecked) {
+  Write("a.csv",
+        "age,sex,bmi,days,ill\n50,f,24.5,100,1\n63 kg,m,27,200,0\n71,m,unknown,300,1\n"
+        "60,f,250,4O0,0\n,m,,500,1\n");
+  const auto check = [this](const std::string& question) {
+    spec_.query = *config::ParseQuery("[privacy]\ntarget_epsilon = 1\n[[question]]\n" + question +
+                                          "columns = [\"age 20..90\", \"bmi 10..60\"]\n",
+                                      "query.toml");
+    spec_.data = folder_.path();
+    return CheckQueryTables(spec_);
+  };
+  const auto of_age = HasSubstr("column 0 (\"age\"): \"63 kg\" is not a finite number");
+  const auto of_bmi = HasSubstr("column 2 (\"bmi\"): \"unknown\" is not a finite number");
+  const DataCheck linear = check("kind = \"glm\"\nformula = \"bmi ~ age\"\n");
+  EXPECT_THAT(Problems(linear), ElementsAre(of_age, of_bmi));
+  EXPECT_EQ(linear.questions[0].left_out, 3u);
+  EXPECT_THAT(linear.warnings, Contains(HasSubstr("column \"bmi\": 1 of 3 values is outside of "
+                                                  "10..60, such as \"250\"; each counts as the ")));
+  EXPECT_THAT(Problems(check("kind = \"cox\"\nformula = \"age + log(bmi)\"\ntime = \"days\"\n"
+                             "event = \"ill\"\nevent_value = 1\nhigh = 1000\n")),
+              ElementsAre(of_age, of_bmi,
+                          HasSubstr("column 3 (\"days\"): \"4O0\" is not a finite number")));
+  // The formula of risks has columns as well.
+  EXPECT_THAT(Problems(check("kind = \"evaluation\"\nformula = \"age + bmi\"\nbins = 10\n"
+                             "coefficients = [-3, 0.05, 0.1]\nterms = [\"age\", \"bmi\"]\n"
+                             "label = \"ill\"\npositive = 1\n")),
+              ElementsAre(of_age, of_bmi));
+}
+
 // 499 of 600 rows counted, and nobody was told.
 TEST_F(QueryCheckTest, TimesBelow0AreTold) {
   Write("a.csv", "days,dead\n5,1\n-3,0\n0,1\n-1,1\n,0\n");
