@@ -22,7 +22,7 @@ using Vector = std::vector<double>;
 
 // The least information in any direction, in deviations of its noise. Below, the coefficients are
 // suppressed.
-constexpr double kClearInformation = 2.2;
+constexpr double kClearInformation = 1.5;
 // The information of the intercept alone, which all others are measured against.
 constexpr double kClearIntercept = 4;
 constexpr double kAnyCount = std::numeric_limits<double>::infinity();

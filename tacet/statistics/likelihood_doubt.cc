@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,14 +22,18 @@ namespace {
 constexpr double kSmallStep = 0.1;
 // Deviations of a gradient's noise that the mean step may be longer.
 constexpr double kNoiseOfStep = 6;
-// A coefficient of its coordinate from which the least and the largest row differ by e^1.6.
+// Coefficients of their coordinates from which the least and the largest row differ by e^1.6, and
+// by e^6.
 constexpr double kStrong = 0.8;
+constexpr double kVeryStrong = 3;
 // The information of a strong coefficient in the second release is at most this many times that of
 // the later ones. Without an end, where a group has no event, each step takes it down by e: it is 4
-// times as large. The difference may be larger by as many deviations of its noise.
+// times as large. The difference may be larger by as many deviations of its noise. The ends of
+// terms tell groups without events as well. So fewer are allowed where four steps may be too few.
 constexpr double kLostInformation = 1.7;
 constexpr double kLostInformationOfCounts = 1.5;
-constexpr double kNoiseOfLost = 1.5;
+constexpr double kNoiseOfLost = 2.5;
+constexpr double kNoiseOfLostByVeryStrong = 1.5;
 // Rows whose mean is cut, in parts of all. Beyond, coefficients would be biased.
 constexpr double kManyCutMeans = 0.015;
 // The same times the excess of the largest mean, in parts of the most one. The noise of the rows'
@@ -83,17 +90,83 @@ bool HasEnded(const Measurements& measured, const LikelihoodSteps& steps, const 
     }
     const double noise = NoiseOfForm(plan, measured.noise.stddev, solved) *
                          std::sqrt(1 + most_lost * most_lost / later);
-    if (lost > kNoiseOfLost * noise) return false;
+    const bool is_very_strong = std::abs(steps.coefficients[j]) >= kVeryStrong;
+    if (lost > (is_very_strong ? kNoiseOfLostByVeryStrong : kNoiseOfLost) * noise) return false;
   }
   return true;
+}
+
+using Places = std::vector<size_t>;  // of the design's factors
+
+Places PlacesOf(const Design& design, const FormulaTerm& term) {
+  Places places;
+  for (const FormulaFactor& factor : term) {
+    places.push_back(std::ranges::find(design.factors(), factor, &DesignFactor::factor) -
+                     design.factors().begin());
+  }
+  return places;
+}
+
+size_t EndsOfFactor(const DesignFactor& factor) { return factor.width() + 1; }
+
+size_t CountEnds(const Design& design, const Places& places) {
+  size_t count = 1;
+  for (const size_t place : places) count *= EndsOfFactor(design.factors()[place]);
+  return count;
+}
+
+// The place of each factor's category, or of a number's bound, of which `end` counts the first
+// factor's fastest.
+Places DigitsOf(const Design& design, const Places& places, size_t end) {
+  Places digits;
+  for (const size_t place : places) {
+    const size_t ends = EndsOfFactor(design.factors()[place]);
+    digits.push_back(end % ends);
+    end /= ends;
+  }
+  return digits;
+}
+
+// Design columns of the row at this end of the factors, and in the middle of the others.
+Vector ColumnsAtEnd(const Design& design, const Places& places, const Places& digits) {
+  Vector row = design.MiddleRow();
+  for (size_t i = 0; i < places.size(); ++i) {
+    const bool is_number = design.factors()[places[i]].is_number();
+    row[places[i]] = is_number ? (digits[i] == 0 ? -1 : 1) : static_cast<double>(digits[i]);
+  }
+  Vector columns(design.columns() + 1);  // the last one for a response
+  design.Fill(row, columns);
+  columns.pop_back();
+  return columns;
+}
+
+// The largest logarithm of a mean within the bounds. It is linear in each factor, so ends of all
+// factors have it: there are at most 2^16, as the columns are at most 16.
+double LargestLinear(const QuestionPlan& plan, const Vector& coefficients) {
+  const Design& design = *plan.design;
+  const auto formula = ParseFormula(plan.spec.formula, design.has_response());
+  std::set<size_t> used;
+  if (formula.ok()) {  // a query has none that is not
+    for (const FormulaTerm& term : formula->terms) {
+      const Places places = PlacesOf(design, term);
+      used.insert(places.begin(), places.end());
+    }
+  }
+  const Places places(used.begin(), used.end());
+  double largest = -std::numeric_limits<double>::infinity();
+  for (size_t end = 0; end < CountEnds(design, places); ++end) {
+    const Vector columns = ColumnsAtEnd(design, places, DigitsOf(design, places, end));
+    largest = std::max(largest,
+                       std::inner_product(columns.begin(), columns.end(),
+                                          coefficients.begin() + plan.baselines, coefficients[0]));
+  }
+  return largest;
 }
 
 // Whether rows may be cut at all, and more than a few of them as far as the noise shows.
 bool MayCutMeans(const Measurements& measured, const LikelihoodSteps& steps) {
   const QuestionPlan& plan = measured.plan;
-  double largest = steps.coefficients[0];
-  for (size_t i = 1; i < steps.coefficients.size(); ++i) largest += std::abs(steps.coefficients[i]);
-  const double excess = std::exp(largest) / plan.most_mean - 1;
+  const double excess = std::exp(LargestLinear(plan, steps.coefficients)) / plan.most_mean - 1;
   if (excess <= 0) return false;
   double cut = 0, rows = 0;
   for (size_t round = 1; round < measured.releases.size(); ++round) {
@@ -126,39 +199,30 @@ std::vector<TermEnd> EndsOf(const QuestionPlan& plan, const LikelihoodSteps& ste
   const Design& design = *plan.design;
   const auto formula = ParseFormula(plan.spec.formula, design.has_response());
   if (!formula.ok()) return {};  // a query has none
-  const auto place_of = [&design](const FormulaFactor& factor) -> size_t {
-    return std::ranges::find(design.factors(), factor, &DesignFactor::factor) -
-           design.factors().begin();
-  };
   std::vector<TermEnd> all;
   for (const FormulaTerm& term : formula->terms) {
-    size_t ends = 1;
-    for (const FormulaFactor& factor : term) ends *= design.factors()[place_of(factor)].width() + 1;
-    for (size_t end = 0; end < ends; ++end) {
-      Vector row = design.MiddleRow();
+    const Places places = PlacesOf(design, term);
+    for (size_t end = 0; end < CountEnds(design, places); ++end) {
+      const Places digits = DigitsOf(design, places, end);
+      const Vector columns = ColumnsAtEnd(design, places, digits);
       double weight = 1;
       TermEnd& made = all.emplace_back();
-      size_t rest = end;
-      for (const FormulaFactor& factor : term) {
-        const DesignFactor& of = design.factors()[place_of(factor)];
-        const size_t digit = rest % (of.width() + 1);
-        rest /= of.width() + 1;
-        row[place_of(factor)] = of.is_number() ? (digit == 0 ? -1 : 1) : static_cast<double>(digit);
-        weight /= static_cast<double>(of.width()) + 1;
+      for (size_t i = 0; i < places.size(); ++i) {
+        const DesignFactor& of = design.factors()[places[i]];
+        weight /= static_cast<double>(EndsOfFactor(of));
+        const std::string& column = of.factor.column;
         if (!made.text.empty()) made.text += ", ";
         made.text += of.is_number()
-                         ? fmt::format("{} = {:g}", factor.column, digit == 0 ? of.low : of.high)
-                         : fmt::format("{} = {}", factor.column, of.values.name(digit));
+                         ? fmt::format("{} = {:g}", column, digits[i] == 0 ? of.low : of.high)
+                         : fmt::format("{} = {}", column, of.values.name(digits[i]));
       }
-      Vector columns(design.columns() + 1);  // the last one for a response
-      design.Fill(row, columns);
       made.weights = {weight};
       for (const FormulaTerm& part : formula->terms) {
         double factor_of_part = weight;
         size_t width = 1;
-        for (const FormulaFactor& factor : part) {
-          width *= design.factors()[place_of(factor)].width();
-          if (std::ranges::find(term, factor) == term.end()) factor_of_part = 0;
+        for (const size_t place : PlacesOf(design, part)) {
+          width *= design.factors()[place].width();
+          if (std::ranges::find(places, place) == places.end()) factor_of_part = 0;
         }
         factor_of_part *= static_cast<double>(width);
         for (size_t i = 0; i < width; ++i) {
