@@ -4,8 +4,8 @@
 not mix records. It refuses random numbers, values of tensors as numbers of Python, and writes into
 memory that records share. Two ways are left in which one record could change what another one
 gives, and both are closed here. A module may keep something in an attribute, so each batch has
-fresh copies. A batch of another size, or another place in it, rounds differently. So a batch always
-has `SLOTS` records, and a record's own bytes choose its slot.
+fresh copies. A batch of another size, or another place in it, rounds differently. So all batches of
+a module have the same number of slots, and a record's own bytes choose its slot.
 """
 
 from __future__ import annotations
@@ -30,11 +30,16 @@ if TYPE_CHECKING:
 
     from .torch_state import Loss
 
-__all__ = ["SLOTS", "Batches"]
+__all__ = ["Batches"]
 
-SLOTS = 32
+# Slots of a batch: few are filled more evenly, many cost fewer calls of a layer and read weights
+# less often. Few take less time where a record has so many products of further rows, about.
+_FEW_SLOTS, _MANY_SLOTS = 8, 32
+_MANY_PRODUCTS = 2**23
 # Bytes of the parameters that each record of a batch has by itself.
 _MOST_BYTES = 2**28
+# Records whose bytes are read at once, a part of them.
+_MOST_COPIED = 256
 
 
 class Batches:
@@ -53,6 +58,7 @@ class Batches:
         targets: their targets.
 
     Attributes:
+        slots: number of records in a batch; follows from the module and the shapes.
         pieces: of a batch of made-up records, in slots.
         made: these records.
 
@@ -75,18 +81,49 @@ class Batches:
         self._module, self._loss, self._stream = module, loss, stream
         self._parameters = parameters
         _check_followed([module, *([loss] if isinstance(loss, torch.nn.Module) else [])])
-        self.made = tuple(
-            made_up(values[:1].expand(SLOTS, *values.shape[1:])) for values in (inputs, targets)
-        )
         self._shared = {n for n, p in enumerate(parameters) if p.ndim > 1 and p.numel() > 0}
-        with self._without_random_numbers():
-            self.pieces, others = self._run(*self.made)
-            if others:  # weights that something else than a layer uses
-                self._shared -= others
-                self.pieces, others = self._run(*self.made)
+        others = self._made_up(inputs, targets, _FEW_SLOTS)
+        if others:  # weights that something else than a layer uses
+            self._shared -= others
+            others = self._made_up(inputs, targets, _FEW_SLOTS)
+        if not others and self.pieces.products_of_more_rows() < _MANY_PRODUCTS:
+            others = self._made_up(inputs, targets, _MANY_SLOTS)
         if others:
             text = "a parameter takes part in the loss without the module"
             raise NotFollowedError(text)
+
+    def each(
+        self, inputs: torch.Tensor, targets: torch.Tensor, records: Sequence[int]
+    ) -> Iterator[tuple[list[list[int]], Pieces]]:
+        """Yield the gradients of records, batch by batch.
+
+        Equal records have equal gradients: those of one part of the records are computed once.
+
+        Args:
+            inputs: of all records.
+            targets: of all records.
+            records: places of those that are wanted.
+
+        Yields:
+            for each gradient the places in ``records`` that have it; the gradients.
+        """
+        waiting: list[list[list[int]]] = [[] for _ in range(self.slots)]
+        for begin in range(0, len(records), _MOST_COPIED):
+            chosen = torch.as_tensor(records[begin : begin + _MOST_COPIED])
+            rows = [values[chosen.to(values.device)] for values in (inputs, targets)]
+            told = np.concatenate([_bytes(values) for values in rows], axis=1)
+            known: dict[bytes, list[int]] = {}
+            for place, slot in enumerate(_slots(told, self.slots)):
+                equal = known.setdefault(told[place].tobytes(), [])
+                if not equal:
+                    waiting[slot].append(equal)
+                equal.append(begin + place)
+        for batch in range(max(map(len, waiting))):
+            slots = [slot for slot, queue in enumerate(waiting) if batch < len(queue)]
+            having = [waiting[slot][batch] for slot in slots]
+            chosen = torch.as_tensor([records[equal[0]] for equal in having])
+            rows = [values[chosen.to(values.device)] for values in (inputs, targets)]
+            yield having, self._in_slots(rows, slots)
 
     def of(self, inputs: torch.Tensor, targets: torch.Tensor, records: Sequence[int]) -> Pieces:
         """Return the gradients of records, in their order.
@@ -96,41 +133,43 @@ class Batches:
             targets: of all records.
             records: places of those that are wanted, at least one.
         """
-        waiting: list[list[int]] = [[] for _ in range(SLOTS)]
-        chosen = torch.as_tensor(records)
-        one = inputs[chosen.to(inputs.device)], targets[chosen.to(targets.device)]
-        # Equal records have equal gradients, and the same slot: they are computed once.
-        told = np.concatenate([_bytes(values) for values in one], axis=1)
-        told, firsts, place_of = np.unique(told, axis=0, return_index=True, return_inverse=True)
-        one = one[0][firsts.tolist()], one[1][firsts.tolist()]
-        for place, slot in enumerate(_slots(told)):
-            waiting[slot].append(place)
-        found, order = [], []
-        try:
-            with self._without_random_numbers():
-                for batch in range(max(map(len, waiting))):
-                    slots = [slot for slot in range(SLOTS) if batch < len(waiting[slot])]
-                    places = [waiting[slot][batch] for slot in slots]
-                    found.append(self._in_slots([values[places] for values in one], slots))
-                    order += places
-        except NotFollowedError as error:
-            text = (
-                f"{error}, other than with made-up records: take out of the module and the loss "
-                "what they keep in global names and closures"
-            )
-            raise InvalidArgumentError(text) from None
-        return Pieces.joined(found).taken(np.argsort(order)[place_of.reshape(-1)].tolist())
+        found, row_of, rows = [], [0] * len(records), 0
+        for having, pieces in self.each(inputs, targets, records):
+            found.append(pieces)
+            for row, equal in enumerate(having, rows):
+                for place in equal:
+                    row_of[place] = row
+            rows += len(having)
+        return Pieces.joined(found).taken(row_of)
+
+    def _made_up(self, inputs: torch.Tensor, targets: torch.Tensor, slots: int) -> set[int]:
+        """Run a batch of made-up records; returns the parameters that others than layers use."""
+        self.slots = slots
+        self.made = tuple(
+            made_up(values[:1].expand(slots, *values.shape[1:])) for values in (inputs, targets)
+        )
+        with self._without_random_numbers():
+            self.pieces, others = self._run(*self.made)
+        return others
 
     def _in_slots(self, records: Sequence[torch.Tensor], slots: list[int]) -> Pieces:
         """Return the gradients of records in slots; made-up ones are in the others."""
         rows = [made.clone() for made in self.made]
         for all_of, values in zip(rows, records, strict=True):
             all_of[slots] = values
-        pieces, others = self._run(*rows)
-        if others or not pieces.like(self.pieces):
-            text = "the module or the loss computes with other parameters or layers"
-            raise NotFollowedError(text)
-        return pieces.taken(slots)
+        try:
+            with self._without_random_numbers():
+                pieces, others = self._run(*rows)
+            if others or not pieces.like(self.pieces):
+                text = "the module or the loss computes with other parameters or layers"
+                raise NotFollowedError(text)
+        except NotFollowedError as error:
+            text = (
+                f"{error}, other than with made-up records: take out of the module and the loss "
+                "what they keep in global names and closures"
+            )
+            raise InvalidArgumentError(text) from None
+        return pieces if len(slots) == self.slots else pieces.taken(slots)
 
     @contextmanager
     def _without_random_numbers(self) -> Iterator[None]:
@@ -147,7 +186,7 @@ class Batches:
         module, loss = fresh_copies(self._module, self._loss)
         number_of = {id(p): number for number, p in enumerate(self._parameters)}
         own = {
-            name: p.detach().expand(SLOTS, *p.shape).clone().requires_grad_()
+            name: p.detach().expand(self.slots, *p.shape).clone().requires_grad_()
             for name, p in module.named_parameters()
             if number_of.get(id(p), -1) not in {*self._shared, -1}
         }
@@ -165,7 +204,7 @@ class Batches:
 
         with _no_saved_tensors(), _plain_attention():
             losses = torch.func.vmap(value)(
-                inputs[:, None], targets[:, None], torch.zeros(SLOTS), own
+                inputs[:, None], targets[:, None], torch.zeros(self.slots), own
             )
         changes = [use.change for use in uses.uses]
         found = torch.autograd.grad(
@@ -177,7 +216,7 @@ class Batches:
         rest = found[len(own) + len(changes) :]
         pieces = Pieces(
             {
-                number: gradient.reshape(SLOTS, -1)
+                number: gradient.reshape(self.slots, -1)
                 for number, gradient in zip(numbers, found, strict=False)
                 if gradient is not None
             },
@@ -229,9 +268,9 @@ def _bytes(values: torch.Tensor) -> NDArray[np.uint8]:
     return made
 
 
-def _slots(told: NDArray[np.uint8]) -> list[int]:
+def _slots(told: NDArray[np.uint8], slots: int) -> list[int]:
     """Return for each record the slot that its own bytes choose."""
     words = np.pad(told, ((0, 0), (0, -told.shape[1] % 4))).view(np.uint32)
     factors = np.random.default_rng(0).integers(2**64, size=words.shape[1], dtype=np.uint64)
     high = (words.astype(np.uint64) @ (factors | np.uint64(1))) >> np.uint64(32)
-    return [int(slot) for slot in high * np.uint64(SLOTS) >> np.uint64(32)]
+    return [int(slot) for slot in high * np.uint64(slots) >> np.uint64(32)]

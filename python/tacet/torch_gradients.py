@@ -61,9 +61,20 @@ def clipped_gradients(
     of_unit: dict[int, list[int]] = defaultdict(list)
     for record, unit in enumerate(units):
         of_unit[unit].append(record)
-    for some in _together(of_unit.values(), records.at_once):
+    units_of_many = list(of_unit.values())
+    if records.at_once > 0:
+        alone = [some[0] for some in of_unit.values() if len(some) == 1]
+        units_of_many = [some for some in of_unit.values() if len(some) > 1]
+        for counts, pieces in records.each(alone):
+            _subtract(total, pieces, 1, clip_norm, counts)
+    for some in _together(units_of_many, records.at_once):
         if len(some) > 1 or len(some[0]) <= records.at_once:
-            _subtract(total, records.pieces(list(itertools.chain(*some))), some, clip_norm)
+            pieces = records.pieces(list(itertools.chain(*some)))
+            begin = 0
+            for length, alike in itertools.groupby(some, len):
+                end = begin + length * len(list(alike))
+                _subtract(total, pieces.taken(slice(begin, end)), length, clip_norm)
+                begin = end
             continue
         whole = Total(parameters)
         records.add_to(whole, some[0])
@@ -81,20 +92,27 @@ def _together(units: Iterable[list[int]], most: int) -> Iterator[list[list[int]]
             yield some
             some = []
         some.append(of_unit)
-    yield some
+    if some:
+        yield some
 
 
 def _subtract(
-    total: Total, pieces: Pieces, units: Iterable[list[int]], clip_norm: float
+    total: Total, pieces: Pieces, of_unit: int, clip_norm: float, counts: Sequence[int] = (1,)
 ) -> None:
-    """Subtract the clipped gradients of units, whose records lie one after the other."""
-    begin = 0
-    for length, alike in itertools.groupby(units, len):
-        end = begin + length * len(list(alike))
-        part = pieces.taken(slice(begin, end))
-        norms = squared_norms(part, length).sqrt()
-        begin = end
-        used = torch.isfinite(norms) & (norms > 0)
-        if used.any():
-            factors = (clip_norm / norms).clamp(max=1)[used].repeat_interleave(length)
-            total.add_pieces(part.taken(used.repeat_interleave(length)), -factors)
+    """Subtract the clipped gradients of units, whose records lie one after the other.
+
+    Args:
+        total: what they are subtracted from.
+        pieces: of the units' records.
+        of_unit: number of records of each unit.
+        clip_norm: L2 norm, above 0.
+        counts: how many units have each gradient, or one number for all.
+    """
+    norms = squared_norms(pieces, of_unit).sqrt()
+    factors = (clip_norm / norms).clamp(max=1) * torch.as_tensor(counts, dtype=torch.float64)
+    factors = factors.repeat_interleave(of_unit)
+    used = (torch.isfinite(norms) & (norms > 0)).repeat_interleave(of_unit)
+    if used.all():
+        total.add_pieces(pieces, -factors)
+    elif used.any():
+        total.add_pieces(pieces.taken(used), -factors[used])

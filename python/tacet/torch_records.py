@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from .torch_batches import SLOTS, Batches
+from .torch_batches import Batches
 from .torch_state import KeptValues, fresh_copies, keeps_buffers, seeded
 from .torch_sums import Total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .torch_sums import Pieces
 
@@ -70,7 +70,7 @@ class RecordGradients:
         self.at_once = 0
         if self._batches is not None:
             size = self._batches.pieces.bytes_of_record()
-            self.at_once = min(max(_MOST_BYTES // max(size, 1), SLOTS), _MOST_RECORDS)
+            self.at_once = min(max(_MOST_BYTES // max(size, 1), self._batches.slots), _MOST_RECORDS)
 
     def add_to(self, total: Total, records: Sequence[int]) -> None:
         """Add the gradients of records."""
@@ -85,13 +85,31 @@ class RecordGradients:
 
     def pieces(self, records: Sequence[int]) -> Pieces:
         """Return the gradients of records, at most `at_once`, in their order."""
+        try:
+            return self._in_batches().of(self._inputs, self._targets, records)
+        finally:
+            self._kept.check()
+
+    def each(self, records: Sequence[int]) -> Iterator[tuple[list[int], Pieces]]:
+        """Yield the gradients of any number of records, batch by batch.
+
+        Args:
+            records: those that are wanted.
+
+        Yields:
+            the number of records that have each gradient; the gradients.
+        """
+        try:
+            for having, pieces in self._in_batches().each(self._inputs, self._targets, records):
+                yield [len(equal) for equal in having], pieces
+        finally:
+            self._kept.check()
+
+    def _in_batches(self) -> Batches:
         if self._batches is None:
             text = "there are no batches"
             raise ValueError(text)
-        try:
-            return self._batches.of(self._inputs, self._targets, records)
-        finally:
-            self._kept.check()
+        return self._batches
 
     def _add_plain(self, total: Total, inputs: torch.Tensor, targets: torch.Tensor) -> None:
         module, loss = fresh_copies(self._module, self._loss)
@@ -117,7 +135,7 @@ class RecordGradients:
             return None
         finally:
             self._kept.give_back()
-        other.add_pieces(made.pieces.taken([SLOTS - 1]), torch.ones(1, dtype=torch.float64))
+        other.add_pieces(made.pieces.taken([made.slots - 1]), torch.ones(1, dtype=torch.float64))
         size = plain.norm()
         other.add_total(plain, -1.0)
         coarsest = max(

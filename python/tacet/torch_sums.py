@@ -58,6 +58,15 @@ class Pieces:
             ],
         )
 
+    def products_of_more_rows(self) -> int:
+        """Return the products that layers compute of a record, without those of their first row."""
+        found = 0
+        for use in self.uses:
+            if not use.table:
+                rows, gradients = use.rows(use.source[:1]), use.gradients(use.change[:1])
+                found += (rows.shape[1] - 1) * rows.shape[2] * gradients.shape[2]
+        return found
+
     def bytes_of_record(self) -> int:
         """Return the size of one record's."""
         return sum(values[0].nbytes for values in self.tensors())
@@ -106,6 +115,8 @@ def _rows(uses: Sequence[LayerUse], records: slice) -> tuple[torch.Tensor, torch
             of_output = of_output.masked_fill((found == use.padding)[..., None], 0)
         sources.append(found)
         gradients.append(of_output)
+    if len(uses) == 1:
+        return sources[0], gradients[0]
     return torch.cat(sources, 1), torch.cat(gradients, 1)
 
 

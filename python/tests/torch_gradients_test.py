@@ -173,6 +173,20 @@ class ClippedGradientsTest(unittest.TestCase):
         chosen[15] = False
         self.assertLess(abs(abs(every - total(chosen)) - float(half[15])), 1e-6)
 
+    def test_equal_records_count_as_often_as_they_occur(self) -> None:
+        torch.manual_seed(1)
+        net = torch.nn.Linear(40, 30)
+        x, y = torch.randn(6, 40), torch.arange(6)
+        chosen = torch.tensor([0, 1, 1, 2, 3, 3, 3, 5, *[4] * 40])
+        for groups in (list(range(len(chosen))), [max(i, 3) for i in range(len(chosen))]):
+            wanted = plain_sum(net, x[chosen], y[chosen], 0.3, groups)
+            found = tacet.torch.clipped_sum(
+                net, tacet.torch.to_vector(net), x[chosen], y[chosen], loss=LOSS, clip_norm=0.3,
+                groups=groups,
+            )  # fmt: skip
+            error = np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
+            self.assertLess(error, 1e-6)
+
     def test_records_and_targets_may_have_no_values(self) -> None:
         torch.manual_seed(1)
         for width in (0, 4):

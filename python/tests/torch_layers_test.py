@@ -236,6 +236,27 @@ class UsesOfLayersTest(unittest.TestCase):
             self.assertEqual(records.at_once == 0, name in alone, name)
 
     @unittest.skipUnless(hasattr(torch, "func"), "this PyTorch has no batches")
+    def test_batches_take_all_records_of_a_call_and_their_size_follows_from_shapes(self) -> None:
+        torch.manual_seed(1)
+        y = torch.arange(self.RECORDS) % 3
+        net = nn.Sequential(nn.Linear(500, 1000), nn.Flatten(), nn.Linear(1, 1)).eval()
+        for tokens, slots in ((2, 32), (18, 8)):
+            x = torch.randn(self.RECORDS, tokens, 500)
+            net[2] = nn.Linear(1000 * tokens, 3)
+            x[1], y[1] = x[0], y[0]
+            for rows in (x, x * 1e30):
+                records = RecordGradients(net, CROSS_ENTROPY, list(net.parameters()), rows, y)
+                seen = list(records.each(range(self.RECORDS)))
+                sizes = [len(counts) for counts, _ in seen]
+                self.assertEqual(sizes, sorted(sizes, reverse=True))  # no slot is left out
+                self.assertLessEqual(sizes[0], slots)
+                self.assertGreater(sizes[0], slots / 2)
+                every = sorted(count for counts, _ in seen for count in counts)
+                self.assertEqual(every, [1] * 38 + [2])
+                for counts, pieces in seen:
+                    self.assertEqual({len(t) for t in pieces.tensors()}, {len(counts)})
+
+    @unittest.skipUnless(hasattr(torch, "func"), "this PyTorch has no batches")
     def test_a_record_gives_the_same_bits_whatever_the_others_are(self) -> None:
         y = torch.arange(self.RECORDS) % 3
         last = self.RECORDS - 1
