@@ -4,13 +4,14 @@
 usage: executor.py [ROUNDS]
 
 PYTHONPATH has the package. It prints the seconds of each way on the clock and of all processors
-together, and their ratios. On a machine with other work the first ratio says little: it was 0.5 to
-0.9 from run to run.
+together, and their ratios; the start of the processes is measured alone and left out. On a machine
+with other work the first ratio says little: it was 0.5 to 0.9 from run to run.
 """
 import os
 import resource
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -51,18 +52,27 @@ def processor_seconds() -> float:
     return sum(sum(resource.getrusage(kind)[:2]) for kind in kinds)
 
 
+def of_processors(work: Callable[[], float]) -> tuple[float, float]:
+    """Return what work returns, and the processor seconds that it takes here and in children."""
+    begin = processor_seconds()
+    returned = work()
+    return returned, processor_seconds() - begin
+
+
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    begin = processor_seconds()
-    alone = seconds(rounds, None)
-    of_alone = processor_seconds() - begin
-    begin = processor_seconds()
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
-        list(processes.map(abs, range(4)))  # they have started
-        both = seconds(rounds, processes)
-    of_both = processor_seconds() - begin
+
+    def in_two(work: Callable[[ProcessPoolExecutor], float]) -> float:
+        with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+            list(processes.map(abs, range(4)))  # they have started
+            return work(processes)
+
+    _, of_start = of_processors(lambda: in_two(lambda _: 0.0))
+    alone, of_alone = of_processors(lambda: seconds(rounds, None))
+    both, of_both = of_processors(lambda: in_two(lambda processes: seconds(rounds, processes)))
+    of_both -= of_start
     print(f"one process {alone:.1f} s, two {both:.1f} s, ratio {alone / both:.2f}")
-    print(f"processors: one process {of_alone:.1f} s, two {of_both:.1f} s, with the start of two")
+    print(f"processors: one {of_alone:.1f} s, two {of_both:.1f} s after {of_start:.1f} s of start")
     print(f"on two idle processors: ratio {2 * of_alone / of_both:.2f}")
 
 
