@@ -11,7 +11,7 @@ a module have the same number of slots, and a record's own bytes choose its slot
 from __future__ import annotations
 
 import random
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,8 @@ _FEW_SLOTS, _MANY_SLOTS = 8, 32
 _MANY_PRODUCTS = 2**23
 # Bytes of the parameters that each record of a batch has by itself.
 _MOST_BYTES = 2**28
+# Runs of a batch until random numbers that were drawn are its own.
+_MOST_TRIES = 4
 # Records whose bytes are read at once, a part of them.
 _MOST_COPIED = 256
 
@@ -148,8 +150,7 @@ class Batches:
         self.made = tuple(
             made_up(values[:1].expand(slots, *values.shape[1:])) for values in (inputs, targets)
         )
-        with self._without_random_numbers():
-            self.pieces, others = self._run(*self.made)
+        self.pieces, others = self._run_without_random_numbers(*self.made)
         return others
 
     def _in_slots(self, records: Sequence[torch.Tensor], slots: list[int]) -> Pieces:
@@ -158,8 +159,7 @@ class Batches:
         for all_of, values in zip(rows, records, strict=True):
             all_of[slots] = values
         try:
-            with self._without_random_numbers():
-                pieces, others = self._run(*rows)
+            pieces, others = self._run_without_random_numbers(*rows)
             if others or not pieces.like(self.pieces):
                 text = "the module or the loss computes with other parameters or layers"
                 raise NotFollowedError(text)
@@ -171,15 +171,22 @@ class Batches:
             raise InvalidArgumentError(text) from None
         return pieces if len(slots) == self.slots else pieces.taken(slots)
 
-    @contextmanager
-    def _without_random_numbers(self) -> Iterator[None]:
-        """Fix the random numbers, and refuse that any are drawn: records would share them."""
-        with seeded(self._module, *self._stream):
-            before = _streams()
-            yield
-            if _streams() != before:
-                text = "the module or the loss draws random numbers"
-                raise NotFollowedError(text)
+    def _run_without_random_numbers(
+        self, inputs: torch.Tensor, targets: torch.Tensor
+    ) -> tuple[Pieces, set[int]]:
+        """Run a batch, and refuse that any random numbers are drawn: records would share them.
+
+        The streams belong to the process. So another thread may have drawn, and the batch runs
+        again, on copies as fresh as the first ones.
+        """
+        for _ in range(_MOST_TRIES):
+            with seeded(self._module, *self._stream):
+                before = _streams()
+                found = self._run(inputs, targets)
+                if _streams() == before:
+                    return found
+        text = "the module, the loss or another thread draws random numbers"
+        raise NotFollowedError(text)
 
     def _run(self, inputs: torch.Tensor, targets: torch.Tensor) -> tuple[Pieces, set[int]]:
         """Return the gradients of a batch, and the parameters that have a gradient besides."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import unittest
 from collections.abc import Callable
 
@@ -331,6 +332,28 @@ class UsesOfLayersTest(unittest.TestCase):
             wanted = plain_sum(net, words, y, 0.3, range(12))
             found = tacet.torch.clipped_sum(
                 net, tacet.torch.to_vector(net), words, y, loss=CROSS_ENTROPY, clip_norm=0.3
+            )
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+    def test_random_numbers_of_another_thread_end_no_call(self) -> None:
+        torch.manual_seed(1)
+        x, y = torch.randn(12, 40), torch.arange(12) % 3
+        left = [0]
+
+        def threaded(net: Net, x: torch.Tensor) -> torch.Tensor:
+            left[0] -= 1
+            if left[0] == 0:
+                thread = threading.Thread(target=np.random.random)
+                thread.start()
+                thread.join()
+            return net.last(net.first(x).tanh())
+
+        net = Net(threaded, first=wide(), last=nn.Linear(40, 3))
+        wanted = plain_sum(net, x, y, 0.3, range(12))
+        for call in range(1, 9):  # the sixth and the seventh are batches of data
+            left[0] = call
+            found = tacet.torch.clipped_sum(
+                net, tacet.torch.to_vector(net), x, y, loss=CROSS_ENTROPY, clip_norm=0.3
             )
             np.testing.assert_allclose(found, wanted, atol=1e-6)
 
