@@ -35,8 +35,8 @@ class RecordGradients:
 
     There are two ways. In one, each record runs on copies of the module and the loss as they were
     at first, and with random numbers of its own, which follow from the parameters and the record.
-    In the other one, `Batches`, 32 records run at once. In both, what a record gives depends
-    on no other record, and not on its place. Parameters must have their values afterwards.
+    In the other one, `Batches`, 8 or 32 records run at once. In both, what a record gives
+    depends on no other record, and not on its place. Parameters must have their values afterwards.
 
     Batches are used where they can run a record that is made up, and give its gradient. The data
     have no say in this choice: it is the same for all records.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import unittest
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -277,6 +278,45 @@ class UsesOfLayersTest(unittest.TestCase):
                     pieces = records.pieces(order).taken([order.index(last)])
                     seen.add(b"".join(values.numpy().tobytes() for values in pieces.tensors()))
             self.assertLessEqual(len(seen), 1, name)
+
+    @unittest.skipUnless(hasattr(torch, "func"), "this PyTorch has no batches")
+    def test_kernels_that_round_by_place_and_size_give_the_same_bits(self) -> None:
+        # Kernels may do so for other shapes, or on other machines: here each place and each size
+        # of a batch rounds visibly.
+        class Rounds(torch.autograd.Function):  # type: ignore[misc]
+            @staticmethod
+            def forward(values: torch.Tensor) -> torch.Tensor:
+                return values.clone()
+
+            @staticmethod
+            def setup_context(*_: object) -> None:
+                pass
+
+            @staticmethod
+            def backward(ctx: object, gradient: torch.Tensor) -> torch.Tensor:
+                return gradient
+
+            @staticmethod
+            def vmap(
+                info: Any, in_dims: tuple[int], values: torch.Tensor
+            ) -> tuple[torch.Tensor, int]:
+                values = values.movedim(in_dims[0], 0)
+                errors = 2.0**-21 * (torch.arange(len(values)) + 2 / len(values))
+                return values * (1 + errors.reshape(-1, *(1,) * (values.ndim - 1))), 0
+
+        torch.manual_seed(1)
+        x, y = torch.randn(self.RECORDS, 40), torch.arange(self.RECORDS) % 3
+        net = Net(lambda m, x: m.last(Rounds.apply(m.first(x).tanh())), first=wide(), last=wide())
+        records = RecordGradients(net, CROSS_ENTROPY, list(net.parameters()), x, y)
+        self.assertGreater(records.at_once, 0)
+        seen: list[set[bytes]] = [set() for _ in range(self.RECORDS)]
+        every = list(range(self.RECORDS))
+        for order in (every, every[20:], [7, 39]):
+            pieces = records.pieces(order)
+            for place, record in enumerate(order):
+                found = pieces.taken([place]).tensors()
+                seen[record].add(b"".join(values.numpy().tobytes() for values in found))
+        self.assertEqual([len(bits) for bits in seen], [1] * self.RECORDS)
 
     def test_what_would_see_many_records_sees_one(self) -> None:
         # Each shrinks a gradient, or a value that is kept for it, if what it sees is large. So one
