@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import subprocess
+import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,29 @@ rounds = {rounds}
 {privacy}
 """
 CLIENTS = "clip_norm = 1.0\nnoise_multiplier = 2.0\nscale = 1e-3\n"
+
+
+def at_once(calls: Sequence[Callable[[], Any]], seconds: float = 300) -> list[Any]:
+    """Return what calls return that run at once, each in a thread.
+
+    A site that fails leaves the others waiting for it. So the first error is raised without them.
+    """
+    ended: queue.SimpleQueue[tuple[int, Any, BaseException | None]] = queue.SimpleQueue()
+
+    def work(number: int) -> None:
+        try:
+            ended.put((number, calls[number](), None))
+        except BaseException as error:
+            ended.put((number, None, error))
+
+    for number in range(len(calls)):
+        threading.Thread(target=work, args=(number,), daemon=True).start()
+    found = {}
+    for _ in calls:
+        number, found[number], error = ended.get(timeout=seconds)
+        if error is not None:
+            raise error
+    return [found[number] for number in range(len(calls))]
 
 
 class LiveFederation:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import tempfile
 import unittest
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import torch
-from live_federation import LiveFederation
+from live_federation import LiveFederation, at_once
 
 import tacet
 import tacet.torch
@@ -59,18 +58,20 @@ class LiveRecordsTest(unittest.TestCase):
             federation = LiveFederation(
                 Path(folder), list(data), initial, rounds=2, privacy=privacy
             )
+
+            def north() -> tacet.Run:
+                member = tacet.Member(**federation.options("north"), records=60)
+                return member.run(train_of("north"))
+
+            def south() -> tacet.Run:
+                options = federation.options("south")
+                with self.assertRaisesRegex(tacet.InvalidArgumentError, "clip each unit's part"):
+                    tacet.Member(**options, records=40).run(missing)
+                return tacet.Member(**options, records=40).run(train_of("south"))
+
             try:
                 federation.start_server()
-                north = tacet.Member(**federation.options("north"), records=60)
-                south = tacet.Member(**federation.options("south"), records=40)
-                with ThreadPoolExecutor() as pool:
-                    first = pool.submit(north.run, train_of("north"))
-                    with self.assertRaisesRegex(
-                        tacet.InvalidArgumentError, "clip each unit's part"
-                    ):
-                        south.run(missing)
-                    south = tacet.Member(**federation.options("south"), records=40)
-                    runs = [south.run(train_of("south")), first.result()]
+                runs = at_once([north, south])
             finally:
                 federation.close()
         np.testing.assert_array_equal(runs[0].model, runs[1].model)

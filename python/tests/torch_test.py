@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import os
 import subprocess
 import tempfile
 import unittest
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from live_federation import LiveFederation
+from live_federation import LiveFederation, at_once
 
 import tacet
 import tacet.torch
@@ -377,8 +377,7 @@ class FederationTest(unittest.TestCase):
                     tacet.Member(**federation.options(name), persons=10)
                     for name in federation.sites
                 ]
-                with ThreadPoolExecutor() as pool:
-                    runs = list(pool.map(lambda site: site.run(train), sites))
+                runs = at_once([functools.partial(site.run, train) for site in sites])
             finally:
                 federation.close()
             np.testing.assert_array_equal(runs[0].model, runs[1].model)
