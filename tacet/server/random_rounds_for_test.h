@@ -239,6 +239,8 @@ class RandomRounds {
     const bool waits = std::holds_alternative<TimePassed>(event);
     const std::optional<AttemptRecord> open =
         OpenAttempt(state_) == nullptr ? std::nullopt : std::optional(*OpenAttempt(state_));
+    const auto* const asked = StageOf<Unmasking>(state_);
+    const bool answered = asked != nullptr && asked->answered;
     Advance(event);
     const bool accepted = accepted_;
     Settle();
@@ -248,7 +250,7 @@ class RandomRounds {
       return;
     }
     if (!accepted) return;
-    if (waits) CheckTime(open);
+    if (waits) CheckTime(open, answered);
     if (!waits && !drains && Chance(4)) CheckRepetition(event);
     if (Chance(8)) CheckStore();
     if (Chance(4)) CheckFetched();
@@ -678,7 +680,8 @@ class RandomRounds {
     Expect(votes >= rules_.VoteQuorum(), "I11");
   }
 
-  void CheckTime(const std::optional<AttemptRecord>& before) {
+  // `answered`: by a quorum at the deadline before.
+  void CheckTime(const std::optional<AttemptRecord>& before, bool answered) {
     const AttemptRecord* const open = OpenAttempt(state_);
     if (open == nullptr) return;
     Expect(open->deadline <= now_ + rules_.SecondsOf(open->phase), "I15");
@@ -691,9 +694,11 @@ class RandomRounds {
     Expect(!overdue, "I15");
     const auto* const unmasking = StageOf<Unmasking>(state_);
     if (unmasking == nullptr || !before.has_value() || now_ < before->deadline) return;
-    Expect(now_ < unmasking->since + 2 * rules_.options().unmasking_seconds ||
-               Answering() < rules_.VoteQuorum(),
-           "I15");
+    const bool answers = Answering() >= rules_.VoteQuorum();
+    Expect(unmasking->answered || !answers, "I15");  // a later deadline clears objections
+    Expect(
+        now_ < unmasking->since + 2 * rules_.options().unmasking_seconds || !(answers && answered),
+        "I15");
   }
 
   // Members that could give data to the attempt that collects if nobody were on trial.

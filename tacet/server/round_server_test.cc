@@ -791,6 +791,38 @@ TEST_F(RoundServerTest, AQuorumThatDecidesNothingHasTwoDeadlinesAcrossARestart) 
   EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
 }
 
+// Seats that return after more than two deadlines, just before another one passes.
+TEST_F(RoundServerTest, AQuorumThatAnswersLateHasOneDeadlineMore) {
+  const secagg::Attempt attempt = Collect();
+  away_ = {MemberOn(1), MemberOn(2)};
+  Vote(3);
+  for (int i = 0; i < 4; ++i) TickAfter(50);
+  TickAfter(49);
+  away_ = {};
+  Unmask(5);
+  ASSERT_TRUE(Confirm(3, attempt).ok());
+  TickAfter(1);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  TickAfter(49);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  TickAfter(1);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kFailed);
+  EXPECT_EQ(server_->Attempts().back().failure, "not-decrypted");
+}
+
+// All other seats gave shares just before the first deadline, and one of them has decrypted.
+TEST_F(RoundServerTest, ASeatThatRefusesDoesNotEndWhatOthersConfirm) {
+  const secagg::Attempt attempt = Collect();
+  ASSERT_TRUE(Refuse(4, attempt).ok());
+  TickAfter(49);
+  Unmask(4);
+  ASSERT_TRUE(Confirm(3, attempt).ok());
+  TickAfter(1);
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kUnmasking);
+  ASSERT_TRUE(Confirm(2, attempt).ok());
+  EXPECT_EQ(Phase(), protocol::AttemptPhase::kPublished);
+}
+
 // One seat is absent, another one is connected and says nothing: the others are too few. Both are
 // named, nothing is charged again, and the round is published when the one is back.
 TEST_F(RoundServerTest, ASilentSeatIsNamedAndEndsNoAttempt) {

@@ -68,6 +68,7 @@ struct Unmasking {
   Submissions refusals = {}, confirmations = {};
   Submissions named = {};      // participants whose shares are wrong: the attempt fails
   uint64_t since = 0;          // since when seats are asked, as this process knows, Unix seconds
+  bool answered = false;       // a quorum answered at the last deadline that this process saw
   Submissions abstained = {};  // abstentions of participants
 };
 // No attempt will follow.

@@ -172,16 +172,20 @@ absl::Status On(Transition& step, const SharesChecked& checked) {
     return absl::OkStatus();
   }
   // A seat that is absent or silent costs time, but no new attempt and no new charge, as long as
-  // the others are too few. A quorum has had its time.
+  // the others are too few. A quorum has had its time, unless it is one only since the last
+  // deadline: seats that returned late may be about to confirm.
   const uint64_t now = step.moment.now;
   const uint64_t begun = std::min(now, record.begun);
-  const bool in_vain =
-      IsLongUnmasking(step.rules(), step.moment, *unmasking) &&
+  const bool answers =
       CountAnswering(step.state, step.moment, *unmasking) >= step.rules().VoteQuorum();
-  if (in_vain || IsSettled(step.state, step.moment, *unmasking) ||
-      now - begun >= step.rules().options().abandon_seconds) {
+  const bool is_new = answers && !unmasking->answered;
+  const bool in_vain = answers && !is_new && IsLongUnmasking(step.rules(), step.moment, *unmasking);
+  const bool is_over = IsSettled(step.state, step.moment, *unmasking) &&
+                       !(is_new && !unmasking->confirmations.empty());
+  if (in_vain || is_over || now - begun >= step.rules().options().abandon_seconds) {
     step.End(protocol::AttemptPhase::kFailed, HasLost(step.state) ? kObjectLost : kNotDecrypted);
   } else {
+    std::get<Unmasking>(std::get<OpenedEpoch>(step.state.epoch).stage).answered = answers;
     step.Extend(step.rules().options().unmasking_seconds);
   }
   return absl::OkStatus();
