@@ -71,12 +71,17 @@ struct Lister {
     TACET_ASSIGN_OR_RETURN(const PacketsToGive given, PacketsToGiveTo(state, packets, roster));
     const size_t seats = state.rules->committee().size();
     std::vector<base::Bytes> copies;
+    if (given.members.empty()) return copies;
     copies.reserve(given.members.size());
-    for (const uint64_t member : given.members) {
-      TACET_ASSIGN_OR_RETURN(const base::Bytes packet, store.ReadPacket(member));
-      copies.push_back(secagg::CopyForSeat(packet, seats, given.seat));
-    }
-    return copies;
+    TACET_RETURN_IF_ERROR(
+        store.ForEachPacket(given.members.front(), given.members.back(),
+                            [&](uint64_t member, std::span<const uint8_t> packet) {
+                              if (!std::ranges::binary_search(given.members, member)) return;
+                              copies.push_back(secagg::CopyForSeat(packet, seats, given.seat));
+                            }));
+    if (copies.size() == given.members.size()) return copies;
+    return base::NotFound("{} of {} key packets are not in the store any more",
+                          given.members.size() - copies.size(), given.members.size());
   }
   template <typename One>
   Result operator()(const One& one) const {

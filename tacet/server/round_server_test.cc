@@ -1358,6 +1358,22 @@ TEST_F(RoundServerTest, ADatabaseWithAPacketOfAnotherLengthIsRefused) {
   }
 }
 
+TEST_F(RoundServerTest, ADatabaseWithAPacketOfNoMemberIsRefused) {
+  for (const uint64_t member : {uint64_t{5}, (uint64_t{1} << 63) - 1}) {
+    MemoryServerStore store;
+    MemoryBlobStore blobs;
+    ASSERT_TRUE(store.Claim(members_.manifest().manifest().federation()).ok());
+    const base::Bytes packet = members_.KeysWithSeats(0).packet;
+    ASSERT_TRUE(store.PutItem(OpeningNumber(0), {ItemKind::kKeyPacket, member, packet}).ok());
+    const absl::Status status =
+        RoundServer::Create(
+            members_.manifest(), {}, store, blobs, [this] { return now_; }, cohorts_)
+            .status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << member;
+    EXPECT_THAT(base::Message(status), HasSubstr("tacet federation rotate"));
+  }
+}
+
 // Seats get their own copies, of participants only.
 TEST_F(RoundServerTest, GivesEachSeatItsCopiesOfTheRostersPackets) {
   const secagg::Attempt attempt = Collect();
@@ -1389,8 +1405,9 @@ TEST_F(RoundServerTest, GivesEachSeatItsCopiesOfTheRostersPackets) {
   // They are read from the store, whose failure passes.
   store_.failure().After(0);
   EXPECT_EQ(asked(MemberOn(0), 0).status().code(), absl::StatusCode::kUnavailable);
-  store_.failure().Heal();
+  store_.failure().After(1);  // one call reads all of them
   EXPECT_EQ(ValueOf(asked(MemberOn(0), 0)), copies_from(0, 0));
+  store_.failure().Heal();
   store_.Lose(ItemKind::kKeyPacket);
   EXPECT_EQ(asked(MemberOn(0), 0).status().code(), absl::StatusCode::kNotFound);
 }

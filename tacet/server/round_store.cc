@@ -73,7 +73,11 @@ absl::StatusOr<StoredRounds> RoundStore::Read() {
                          store_.ItemsOf(OpeningNumber(manifest_.epoch()), ItemKind::kOpeningVote, 0,
                                         manifest_.manifest().committee().size()));
   for (Item& vote : votes) stored.opening_votes.Add({vote.member, std::move(vote.bytes)});
-  TACET_ASSIGN_OR_RETURN(stored.key_packets, ReadPacketDigests());
+  const agreement::Manifest& manifest = manifest_.manifest();
+  TACET_RETURN_IF_ERROR(ForEachPacket(
+      0, manifest.spec().members.size(), [&](uint64_t member, std::span<const uint8_t> packet) {
+        stored.key_packets.Add({member, PacketDigests(packet, manifest.committee().size())});
+      }));
   stored.is_opened = manifest_.begins_training() || has_begun;
   if (!stored.is_opened) return stored;
   if (has_begun && !HasEnded(attempts.back().phase)) {
@@ -150,36 +154,29 @@ absl::StatusOr<std::vector<KeptRound>> RoundStore::ReadKept(const AttemptRecords
 absl::Status RoundStore::CheckPacket(const Item& packet) const {
   const size_t seats = manifest_.manifest().committee().size();
   const size_t expected = secagg::KeyPacketBytes(seats, seats);
+  if (packet.member >= manifest_.manifest().spec().members.size()) {
+    return DamagedStore(fmt::format("a key packet of member {} of {}", packet.member,
+                                    manifest_.manifest().spec().members.size()));
+  }
   if (packet.bytes.size() == expected) return absl::OkStatus();
   return DamagedStore(fmt::format("a key packet of member {} of {} bytes, expected {}",
                                   packet.member, packet.bytes.size(), expected));
 }
 
-absl::StatusOr<Submissions> RoundStore::ReadPacketDigests() const {
+absl::Status RoundStore::ForEachPacket(uint64_t from, uint64_t last, const PacketUse& use) const {
   constexpr size_t kAtATime = 64;
-  Submissions digests;
-  for (uint64_t from = 0;;) {
+  while (from <= last) {
     TACET_ASSIGN_OR_RETURN(
         const std::vector<Item> packets,
         store_.ItemsOf(OpeningNumber(manifest_.epoch()), ItemKind::kKeyPacket, from, kAtATime));
     for (const Item& packet : packets) {
       TACET_RETURN_IF_ERROR(CheckPacket(packet));
-      digests.Add(
-          {packet.member, PacketDigests(packet.bytes, manifest_.manifest().committee().size())});
+      if (packet.member <= last) use(packet.member, packet.bytes);
     }
-    if (packets.size() < kAtATime) return digests;
+    if (packets.size() < kAtATime) break;
     from = packets.back().member + 1;
   }
-}
-
-absl::StatusOr<base::Bytes> RoundStore::ReadPacket(uint64_t member) const {
-  TACET_ASSIGN_OR_RETURN(std::vector<Item> found, store_.ItemsOf(OpeningNumber(manifest_.epoch()),
-                                                                 ItemKind::kKeyPacket, member, 1));
-  if (found.empty() || found.front().member != member) {
-    return base::NotFound("the key packet of member {} is not in the store", member);
-  }
-  TACET_RETURN_IF_ERROR(CheckPacket(found.front()));
-  return std::move(found.front().bytes);
+  return absl::OkStatus();
 }
 
 template <typename Act>

@@ -3,6 +3,7 @@
 #define TACET_SERVER_ROUND_STORE_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -44,9 +45,10 @@ class RoundStore {
                                            std::span<const uint8_t> object);
   // What was given to the beginning of a round.
   absl::StatusOr<std::vector<Item>> ReadBeginning(const secagg::AttemptNumber& at);
-  // A key packet of the epoch. NotFound when this member's is not there; DataLoss for one of
-  // another length.
-  absl::StatusOr<base::Bytes> ReadPacket(uint64_t member) const;
+  // Passes the epoch's key packets of members from `from` to `last` to `use`, by member. Few are in
+  // memory at a time. DataLoss for one of another length, or of no member.
+  using PacketUse = std::function<void(uint64_t member, std::span<const uint8_t> packet)>;
+  absl::Status ForEachPacket(uint64_t from, uint64_t last, const PacketUse& use) const;
   // Keeps the objects in `arriving` as well. If it fails, nothing is known less well.
   absl::Status Clean(const Sweep& sweep, std::span<const BlobKey> arriving);
 
@@ -55,8 +57,6 @@ class RoundStore {
   absl::StatusOr<std::vector<KeptRound>> ReadKept(const AttemptRecords& attempts,
                                                   uint32_t finished) const;
   absl::Status CheckPacket(const Item& packet) const;
-  // Digests of all of the epoch, of which few are in memory at a time.
-  absl::StatusOr<Submissions> ReadPacketDigests() const;
   // Runs one change of the store.
   template <typename Act>
   absl::Status Run(Act act);
