@@ -298,7 +298,7 @@ absl::StatusOr<Event> SeatActions::Do(const action::GiveBack& action) {
   TACET_ASSIGN_OR_RETURN(const base::Bytes share,
                          Kept(parts_.state, action.attempt, secagg::JournalStep::kUnmaskShare));
   TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kUnmaskShare, share));
-  if (work_.attempt == action.attempt) {
+  if (work_.attempt == action.attempt && !work_.closed_round.empty()) {
     TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kClosedRound, work_.closed_round));
     TACET_RETURN_IF_ERROR(give(protocol::BulkKind::kRoster, work_.roster));
   } else {  // another process worked at it
