@@ -95,6 +95,12 @@ absl::StatusOr<std::vector<Item>> ItemsIn(Execution rows) {
 uint64_t CodeOf(ItemKind kind) { return static_cast<uint8_t>(kind); }
 uint64_t CodeOf(protocol::AttemptPhase phase) { return static_cast<uint8_t>(phase); }
 
+absl::Status Set(const Statement& set_attempt, const AttemptRecord& record) {
+  return set_attempt.Run(CodeOf(record.phase), record.begun, record.deadline, record.noted,
+                         record.participants, record.failure, record.attempt.number.epoch,
+                         record.attempt.number.round, record.attempt.number.attempt);
+}
+
 // Makes the tables in an empty file.
 absl::Status CheckSchema(Database& database, const std::filesystem::path& path) {
   TACET_ASSIGN_OR_RETURN(const uint64_t application, database.Number("PRAGMA application_id"));
@@ -240,13 +246,6 @@ absl::StatusOr<std::optional<AttemptRecord>> SqliteStore::Last() const {
   return RecordOf(rows);
 }
 
-absl::Status SqliteStore::Set(const AttemptRecord& record) const {
-  return Of(kSetAttempt)
-      .Run(CodeOf(record.phase), record.begun, record.deadline, record.noted, record.participants,
-           record.failure, record.attempt.number.epoch, record.attempt.number.round,
-           record.attempt.number.attempt);
-}
-
 absl::Status SqliteStore::Begin(const AttemptRecord& record, std::span<const uint64_t> cohort) {
   return Change([&]() -> absl::Status {
     mutex_.AssertHeld();
@@ -281,7 +280,7 @@ absl::Status SqliteStore::Update(const AttemptRecord& record, std::span<const It
     for (const Item& item : items) {
       TACET_RETURN_IF_ERROR(Put(record.attempt.number, item));
     }
-    return Set(record);
+    return Set(Of(kSetAttempt), record);
   });
 }
 
@@ -295,7 +294,7 @@ absl::Status SqliteStore::Finish(const AttemptRecord& record, std::span<const It
     for (const ItemKind kind : forgotten) {
       TACET_RETURN_IF_ERROR(Of(kForgetItems).Run(at.epoch, at.round, at.attempt, CodeOf(kind)));
     }
-    return Set(record);
+    return Set(Of(kSetAttempt), record);
   });
 }
 

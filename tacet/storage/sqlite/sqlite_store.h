@@ -90,7 +90,6 @@ class SqliteStore final : public server::ServerStore {
   absl::Status Clean() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::optional<server::AttemptRecord>> Last() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Set(const server::AttemptRecord& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Put(const secagg::AttemptNumber& at, const server::Item& item) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
