@@ -28,7 +28,6 @@ constexpr size_t kTokenBytes = 16;
 constexpr int64_t kServerLock = 0x7461636574'01;
 constexpr std::string_view kLockNotAvailable = "55P03";
 constexpr std::string_view kDiskFull = "53100";
-constexpr std::string_view kNotPermitted = "42501";
 
 constexpr const char* kSchema = R"(
   CREATE SCHEMA tacet;
@@ -234,8 +233,7 @@ absl::Status Failure(const DatabaseUrl& url, const std::exception& thrown) {
                                              url.place()),
                            CauseOf(thrown));
   }
-  const auto* const sql = dynamic_cast<const pqxx::sql_error*>(&thrown);
-  const bool is_others = sql != nullptr && sql->sqlstate() == kNotPermitted;
+  const bool is_others = dynamic_cast<const pqxx::insufficient_privilege*>(&thrown) != nullptr;
   return base::WithCause(
       base::Unavailable("{}: {}{}", url.place(), url.Tell(thrown.what()),
                         is_others ? ". Where its tables belong to another role, `REASSIGN OWNED BY "
