@@ -26,14 +26,14 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-// What Client.seal returns. The upload is made a Python object once and sent without a copy.
+// The result of Client.seal. The upload is made a Python object once and sent without a copy.
 struct Sealed {
   nb::bytes upload;
   nb::bytes nonce;
   ClipReport clip;
 };
 
-// What Client.decrypt returns, its values as arrays that Python owns.
+// The result of Client.decrypt, its values as arrays that Python owns.
 struct Decrypted {
   uint32_t participants = 0;
   nb::object sum;

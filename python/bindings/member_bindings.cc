@@ -97,7 +97,7 @@ class PythonMember {
  private:
   MemberFunctions FunctionsOf(const PythonObject& train, const PythonObject& told,
                               const PythonCalls& calls) const {
-    // What it raises arrives after the run.
+    // An exception of `tell` arrives after the run.
     const auto tell = [&](std::string_view kind, std::string_view text) {
       (void)calls.Run([&] { CallFunction(told.get(), kind, text); });
     };

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app_digest"]
 
-# NVFLARE's signatures and certificates, which each submission makes anew.
+# NVFLARE's signatures and certificates, which each submission makes again.
 _LEFT_OUT = {".__nvfl_sig.json", ".__nvfl_submitter.crt"}
 
 

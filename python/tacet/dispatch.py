@@ -31,7 +31,7 @@ def server_home(home: str | os.PathLike[str] | None) -> str:
 
 
 class Server(Protocol):
-    """What is used of `tacet.RelayServer`."""
+    """The part of `tacet.RelayServer` that is used."""
 
     @property
     def rounds(self) -> int:

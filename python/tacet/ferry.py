@@ -109,7 +109,7 @@ class Task:
     def vector(self, tensors: Mapping[str, Any]) -> NDArray[np.float32]:
         """Return tensors as float32 of shape (d,), such as the sum over units.
 
-        Arguments and errors are those of `update`. A sum is handed over as it is: a trained model
+        Arguments and errors are those of `update`. A sum is passed unchanged: a trained model
         less the model would round each unit's part by more than `clip_norm` leaves room for.
         """
         agreed = self._tensors()

@@ -18,7 +18,7 @@ __all__ = ["Ledger", "show"]
 
 @dataclass(frozen=True)
 class Ledger:
-    """What a ledger holds.
+    """The content of a ledger.
 
     Attributes:
         population: name of the population whose data it charges.

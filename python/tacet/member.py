@@ -313,8 +313,8 @@ class Member:
     ) -> Run:
         """Take part until the federation is done.
 
-        Servers that are away and lines that break are retried; each such failure is a warning of
-        the logger ``tacet``. A second call goes on where the first one ended, also in another
+        Servers that are offline and lines that break are retried; each such failure is a warning of
+        the logger ``tacet``. A second call continues where the first one ended, also in another
         process.
 
         Args:

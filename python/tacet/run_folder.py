@@ -23,11 +23,11 @@ def run_folder(out: Any, *, resume: bool | None = None) -> Iterator[Path]:
     Args:
         out: the directory. None: a temporary one of this user alone, which the context's end
             removes.
-        resume: whether a run in ``out`` goes on. None: this kind of run cannot.
+        resume: whether a run in ``out`` continues. None: this kind of run cannot.
 
     Raises:
         ValueError: ``resume`` is True without ``out``.
-        AlreadyExistsError: ``out`` is not empty, and no run in it goes on.
+        AlreadyExistsError: ``out`` is not empty, and no run in it continues.
     """
     if out is None:
         if resume:

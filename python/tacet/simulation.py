@@ -326,7 +326,7 @@ def simulate(
         progress: show a bar, which needs tqdm. None: in a terminal or a notebook, if tqdm is there.
 
     Returns:
-        The finished run. Control-C ends it after the round; ``resume`` goes on from there.
+        The finished run. Control-C ends it after the round; ``resume`` continues there.
 
     Raises:
         InvalidArgumentError: a value is wrong; the text names its key and its range.

@@ -1054,7 +1054,7 @@ def query_text(
         appearances: most sites at which one record or person appears.
         budget_epsilon: budget of the ledger. 0: none. A run of `ask` has a ledger of its own, in
             its run directory; a site of a live federation has one for all queries on its data.
-        spare_attempts: failed attempts that may be charged beside the one that succeeds.
+        spare_attempts: failed attempts that may be charged in addition to the one that succeeds.
 
     Raises:
         TypeError: an argument has another type; the text names it.

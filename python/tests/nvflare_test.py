@@ -47,7 +47,7 @@ def moved(params):
 
 
 class Script:
-    """What NVFLARE's executor gets from a script of the Client API."""
+    """The values that NVFLARE's executor gets from a script of the Client API."""
 
     def __init__(self, answer):
         self.answer = answer

@@ -36,7 +36,7 @@ OPTIONS = {
     "values": VALUES,
     "derived": ["years = years from born to 2025-01-01"],
 }
-# How the files of each hospital write what the sites agreed on.
+# The files of each hospital write what the sites agreed on in these ways.
 SITES = """
 [site.aachen]
 csv_thousands = "comma"
@@ -213,7 +213,7 @@ def write_tables(folder: Path, seed: int) -> list[Patients]:
 
 @pytest.fixture
 def sites(tmp_path: Path) -> Path:
-    """How the hospitals write their files."""
+    """The hospitals' ways to write their files."""
     path = tmp_path / "sites.toml"
     path.write_text(SITES, encoding="utf-8")
     return path

@@ -41,7 +41,7 @@ def commands() -> dict[str, str]:
 @pytest.mark.parametrize("name", ["tacet", "tacet-server"])
 def test_a_console_command_is_the_program(name: str) -> None:
     module, _, function = commands()[name].partition(":")
-    # What pip writes, without its search for the environment.
+    # The script that pip writes, without its search for the environment.
     code = f"import sys\nfrom {module} import {function}\nsys.exit({function}())"
 
     def call(*words: str) -> subprocess.CompletedProcess[str]:

@@ -449,7 +449,7 @@ def test_tables_of_other_libraries(tmp_path: Path) -> None:
     )
 
     class Frame:
-        """What a pandas DataFrame has."""
+        """The part of a pandas DataFrame that is used."""
 
         columns = ("sex", "age", "ill")
 
@@ -918,10 +918,10 @@ def test_questions_and_answers_name_what_is_wrong(tmp_path: Path) -> None:
 
 
 class ZonedDates:
-    """What a pandas Series of dates with a time zone has: an array of datetimes."""
+    """The part of a pandas Series of dates with a time zone that is used: an array of datetimes."""
 
     class dtype:  # noqa: N801
-        """Of a column that is no array of NumPy."""
+        """A column that is no array of NumPy."""
 
         kind = "M"
 

@@ -99,7 +99,7 @@ tacet_profiles <- function(model) {
   curve_of(list(profile = rows$group), rows)
 }
 
-# What `cox.zph` tells: the change of each coefficient, and the test that none changes.
+# The answer of `cox.zph`: the change of each coefficient, and the test that none changes.
 tacet_zph <- function(model) {
   rows <- rows_of_model(model, "change of coefficient", "ask tacet_cox() with check = TRUE")
   figure <- function(name) {

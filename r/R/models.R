@@ -2,7 +2,7 @@
 
 MODEL_FORMULA <- "a query's formula has columns, log(column), +, : and *"
 
-# What to do instead of terms that R's models have and a query has not.
+# The remedies for terms that R's models have and a query has not.
 REMEDIES <- c(
   `==` = "The event is the second agreed value of the response (values of tacet_query)",
   offset = "An offset is one offset(log(column)), with family = \"poisson\"",
@@ -228,7 +228,7 @@ print.tacet_model <- function(x, digits = max(3, getOption("digits") - 3), ...) 
   invisible(x)
 }
 
-# What is suppressed and why, the rows, and the cost.
+# Prints what is suppressed and why, the rows, and the cost.
 print_remarks <- function(x) {
   cat("\n")
   if (anyNA(x$coefficients$estimate)) {

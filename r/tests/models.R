@@ -23,7 +23,7 @@ for (family in list("binomial", binomial, binomial())) {
 }
 same(asked(n ~ age, family = poisson())$family, "poisson")
 
-# What a query cannot say is refused, by name.
+# A term that a query cannot express is refused, by name.
 for (wrong in c("I(age^2)", "poly(age, 2)", "factor(sex)", "log2(age)", "log(age, 2)", "log(age + 1)",
                 "log(log(age))", "offset(log(time))", "ns(age)", "`my fun`(age)")) {
   fails(asked(as.formula(paste("bmi ~ sex +", wrong))),

@@ -200,7 +200,7 @@ function drawReference(u, { value, label }) {
   });
 }
 
-/** The last point of every line: a marker, and its mark beside it when there are several. */
+/** The last point of every line: a marker, and its mark next to it when there are several. */
 function drawEnds(u, series, marked) {
   onCanvas(u, (context, scale) => {
     const ends = [];

@@ -1,4 +1,4 @@
-// What the page of a server says about a status.
+// The words of a server's page about a status.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

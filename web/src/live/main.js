@@ -32,7 +32,7 @@ function say(level, text) {
   if (connection.textContent !== text) connection.textContent = text;
 }
 
-/** Asks for the token, then goes on. */
+/** Asks for the token, then continues. */
 function askForToken(why) {
   say("warn", "no access");
   const input = h("input", { id: "token", type: "password", autocomplete: "off", required: true });

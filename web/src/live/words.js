@@ -28,7 +28,7 @@ export const attemptName = ({ round, attempt }) => `round ${integer(round + 1)},
 /** Why no attempt follows; the server counts rounds from 0 there too. */
 export const stoppedWords = (reason) => reason.replace(/^round (\d+) /, (_, round) => `round ${integer(Number(round) + 1)} `);
 
-/** One sentence about what goes on now. */
+/** One sentence about the present step. */
 export function nowSentence(status, agreement) {
   const { current, stopped, finished } = status;
   const rounds = agreement ? ` of ${integer(agreement.manifest.rounds)}` : "";
@@ -85,7 +85,7 @@ export function nextStep(status) {
   const { attendance, current, stopped } = status;
   if (status.problems.some(({ stops }) => stops)) return "correct what is listed above; the server is not ready until then.";
   if (stopped && /^all .* rounds are done/.test(stopped)) return "nothing to wait for: each site ends by itself when it has the last model. Then stop the server.";
-  if (stopped) return "read the reason above and in the events. The coordinator decides whether the federation goes on in a new epoch.";
+  if (stopped) return "read the reason above and in the events. The coordinator decides whether the federation continues in a new epoch.";
   if (status.draining) return "wait until the server has ended.";
   if ((status.operators?.pause ?? null) !== null && !["collecting", "unmasking"].includes(current?.phase)) return "an operator resumes below, when the reason for the pause is over.";
   const away = attendance?.away.map(({ name }) => name) ?? [];

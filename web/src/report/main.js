@@ -64,7 +64,7 @@ document.getElementById("page").replaceChildren(
     themeSwitch()),
   h("main", {}, warningBanner(runs), runs.length === 1 ? singleReport(runs[0]) : comparedReport(runs)),
   h("footer", {},
-    h("p", {}, "ε bounds what an observer can learn about one protected unit from everything it sees: 0 is nothing; what the same ε means to an attacker stands beside each guarantee. Amplification by sampling counts only against those who do not know who took part."),
+    h("p", {}, "ε bounds what an observer can learn about one protected unit from everything it sees: 0 is nothing; the meaning of the same ε to an attacker is next to each guarantee. Amplification by sampling counts only against those who do not know who took part."),
     h("p", {}, `Written ${time(data.made_at)} by tacet ${data.version}. This page asks no network for anything.`)));
 window.addEventListener("hashchange", openLinkedPart);
 openLinkedPart();
