@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
 SETS ?= demo server test mpi
-# What `make arm64-check` runs.
+# The tests that `make arm64-check` runs.
 ARM64_TESTS := base crypto ring dp he secagg secagg_bytes accounting
 ARM64_TARGETS := $(ARM64_TESTS:%=%_tests) tacet_round_program
 VALGRIND_TESTS ?= base_tests crypto_tests ring_tests dp_tests secagg_tests

@@ -81,7 +81,7 @@ if(tacet_with_live)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/SECURITY.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-# What `tacet-lab reproduce` reads (apps/tacet/program/share_folder.h).
+# The files that `tacet-lab reproduce` reads (apps/tacet/program/share_folder.h).
 if(TACET_LEARNING)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tacet
           COMPONENT lab)

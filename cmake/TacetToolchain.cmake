@@ -46,7 +46,7 @@ endif()
 find_package(Threads REQUIRED)
 target_link_libraries(tacet_flags INTERFACE Threads::Threads)
 
-# What a sanitized test runs under. libgomp and oneDNN are not instrumented: TSan must not judge
+# The environment of a sanitized test. libgomp and oneDNN are not instrumented: TSan must not judge
 # their internal hand-overs.
 set(TACET_SANITIZER_ENVIRONMENT
     "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const std::span<const uint8_t> bytes :
        {std::span<const uint8_t>(data, size), std::span<const uint8_t>(writer.bytes())}) {
     const auto record = policy::ReadAcceptanceRecord(bytes, site.public_key());
-    // What was accepted is canonical.
+    // Accepted bytes are canonical.
     if (record.ok() && !std::ranges::equal(policy::WriteAcceptanceRecord(*record, site), bytes)) {
       std::abort();
     }

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto config = config::ParseRunConfig(text, "fuzz");
-  // What was understood is written in a form that is understood the same.
+  // An accepted configuration is written in a form that is understood the same.
   if (config.ok()) {
     const std::string resolved = config::RunConfigToml(*config);
     const auto again = config::ParseRunConfig(resolved, "resolved");

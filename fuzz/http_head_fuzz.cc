@@ -39,7 +39,7 @@ absl::StatusOr<std::optional<RequestHead>> InPieces(std::span<const uint8_t> byt
 void ParseHead(std::span<const uint8_t> bytes, size_t step) {
   const auto whole = InPieces(bytes, bytes.size());
   const auto pieces = InPieces(bytes, step);
-  // How it came does not matter for what it says. A long line is too long, or wrong, whichever is
+  // The way it arrived does not change its meaning. A long line is too long, or wrong, whichever is
   // noticed first.
   if (whole.ok() && whole->has_value()) {
     Require(pieces.ok() && pieces->has_value());

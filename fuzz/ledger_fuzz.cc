@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto snapshot = ledger::RecoverSnapshot(memory.ledger, memory.anchor);
   if (!found.ok()) return 0;
   if (!snapshot.ok() || snapshot->end.count != found->end.count) std::abort();
-  // What was accepted is canonical, and its charges survive being opened.
+  // Accepted bytes are canonical, and their charges survive being opened.
   base::Bytes again = ledger::WriteLedgerHeader(found->header);
   crypto::Digest head = found->end.genesis;
   for (uint64_t number = 0; number < found->end.count; ++number) {

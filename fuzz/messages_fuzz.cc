@@ -225,7 +225,7 @@ void ReadKeyPacket(std::span<const uint8_t> message, std::optional<uint32_t> sea
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::span<const uint8_t> message(data + 1, size - 1);
-  // What was read is written again byte for byte: every message has one form.
+  // An accepted message is written again byte for byte: every message has one form.
   switch (data[0] % 10) {
     case 0:
       ReadUpload(message);

@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::Status merged = aggregator.Merge(message);
   if (message == honest.partial && !merged.ok()) std::abort();
   const base::Bytes after = fuzz::ValueOrDie(aggregator.ClosePartial());
-  // What is refused leaves no trace; what is accepted is read again as it was written.
+  // A refused message leaves no trace; an accepted one is read again as it was written.
   if (!merged.ok() && after != honest.alone) std::abort();
   if (message == honest.partial && after != honest.together) std::abort();
   const auto read = secagg::ReadPartialSum(after, honest.round.attempt, honest.params);

@@ -16,7 +16,7 @@ using simulation::RankTask;
 constexpr uint64_t kDimension = 3;
 constexpr uint64_t kClients = 5;
 
-// What was read is written again byte for byte.
+// An accepted message is written again byte for byte.
 void Expect(bool same) {
   if (!same) std::abort();
 }

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> bytes(data, size);
   const auto sketch = ledger::ReadRowSketch(bytes, key);
   if (!sketch.ok()) return 0;
-  // What was accepted is canonical and within its bounds.
+  // Accepted bytes are canonical and within their bounds.
   const base::Bytes again = ledger::WriteRowSketch(*sketch, key);
   if (!std::ranges::equal(again, bytes)) std::abort();
   if (sketch->digests().size() > ledger::kMaxSketchRows) std::abort();

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tacet;
   const std::span<const uint8_t> bytes(data, size);
   const auto anchored = member::ReadSeatAnchor(bytes);
-  // What was accepted is canonical.
+  // Accepted bytes are canonical.
   if (anchored.ok() && !std::ranges::equal(member::WriteSeatAnchor(*anchored), bytes)) std::abort();
   return 0;
 }

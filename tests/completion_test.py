@@ -57,7 +57,7 @@ def expected():
 
 
 def completed(script, lines):
-    """What bash completes at the end of each line."""
+    """The completions of bash at the end of each line."""
     asked = "".join(
         f"COMP_WORDS=(tacet {' '.join(line[:-1])} '{line[-1]}'); COMP_CWORD={len(line)}; _tacet; "
         'echo "${COMPREPLY[*]}"\n' for line in lines)

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-# What a folder of tacet/ stands on directly; it may use itself and everything below.
+# The folders that one of tacet/ stands on directly; it may use itself and everything below.
 ARROWS = {
     "base": [],
     "table": ["base"],
@@ -95,7 +95,7 @@ PUBLIC_FOLDERS = ("api/core", "api/live")
 # Folders that see of the library what its users see.
 USERS = ["include", "examples"]
 
-# What a folder outside tacet/ may include besides tacet/ and itself.
+# The folders that one outside tacet/ may include besides tacet/ and itself.
 ALSO = {"lab": ["apps", "tests"], "tests": ["apps"], "fuzz": ["apps"]}
 
 # An epsilon is computed in one place: accountants are for each other, for tests and for that file.

@@ -113,7 +113,7 @@ NAME_PARTS = {
 # A sentence or heading has a thing as its subject.
 OPENING = r"(?:What|Who|Whom|Whose|How)\b"
 # A comment says what a declaration is, or what it does.
-COMMENT_OPENING = r"\s*(Of|From)\b"
+COMMENT_OPENING = r"\s*(Of|From|What|Who|Whom|Whose|How)\b(?![^.!?]*\?)"
 
 
 def word_rules(patterns):
@@ -326,7 +326,7 @@ def check_source(path):
         return
     first, text = heading
     text = re.sub(r"`[^`]*`", blank, text)
-    if re.match(OPENING, text):
+    if path.suffix not in CPP and re.match(OPENING, text):
         yield first, "a file heading is a noun phrase: it begins with What, Who, Whose or How"
     for offset, rule in words(text):
         yield first + text.count("\n", 0, offset), rule

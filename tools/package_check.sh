@@ -30,7 +30,7 @@ apt_get() { inside apt-get -q -y -o APT::Sandbox::User=root "$@"; }
 export -f inside apt_get
 export root
 
-# What the packages need stays, so that what they leave behind is seen.
+# The packages that they need stay, so that what they leave behind is seen.
 step "packages that they need" bash -c 'apt_get update && apt_get install --no-install-recommends \
   adduser systemd $(for deb in "$root"/packages/*.deb; do
     dpkg-deb -f "$deb" Depends | tr , "\n" | sed -E "s/[(|].*//; /^ *tacet/d"; done)'

@@ -46,7 +46,7 @@ def sum_of(law, terms):
 
 
 def given_sum(law, contributors):
-    """What is left of one of `contributors` independent values once their sum is known.
+    """The rest of one of `contributors` independent values once their sum is known.
 
     Returns the probability that nothing is left (the sum determines the value), and the mean of the
     logarithm of the deviation where something is.

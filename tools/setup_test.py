@@ -69,7 +69,7 @@ class SetupTest(unittest.TestCase):
                               env=environment, check=False)
 
     def calls(self):
-        """What was called, of each apt-get the command only."""
+        """The calls, of each apt-get the command only."""
         lines = (self.folder / "calls").read_text(encoding="utf-8").splitlines()
         return ["plan" if "--print-uris" in line else "update" if "update" in line.split()
                 else "install" for line in lines if line.startswith("apt-get")]

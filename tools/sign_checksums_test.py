@@ -32,7 +32,7 @@ class SignedChecksums(unittest.TestCase):
         subprocess.run([ROOT / "tools/sign_checksums.sh", key, self.release], check=True)
 
     def verify(self):
-        """What the two commands say, or nothing where one fails."""
+        """The outputs of the two commands, or nothing where one fails."""
         page = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
         commands = re.search(r"```\n( *ssh-keygen -Y verify .*?)```", page, re.S)[1]
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=self.release,

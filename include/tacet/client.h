@@ -31,7 +31,7 @@ class Client {
   static absl::StatusOr<Client> Create(const Agreement& agreement, uint64_t member,
                                        const MemberKey& key, const EpochKey& epoch_key);
 
-  // What the committee needs to unmask this client's uploads: the server checks it
+  // The committee needs this packet to unmask the client's uploads: the server checks it
   // (Agreement::CheckKeyPacket) and gives it to every seat, once an epoch. It is the same each
   // time, also from another Client of the same keys.
   const Bytes& key_packet() const;

@@ -34,7 +34,7 @@ struct GuaranteeRow {
   double noise_stddev = 0;   // noise in the sum that the observer does not know
   double sampling_rate = 0;  // probability that a unit is in a round, as far as hidden from it
   uint64_t releases = 0;     // rounds that are counted
-  // What finite arithmetic adds to epsilon and delta: rounding and bounded noise. Known for an
+  // The part of epsilon and delta from finite arithmetic: rounding and bounded noise. Known for an
   // Agreement, which fixes dimension and mechanism; else absent.
   std::optional<double> added_epsilon = std::nullopt;
   std::optional<double> added_delta = std::nullopt;

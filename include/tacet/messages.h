@@ -14,7 +14,7 @@ namespace tacet {
 // numbers.
 using SealNonce = std::array<uint8_t, 16>;
 
-// What a client did to its update before it sealed it. It depends on the client's data: it never
+// A client's changes to its update before it sealed it. The report depends on its data: it never
 // leaves the client.
 struct ClipReport {
   double norm = 0;       // L2 norm before clipping; 0 for an update that is not finite

@@ -78,8 +78,8 @@ struct Answer {
   std::vector<std::string> methods = {};  // estimators and post-processing, by name
 };
 
-// What a run's directory held when it was opened. Immutable; copying is cheap, and copies may be
-// used by any thread.
+// The content of a run's directory when it was opened. Immutable; copying is cheap, and copies may
+// be used by any thread.
 class Run {
  public:
   // Reads the run in the directory `path`, of this library or of the program `tacet`, also while it

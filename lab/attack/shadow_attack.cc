@@ -22,7 +22,7 @@ using app::attack::AttackedRun;
 using app::attack::Candidates;
 using app::attack::MeasuredAttack;
 
-// What shadow models are trained for, in names of folders.
+// The purpose of shadow models, in names of folders.
 constexpr std::string_view kShadow = "shadow";
 constexpr std::string_view kPower = "power";
 

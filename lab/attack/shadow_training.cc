@@ -86,7 +86,7 @@ class ShadowTraining {
     return all;
   }
 
-  // What `client` sends, in update_.
+  // The update that `client` sends, in update_.
   absl::Status Contribute(std::span<const float> model, uint32_t round, uint64_t client,
                           double mean_samples) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();

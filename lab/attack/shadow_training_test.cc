@@ -64,7 +64,7 @@ void ExpectTheSameModel(const config::RunConfig& config) {
 
 TEST(ShadowTrainingTest, TrainsWhatTheFederationTrains) { ExpectTheSameModel(SmallRun()); }
 
-// What is attacked is the whole model, of which the federation trains a part.
+// The attack is on the whole model, of which the federation trains a part.
 TEST(ShadowTrainingTest, GivesTheWholeModelWhereAPartIsTrained) {
   config::RunConfig config = SmallRun();
   config.model.name = "mlp";

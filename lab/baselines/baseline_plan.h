@@ -38,7 +38,7 @@ class BaselinePlan {
   uint32_t sum_bits() const;
   uint64_t residue_bytes() const;
 
-  // What a participant sends: out[i] added over participants is a sum for Decode.
+  // A participant's message: out[i] added over participants is a sum for Decode.
   void Encode(std::span<const float> update, crypto::Random& random, std::span<int64_t> out) const;
   // mean[i] of the `participants` updates whose encodings add to `sums`.
   void DecodeMean(std::span<const int64_t> sums, uint32_t participants,

@@ -217,7 +217,7 @@ def noise_for_epsilon(plan: Plan, rate: float, rounds: int, delta: float,
 
 
 def ask(program: str, arguments: list[str]) -> dict[str, Any] | None:
-    """What the program says of a noise; None where it refuses, with its reason on standard error."""
+    """The program's answer about a noise; None where it refuses, with the reason on stderr."""
     done = subprocess.run([program, "baselines", *arguments, "--json"], stdout=subprocess.PIPE,
                           text=True, check=False)
     if done.returncode == 1:

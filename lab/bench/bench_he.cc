@@ -63,7 +63,7 @@ class Counts {
     for (size_t i = 0; i < left.size(); ++i) counts[i] = CountOf(left[i]);
   }
 
-  // How many of `sums`, from value `first` on, are not those of all counts.
+  // The number of `sums`, from value `first` on, that are not those of all counts.
   uint64_t Wrong(uint64_t first, std::span<const uint64_t> sums) {
     const std::span<const int64_t> targets = Targets(first, sums.size());
     uint64_t wrong = 0;

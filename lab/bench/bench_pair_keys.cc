@@ -128,7 +128,7 @@ class PairKeyBench {
         secagg::Sealer::Create(
             terms, attempt,
             secagg::DeriveAttemptKeys(epoch_key_, terms.aggregation().scheme(), attempt)));
-    // What X25519 alone gave: as many bytes from the same derivation.
+    // The keys of X25519 alone: as many bytes from the same derivation.
     const crypto::SecretBytes before = entropy_.Draw(pair_keys.size());
     std::vector<float> update(spec_.dimension);
     for (size_t i = 0; i < update.size(); ++i) update[i] = i % 2 == 0 ? 0.25f : -0.5f;

@@ -38,7 +38,7 @@ std::vector<CoverageSetting> DrawnSettings();
 // NotFound names a file that is missing (lab/bench/sklearn_tables.py writes the last two).
 absl::StatusOr<std::vector<CoverageSetting>> SettingsOfTables(const std::filesystem::path& folder);
 
-// What a number of the answer is about: absent where counts in cells determine it, so that the
+// The subject of a number of the answer: absent where counts in cells determine it, so that the
 // answer without noise is the truth.
 using Truth = std::function<std::optional<double>(const tacet::statistics::Estimate& estimate)>;
 

@@ -81,7 +81,7 @@ TEST(ConvNetworkTest, RunsWhereTheProcessorHasIt) {
   EXPECT_EQ((*Network::Create(logistic, 2, Network::Mode::kTraining))->form(), "onednn");
 }
 
-// What bf16 products cost: the angle between the gradient and that of the exact network.
+// The cost of bf16 products: the angle between the gradient and that of the exact network.
 void ExpectBf16PointsWhereTheReferencePoints(const Architecture& architecture) {
   const std::vector<float> parameters = SomeNetworkParameters(architecture);
   const auto network =

@@ -187,7 +187,7 @@ void TileSecond::StoreByChannel(size_t sample, float* outputs) {
 void TileSecond::Forward(size_t sample, const BlankRegions& regions, const Map* map,
                          const float* biases, float* outputs) {
   const auto blank = [&regions](size_t position) { return regions.second(position) != kNotBlank; };
-  // What has to be computed lies within a box.
+  // The outputs that have to be computed lie within a box.
   size_t top = sizes_.rows2, bottom = 0, left = sizes_.cols2, right = 0;
   for (size_t i = 0; i < sizes_.rows2; ++i) {
     for (size_t j = 0; j < sizes_.cols2; ++j) {

@@ -26,7 +26,7 @@ void Fill(crypto::Random& random, double bound, AlignedBuffer<float>& buffer) {
   for (size_t n = 0; n < buffer.size(); ++n) buffer.data()[n] = SomeBf16(random, bound);
 }
 
-// What two samples leave behind: outputs, and gradients added up over both.
+// The results of two samples: outputs, and gradients added up over both.
 struct Results {
   std::vector<float> outputs, bias_gradients, weight_gradients, map_gradients;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kUpdate = 1e-3F;
 
-// What makes a run's figures worthless; empty for everything else.
+// The reason that makes a run's figures worthless; empty for everything else.
 std::string_view Spoils(const member::NodeEvent& event) {
   switch (event.kind) {
     case member::NodeEventKind::kViolation:

@@ -24,7 +24,7 @@
 
 namespace tacet::app::load {
 
-// What the members of one process have in common.
+// The objects that the members of one process have in common.
 struct LoadCommons {
   const LoadFederation& federation;
   std::string server;  // HOST:PORT

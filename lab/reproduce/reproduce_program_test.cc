@@ -90,7 +90,7 @@ TEST_F(ReproduceTest, Table1TrainsItsRowsAndKeepsARecordOfEach) {
   EXPECT_EQ(*rows[1].Find("name")->AsString(), "modulo");
   EXPECT_EQ(*rows[2].Find("name")->AsString(), "noise");
 
-  // What is finished is not trained again; another schedule is another record.
+  // A finished training is not repeated; another schedule is another record.
   const std::string model = Read("out/noise/model.f32");
   const Outcome again = Table1({"--row", "noise"});
   ASSERT_EQ(again.exit_code, 0) << again.err;

@@ -60,9 +60,9 @@ FederationPrivacySpec Resolved(FederationPrivacySpec spec);
 // same with a smaller deviation. So its shares are K_min - max(1, c): another site knows its own.
 uint64_t NoiseShares(const FederationPrivacySpec& spec);
 
-// What one release with discrete Laplace noise costs every observer that is planned for, as pure
-// epsilon: L1 sensitivity / s * rate(sigma / s), for a unit at `appearances` sites. 0 where the
-// noise is Gaussian, or sigma 0.
+// The cost of one release with discrete Laplace noise to every observer that is planned for, as
+// pure epsilon: L1 sensitivity / s * rate(sigma / s), for a unit at `appearances` sites. 0 where
+// the noise is Gaussian, or sigma 0.
 double PureEpsilonOf(const FederationPrivacySpec& spec);
 
 // The mechanism of this federation with updates of `dimension` values, of which at most

@@ -226,9 +226,9 @@ constexpr ChoicesSpec kResolutions[] = {{.ungrouped = 32, .coarseness = 1},
                                         {.ungrouped = 20, .coarseness = 1.6},
                                         {.ungrouped = 12, .coarseness = 2.5},
                                         {.ungrouped = 8, .coarseness = 4}};
-// What the lattice may add to epsilon, relative to it.
+// The most that the lattice may add to epsilon, relative to it.
 constexpr double kWantedError = 4e-4;
-// What leaving out dots may add to log delta: some 5e-5 of epsilon.
+// The most that leaving out dots may add to log delta: some 5e-5 of epsilon.
 constexpr double kSparseError = 1e-3;
 // Blocks of rounds: work that they may take, steps of a round's lattice in its deviations, that of
 // a block's lattice in deviations of the block.

@@ -17,7 +17,7 @@ constexpr double kReach = 10.5;
 // over its bend, the difference of the slopes of the two exponentials along it.
 constexpr double kWidestStep = 0.75;
 constexpr double kStepTimesBend = 0.5;
-// What the lines that are left out may add to a mass, relative to it.
+// The most that the lines that are left out may add to a mass, relative to it.
 constexpr double kCut = 1e-13;
 // For the edge on a line, in deviations.
 constexpr double kEdgeError = 1e-11;

@@ -14,8 +14,8 @@
 namespace tacet::accounting {
 namespace {
 
-// What may be cut off or wrapped around, relative to the answer: e^-25. With more digits more can
-// be told apart.
+// The most that may be cut off or wrapped around, relative to the answer: e^-25. More digits let
+// more be told apart.
 constexpr double kLogOutside = -25;
 constexpr double kLogOutsideExtended = -35;
 // Transforms up to this size are repeated with more digits where rounding is not negligible.

@@ -176,8 +176,8 @@ std::vector<int64_t> SparseDots(const LossLattice& law, double theta, double tol
   }
   double total = 0;
   for (double& value : tilted) total += value = std::exp(value - highest);
-  // What one gap adds: mass m at t becomes m u at its upper end and m (1 - u) at its lower one,
-  // where u = (1 - e^-(t - lower)) / (1 - e^-(upper - lower)).
+  // The addition of one gap: mass m at t becomes m u at its upper end and m (1 - u) at its lower
+  // one, where u = (1 - e^-(t - lower)) / (1 - e^-(upper - lower)).
   const auto added = [&](int64_t lower, int64_t upper) {
     double sum = 0;
     const double whole = std::expm1(static_cast<double>(lower - upper) * law.step);

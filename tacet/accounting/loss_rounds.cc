@@ -85,7 +85,7 @@ class ChoiceLosses {
         sides.q_below += weight * forms[form].q_below;
         sides.q_above += weight * forms[form].q_above;
       }
-      // What lies beyond t is the law's own; the rest is what is left of the masses at 0, where
+      // The mass beyond t is the law's own; the rest is what is left of the masses at 0, where
       // another law may be the largest.
       if (t != 0 && ends_[range] - first > 1) {
         const LossSides& zero = zero_[range];

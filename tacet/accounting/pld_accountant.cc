@@ -105,7 +105,7 @@ LossSum Lattices(const std::vector<LossRounds>& rounds, double step, Side side) 
   return LossSum(std::move(parts));
 }
 
-// What rounding of the masses can move the composed loss by.
+// The most by which rounding of the masses can move the composed loss.
 double RoundingShift(const std::vector<LossRounds>& rounds, const LossSum& sum) {
   double count = 0;
   for (const LossRounds& r : rounds) {

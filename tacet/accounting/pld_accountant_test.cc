@@ -37,7 +37,7 @@ PldResult Pld(const SamplingEvent& event, uint64_t rounds, double delta) {
   return result.value_or(PldResult{});
 }
 
-// What "inside the reference" means: its bracket, widened by 1e-4 max(1, epsilon).
+// "Inside the reference" means inside its bracket, widened by 1e-4 max(1, epsilon).
 void ExpectInside(double value, double lower, double upper, const std::string& where) {
   const double widening = 1e-4 * std::max(1.0, upper);
   EXPECT_GE(value, lower - widening) << where;

@@ -282,7 +282,7 @@ std::vector<WeightedEvent> FixedSizeParts(const SamplingEvent& event) {
     }
   }
   if (nothing > 0) parts.insert(parts.begin(), part(nothing, 0, least));
-  // What the table leaves out on the high side.
+  // The mass that the table leaves out on the high side.
   if (law.above > 0) parts.push_back(part(law.above, 1, last));
   if (parts.empty()) parts.push_back(part(1, 1, least));
   return parts;

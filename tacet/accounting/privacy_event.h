@@ -83,7 +83,7 @@ absl::Status CheckDelta(double delta);
 // InvalidArgument names the field, its value and its range.
 absl::Status CheckEvent(const SamplingEvent& event);
 
-// What decides its cost, for messages.
+// The parameters that decide its cost, for messages.
 std::string EventText(const SamplingEvent& event);
 
 // S for zero-out, 2 S for replace-one: how far one unit can move a sum that it is known to be in.

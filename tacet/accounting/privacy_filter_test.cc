@@ -125,7 +125,7 @@ SamplingEvent Gaussian(double noise) {
   return event;
 }
 
-// What the sum of moments of one order alone would admit at the whole delta.
+// The charges that the sum of moments of one order alone would admit at the whole delta.
 uint64_t FitsByOneOrder(const SamplingEvent& event, double budget, double delta) {
   const double log_term = -std::log(delta);
   const double l = std::sqrt(log_term) / (std::sqrt(log_term + budget) - std::sqrt(log_term));

@@ -15,7 +15,7 @@
 namespace tacet::accounting {
 namespace {
 
-// What all rows of one observer share.
+// The fields that all rows of one observer share.
 PrivacyRow RowOf(const ObservedRounds& observed, const FederationPrivacySpec& federation) {
   PrivacyRow row{.observer = observed.observer,
                  .unit = federation.privacy.unit,
@@ -70,7 +70,7 @@ const EpsilonBound* LargestAttained(const EpsilonBounds& bounds) {
   return largest;
 }
 
-// How far a row lies above what an adversary attains that lets clients be absent.
+// Notes the distance of a row from what an adversary attains that lets clients be absent.
 void NoteAttained(const EpsilonBound& attained, PrivacyRow& row) {
   if (row.standing != Standing::kGuarantee || !row.epsilon) return;
   row.note += fmt::format(

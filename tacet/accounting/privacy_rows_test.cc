@@ -79,7 +79,7 @@ TEST(PrivacyRowsTest, TheHeadlineIsTheSmallestValidBoundForTheMostReleases) {
   EXPECT_EQ(rows->HeadlineOf(Observer::kPublishedParticipant), nullptr);
 }
 
-// What ledger, budget and headlines count.
+// Ledger, budget and headlines count this row.
 TEST(PrivacyRowsTest, TheWorstGuaranteedObserverCounts) {
   const auto rows = GuaranteesOf(Paper());
   ASSERT_TRUE(rows.ok());

@@ -39,7 +39,7 @@ struct RoundChoices {
 struct ChoicesSpec {
   // Mixtures that name no pool keep up to this many parts (GroupMixture).
   size_t ungrouped = kUngroupedParts;
-  // How far noises and rates that are taken together lie apart, relative to the finest.
+  // The distance of noises and rates that are taken together, relative to the finest.
   double coarseness = 1;
   size_t most_laws = 160;
   // Probability that may be charged to certain participation in every round.
@@ -61,7 +61,7 @@ std::vector<WeightedEvent> WithHere(const std::vector<WeightedEvent>& mixture, u
 // Whether some part names a pool.
 bool HasChoices(const std::vector<WeightedEvent>& mixture);
 
-// What moments are taken of: fewer forms, since each takes a quadrature.
+// The choices of which moments are taken: fewer forms, since each takes a quadrature.
 inline constexpr ChoicesSpec kMomentChoices{.coarseness = 5, .most_laws = 60};
 
 // The largest over the laws of log E[(P/Q)^l], from `log_moment` of a form.

@@ -184,7 +184,7 @@ Scale ScaleFor(const AdversarySetting& setting, double bottom) {
           .step = std::max(wanted, (kTopLoss - bottom) / kMaxPoints)};
 }
 
-// How far below -epsilon losses are followed.
+// The depth below -epsilon to which losses are followed.
 double Below(const AdversarySetting& setting) {
   return 8 * StatisticsOf(setting.members).deviation * std::sqrt(setting.rounds);
 }

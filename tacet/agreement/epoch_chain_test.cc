@@ -110,7 +110,7 @@ TEST_F(EpochChainTest, ATrainingGoesOnOrBegins) {
   EXPECT_THAT(Refusal(second, Sign(2, Hash(second), {7, 8, 9}, of(0))),
               HasSubstr("the manifest of epoch 2 is of the training that began with epoch 0: epoch "
                         "2 continues with the training of epoch 1, or begins one"));
-  // What has to follow the one before still does.
+  // A manifest that has to follow the one before still does.
   EXPECT_THAT(Refusal(second, Sign(2, Hash(first), {7, 8, 9}, of(2))),
               HasSubstr("two were signed for that epoch"));
   const auto another = [](SignedManifestSpec& spec) {

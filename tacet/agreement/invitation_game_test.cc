@@ -89,7 +89,7 @@ class InvitationGameTest : public ::testing::Test {
     present_.emplace(4, sites_, entropy_);
   }
 
-  // What decryption gives with each guess of the missing secret. `right` has the ML-KEM secret.
+  // The texts of decryption with each guess of the missing secret. `right` has the ML-KEM secret.
   std::map<std::string, base::Bytes> Texts(uint64_t member, std::span<const uint8_t> letter,
                                            std::span<const uint8_t> ended_letter) const {
     const crypto::HalfBrokenBox box = present_->BoxOf(member, letter);

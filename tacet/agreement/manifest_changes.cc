@@ -180,7 +180,7 @@ std::set<std::string> LinesOf(std::string_view text) {
   return lines;
 }
 
-// What else is agreed, such as how sites train: line by line.
+// Compares the rest of the agreement, such as how sites train: line by line.
 void CompareAnnex(const SignedManifest& before, const SignedManifest& now, Comparison& changes) {
   const std::set<std::string> was = LinesOf(before.annex()), is = LinesOf(now.annex());
   for (const std::string& line : was) {

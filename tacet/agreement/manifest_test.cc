@@ -89,7 +89,7 @@ ManifestSpec Hospitals() {
   return spec;
 }
 
-// What all honest updates can add up to, which every member checks (dp/sum_limits.h).
+// The largest sum of all honest updates, which every member checks (dp/sum_limits.h).
 TEST(ManifestTest, BoundsTheUpdatesOfARound) {
   const auto norm = [](const ManifestSpec& spec, uint32_t participants) {
     const auto manifest = base::ValueOf(Manifest::Create(spec));
@@ -172,7 +172,7 @@ TEST(ManifestTest, OneMemberMayBeAbsentByDefault) {
   EXPECT_LT(least(1000, 200, 0, accounting::Sampling::kPoisson), 160u);
 }
 
-// What helps a member with its work comes to the same agreement.
+// A helper of a member comes to the same agreement.
 TEST(ManifestTest, IsTheSameAgreementWithoutMembers) {
   ManifestSpec spec = Paper();
   const auto whole = Manifest::Create(spec);
@@ -531,7 +531,7 @@ TEST(ManifestTest, WithDummyUploadsSharesAddUpOverAllWhoUpload) {
   EXPECT_EQ(manifest.terms().max_participants(), 3596u);
   const double share = manifest.terms().mechanism().participant_stddev();
   EXPECT_NEAR(share * std::sqrt(3000.0), 6, 1e-9);
-  // What is charged is sampling as before: that everybody uploads says nothing of who was chosen.
+  // The charge is for sampling as before: that everybody uploads says nothing of who was chosen.
   // The worst observer is another member, which knows its own share of the noise.
   const accounting::SamplingEvent event = ChargedEvent(manifest.spec());
   EXPECT_DOUBLE_EQ(event.sampling_rate, 1000 / 3596.0);

@@ -32,7 +32,7 @@ struct MemberKeys {
   crypto::SigningKey signing;  // of its messages, votes and results
   crypto::SealingKey sealing;  // to which, and to ExchangeKeys::kem, epoch keys are encrypted
   crypto::TlsKey tls;          // of its connections
-  // Whose signature the site's policy must bear; none: the site has no policy.
+  // The officer whose signature the site's policy must bear; none: the site has no policy.
   std::optional<crypto::PublicKey> officer = std::nullopt;
 
   static MemberKeys Generate(crypto::Entropy& entropy);

@@ -59,7 +59,7 @@ TEST(MemberKeysTest, TheOfficerIsPartOfTheIdentity) {
   ASSERT_OK_AND_ASSIGN(const auto again, ReadSiteKeys(WriteSiteKeys(keys)));
   EXPECT_EQ(again.officer, officer);
   EXPECT_EQ(again.tls.public_key(), keys.tls.public_key());
-  // Who asks to be enrolled does not tell.
+  // A site that asks to be enrolled does not tell.
   const std::vector<std::string> none;
   const base::Bytes request = WriteEnrolmentRequest("north", none, keys, NewExchangeKeys());
   keys.officer.reset();

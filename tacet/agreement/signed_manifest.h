@@ -102,8 +102,8 @@ class SignedManifest {
   base::Bytes bytes_;
 };
 
-// What a manifest links, at a hundredth of the price of SignedManifest::Read: its signatures, names
-// and digests are checked, and its agreement is not planned. DataLoss as there.
+// The links of a manifest, at a hundredth of the price of SignedManifest::Read: its signatures,
+// names and digests are checked, and its agreement is not planned. DataLoss as there.
 absl::StatusOr<EpochLink> ReadEpochLink(std::span<const uint8_t> bytes);
 
 // SHA-256 over everything in a signed manifest but agreement, annex and signatures. The manifest

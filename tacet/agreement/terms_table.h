@@ -159,7 +159,7 @@ inline std::string_view WordOf(dp::NoiseLaw value) { return dp::NoiseLawName(val
 inline std::string_view WordOf(dp::GaussianSampler value) { return dp::GaussianSamplerName(value); }
 inline std::string_view WordOf(he::Scheme value) { return he::SchemeName(value); }
 
-// What a flag chooses from. Cohorts that nobody draws follow from K = M.
+// The values that a flag chooses from. Cohorts that nobody draws follow from K = M.
 constexpr std::array<accounting::Sampling, 2> ChoicesOf(std::optional<accounting::Sampling>) {
   using enum accounting::Sampling;
   return {kFixedSize, kPoisson};

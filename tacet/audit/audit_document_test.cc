@@ -58,7 +58,7 @@ TEST(AuditDocumentTest, EachKindStatesTheFiguresAndAsksForTheRest) {
   EXPECT_FALSE(ParseDocumentKind("pia").ok());
 }
 
-// What `--explain`, `show`, cards and documents say is not guaranteed, for agreements whose limits
+// `--explain`, `show`, cards and documents name what is not guaranteed, for agreements whose limits
 // differ: one list, word for word. SECURITY.md's is guarantee_limits_test.cc's.
 TEST(AuditDocumentTest, EveryPlaceHasTheSameLimits) {
   for (const agreement::ManifestSpec& agreement : {SmallAgreement(), RecordAgreement()}) {

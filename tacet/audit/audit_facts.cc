@@ -295,7 +295,7 @@ absl::Status CheckParticipants(const AuditedRun& run, const AuditedRound& round)
   if (charge == run.ledger.entries.end()) return absl::OkStatus();
   const ManifestSpec& agreed = run.AgreementUnder(charge->label.manifest_hash)->agreed;
   const uint32_t most = agreement::UploadRange(agreed).largest;
-  // Who adds in the clear opens whatever arrived.
+  // A server that adds in the clear opens any update that arrived.
   const uint64_t least =
       Has(run.facts.labels, "no-encryption") ? 1 : agreed.sampling.min_participants;
   if (round.participants >= least && round.participants <= most) return absl::OkStatus();

@@ -151,7 +151,7 @@ struct AuditedRun {
   const AuditedAgreement* AgreementUnder(const crypto::Digest& manifest_hash) const;
   // The first round that was charged: a member that came later has earlier rounds without attempts.
   uint32_t first_round() const;
-  // Whose attempts were charged: as agreement::Manifest::federation().
+  // The federation whose attempts were charged: as agreement::Manifest::federation().
   const crypto::Digest& federation() const;
   uint64_t charges() const { return ledger.entries.size(); }
   // All attempts that are permitted: what is guaranteed follows from them.

@@ -143,7 +143,7 @@ inline AuditFacts FactsForTest(const agreement::ManifestSpec& agreement = SmallA
   return facts;
 }
 
-// What member `member` of that federation attests.
+// The attestation of member `member` of that federation.
 inline base::Bytes AttestationForTest(const AuditFacts& facts, uint64_t member, uint32_t rounds,
                                       const crypto::Digest& model) {
   return protocol::WriteAttestation(

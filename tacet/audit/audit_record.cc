@@ -209,7 +209,7 @@ JsonValue EncryptionJson(const AuditedRun& run) {
                             : "Labelled no-encryption: updates were added in the clear.");
 }
 
-// What the ledger's charges add up to by the accountant that its own budget is kept with.
+// The sum of the ledger's charges by the accountant that its own budget is kept with.
 absl::StatusOr<JsonValue> SpentJson(const AuditedRun& run) {
   JsonValue spent = JsonValue::MakeObject();
   if (!run.has_guarantee()) return spent.Set("epsilon", JsonValue());
@@ -332,7 +332,7 @@ JsonValue EarlierTermsJson(const AuditedRun& run) {
   return list;
 }
 
-// What was charged under each epoch's keys.
+// The charges under each epoch's keys.
 JsonValue EpochsJson(const std::vector<LedgerEntry>& entries) {
   struct Epoch {
     uint64_t charges = 0, first = 0, last = 0;

@@ -296,7 +296,7 @@ TEST(AuditTest, AttestationsAreComparedWithinTheirEpoch) {
   };
   AuditFacts facts = MemberFactsForTest();
   facts.rounds[2].model_epoch = 1;
-  // What it attested in the epoch before is not about this digest.
+  // Its attestation in the epoch before is not about this digest.
   EXPECT_EQ(Complaint(facts), "member 2 does not attest the released model");
   facts.attestations.push_back(under_second(2, ModelForTest(3)));
   EXPECT_TRUE(CheckFacts(facts).ok()) << CheckFacts(facts).status();
@@ -342,7 +342,7 @@ TEST(AuditTest, AttestationsAreSignedByMembersOfTheManifest) {
   facts = MemberFactsForTest();
   facts.attestations.push_back(AttestationForTest(facts, 2, 1, ModelForTest(9)));
   EXPECT_THAT(Complaint(facts), HasSubstr("member 2 attests the model ab09"));
-  // What another member contradicts is told, and decides nothing.
+  // A contradiction by another member is reported, and decides nothing.
   facts = MemberFactsForTest();
   facts.attestations.push_back(AttestationForTest(facts, 5, 3, ModelForTest(9)));
   const auto file = ReadAuditFile(Resigned(RecordOf(facts)));
@@ -356,7 +356,7 @@ TEST(AuditTest, AttestationsAreSignedByMembersOfTheManifest) {
   EXPECT_THAT(Complaint(facts), HasSubstr("a simulation has no members"));
 }
 
-// Who gave data is counted again from what the others signed.
+// The givers of data are counted again from what the others signed.
 TEST(AuditTest, AbstentionsAreCounted) {
   AuditFacts facts = MemberFactsForTest();
   facts.abstentions = {AbstentionForTest(facts, 2, 0), AbstentionForTest(facts, 5, 0),

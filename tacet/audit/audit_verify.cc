@@ -32,7 +32,7 @@ absl::StatusOr<VerifiedAudit> CheckContent(AuditFacts facts, const AuditFile& fi
   return audit;
 }
 
-// Who else attests the released model, and who contradicts it.
+// The other members that attest the released model, and those that contradict it.
 std::vector<std::string> NotesOnAttestations(const AuditedRun& run) {
   std::vector<std::string> notes;
   const AuditFacts& facts = run.facts;

@@ -25,7 +25,7 @@ bool IsComputed(std::string_view name) {
          name == "charged_epsilon";
 }
 
-// What is compared, and from what it was computed.
+// The compared value, and what it was computed from.
 struct Subject {
   std::string_view source;
   bool all_numbers_close = false;  // else only those of IsComputed
@@ -59,7 +59,7 @@ std::string Text(const JsonValue& object, std::string_view key) {
   return value == nullptr ? "" : value->AsString().value_or("");
 }
 
-// How a person knows the element: a row by who looks, a round by its number.
+// The name by which a person knows the element: a row by who looks, a round by its number.
 std::string ElementName(const std::string& list, size_t index, const JsonValue& element) {
   if (element.Find("observer") != nullptr) {
     return fmt::format("row {}, {}, {}", Text(element, "observer"), Text(element, "neighbouring"),

@@ -35,7 +35,7 @@ constexpr std::array kSaid = {format::kAnnouncement,
                               format::kUpload,
                               format::kVote};
 
-// What was spent stays spent, so nobody begins a ledger again.
+// A charge stays spent, so nobody begins a ledger again.
 std::string_view RemedyOf(const FormatId& id) {
   const bool is_said = std::ranges::find(kSaid, id.magic, &FormatId::magic) != kSaid.end();
   if (is_said) return "Use the same version of tacet on both sides";

@@ -50,7 +50,7 @@ TEST(SharedValuesTest, AnOwnerMayOutliveThePool) {
   EXPECT_EQ(*owner, (Values{1, 2}));
 }
 
-// What is equal decides the caller: -0 and 0 are equal numbers of different bytes.
+// The caller decides what is equal: -0 and 0 are equal numbers of different bytes.
 struct SameBits {
   bool operator()(double a, double b) const { return a == b && std::signbit(a) == std::signbit(b); }
 };

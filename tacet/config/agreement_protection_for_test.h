@@ -77,7 +77,7 @@ inline Protection ProtectionOf(const RunConfig& config, const agreement::Manifes
   return has;
 }
 
-// What of `now` is weaker than `base`; empty: nothing.
+// The protections that are weaker in `now` than in `base`; empty: none.
 inline std::string WeakerThan(const Protection& base, const Protection& now) {
   if (now.epsilon > base.epsilon) return "epsilon";
   if (now.delta > base.delta) return "delta";

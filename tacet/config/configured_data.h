@@ -22,7 +22,7 @@ namespace tacet::config {
 absl::StatusOr<data::HandwritingSpec> HandwritingSpecOf(const RunConfig& config);
 absl::StatusOr<data::CsvOptions> CsvOptionsOf(const RunConfig& config);
 
-// What a network has to know of its samples.
+// The facts that a network has to know of its samples.
 struct ModelInput {
   std::vector<uint64_t> shape;  // of a sample
   uint32_t classes = 0;

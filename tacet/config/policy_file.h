@@ -19,7 +19,7 @@ namespace tacet::config {
 // ReadSitePolicy.
 absl::StatusOr<policy::SitePolicy> ParseSitePolicy(std::string_view toml, std::string_view source);
 
-// What the agreed training reads at the site of this name, which has so many records; none: its
+// The agreed training's data at the site of this name, which has so many records; none: its
 // table has not been read.
 absl::StatusOr<policy::DataUse> DataUseOf(const RunConfig& agreed, std::string site,
                                           std::optional<uint64_t> records);

@@ -106,7 +106,7 @@ TEST(RunConfigTest, CohortsAreDrawnAsTheFileSays) {
   const auto sampling = [&](std::string_view keys) {
     const auto config = read(keys);
     EXPECT_TRUE(config.ok()) << config.status();
-    // What a run directory or an agreement keeps is read as the same.
+    // The copy that a run directory or an agreement keeps is read as the same.
     EXPECT_EQ(ParseRunConfig(RunConfigToml(*config), "again")->agreement.sampling,
               config->agreement.sampling);
     return accounting::Resolved(config->agreement.sampling, config->agreement.privacy, 5,

@@ -27,7 +27,7 @@ bool IsExternal(const RunConfig& config);
 inline constexpr size_t kMaxArchitectureBytes = 1000;
 absl::Status CheckExternalModel(const RunConfig& config);
 
-// What the code of an external model is told of the agreement: the agreed bytes of a JSON object,
+// The part of the agreement for the code of an external model: the agreed bytes of a JSON object,
 // "{}" where nothing was agreed. InvalidArgument unless it is an object, of at most kMaxAppBytes
 // printable ASCII characters.
 inline constexpr size_t kMaxAppBytes = size_t{64} << 10;

@@ -65,7 +65,7 @@ absl::Status Change::AwaitKeys(const std::set<std::string>& removed) const {
       Say(missing);
       told.push_back(missing);
     }
-    // Who keeps a key is decided with the epoch: it does not begin with one of a seat.
+    // The owner of a key is decided with the epoch: it does not begin with one of a seat.
     if (polling.Wait()) continue;
     if (!polling.is_ended()) return absl::OkStatus();
     return absl::CancelledError(
@@ -176,7 +176,7 @@ absl::StatusOr<NextEpoch> PresentEpoch(const CoordinatorParts& parts) {
   return NextEpoch{.manifest = std::move(manifest), .key = std::move(key), .kept = {}};
 }
 
-// What an earlier call with the same text began and did not end.
+// The work that an earlier call with the same text began and did not end.
 absl::StatusOr<std::optional<NextEpoch>> Resumed(const EpochChangeSpec& spec,
                                                  const CoordinatorParts& parts) {
   TACET_ASSIGN_OR_RETURN(std::optional<NextEpoch> begun,

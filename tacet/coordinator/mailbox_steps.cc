@@ -27,8 +27,8 @@ struct FoundPrekey {
   agreement::EnrolmentRequest asked;
 };
 
-// Whom a prekey's exchange key or KEM key belongs to, too, as far as the coordinator has heard of
-// it: a manifest with a key twice would be refused, and with it everybody's epoch.
+// The site that a prekey's exchange key or KEM key belongs to, too, as far as the coordinator knows
+// of it: a manifest with a key twice would be refused, and with it everybody's epoch.
 std::optional<std::string> OtherOwner(const FoundPrekey& prekey,
                                       const std::vector<EnrolledSite>& sites,
                                       const std::vector<FoundPrekey>& found) {
@@ -84,8 +84,8 @@ absl::StatusOr<std::optional<std::string>> EnrolPrekey(const FoundPrekey& prekey
   return base::Message(enrolled);
 }
 
-// What the server gives as the prekeys of `sites`, without those that are enrolled already. What is
-// none goes to `refused`.
+// The prekeys that the server gives for `sites`, without those that are enrolled already. Anything
+// that is none goes to `refused`.
 absl::StatusOr<std::vector<FoundPrekey>> FetchPrekeys(const std::vector<const EnrolledSite*>& sites,
                                                       const protocol::MailClient& mail,
                                                       std::vector<std::string>& refused) {

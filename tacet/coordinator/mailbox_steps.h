@@ -37,7 +37,7 @@ struct TakenPrekeys {
   std::vector<std::string> taken;
   // Without an unused prekey at the server, and without another renewed key.
   std::vector<std::string> run_out;
-  // What came in a site's name and the coordinator does not take, as sentences.
+  // Letters in a site's name that the coordinator does not take, as sentences.
   std::vector<std::string> refused;
 };
 // Enrols each site outside of `removed` with its prekey, and a certificate for as long as its last

@@ -47,7 +47,7 @@ struct HalfBrokenBox {
     return *std::move(message);
   }
 
-  // What decryption with these secrets gives, whether the authenticator fits or not.
+  // The text of decryption with these secrets, whether the authenticator fits or not.
   base::Bytes TextWith(std::span<const uint8_t> agreed, std::span<const uint8_t> shared) const {
     // The key stream: a message of zeros under the same nonce.
     base::Bytes text(encrypted().size() - (kAeadOverheadBytes - kAeadNonceBytes));

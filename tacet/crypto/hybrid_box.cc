@@ -22,7 +22,7 @@ constexpr std::array<uint8_t, crypto_aead_xchacha20poly1305_ietf_NPUBBYTES> kNon
 static_assert(kHybridBoxOverheadBytes ==
               sizeof(KemCiphertext) + sizeof(ExchangePublicKey) + kTagBytes);
 
-// What both ends see of one box.
+// The transcript that both ends see of one box.
 struct Transcript {
   std::span<const uint8_t> ciphertext;
   ExchangePublicKey sender{};

@@ -134,8 +134,8 @@ TEST(CsvTest, DescribedFeaturesAreScaledAndMissingValuesSaySo) {
   EXPECT_NE(dataset->person(0), dataset->person(1));
 }
 
-// Who knows a row must not learn from a refusal that a cell of it is bad. And were the row gone,
-// others would be held out, and the blocks of a sum would hold others.
+// A reader of a refusal who knows a row must not learn that a cell of it is bad. And were the row
+// gone, others would be held out, and the blocks of a sum would hold others.
 TEST(CsvTest, ARowThatCannotBeReadKeepsItsPlace) {
   const CsvOptions options{.label = "ill", .client = "", .classes = 2, .person = "id"};
   const auto read = [&](std::string_view row) {
@@ -170,7 +170,7 @@ TEST(CsvTest, ARowThatCannotBeReadKeepsItsPlace) {
   }
 }
 
-// What the columns are is agreed where a file does not say it, so its first row is one like others.
+// The columns are agreed where a file does not name them, so its first row is one like others.
 TEST(CsvTest, TheFirstRowOfAFileWithoutNamesIsLeftOutLikeAnother) {
   for (const char* row : {"20;0;7", "20", "two;0", "20;yes", "\"20;0", "\"20\"x;0", "\xFC;0",
                           "a remark, with commas, and more of them", "age;ill"}) {
@@ -314,7 +314,7 @@ TEST(CsvTest, SeparatorsOfThousandsAreAgreed) {
   ExpectError("id,cost,code,num\na,5 000,x,1\n", options, "\"5 000\" is not a finite number");
 }
 
-// What R's write.table writes by default.
+// R's write.table writes this form by default.
 TEST(CsvTest, BlanksDoNotSeparate) {
   const auto refusal =
       base::Message(ParseCsv("\"a\" \"ill\"\n\"1\" 60 0\n", "r.csv", {.client = ""}).status());

@@ -115,7 +115,7 @@ absl::StatusOr<Dataset> SelectRows(const Dataset& dataset, std::span<const Chose
 // SHA-256 over shape, classes, clients' names, labels, each client's rows, features and persons
 // where they are known: the same for the same samples in the same order, wherever they were read
 // from. It stays in memory: anyone who knows all samples but one could confirm a guess of the last.
-// What is kept or sent is federation::KeyedDataDigest of it.
+// The value that is kept or sent is federation::KeyedDataDigest of it.
 crypto::Digest DatasetDigest(const Dataset& dataset);
 
 // The accuracy of always answering the most frequent class, in [0, 1]; 0 without samples that can

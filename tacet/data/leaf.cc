@@ -36,7 +36,7 @@ class LeafReader::Parser final : public base::JsonEvents {
   absl::Status Document();
 
  private:
-  // What stands, or is to come, at a place of a document.
+  // The part that is, or is to come, at a place of a document.
   enum class Part {
     kDocument,
     kUsers,
@@ -52,7 +52,7 @@ class LeafReader::Parser final : public base::JsonEvents {
     kLabel,
     kOther,  // skipped
   };
-  // What is said where something else stands.
+  // The message where something else is there.
   static std::string_view Wanted(Part part);
   // Elements of an array.
   static Part ElementOf(Part array);

@@ -20,7 +20,7 @@ constexpr Uint128 kLargest = ~Uint128{0};
 constexpr double kLargestRate = 50;
 // The table ends where less than this of the law is left.
 constexpr long double kTail = 0x1p-120L;
-// What is kept back of every entry, so that rounding does not make their sum larger than 1.
+// A margin kept back of every entry, so that rounding does not make their sum larger than 1.
 constexpr long double kKept = 1 - 0x1p-40L;
 
 // f(0), f(1), ..., until less than kTail is left. Of the law of shape r <= 1 the ratio of
@@ -73,7 +73,7 @@ absl::StatusOr<DiscreteLaplaceShares> DiscreteLaplaceShares::Create(double rate,
   std::vector<Uint128> table(std::bit_ceil(law.size() + 1), kLargest);
   Uint128 sum = 0;
   for (size_t k = 0; k < law.size(); ++k) table[k] = sum += FixedPoint(law[k] * kKept);
-  // What is missing to 1, in the proportion of the entries; a few units are left for the first.
+  // The rest to 1, in the proportion of the entries; a few units are left for the first.
   const long double missing = std::ldexp(static_cast<long double>(kLargest - sum), -128);
   Uint128 added = 0;
   for (size_t k = 0; k < law.size(); ++k) table[k] += added += FixedPoint(law[k] * missing);

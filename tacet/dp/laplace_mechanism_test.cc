@@ -107,7 +107,7 @@ double DeltaOf(const IntegerLaw& law, int distance, double epsilon) {
   return largest;
 }
 
-// What is drawn, against what it is to be: sums of all shares are discrete Laplace up to the
+// The drawn noise against its law: sums of all shares are discrete Laplace up to the
 // rounding and the truncation that the plan charges.
 TEST(LaplaceMechanismTest, TheDrawnLawIsTheIdealOne) {
   for (const double rate : {0.2, 0.5, 1.0, 3.0}) {
@@ -297,7 +297,7 @@ TEST(LaplaceMechanismTest, HonestSumsAreAcceptedAndLiesAreNot) {
   }
 }
 
-// What finite arithmetic adds: far below what a Gaussian release is allowed.
+// The cost of finite arithmetic: far below what a Gaussian release is allowed.
 TEST(LaplaceMechanismTest, TermsAreNegligible) {
   const MechanismPlan plan = PlanOf(Histogram());
   EXPECT_TRUE(plan.makes_guarantee());

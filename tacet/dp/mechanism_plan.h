@@ -122,8 +122,8 @@ class MechanismPlan {
   MechanismPlan() = default;
 
   absl::Status PlanLaplace();
-  // What the tails of the noise, and of the quantiser's own normal draws (poisson_trial.h), cost in
-  // delta.
+  // The cost of the tails of the noise, and of the quantiser's own normal draws (poisson_trial.h),
+  // in delta.
   double Truncation(double epsilon) const;
   double CoarseTail(double epsilon) const;
 

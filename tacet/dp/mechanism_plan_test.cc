@@ -145,7 +145,7 @@ TEST(MechanismPlanTest, FewerNoiseSharesMeanMoreNoiseEach) {
   spec.noise_shares = 640;
   const MechanismPlan plan = PlanOf(spec);
   EXPECT_DOUBLE_EQ(plan.participant_stddev(), 6 / std::sqrt(640.0));
-  // What is left without the shares of 360 who pool what they know is sigma.
+  // The noise that is left without the shares of 360 who pool what they know is sigma.
   const double left = plan.participant_stddev() * std::sqrt(640.0);
   EXPECT_DOUBLE_EQ(left, 6);
   const double quantisation = plan.quantisation_variance(1000);

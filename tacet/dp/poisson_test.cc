@@ -111,7 +111,7 @@ TEST(PoissonTest, HatWithoutWideningWouldNotDominate) {
   EXPECT_GT(PoissonLogAcceptance(rate, k, normal), 0.05);
 }
 
-// What the hat cannot reach is rarer than what the noise cannot: the plan charges it as often.
+// A count beyond the hat is rarer than one beyond the noise: the plan charges it as often.
 TEST(PoissonTest, CountsBeyondTheHatAreAsRareAsNoiseBeyondItsBound) {
   const double z = GaussianBound(GaussianSampler::kDefault);
   for (const double rate : GridOfRates()) {

@@ -46,8 +46,8 @@ long double ExactNormal(long double unit, uint64_t angle) {
   return std::sqrt(-2 * std::log(unit)) * std::cos(2 * std::acos(-1.0L) * turn);
 }
 
-// How far rounding moves log P of a draw: the rate of one coordinate from the product's arithmetic
-// against the same words in extended precision, times (k - L)/L at |k - L| = 5 sqrt L.
+// The error of log P of a draw by rounding: the rate of one coordinate from the product's
+// arithmetic against the same words in extended precision, times (k - L)/L at |k - L| = 5 sqrt L.
 struct Rounding {
   double in_double = 0;
   double in_float = 0;

@@ -97,7 +97,7 @@ class AggregationParams {
   // Part of `ciphertext_bytes` and of `aggregated_ciphertext_bytes`, at their ends, with shares of
   // one-time keys; 0 for the paper's schemes.
   size_t share_bytes() const { return sharing_.has_value() ? sharing_->share_bytes() : 0; }
-  // How one-time keys are shared. Scheme compact only.
+  // The sharing of one-time keys. Scheme compact only.
   const KeySharing& sharing() const { return *sharing_; }
   // Words of masks that a seal takes: n (B + 8); 0 for the paper's schemes.
   size_t mask_words() const {

@@ -79,7 +79,7 @@ std::shared_ptr<const PayloadPolynomials> SharedPayloadPolynomials(
     std::shared_ptr<const PayloadPolynomials> polynomials ABSL_GUARDED_BY(mutex);
   };
   static Last& last = *new Last;
-  // Who asks for the same meanwhile waits as long as it would take to expand them.
+  // A caller that asks for the same meanwhile waits as long as it would take to expand them.
   const base::MutexLock lock(last.mutex);
   if (last.polynomials == nullptr || !last.polynomials->AreOf(public_seed, polynomials)) {
     last.polynomials = std::make_shared<const PayloadPolynomials>(public_seed, polynomials);

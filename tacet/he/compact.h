@@ -55,7 +55,7 @@ class PayloadPolynomials {
   PayloadPolynomials(std::span<const uint8_t> public_seed, uint64_t polynomials);
 
   bool AreOf(std::span<const uint8_t> public_seed, uint64_t polynomials) const;
-  // What ExpandPayload makes. It may lie in `buffer`, the caller's own, until its next use.
+  // The result of ExpandPayload. It may lie in `buffer`, the caller's own, until its next use.
   std::span<const uint64_t> At(uint64_t j, ring::AlignedWords& buffer) const;
 
  private:

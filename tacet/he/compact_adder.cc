@@ -66,7 +66,7 @@ class CompactAdder final : public Adder {
   }
 
  private:
-  // What was noticed of a ciphertext while polynomials of it were added.
+  // The faults that were noticed of a ciphertext while polynomials of it were added.
   struct Noticed {
     struct Place {
       uint64_t polynomial;

@@ -139,7 +139,7 @@ class CompactDecryptor final : public Decryptor {
     return polynomial;
   }
 
-  // What everybody knows of the phase of a coefficient with `values` values: the truncation's mean
+  // The public part of the phase of a coefficient with `values` values: the truncation's mean
   // less 2^kappa Σ_{l < values} K' offset 2^(w l), mod Q. With it the phase is
   // Σe - (its truncation's mean) + 2^kappa Σ_l (sum - K' offset) 2^(w l).
   Uint128 KnownPart(uint32_t participants, size_t values) const {
@@ -157,7 +157,7 @@ class CompactDecryptor final : public Decryptor {
     return ring::ComposeCrt(known[0], known[1]);
   }
 
-  // What is known of the last coefficient of a polynomial beyond the others: the payload's last
+  // The public part of the last coefficient of a polynomial beyond the others: the payload's last
   // may carry fewer values.
   Uint128 LastShift(const ClosedPolynomial& polynomial, uint32_t participants) const {
     const size_t values = ValuesIn(params(), polynomial.index * kN + polynomial.used - 1);

@@ -208,10 +208,10 @@ TEST(KeySharingTest, SumsOfSharesAddUp) {
   EXPECT_FALSE(KeySharing::FindNonCanonical(sum).has_value());
 }
 
-// What f corrupt seats and the server see of a share is independent of the key: for every block,
-// the f masks they know and the values of all other seats determine the key only together with the
-// masks of honest seats. Here every seat but f is honest, and an honest seat's mask is replaced so
-// that the same bytes carry another key.
+// The view that f corrupt seats and the server have of a share is independent of the key: for every
+// block, the f masks they know and the values of all other seats determine the key only together
+// with the masks of honest seats. Here every seat but f is honest, and an honest seat's mask is
+// replaced so that the same bytes carry another key.
 TEST(KeySharingTest, SharesFitEveryKeyForThoseWhoLackTheMasks) {
   const KeySharing sharing = *KeySharing::Create({.seats = 5, .corrupt = 2});
   const size_t words = sharing.mask_words();

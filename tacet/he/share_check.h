@@ -54,7 +54,7 @@ struct WrongShares {
   std::vector<size_t> disputed;
 };
 
-// What the seats' combinations tell about the clients' shares. A client fits without a set of seats
+// The conclusion from the seats' combinations. A client fits without a set of seats
 // when the values of the other seats lie on polynomials of degree below t.
 //   named: fit without no set of f seats. None with a - f <= t seats.
 //   disputed: do not fit without the set of at most min(f, floor((a - t) / 2)) seats for which they

@@ -90,7 +90,7 @@ class CheckedShares {
     std::iota(seats.begin(), seats.end(), 0);
     return Find(seats);
   }
-  // Who is left out.
+  // The clients that are left out.
   std::vector<size_t> Disputed() const { return Find().disputed; }
   std::vector<size_t> Disputed(const std::vector<uint32_t>& of_seats) const {
     return Find(of_seats).disputed;
@@ -196,7 +196,7 @@ TEST(ShareCheckTest, AShareForOneSeatIsCorrectedAndTwoAreNot) {
   EXPECT_EQ(round.Disputed().size(), 1u);
 }
 
-// What lying seats say about a client: errors by place in `liars`.
+// The statements of lying seats about a client: errors by place in `liars`.
 enum class LieKind { kEqual, kRandom, kOtherPolynomial };
 
 // Values at `points` of a polynomial of degree below t that is 0 at the points of up to t - 1 of
@@ -346,7 +346,7 @@ std::vector<uint64_t> SecretsOfR0(const KeySharing& sharing, const ShareCheck& c
   return secrets;
 }
 
-// What all seats together say about one client holds its key in one-time pads: without the random
+// The statements of all seats about one client hold its key in one-time pads: without the random
 // secrets it is a combination of the key's coefficients, with them it is that plus a random word.
 // Two answers for one client would differ by a combination of the key alone.
 TEST(ShareCheckTest, RandomSecretsHideTheKeyFromOneChoiceOfFactors) {

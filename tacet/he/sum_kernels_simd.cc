@@ -25,7 +25,7 @@ using W = hn::Vec<D64>;
 
 constexpr size_t kLanes = hn::MaxLanes(D64());
 constexpr size_t kLineWords = 16;  // of a cache line
-// How far ahead of its use a line is asked for.
+// The distance at which a line is asked for ahead of its use.
 constexpr size_t kPrefetchBytes = 2048;
 
 // 64 words at a place in memory that may be odd.
@@ -34,7 +34,7 @@ HWY_INLINE W Load(const uint8_t* bytes, size_t word) {
                        hn::LoadU(Half(), reinterpret_cast<const uint32_t*>(bytes + 4 * word)));
 }
 
-// What was added up of one source while its first `steps` kLanes words went by: `sum` a lane, and
+// The sums of one source while its first `steps` kLanes words went by: `sum` a lane, and
 // `weighted` = the sum of all `sum` after each step, in which lane l's word of step t counts
 // steps - t times.
 struct Running {

@@ -200,7 +200,7 @@ TEST_F(AdminSiteTest, NobodyElseActs) {
   for (const std::string site : {"cross-site", "same-site", "none"}) {
     EXPECT_EQ(changed([&](Request& request) { request.fetch_site = site; }), 403) << site;
   }
-  // What a form of another page can send.
+  // The types that a form of another page can send.
   for (const std::string type : {"text/plain", "application/x-www-form-urlencoded", ""}) {
     EXPECT_EQ(changed([&](Request& request) { request.content_type = type; }), 415) << type;
   }

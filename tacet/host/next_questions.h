@@ -21,7 +21,7 @@
 
 namespace tacet::host {
 
-// What a member has to see before its next step, once something of it was taken.
+// The state that a member has to see before its next step, once something of it was taken.
 struct Awaited {
   enum class What : uint8_t {
     kAttempt,  // that begins
@@ -47,10 +47,10 @@ class NextQuestions {
   // The member waits for an announcement; it heard one, in an answer to its own request.
   void NoteAwait(const protocol::AwaitRequest& request);
   void NoteAnnouncement(std::span<const uint8_t> announcement);
-  // What was told and pushed last has been lost.
+  // The answers that were told and pushed last have been lost.
   void Forget();
-  // What the member waits for after this request, which was accepted with this answer. Nothing when
-  // it has something to do, or that cannot be told.
+  // The state that the member waits for after this request, which was accepted with this answer.
+  // Nothing when it has something to do, or that cannot be told.
   std::optional<Awaited> AwaitedAfter(const protocol::RequestHead& request,
                                       const base::Bytes& answer) const;
   // Whether it is there, or will not come.
@@ -61,7 +61,7 @@ class NextQuestions {
   std::vector<transport::relay::PushedAnswer> Answers();
 
  private:
-  // What a member acts on.
+  // The state that a member acts on.
   struct Stage {
     std::optional<protocol::AnnouncedAttempt> current;
     uint32_t finished = 0;
@@ -71,7 +71,7 @@ class NextQuestions {
 
     friend bool operator==(const Stage&, const Stage&) = default;
   };
-  // What is known of an announcement that the member may have heard last.
+  // The known part of an announcement that the member may have heard last.
   struct Heard {
     uint64_t revision = 0;
     uint64_t listed = 0;  // attempts

@@ -31,7 +31,7 @@ struct OperatorAction {
   friend bool operator==(const OperatorAction&, const OperatorAction&) = default;
 };
 
-// What an operator asks for.
+// The action that an operator asks for.
 struct OperatorRequest {
   uint64_t revision = 0;     // number of actions that the operator has seen
   OperatorAction action;     // without `members`, `by` and `at`

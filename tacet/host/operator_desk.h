@@ -70,7 +70,7 @@ class OperatorDesk {
   absl::Status Act(const OperatorRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Obey() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // What the actions so far have come to.
+  // The state that the actions so far have come to.
   struct State {
     uint64_t revision = 0;            // number of actions, also of those that are forgotten
     std::vector<uint64_t> kept = {};  // numbers of those in the store, increasing

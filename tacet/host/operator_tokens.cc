@@ -39,7 +39,7 @@ absl::Status OperatorTokens::TakeLine(std::string_view line) {
         "expected a name of at most {} letters, digits, '.', '_' and '-', then blanks and a token",
         kMaxNameCharacters);
   }
-  // What is in the name's place may be a token, so no message repeats it.
+  // The text in the name's place may be a token, so no message repeats it.
   if (token.size() < kMinCharacters || token.find_first_of(kBlanks) != token.npos) {
     return base::InvalidArgument(
         "expected a name, blanks, and a token of at least {} characters without blanks: `openssl "

@@ -27,8 +27,8 @@ class OperatorTokens {
   // lines have; and for a file without an operator.
   static absl::StatusOr<OperatorTokens> Read(const std::filesystem::path& path);
 
-  // Whose token an Authorization header says after "Bearer ". Takes the same time whatever the
-  // token is.
+  // The owner of the token that an Authorization header has after "Bearer ". Its time does not
+  // depend on what the token is.
   std::optional<std::string> NameOf(std::string_view authorization) const;
 
  private:

@@ -66,7 +66,7 @@ TEST(ProblemKindsTest, TheAlertsAreRules) {
   }
 }
 
-// What the rules ask for exists.
+// Every metric that the rules ask for exists.
 TEST(ProblemKindsTest, TheAlertsAskForMetricsOfThePage) {
   const std::string rules = TextOf("packaging/prometheus/tacet-server.rules.yml");
   const std::string metrics = TextOf("docs/formats/metrics.md");

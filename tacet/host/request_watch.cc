@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::minutes kWindow(1);
 
-// How members find the end of what there is, and that a round has continued: nothing to look into.
+// Members find the end of what there is, and a new round, in this way: nothing to look into.
 bool IsOrdinary(absl::StatusCode code) {
   return code == absl::StatusCode::kOk || code == absl::StatusCode::kNotFound ||
          code == absl::StatusCode::kOutOfRange;

@@ -34,7 +34,7 @@ TEST_F(RequestWatchTest, WhatIsAnsweredIsCountedAndNotLogged) {
   EXPECT_THAT(metrics, HasSubstr("tacet_sent_bytes_total 8"));
 }
 
-// Who was refused, and so who was invited, is nobody's business.
+// The refused member, and so the invited one, is named nowhere.
 TEST_F(RequestWatchTest, ARefusalIsLoggedWithoutItsMember) {
   watch_.OnRequest("put-part", base::PermissionDenied("member 17 is not one of its participants"),
                    1000, 0);

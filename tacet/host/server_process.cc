@@ -306,7 +306,7 @@ void ServerProcess::WorkUntil(IsDone is_done, uint64_t seconds, bool follows) {
 }
 
 void ServerProcess::End(bool moves) {
-  // What an attempt has cost is charged: one that is open is not lost to the next epoch, unless its
+  // The cost of an attempt is charged: one that is open is not lost to the next epoch, unless its
   // members stay away. Nor is what it has published: the server stays until each member that is
   // here has it, at most as long as seats have to answer. Where an operator starts the epoch, none
   // is open, or the operator gives it up.

@@ -170,7 +170,7 @@ std::vector<secagg::AttemptNumber> LedgerBook::MissingBefore(
     }
   }
   for (const secagg::AttemptNumber& number : order) add(number);
-  // What must have been there between the last known attempt of this manifest and this one.
+  // The attempts between the last known one of this manifest and this one must have been there.
   if (last.has_value() && now < *last) return missing;
   const uint32_t from = last.has_value() ? last->round + 1 : cost.first_round;
   for (uint32_t round = from; round < now.round; ++round) {

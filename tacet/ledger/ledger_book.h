@@ -44,7 +44,7 @@ class LedgerBook {
   // an epoch or a manifest that the training's charges so far forbid.
   absl::Status CheckMember(const AttemptCost& cost) const;
   absl::Status CheckCharge(const AttemptCost& cost, const LedgerEntry& entry) const;
-  // What is known of the attempt already; nothing when it has to be charged.
+  // The known result of the attempt; nothing when it has to be charged.
   std::optional<absl::Status> Earlier(const LedgerEntry& entry) const;
   // Attempts that are to be charged before `now`, in order: those in `announced` that are missing,
   // and those that must have been there since the last one of the training.
@@ -57,7 +57,7 @@ class LedgerBook {
   void Add(const LedgerRecord& record);
 
  private:
-  // What was charged in one epoch of a federation.
+  // The charges in one epoch of a federation.
   struct KnownEpoch {
     crypto::Digest manifest_hash{};
     uint32_t member = kEveryMember;

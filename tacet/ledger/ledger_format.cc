@@ -89,7 +89,7 @@ bool IsPrintable(std::string_view text) {
   return std::ranges::all_of(text, [](char letter) { return letter >= ' ' && letter <= '~'; });
 }
 
-// What was written, with zeros up to `size` bytes.
+// The written bytes, with zeros up to `size` bytes.
 base::Bytes Padded(base::ByteWriter writer, size_t size) {
   base::Bytes bytes = writer.Take();
   bytes.resize(size);

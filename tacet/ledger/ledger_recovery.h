@@ -61,9 +61,9 @@ struct LedgerTail {
   uint64_t torn_bytes = 0;
 };
 
-// What others have appended behind `known`: `bytes` is the ledger from there on. By the rules of
-// RecoverLedger; an anchor that knows fewer records than `known` is DataLoss, too. The caller sees
-// whether a label stands there twice.
+// The records that others have appended behind `known`: `bytes` is the ledger from there on. By the
+// rules of RecoverLedger; an anchor that knows fewer records than `known` is DataLoss, too. The
+// caller sees whether a label stands there twice.
 absl::StatusOr<LedgerTail> RecoverTail(const LedgerHeader& header, const KnownEnd& known,
                                        std::span<const uint8_t> bytes,
                                        std::span<const uint8_t> anchor);

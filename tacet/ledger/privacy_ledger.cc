@@ -132,7 +132,7 @@ absl::Status PrivacyLedger::ChargeInTurn(const AttemptCost& cost, const LedgerEn
   const secagg::AttemptNumber& now = entry.label.number;
   TACET_RETURN_IF_ERROR(book_.CheckCharge(cost, entry));
   if (const std::optional<absl::Status> earlier = book_.Earlier(entry)) return *earlier;
-  // What this ledger can never take is refused before anything is written.
+  // A charge that this ledger can never take is refused before anything is written.
   const bool hopeless = budgets_.limits_charges() && accounting::GuaranteesNothing(cost.event);
   TACET_RETURN_IF_ERROR(hopeless
                             ? budgets_.CheckRoom(cost, book_.entries(), [this] { return Now(); })

@@ -150,7 +150,7 @@ TEST(PrivacyLedgerTest, WhatOthersDoIsChargedAndNeverSealed) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(base::Message(refused), HasSubstr("the owner cannot seal an update for it"));
   ASSERT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, 3, 0}).ok());
-  // What was announced counts beyond the budget, and stops the next sealing.
+  // Announced attempts count beyond the budget, and stop the next sealing.
   const std::vector<secagg::AttemptNumber> far = {{0, 300, 0}};
   ASSERT_TRUE(f.ledger->ChargeAnnounced(Paper(), far).ok());
   EXPECT_EQ(f.ledger->ChargeForSealing(Paper(), {0, 301, 0}).code(),
@@ -318,7 +318,7 @@ TEST(PrivacyLedgerTest, TheBudgetRefusesWhateverTheServerAnnounces) {
   f.Reopen();
   EXPECT_FALSE(f.ledger->ChargeForSealing(Paper(), {0, round, 0}).ok());
   EXPECT_EQ(f.ledger->entries().size(), round);
-  // What was charged may still be sealed.
+  // A charged attempt may still be sealed.
   EXPECT_TRUE(f.ledger->ChargeForSealing(Paper(), {0, round - 1, 0}).ok());
 }
 

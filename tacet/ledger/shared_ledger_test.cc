@@ -296,7 +296,7 @@ TEST_F(SharedLedgerTest, AnEarlierPolicyIsRefused) {
   EXPECT_EQ(Site(memory_, now_).ledger->policy()->serial, 5u);
 }
 
-// What the other process wrote cannot be what this one knows.
+// The other process cannot have written what this one knows.
 TEST_F(SharedLedgerTest, TheSameAttemptInOthersRecordsIsDamage) {
   Site site(memory_, now_);
   ASSERT_TRUE(site.Seal(CostOf(1, 6), 0).ok());

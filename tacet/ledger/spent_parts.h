@@ -21,7 +21,7 @@ namespace tacet::ledger {
 // Names of one federation, which a ledger does not hold.
 struct FederationNames {
   std::string name;
-  // What its trainings are, by the epoch with which each began: "training of logistic", "query".
+  // Its trainings' names, by the epoch with which each began: "training of logistic", "query".
   std::map<uint32_t, std::string> trainings = {};
 };
 using Names = std::map<crypto::Digest, FederationNames>;  // by Manifest::federation()

@@ -84,7 +84,7 @@ TEST(SpentPartsTest, AChargeLeavesTheYearAfter366Days) {
   EXPECT_EQ(later.left(), 1);
 }
 
-// What is left is what the ledger would still allow.
+// The remainder is the charge that the ledger would still allow.
 TEST(SpentPartsTest, TheYearIsSpentWhereTheLedgerRefuses) {
   const YearlyBudget year{.epsilon = 0.8, .delta = 1e-5, .source = "policy"};
   const LedgerHeader header{

@@ -29,9 +29,9 @@ struct AttestedState {
 std::vector<protocol::Attestation> ReadableAttestations(std::span<const base::Bytes> attestations,
                                                         const agreement::SignedManifest& manifest);
 
-// What as many of `attestors` as protocol::StateQuorum state of `round`, each counted for the first
-// thing it states; nothing when they are not enough. Attestations of others or of another round do
-// not count.
+// The statement of as many of `attestors` as protocol::StateQuorum of `round`, each counted for the
+// first thing it states; nothing when they are not enough. Attestations of others or of another
+// round do not count.
 std::optional<AttestedState> MajorityOf(std::span<const protocol::Attestation> attestations,
                                         const agreement::SignedManifest& manifest,
                                         std::span<const uint64_t> attestors, uint32_t round);

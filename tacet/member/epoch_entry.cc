@@ -54,7 +54,7 @@ std::vector<OpeningAction> SeatTurn(uint64_t member, const OwnStates& own,
 
 Beginning BeginningOf(const protocol::OpeningState& opened, const OwnStates& own,
                       const protocol::Announcement& told) {
-  // Who begins behind it could be led along another history.
+  // A member that begins behind it could be led along another history.
   const auto is_behind = [&](const secagg::Attempt& attempt) {
     return attempt.number.round < opened.round;
   };

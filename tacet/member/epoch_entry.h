@@ -32,7 +32,7 @@ bool IsAtOrBehind(const protocol::OpeningState& last, const protocol::OpeningSta
 bool CanBeginWith(const protocol::OpeningState& state, const OwnStates& own,
                   const protocol::OpeningTally& said, const protocol::OpeningRules& rules);
 
-// What a seat does next, in order, where `said` is what the server returns and votes are asked
+// The next steps of a seat, in order, where `said` is the server's answer and votes are asked
 // for a state of round `asked`. A seat says what it has, and votes once, for a state that enough
 // seats have and that it can continue with. `kept` is the vote that it gave in this epoch. A vote
 // goes first: a server that has lost it must not ask for votes before it knows it again.
@@ -41,7 +41,7 @@ std::vector<OpeningAction> SeatTurn(uint64_t member, const OwnStates& own,
                                     const protocol::OpeningTally& said,
                                     const protocol::OpeningRules& rules, uint32_t asked);
 
-// How a member begins an epoch for whose state a quorum voted.
+// The ways in which a member begins an epoch for whose state a quorum voted.
 namespace beginning {
 struct Waits {};   // for what the server says, to agree with the vote
 struct Enters {};  // has that state, or an earlier one and can catch up

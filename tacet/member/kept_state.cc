@@ -181,7 +181,7 @@ absl::StatusOr<KeptState> ReadKeptState(const MemberParts& parts) {
   if (parts.manifest.manifest().spec().sampling.max_participations != 0) {
     kept.past.participations = ParticipationsIn(parts);
   }
-  // What a member remembers of an earlier training of the federation says nothing about this one.
+  // A member's memory of an earlier training of the federation says nothing about this one.
   if (kept.memory.has_value() && kept.memory->attempt.number.epoch < parts.manifest.training()) {
     kept.memory.reset();
   }

@@ -624,7 +624,7 @@ class MachineWorld {
     step_.abstained = true;
     return event::Done{};
   }
-  // What it says follows from what was announced, or withheld, in this step.
+  // Its answer follows from what was announced, or withheld, in this step.
   Event Answer(const action::SendObjection& action) {
     const protocol::Objection& said = action.objection;
     Expect(said.revision == step_.told.revision && !step_.objected, "M20",

@@ -96,7 +96,7 @@ struct StepBack {
   uint32_t first_undone = 0;
 };
 
-// What the next round begins with, for others.
+// The beginning of the next round, for others.
 
 struct SendAttestation {         // event::Attested, taken or not
   bool with_checkpoint = false;  // where it is small enough to travel with it
@@ -138,7 +138,7 @@ struct Seal {
   secagg::Attempt attempt;
   bool zeros = false;
 };
-// What was sealed. event::Done: it is durable.
+// Keeps the sealed upload. event::Done: it is durable.
 struct SaveUpload {
   secagg::Attempt attempt;
 };

@@ -139,7 +139,7 @@ Action On(Turn& turn, state::Awaiting, const event::Announced& event) {
   MemberSituation& here = turn.here;
   Step step{.told = event.told, .news = here.known_revision != event.told->revision};
   const protocol::Announcement& told = *step.told;
-  // What fails half way is a notification again: the server may have no other before the deadline.
+  // A step that fails half way is a notification again: the next one may come after the deadline.
   here.known_revision.reset();
   here.objection.reset();
   if (!step.news) return Finish(turn, std::move(step));
@@ -161,7 +161,7 @@ Action On(Turn& turn, state::Awaiting, const event::Announced& event) {
   return MakeAnchor(turn, std::move(step));
 }
 
-// What is remembered.
+// The member's memory.
 
 namespace {
 

@@ -16,7 +16,7 @@
 
 namespace tacet::member {
 
-// What follows from an event: lines for the log, and then one action, whose result is the next
+// The consequence of an event: lines for the log, and then one action, whose result is the next
 // event.
 struct Reaction {
   struct Note {

@@ -24,8 +24,8 @@ class MemberNotes {
   // `log` must outlive it.
   explicit MemberNotes(NodeLog& log) : log_(log) {}
 
-  // What was sent or applied every time; anything else once for the same attempt (and, where there
-  // are several of a thing, its index).
+  // Writes an event that was sent or applied every time; any other once for the same attempt (and,
+  // where there are several of a thing, its index).
   absl::Status Write(NodeEvent event, uint32_t index = 0);
   absl::Status Violation(const Suspicion& suspicion, const secagg::AttemptNumber& at,
                          uint32_t index = 0);

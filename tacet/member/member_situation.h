@@ -28,7 +28,7 @@ struct Step {
   bool news = false;  // its revision is another one than before
 };
 
-// What follows when a memory is durable.
+// The step that follows when a memory is durable.
 enum class Then : uint8_t {
   kEnd,
   kForgetOthers,
@@ -137,7 +137,7 @@ struct Installing {
   std::optional<Undo> undo = std::nullopt;
 };
 
-// What the next round begins with, for others. `acts`: on the attempt that is announced,
+// The beginning of the next round, for others. `acts`: on the attempt that is announced,
 // afterwards.
 struct SendingAttestation {
   using Awaits = event::Attested;
@@ -271,7 +271,7 @@ using State = std::variant<
     state::SendingShare, state::Decrypting, state::SendingCheckRow, state::SendingVerdict,
     state::GivingBack, state::MakingAnchor>;
 
-// How far this seat is with an attempt.
+// The progress of this seat with an attempt.
 namespace seat {
 struct Begun {};  // it has not voted, or not in this process
 struct Voted {};
@@ -287,7 +287,7 @@ struct SeatWork {
   bool confirmed = false;  // this process decrypted the sum and found it sound
 };
 
-// How much this member has stated of the beginning of a round.
+// The part of a round's beginning that this member has stated.
 namespace stated {
 struct Nothing {};
 struct Attested {
@@ -304,7 +304,7 @@ struct RefusedUpload {
   int times = 0;
 };
 
-// How often this seat gave again what the server has lost.
+// The number of times that this seat gave again what the server has lost.
 struct GivenBack {
   secagg::Attempt attempt;  // the current one
   int times = 0;

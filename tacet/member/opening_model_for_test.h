@@ -96,7 +96,7 @@ class OpeningModel {
             .earlier = earlier == kNone ? std::nullopt : std::optional(StateOf(earlier))};
   }
 
-  // What a seat may have when an epoch begins: a state, and an earlier one unless it gave an unmask
+  // The states of a seat when an epoch begins: one, and an earlier one unless it gave an unmask
   // share for a sum that starts from its state. A checkpoint can skip a round.
   static constexpr std::array<std::pair<uint8_t, uint8_t>, 6> kKinds = {
       {{0, kNone}, {1, 0}, {1, kNone}, {2, 1}, {2, kNone}, {2, 0}}};

@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kAwaitSeconds = 60;
 // For a message of another framework, which may come for it late.
 constexpr uint32_t kCallSeconds = 300;
-// How often a server may have lost the beginning of an object that is being sent.
+// The number of times that a server may have lost the beginning of an object that is being sent.
 constexpr int kMaxLost = 3;
 
 // An empty part: the answer says how much of the object has arrived.
@@ -23,14 +23,14 @@ protocol::PutPartRequest AskingWhatArrived(const protocol::BulkName& name, uint6
   return {.name = name, .total = total, .digest = digest, .offset = 0, .part = {}};
 }
 
-// What was read, or why not.
+// The value that was read, or the reason why not.
 template <typename Value>
 absl::Status Keep(absl::StatusOr<Value> value, Value& kept) {
   if (value.ok()) kept = *std::move(value);
   return value.status();
 }
 
-// How many of an object's `total` bytes have arrived, of which `sent` were sent. A part arrives
+// The number of an object's `total` bytes that have arrived; `sent` were sent. A part arrives
 // wholly or not at all: a server that acknowledges less of it would be sent the rest again, 2 MiB
 // for every byte.
 absl::Status KeepArrived(std::span<const uint8_t> answer, const protocol::BulkName& name,

@@ -17,7 +17,7 @@
 namespace tacet::member {
 namespace {
 
-// What a journal has; nothing where that is lost.
+// The bytes in a journal; nothing where that is lost.
 absl::StatusOr<base::Bytes> Kept(const secagg::Journal& journal, const secagg::Attempt& attempt,
                                  secagg::JournalStep step) {
   absl::StatusOr<base::Bytes> kept = journal.Find(attempt, step);

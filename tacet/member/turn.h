@@ -49,7 +49,7 @@ void Violate(Turn& turn, const Suspicion& suspicion, const secagg::AttemptNumber
 // Has the server told at the end of this step why this member does not act on its announcement.
 void Object(Turn& turn, protocol::ObjectionReason reason, const secagg::AttemptNumber& at);
 
-// What a step consists of, in this order. Each continues with the next one.
+// The parts of a step, in this order. Each continues with the next one.
 
 // For a seat without an anchor: makes it. Then the opening, or the memory.
 Action MakeAnchor(Turn& turn, Step step);

@@ -77,8 +77,8 @@ Action On(Turn& turn, state::ApplyingSum at, const event::StateReached& event) {
   return CatchUp(turn, std::move(at.step));
 }
 
-// What a quorum voted for, where an epoch begins with that round, else what a majority of the
-// attestors states of its beginning.
+// Seeks the state that a quorum voted for, where an epoch begins with that round, else the one that
+// a majority of the attestors states of its beginning.
 Action SeekState(Turn& turn, Step step, std::optional<Undo> undo) {
   if (!undo.has_value()) turn.here.waits = true;
   if (turn.manifest.begins_training()) return HearAttestations(turn, std::move(step), undo);

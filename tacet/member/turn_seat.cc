@@ -202,8 +202,8 @@ Action On(Turn& turn, state::FetchingVotes at, const event::VotesFetched& event)
     }
     return Wait(turn, std::move(at.step));
   }
-  // What others apply with this share starts from this member's state: no later epoch goes back
-  // behind it.
+  // The others apply with this share a sum that starts from this member's state: no later epoch
+  // goes back behind it.
   Become(turn, state::ForgettingEarlier{std::move(at.step)});
   return SeatAction(action::ForgetEarlier{});
 }
@@ -260,7 +260,7 @@ Action GiveBack(Turn& turn, Step step) {
   return SeatAction(std::move(give));
 }
 
-// What failed on the way is tried again.
+// A part that failed on the way is tried again.
 Action On(Turn& turn, state::GivingBack at, const event::Done&) {
   ++turn.here.given_back->times;
   return CatchUp(turn, std::move(at.step));

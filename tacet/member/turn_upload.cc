@@ -154,7 +154,7 @@ Action On(Turn& turn, state::AskingForUpload at, const event::UploadKept& event)
   return Ask(turn, std::move(at.step));
 }
 
-// What was sealed before is sent again, and nothing else is sealed.
+// An upload that was sealed before is sent again, and nothing else is sealed.
 Action On(Turn& turn, state::FindingUpload at, const event::UploadFound& event) {
   if (event.found) return Send(turn, std::move(at.step));
   // Where members abstain, all charge alike: neither the ledger nor an abstention shows a coin.

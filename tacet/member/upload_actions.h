@@ -46,7 +46,7 @@ class UploadActions {
   absl::StatusOr<Event> Do(const action::SaveUpload& action);
   absl::StatusOr<Event> Do(const action::SendUpload& action);
   ledger::AttemptCost CostFrom(std::optional<uint32_t> first_round) const;
-  // What this member has with the seats, computed once an epoch.
+  // The keys of this member with the seats, computed once an epoch.
   absl::Status MakeKeys();
   // Before the first upload of this process, and again when the server refuses an upload that may
   // lack it. The server may have the packet from an earlier process.

@@ -29,7 +29,7 @@ std::vector<NamedRange> LayersOf(const Architecture& architecture) {
   return layers;
 }
 
-// What `name` means, if it means anything.
+// The range that `name` means, if it means anything.
 absl::StatusOr<NamedRange> RangeOf(const Architecture& architecture, const std::string& name) {
   std::vector<std::string> known;
   size_t index = 0;

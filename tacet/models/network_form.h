@@ -52,7 +52,7 @@ using FormFinder = std::optional<RegisteredForm> (*)(const Architecture& archite
 // asked first; a finder that is registered twice counts once. Thread-safe.
 void RegisterNetworkForms(FormFinder finder);
 
-// What the first finder finds that has something. Thread-safe.
+// The result of the first finder that finds something. Thread-safe.
 std::optional<RegisteredForm> FindRegisteredForm(const Architecture& architecture,
                                                  Precision precision);
 

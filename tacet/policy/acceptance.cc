@@ -182,8 +182,8 @@ class Judgement {
                        is_.sampling.cohort, is_.sampling.clients));
   }
 
-  // What a member keeps under its signing key. A new field does not compile: say here, or in
-  // Seats, who judges it.
+  // The terms that a member keeps under its signing key. A new field does not compile: say here, or
+  // in Seats, who judges it.
   void Members() {
     for (const ManifestMember& member : change_.now.members()) {
       const auto& [name, signing_key, sealing_key, exchange_key, kem_digest, signature, kem_key] =

@@ -53,7 +53,7 @@ struct InvitationChange {
 absl::StatusOr<Acceptance> JudgeInvitation(const SitePolicy& policy,
                                            const InvitationChange& change);
 
-// What decides whether a term may change without a person.
+// The rule that decides whether a term may change without a person.
 enum class JudgedBy : uint8_t {
   kChain,         // agreement::CheckContinues refuses another one
   kKind,          // it is the kind of change: acceptance.kinds

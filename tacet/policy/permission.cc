@@ -45,7 +45,7 @@ class Checks {
             fmt::format("{} is {}, at least {} is required", agreed_key, found, least));
   }
 
-  // What no policy can be without.
+  // The keys that no policy can be without.
   void Protections() {
     if (!agreed_.mechanism.makes_guarantee() || !(agreed_.mechanism.noise_stddev > 0)) {
       Violate("privacy.epsilon_per_year",

@@ -30,7 +30,7 @@ struct QuestionUse {
   bool names_sites = false;  // it is about some sites only
 };
 
-// What a training or query does with a site's data, beyond what the manifest says.
+// The use of a site's data by a training or query, beyond what the manifest says.
 struct DataUse {
   std::string site = {};  // its name in the federation
   std::string_view kind = kTraining;

@@ -16,8 +16,8 @@ namespace tacet::policy {
 // For the bytes of a policy file (docs/formats/policy.md).
 base::Bytes SignPolicy(std::span<const uint8_t> policy, const crypto::SigningKey& officer);
 
-// Who signed the policy. DataLoss when the signature is cut short or damaged, PermissionDenied when
-// it is of another policy.
+// The signer of the policy. DataLoss when the signature is cut short or damaged, PermissionDenied
+// when it is of another policy.
 absl::StatusOr<crypto::PublicKey> SignerOfPolicy(std::span<const uint8_t> policy,
                                                  std::span<const uint8_t> signature);
 

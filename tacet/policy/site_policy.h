@@ -66,8 +66,8 @@ struct SitePolicy {
   uint64_t unknown_members = 0;
   // [ledger]
   std::string ledger_folder = {};  // the only one, an absolute path
-  // Whose data these are: the folder's own population, or one of other people, who have a ledger of
-  // their own. Only a policy can say so.
+  // The people of these data: the folder's own population, or one of other people, who have a
+  // ledger of their own. Only a policy can say so.
   std::string population = std::string(ledger::kMainPopulation);
   std::optional<ledger::ChargingRule> rule = std::nullopt;
 

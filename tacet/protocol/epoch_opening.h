@@ -32,7 +32,7 @@ struct OpeningState {
 };
 OpeningState OpeningStateOf(uint32_t round, const StateDigests& digests);
 
-// What one seat says. The numbers are part of the format.
+// The statement of one seat. The numbers are part of the format.
 enum class OpeningWord : uint8_t {
   kHas = 1,   // it has this state
   kVote = 2,  // the epoch begins with this state: a seat says so of one in an epoch
@@ -42,7 +42,7 @@ struct OpeningStatement {
   OpeningWord word = OpeningWord::kHas;
   uint64_t member = 0;
   OpeningState state;
-  // What the seat had before its last round, as long as it can go back; of kHas only. In one
+  // The seat's state before its last round, as long as it can go back; of kHas only. In one
   // statement with what it has, so that nobody hears of this one alone.
   std::optional<OpeningState> earlier = std::nullopt;
 

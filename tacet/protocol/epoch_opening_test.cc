@@ -122,7 +122,7 @@ TEST_F(EpochOpeningTest, TheLastStateOfAMajorityIsHeld) {
   EXPECT_FALSE(Tally(said).IsHeld(State(7, 1)));
   EXPECT_TRUE(Tally(said).HasHeard(2));
   EXPECT_FALSE(Tally(said).HasHeard(3));
-  // Who votes for a state has seen that others have it.
+  // A seat that votes for a state has seen that others have it.
   said.push_back(Vote(3, State(7, 1)));
   EXPECT_EQ(Tally(said).Held(), State(7, 1));
 }

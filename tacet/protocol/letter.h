@@ -23,7 +23,7 @@ namespace tacet::protocol {
 inline constexpr size_t kMaxLetterBytes = size_t{16} << 10;
 inline constexpr size_t kMaxEnclosureBytes = size_t{64} << 20;
 
-// How long a letter waits for its site, so that its end also says since when.
+// The time that a letter waits for its site, so that its end also says since when.
 inline constexpr uint64_t kLetterSeconds = 90 * base::kSecondsADay;
 
 struct Letter {

@@ -29,7 +29,7 @@ absl::Status MailClient::Put(const MailName& name, std::span<const uint8_t> obje
   PutMail put{.name = name, .total = object.size(), .digest = crypto::Sha256(object)};
   // A server that returns what does not fit is asked no more often than there are parts.
   const size_t most_calls = 2 + object.size() / kMaxPartBytes * 2;
-  // What comes whole is not asked for.
+  // A part that comes whole is not asked for.
   base::Bytes part;
   if (object.size() <= kMaxPartBytes) part.assign(object.begin(), object.end());
   for (size_t calls = 0; calls <= most_calls; ++calls) {

@@ -177,7 +177,7 @@ struct FetchedPart {
   uint64_t total = 0;
   std::span<const uint8_t> part;  // of the bytes that were read
 };
-// What stands before the part.
+// The head that precedes the part.
 base::Bytes WriteFetchedPartHead(uint64_t total, size_t part_bytes);
 absl::StatusOr<FetchedPart> ReadFetchedPart(std::span<const uint8_t> bytes);
 base::Bytes WriteArrived(uint64_t arrived);

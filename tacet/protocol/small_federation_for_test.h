@@ -137,7 +137,7 @@ class SmallFederation {
         secagg::kPairKeyBytes * seat, secagg::kPairKeyBytes));
   }
 
-  // What `member` sends: the same update of 0.01 in every coordinate, another seal each time.
+  // The upload of `member`: the same update of 0.01 in every coordinate, another seal each time.
   base::Bytes Upload(uint64_t member, const secagg::Attempt& attempt) {
     const auto sealer = ValueOf(secagg::Sealer::Create(terms(), attempt, KeysOf(attempt)));
     const std::vector<float> update(manifest().manifest().spec().dimension, 0.01F);

@@ -19,7 +19,7 @@ base::JsonValue GuaranteesJson(const accounting::Guarantees& guarantees);
 base::JsonValue PrivacyJson(const accounting::Guarantees& guarantees,
                             const std::vector<std::string>& warnings);
 
-// What one attempt is charged as: `sampling`, `rate`, `noise_stddev`, `clip_norm`, and
+// The charge of one attempt: `sampling`, `rate`, `noise_stddev`, `clip_norm`, and
 // `pure_epsilon` where the noise is discrete Laplace.
 base::JsonValue EventJson(const accounting::SamplingEvent& event);
 

@@ -17,7 +17,7 @@ using ::testing::Not;
 
 constexpr std::string_view kHostile = "</script><script>alert(1)</script>\"'<!--&";
 
-// What stands between the first `begin` and the next `end`.
+// The text between the first `begin` and the next `end`.
 std::string Between(std::string_view text, std::string_view begin, std::string_view end) {
   const size_t from = text.find(begin) + begin.size();
   return std::string(text.substr(from, text.find(end, from) - from));

@@ -41,7 +41,7 @@ absl::Status CheckMissing(const base::JsonValue& answers,
 absl::Status CheckAnswers(const config::LoadedQuery& loaded, const agreement::Manifest& manifest,
                           std::span<const uint8_t> model, const base::JsonValue& answers);
 
-// What a run directory holds of a query that was answered.
+// The content of a run directory of a query that was answered.
 struct RunAnswers {
   std::string agreed;                               // agreed.toml
   crypto::Digest text{};                            // SHA-256 of the query file

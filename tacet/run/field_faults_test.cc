@@ -168,8 +168,8 @@ TEST_F(FieldFaultsTest, NumbersInMemoryAreCheckedAlike) {
       "counts nowhere; fill it in");
 }
 
-// Who knows the record learned from a refusal that its cell is bad: the site was named as away, and
-// the query never ended. Now every row is read, and only the site hears of it.
+// A person who knows the record learned from a refusal that its cell is bad: the site was named as
+// absent, and the query never ended. Now every row is read, and only the site hears of it.
 TEST_F(FieldFaultsTest, NoRowDecidesWhetherASiteAnswers) {
   ASSERT_OK_AND_ASSIGN(const auto loaded, config::ParseQuery(TextOfQuery(), "query.toml"));
   const tacet::statistics::QuestionPlan& plan = loaded.query->questions().front();

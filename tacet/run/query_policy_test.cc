@@ -197,8 +197,8 @@ policy::SitePolicy Equal() {
       .site_groups = false};
 }
 
-// What a member does before it charges: keys of the policy that refuse, "terms" where the agreement
-// does not answer the query, "unsigned" where nobody can sign it.
+// The findings of a member before it charges: keys of the policy that refuse, "terms" where the
+// agreement does not answer the query, "unsigned" where nobody can sign it.
 std::vector<std::string> RefusedBy(const policy::SitePolicy& policy,
                                    const config::RunConfig& config,
                                    std::vector<std::string>* texts = nullptr) {
@@ -234,7 +234,7 @@ void CollectColumns(const JsonValue& value, std::string_view key, std::set<std::
   }
 }
 
-// What the text of a query asks for beyond the policy; empty: nothing.
+// The requests of a query's text beyond the policy; empty: none.
 std::string ForbiddenIn(const JsonValue& root) {
   std::set<std::string> columns;
   CollectColumns(root, "", columns);

@@ -90,8 +90,8 @@ absl::StatusOr<simulation::RoundRecord> RoundOf(std::string_view line) {
 
 namespace {
 
-// What `parse` makes of each complete line; one that is being written, or that a crash cut short,
-// is none. Empty when there is no such file.
+// The results of `parse` for each complete line; one that is being written, or that a crash cut
+// short, is none. Empty when there is no such file.
 template <typename T>
 absl::StatusOr<std::vector<T>> ReadLines(const std::filesystem::path& path,
                                          absl::StatusOr<T> (*parse)(std::string_view, size_t)) {

@@ -21,7 +21,7 @@
 
 namespace tacet::run {
 
-// How files write a table.
+// The form in which files write a table.
 struct TableFormat {
   std::optional<char> separator = {};  // none: found in each file
   table::DecimalMark decimal = table::DecimalMark::kPoint;

@@ -69,7 +69,7 @@ class SiteTablesTest : public ::testing::Test {
     TACET_ASSIGN_OR_RETURN(const TableFormats formats, RehearsalFormats(loaded.file, file));
     return Load(loaded, formats);
   }
-  // What the site is told about the rows of the last tables, which stopped nothing.
+  // The site's notes about the rows of the last tables, which stopped nothing.
   std::string Told() const { return fmt::format("{}", fmt::join(ProblemLines(problems_), "\n")); }
   // The same after loading, without the folder.
   std::string Noted(const std::string& data = "[data]\n") {

@@ -154,7 +154,7 @@ bool Accepts(const dp::MechanismPlan& plan, const std::vector<float>& clipped,
   return bound.Check().ok();
 }
 
-// How far a liar gets that knows the others' updates u: it sends a so that u + a has norm `reach`,
+// The reach of a liar that knows the others' updates u: it sends a so that u + a has norm `reach`,
 // in every coordinate the same. The limit on coordinates is far away.
 std::vector<double> Attack(const std::vector<float>& clipped, uint32_t participants, double reach) {
   const double each = reach / std::sqrt(static_cast<double>(clipped.size()));

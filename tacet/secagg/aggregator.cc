@@ -72,7 +72,7 @@ std::vector<absl::Status> Aggregator::SubmitEach(std::span<const Submission> sub
     views.clear();
     places.clear();
   };
-  // What becomes of a submission may depend on one that is not added yet.
+  // The fate of a submission may depend on one that is not added yet.
   const auto depends_on_waiting = [&](const Submission& submission, const UploadView& view) {
     if (count() + views.size() >= params_.max_participants()) return true;
     for (size_t i = 0; i < views.size(); ++i) {

@@ -47,9 +47,9 @@ absl::StatusOr<CheckRow> ReadCheckRow(std::span<const uint8_t> bytes, const Atte
 // The length of every check row of so many participants.
 size_t CheckRowBytes(uint32_t participants);
 
-// What `rows` tell about the participants' shares (he::FindWrongShares), by place in the roster.
-// Rows that cannot be read, or belong to another closed round, do not count, and of one seat only
-// the first does. `shares[i]` are the shares in the upload of the i-th place: the last
+// The conclusion from `rows` about the participants' shares (he::FindWrongShares), by place in the
+// roster. Rows that cannot be read, or belong to another closed round, do not count, and of one
+// seat only the first does. `shares[i]` are the shares in the upload of the i-th place: the last
 // share_bytes() bytes of its ciphertext, canonical.
 he::WrongShares FindWrongParticipants(const he::AggregationParams& params,
                                       const Committee& committee, const Attempt& attempt,

@@ -55,7 +55,7 @@ class CheckRowTest : public ::testing::Test {
     std::vector<uint64_t> named;
     std::vector<uint64_t> disputed;
   };
-  // What rows tell, as members. `uploads` are by member, as the server keeps them.
+  // The conclusion from rows, as members. `uploads` are by member, as the server keeps them.
   Found Find(const Aggregator::Closed& closed, const std::vector<base::Bytes>& uploads,
              const std::vector<base::Bytes>& rows) {
     const ClosedRound round = ValueOf(ReadClosedRound(closed.closed_round, round_.attempt(),

@@ -16,7 +16,7 @@
 
 namespace tacet::secagg::testing {
 
-// What the coalition takes for the one-time key of an honest member.
+// The value that the coalition takes for the one-time key of an honest member.
 enum class Made {
   kZero,
   kWithoutMasks,  // from the shares, with zeros for the masks of seats that it does not hold
@@ -205,7 +205,7 @@ class Coalition {
     if (is_new) found->second = Open(member, Make(member, made));
     return found->second;
   }
-  // How much more than zeros an update is.
+  // The score by which an update is more than zeros.
   double Score(const he::Decryptor::Decrypted& opened) const {
     double score = 0;
     for (const uint64_t count : opened.sums) {

@@ -63,8 +63,8 @@ bool GuessByWraps(const Federation& federation, const View& view, bool otherwise
       view.honest_sum.tag.words, otherwise);
 }
 
-// How many games each strategy of the coalition is right in. Of many games, up to 200 share an
-// attempt.
+// The number of games in which each strategy of the coalition is right. Of many games, up to 200
+// share an attempt.
 std::map<std::string, int> PlayGames(const GameSpec& spec, int games) {
   Federation federation(spec);
   std::map<std::string, int> right;

@@ -44,7 +44,7 @@ inline Words Plus(Words a, std::span<const uint16_t> b, bool subtract = false) {
   return a;
 }
 
-// What the members of one game send.
+// The messages of the members of one game.
 struct GameSpec {
   uint64_t dimension = 1;
   int64_t planted = 1;  // |x| in counts, in every coordinate
@@ -53,7 +53,7 @@ struct GameSpec {
   he::Scheme scheme = he::Scheme::kCompact;
 };
 
-// What a member sent, and what the seats know of it.
+// A member's message, and what the seats know of it.
 struct Sent {
   base::Bytes upload;
   std::vector<uint32_t> counts;  // the truth, for the referee
@@ -90,7 +90,7 @@ struct View {
   const base::Bytes& UploadOf(uint64_t member) const { return sent.at(member)->upload; }
   SealNonce NonceOfUpload(uint64_t member) const { return NonceOf(UploadOf(member)); }
   const Words& Mask(uint64_t member, uint32_t seat) const { return sent.at(member)->masks[seat]; }
-  // What the check row of a seat says about a member.
+  // The statement of a seat's check row about a member.
   he::ShareCombination RowOf(uint32_t seat, uint64_t member) const {
     return check->Combine(Mask(member, seat));
   }
@@ -187,7 +187,7 @@ class Federation {
 
   static constexpr std::array<uint32_t, SmallRound::kSeats> kAllSeats = {0, 1, 2, 3, 4};
 
-  // What the shares give with `masks` (by seat) at these seats.
+  // The key from the shares with `masks` (by seat) at these seats.
   Key RecoverKey(std::span<const uint8_t> shares, const std::vector<Words>& masks,
                  std::span<const uint32_t> seats) const {
     std::vector<he::KeySharing::Answer> answers;

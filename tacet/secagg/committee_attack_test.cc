@@ -56,7 +56,7 @@ std::vector<uint64_t> DecodeWithSeats(const SmallRound& round, const base::Bytes
   return ValueOf(decryptor->Decrypt(adder->Close(), 1)).sums;
 }
 
-// How often the coalition tells which of two updates a victim sealed, over `games`.
+// The share of `games` in which the coalition tells which of two updates a victim sealed.
 double SuccessRate(const std::vector<uint32_t>& seats, int games) {
   constexpr uint64_t kDimension = 8;
   SmallRound round(SmallTerms(kDimension, kAttackedParticipants));

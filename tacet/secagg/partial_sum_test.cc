@@ -29,7 +29,7 @@ class PartialSumTest : public ::testing::TestWithParam<he::Scheme> {
     }
     return ValueOf(aggregator.ClosePartial());
   }
-  // What the message says when `change` was done to it.
+  // The message after `change` was done to it.
   base::Bytes Rewritten(const base::Bytes& message,
                         const std::function<void(PartialSum&)>& change) const {
     PartialSum sum = ValueOf(ReadPartialSum(message, round_.attempt(), round_.params()));

@@ -29,7 +29,7 @@ struct RoundMessages {
 
 struct DecryptedRound {
   Aggregate aggregate;
-  // Whose unmask shares did not fit, increasing. Only named with a sum whose MAC fits, and where no
+  // Seats with a wrong unmask share, increasing. Only named with a sum whose MAC fits, and where no
   // f seats can have a right one named. A wrong share of a participant for a seat names it, too.
   std::vector<uint32_t> wrong_seats;
 };

@@ -141,7 +141,7 @@ class SmallRound {
         ValueOf(exchange_keys_[client].Agree(committee_[seat].exchange_key));
     return PairKeyFrom(agreed, packets_[client].shared[seat], client, seat);
   }
-  // What the seat, or somebody who has other secrets, computes.
+  // The pair key that the seat, or somebody who has other secrets, computes.
   crypto::SecretBytes PairKeyFrom(const crypto::SecretBytes& agreed,
                                   const crypto::SecretBytes& shared, uint64_t client,
                                   uint32_t seat) const {

@@ -32,7 +32,7 @@ class ActionRunner {
 
   RoundStore& store() { return store_; }
   const RoundStore& store() const { return store_; }
-  // What the store holds, with its statements read.
+  // The content of the store, with its statements read.
   absl::StatusOr<StoreRead> Read();
 
   // Returns the event to which the action leads, if there is one. A sweep keeps `arriving`, the

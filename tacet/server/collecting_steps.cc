@@ -37,7 +37,7 @@ bool IsComplete(const Transition& step) {
     if (accepted == collecting.cohort.size()) return true;
   } else {
     if (accepted == MayUpload(state)) return true;
-    // Who has not uploaded is not in the cohort, or on the way: nobody but the member knows.
+    // A member without an upload is not in the cohort, or on the way: only the member knows.
     if (!rules.EveryMemberUploads()) return false;
   }
   const Attendance& attendance = step.moment.attendance;

@@ -35,7 +35,7 @@ class Exclusions {
   // kLeftOut.
   void AttemptEnded(const RoundRules& rules, const AttemptRecord& record, const Submissions& named);
 
-  // Who is left out of the attempt that comes next, or is open: named ones with the bytes of
+  // The members left out of the attempt that comes next, or is open: named ones with the bytes of
   // kLeftOut, others as IsOnTrial or kLastSuspect. K_min others always remain.
   const Submissions& now() const { return now_; }
   // Among them, those that shares named.

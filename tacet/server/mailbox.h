@@ -57,7 +57,7 @@ class IncomingMail {
   base::Bytes content_;
 };
 
-// What a request came to when its head was read.
+// The state of a request when its head was read.
 struct BegunMail {
   size_t head_bytes = 0;
   std::variant<RequestAnswer, std::unique_ptr<IncomingMail>> next;
@@ -67,7 +67,7 @@ struct WaitingLetter {
   uint64_t member = 0;
   uint64_t since = 0;  // Unix seconds
 };
-// What waits in a mailbox, without contents.
+// The number and age of waiting letters, without contents.
 struct MailStatus {
   std::vector<WaitingLetter> letters;  // by member
   // Members without a prekey whose keys the epoch does not use yet and without a letter. Empty as
@@ -78,7 +78,7 @@ struct MailStatus {
 // Thread-safe. The texts of its errors are for the senders.
 class Mailbox {
  public:
-  // How far the training is, without epoch and manifest.
+  // The progress of the training, without epoch and manifest.
   using Progress = std::function<protocol::ServedEpoch()>;
   // Reads the letters that `blobs` holds and forgets those that nobody fetches any more. All must
   // outlive it. `blobs` holds nothing else. `limits` are those of the members' other
@@ -155,7 +155,7 @@ class Mailbox {
   mutable base::Mutex mutex_;
   BlobStore& blobs_ ABSL_GUARDED_BY(mutex_);
   std::map<crypto::PublicKey, Kept> letters_ ABSL_GUARDED_BY(mutex_);  // by site
-  // Whose letters the disk did not give: they are read again, and not swept.
+  // The sites whose letters the disk did not give: they are read again, and not swept.
   std::set<crypto::PublicKey> unread_ ABSL_GUARDED_BY(mutex_);
   struct Hooks {
     Progress progress;

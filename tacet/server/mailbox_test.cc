@@ -385,7 +385,7 @@ TEST_F(MailboxTest, TheServersInvitationIsFromTheCoordinatorAndForTheServer) {
   EXPECT_TRUE(taken[0] == invitation);
   answer = base::PermissionDenied("it is of another coordinator");
   EXPECT_EQ(Coordinator().mail.Put(kServer, invitation), answer);
-  // What is fetched is the epoch of the server.
+  // The fetched epoch is the server's.
   const auto served =
       ValueOf(protocol::ReadServedEpoch(ValueOf(Coordinator().mail.Fetch(kServer))));
   EXPECT_EQ(served.epoch, members_.manifest().epoch());

@@ -20,7 +20,7 @@
 
 namespace tacet::server::testing {
 
-// What the mailbox answers to a whole request.
+// The mailbox's answer to a whole request.
 inline absl::StatusOr<base::Bytes> AnswerOf(Mailbox& mailbox, std::span<const uint8_t> request,
                                             std::optional<std::string_view> certificate_name) {
   const auto first = request.first(std::min(request.size(), protocol::kMaxMailHeadBytes));

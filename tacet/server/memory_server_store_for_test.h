@@ -43,7 +43,7 @@ class InjectedFailure {
   }
   void Heal() { After(std::numeric_limits<uint64_t>::max()); }
 
-  // What a call that fails before it has happened returns.
+  // The error of a call that fails before it has happened.
   void FailWith(absl::StatusCode code) { FailWith(absl::Status(code, "the disk is full")); }
   void FailWith(absl::Status error) {
     const base::MutexLock lock(mutex_);

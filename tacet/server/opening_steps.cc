@@ -19,7 +19,7 @@ bool HasHeardSeatsHere(const Transition& step, const OpeningEpoch& opening) {
   });
 }
 
-// What votes are asked for: the last state that enough seats have. What they were asked for stays,
+// The state that votes are asked for: the last one that enough seats have. An earlier choice stays,
 // so that they are not divided; after a restart the seats say what they have, and send their votes,
 // again.
 std::optional<protocol::OpeningState> CandidateOf(const OpeningEpoch& opening) {
@@ -99,7 +99,7 @@ void MayAskForVotes(Transition& step) {
   if (HasHeardSeatsHere(step, opening) || waited) candidate = CandidateOf(opening);
   const auto* const asking = std::get_if<AskingForVotes>(&opening.step);
   if (!candidate.has_value()) {
-    // What was asked for before stays until another candidate is there.
+    // The earlier choice stays until another candidate is there.
     if (asking == nullptr) opening.step = Heard{.since = since};
     return;
   }

@@ -113,7 +113,7 @@ class RandomRounds {
     return !failed_;
   }
 
-  // What the sequence came to, so that a test sees that it covers the protocol.
+  // The events of the sequence, so that a test sees that it covers the protocol.
   struct Coverage {
     uint64_t published = 0, failed = 0, wrong_shares = 0, opened = 0, stopped = 0, crashes = 0,
              disputed_shares = 0, late = 0, lost = 0, trials = 0, resumed = 0, objects_lost = 0,
@@ -140,7 +140,7 @@ class RandomRounds {
   const Coverage& coverage() const { return coverage_; }
 
  private:
-  // What the events of the open attempt said, apart from the state.
+  // The content of the open attempt's events, apart from the state.
   struct Seen {
     std::vector<uint64_t> drawn;
     std::set<uint64_t> uploaded;
@@ -444,7 +444,7 @@ class RandomRounds {
     Expect(after.size() <= rules_.manifest().manifest().attempt_budget(), "I2");
   }
 
-  // What members and seats see; I13 says that a revision changes with it.
+  // The view of members and seats; I13 says that a revision changes with it.
   void CheckRevisions(const RoundState& next) {
     Expect(next.revision >= state_.revision && next.phase_revision >= state_.phase_revision &&
                next.phase_revision <= next.revision,
@@ -816,7 +816,7 @@ class RandomRounds {
       Expect(seen_.unmasked.contains(member), "I12");
     }
     if (StageOf<Collecting>(state_) != nullptr) return;
-    // What can be fetched outlives a sweep.
+    // An object that can be fetched outlives a sweep.
     const absl::StatusOr<Step> swept = [&] {
       RoundState due = state_;
       due.sweep_is_due = true;
@@ -964,7 +964,7 @@ class RandomRounds {
     return TimePassed();
   }
 
-  // What a member that has a lost object gives again.
+  // A member that has a lost object gives it again.
   Event GiveBack() {
     const BlobKey& key = state_.lost[Below(state_.lost.size())].object.key;
     const uint64_t giver = IsServersOwn(key.name.kind) ? AnySeat() : key.member;

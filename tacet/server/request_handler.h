@@ -77,13 +77,13 @@ class IncomingRequest {
   std::unique_ptr<IncomingPart> part_;
 };
 
-// What a request came to when its head was read.
+// The state of a request when its head was read.
 struct BegunRequest {
   protocol::RequestHead head;
   std::variant<RequestAnswer, Waiting, std::unique_ptr<IncomingRequest>> next;
 };
 
-// What a whole request came to.
+// The result of a whole request.
 struct HandledRequest {
   protocol::RequestHead head;
   std::variant<base::Bytes, Waiting> next;  // its answer
@@ -117,7 +117,7 @@ class RequestHandler {
   // with a notification or not.
   bool IsNews(const Waiting& waiting) const;
   absl::StatusOr<base::Bytes> Answer(const Waiting& waiting);
-  // What this member would be answered if it asked `body`, which has no content and changes
+  // The answer to this member if it asked `body`, which has no content and changes
   // nothing: an await or a fetch. InvalidArgument for another one.
   absl::StatusOr<base::Bytes> AnswerUnasked(uint64_t member, const protocol::RequestBody& body);
 

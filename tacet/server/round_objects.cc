@@ -163,7 +163,7 @@ absl::StatusOr<Offer> CheckOffer(const RoundState& state, const ObjectArrived& o
   if (IsServersOwn(name.kind)) return CheckGivenBack(state, offer);
   const Offer known_one =
       FindLost(state, BlobKeyOf(name, offer.member)) == nullptr ? Offer::kAccepted : Offer::kWanted;
-  // Who did not hear that its upload was accepted may ask also after the attempt was closed.
+  // A member that heard no acceptance of its upload may ask also after the attempt was closed.
   const AttemptRecord* const open = OpenAttempt(state);
   if (name.kind == BulkKind::kUpload && open != nullptr && open->attempt == name.attempt &&
       IsOneOf(Find(state, ItemKind::kAccepted, offer.member), offer)) {

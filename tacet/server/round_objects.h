@@ -13,7 +13,7 @@
 
 namespace tacet::server {
 
-// What becomes of an object that a member wants to give.
+// The fate of an object that a member wants to give.
 enum class Offer {
   kWanted,
   kAccepted,  // it was accepted before

@@ -172,7 +172,7 @@ using Action =
     std::variant<BeginAttempt, PutItem, UpdateAttempt, EndAttempt, DrawCohort, MakeSum, AddUpload,
                  CloseSum, CheckShares, ReadBeginning, Sweep, CheckObjects, RestoreObject>;
 
-// What the server's clock and its connections say when an event happens.
+// The server's clock and connections when an event happens.
 struct Moment {
   uint64_t now = 0;  // Unix seconds
   const Attendance& attendance;

@@ -24,8 +24,8 @@ struct RoundServerOptions {
   // but not beyond so many seconds after the beginning of the attempt.
   uint64_t abandon_seconds = 7 * base::kSecondsADay;
   uint32_t kept_rounds = 3;  // published rounds that can still be fetched; > 0
-  // How long members that were not here have to come, once enough are: before an attempt begins,
-  // and before it closes without them.
+  // The time that members that were not here have to come, once enough are: before an attempt
+  // begins, and before it closes without them.
   uint64_t grace_seconds = 60;
   // Pause after an attempt with too few uploads. It doubles from one to the next, up to an hour.
   uint64_t retry_seconds = 60;

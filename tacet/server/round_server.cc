@@ -186,7 +186,7 @@ absl::Status RoundServer::Load() {
 absl::Status RoundServer::Tick() {
   const Change change(*this);
   if (!runner_.store().CheckFresh().ok()) TACET_RETURN_IF_ERROR(Load());
-  // What an earlier process or a failed call left to be done.
+  // The work that an earlier process or a failed call left.
   bool acted = true;
   while (acted) {
     TACET_ASSIGN_OR_RETURN(acted, Advance(Continue()));

@@ -265,7 +265,7 @@ TEST_F(DowntimeTest, NoAttemptCollectsForEver) {
   }
 }
 
-// What the store was read for the last time is not told to the next attempt.
+// The time of the store's last read is not told to the next attempt.
 TEST_F(DowntimeTest, AStartBetweenAttemptsMovesNoDeadline) {
   CollectFor(10);
   Run(90);
@@ -1016,7 +1016,7 @@ TEST_F(RoundServerTest, ALostClosedRoundIsTakenBackAsItWas) {
     lie.total += 1;
     EXPECT_THAT(base::Message(testing::TakePart(*server_, liar, lie).status()),
                 HasSubstr("the agreement says"));
-    // What it leaves half done is in nobody's way.
+    // A half finished object is in nobody's way.
     lie = Part(protocol::BulkKind::kRoster, attempt, roster, 0, 3);
     lie.part[0] ^= 1;
     EXPECT_EQ(ValueOf(testing::TakePart(*server_, liar, lie)), 3u);

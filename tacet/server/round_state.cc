@@ -231,7 +231,7 @@ const Submissions& SubmissionsOf(const RoundState& state, ItemKind kind) {
   if (kind == ItemKind::kKeyPacket) return state.key_packets;
   const OpenedEpoch* const opened = Opened(state);
   if (opened == nullptr) return kNone;
-  // What an attempt that is open has named is left out once it has ended.
+  // The members that an open attempt has named are left out once it has ended.
   if (kind == ItemKind::kLeftOut) return state.exclusions.now();
   const Submissions* const list = ListIn(*opened, kind);
   return list == nullptr ? kNone : *list;

@@ -104,7 +104,7 @@ struct AskingForVotes {
   protocol::OpeningState candidate;
 };
 
-// What a seat said by kHas, as it was signed. It is in no store: members say it again to a server
+// The signed kHas of a seat. It is in no store: members say it again to a server
 // that was restarted.
 struct HeldState {
   protocol::OpeningStatement statement;
@@ -128,7 +128,7 @@ struct LostObject {
   friend bool operator==(const LostObject&, const LostObject&) = default;
 };
 
-// What the state has of a key packet, which is whole in the store: its SHA-256, then that of its
+// The state's part of a key packet, which is whole in the store: its SHA-256, then that of its
 // list. `packet` has the length of one for so many seats.
 base::Bytes PacketDigests(std::span<const uint8_t> packet, size_t seats);
 std::span<const uint8_t> PacketDigestIn(const Submission& digests);
@@ -150,7 +150,7 @@ struct RoundState {
   // When the store was read, in Unix seconds, if an attempt collects and no time has passed for it
   // since.
   std::optional<uint64_t> read_at = std::nullopt;
-  // Whom the last check of shares named of those that cannot be left out.
+  // The members that the last check of shares named and that cannot be left out.
   std::vector<uint64_t> suspects = {};
   // To what is announced now, at most one of a member.
   std::vector<protocol::Objection> objections = {};
@@ -246,7 +246,7 @@ struct NamedIn {
   Submission participant;
 };
 
-// What a store holds of the training.
+// The training as a store holds it.
 struct StoredRounds {
   AttemptRecords attempts = {};
   std::vector<KeptRound> kept = {};
@@ -266,7 +266,7 @@ struct SignedStatements {
   std::vector<protocol::OpeningStatement> votes = {};
 };
 
-// What of `state` the store does not hold stays.
+// The parts of `state` that the store does not hold stay.
 void Replace(RoundState& state, const StoredRounds& stored, const SignedStatements& signed_ones);
 // The epoch begins with `round`.
 void OpenAt(RoundState& state, uint32_t round, std::span<const Item> of_beginning,

@@ -109,7 +109,7 @@ class RoundStateTest : public ::testing::Test {
  protected:
   RoundStateTest() { Load(); }
 
-  // What an object over the same store finds.
+  // The state that an object over the same store finds.
   std::unique_ptr<StoredState> Another() {
     return ValueOf(StoredState::Load(members_.manifest(), store_, blobs_));
   }

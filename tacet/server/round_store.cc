@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kEpochEnded = "epoch-ended";
 
-// What is given to the round that comes next, not to an attempt. A round's beginning has the number
+// The objects of the round that comes next, not of an attempt. A round's beginning has the number
 // of its first attempt: the kind tells their items apart.
 bool IsOfBeginning(const Item& item) {
   return item.kind == ItemKind::kAttestation || item.kind == ItemKind::kCheckpoint;

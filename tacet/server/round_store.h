@@ -43,7 +43,7 @@ class RoundStore {
   // An object of the server itself: durable, and its digest.
   absl::StatusOr<crypto::Digest> PutObject(const protocol::BulkName& name,
                                            std::span<const uint8_t> object);
-  // What was given to the beginning of a round.
+  // The objects that were given to the beginning of a round.
   absl::StatusOr<std::vector<Item>> ReadBeginning(const secagg::AttemptNumber& at);
   // Passes the epoch's key packets of members from `from` to `last` to `use`, by member. Few are in
   // memory at a time. DataLoss for one of another length, or of no member.

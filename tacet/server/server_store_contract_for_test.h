@@ -403,7 +403,7 @@ TYPED_TEST_P(ServerStoreContract, ForgetsItemsOfEarlierRoundsInEveryEpoch) {
   }
   ASSERT_TRUE(this->store().ForgetBefore(0, 0).ok());
   for (const secagg::AttemptNumber& at : before) EXPECT_EQ(this->Items(at), std::vector{item});
-  // Whom an attempt named counts in later rounds.
+  // The members that an attempt named count in later rounds.
   const Item named{ItemKind::kLeftOut, 4, {kInDispute}};
   ASSERT_TRUE(this->store().PutItem({0, 4, 1}, named).ok());
   ASSERT_TRUE(this->store().ForgetBefore(5, 0).ok());

@@ -18,7 +18,7 @@
 
 namespace tacet::server {
 
-// What to do with a store of another version, or with a damaged one.
+// The remedy for a store of another version, and for a damaged one.
 inline constexpr std::string_view kOtherStoreRemedy =
     "Give this server another database (--state), or move the old one away, and begin an epoch "
     "(`tacet federation rotate`): it continues from the members' states";

@@ -92,7 +92,7 @@ absl::Status On(Transition& step, const VoteGiven& given) {
 
 absl::Status On(Transition& step, const VerdictGiven& given) {
   TACET_RETURN_IF_ERROR(step.rules().CheckSeat(given.member));
-  // Who did not hear that it was taken may say so again.
+  // A member that did not hear that it was taken may say so again.
   if (given.confirmed && IsPublishedLast(step.state, given.attempt)) return absl::OkStatus();
   TACET_RETURN_IF_ERROR(CheckOpen(step.state, given.attempt, protocol::AttemptPhase::kUnmasking));
   const ItemKind kind = given.confirmed ? ItemKind::kConfirmation : ItemKind::kRefusal;

@@ -24,7 +24,7 @@ inline absl::StatusOr<uint64_t> TakePart(RoundServer& server, uint64_t member,
   return part->Finish(crypto::Sha256(request.part));
 }
 
-// What a member is given that asks for it.
+// The part that a member is given when it asks.
 inline absl::StatusOr<base::Bytes> PartOf(const RoundServer& server, uint64_t member,
                                           const protocol::FetchPartRequest& request) {
   TACET_ASSIGN_OR_RETURN(const ObjectPart part, server.OpenPart(member, request));

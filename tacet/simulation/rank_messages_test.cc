@@ -82,7 +82,7 @@ TEST_F(RankMessagesTest, TasksOpenForTheirRankAlone) {
               HasSubstr("names a client beyond the 11"));
 }
 
-// What a sender may put into the box that is not a task.
+// A sender may put these into the box instead of a task.
 TEST_F(RankMessagesTest, TasksHaveOneLength) {
   RankTask task{.secrets = {.epoch_key = entropy_.Draw(32), .exchange_seed = entropy_.Draw(32)},
                 .share = {.seats = {{.place = 0, .client = 1}}, .mean_samples = 1}};

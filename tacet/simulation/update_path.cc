@@ -81,7 +81,7 @@ class EncryptedPath final : public UpdatePath {
     const base::MutexLock lock(mutex_);
     const base::Stopwatch watch;
     TACET_RETURN_IF_ERROR(aggregator_.Merge(partial));
-    // What the members that another rank plays have sent.
+    // The updates of the members that another rank plays.
     TACET_ASSIGN_OR_RETURN(
         const secagg::PartialSum sum,
         secagg::ReadPartialSum(partial, attempt_, parts_.manifest.terms().aggregation()));

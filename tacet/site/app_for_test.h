@@ -29,7 +29,7 @@ struct MemberFrame {
   std::string text() const { return {payload.begin(), payload.end()}; }
 };
 
-// What is in a frame `train`.
+// The content of a frame `train`.
 struct TaskForTest {
   uint32_t round = 0, attempt = 0, units = 0;
   double clip_norm = 0;

@@ -37,7 +37,7 @@ class AppSocketTest : public ::testing::Test {
     ASSERT_TRUE(socket.ok()) << socket.status();
     socket_ = *std::move(socket);
   }
-  // What Listen says instead.
+  // The refusal of Listen.
   std::string Refusal(const std::filesystem::path& path) {
     return base::Message(AppSocket::Listen(path, link_).status());
   }
@@ -218,7 +218,7 @@ TEST_F(AppSocketTest, RefusesPlacesThatAreNotSafe) {
   socket_.reset();
   EXPECT_FALSE(std::filesystem::exists(path_));
 
-  // What a killed member left is taken over.
+  // The socket of a killed member is taken over.
   const transport::http::Descriptor left(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);

@@ -119,7 +119,7 @@ absl::StatusOr<EpochFollower::Looked> EpochFollower::LookAtLetter(const protocol
                                                     .accepted = std::move(accepted)}),
                               fmt::format("join epoch {}", next.manifest.epoch())));
   Note(fmt::format("joined epoch {} {}", now.manifest.epoch(), kinds));
-  // What fails here is ended by another look.
+  // Another look finishes a step that fails here.
   TACET_RETURN_IF_ERROR(LeaveKeys(mail, now, folder));
   return Looked();
 }

@@ -30,7 +30,7 @@ using storage::file::Membership;
 
 constexpr std::string_view kAcceptances = "acceptances";
 
-// What the next epoch does with the site's data, as far as its manifest says.
+// The next epoch's use of the site's data, as far as its manifest says.
 struct NextUse {
   policy::DataUse use;
   bool external_model = false;
@@ -105,7 +105,7 @@ absl::Status SaveRecord(const std::filesystem::path& home, const AcceptanceRecor
                                     storage::file::DiskCalls::System(), storage::file::kOwnerOnly);
 }
 
-// What the caller decided about is the epoch of the folder still.
+// The epoch that the caller decided about is the folder's still.
 absl::Status CheckJoined(const storage::file::SiteFolder& folder, const crypto::Digest& expected,
                          const Membership& next) {
   const absl::StatusOr<Membership> joined = folder.Joined();

@@ -29,7 +29,7 @@ std::filesystem::path AcceptancesPath(const std::filesystem::path& home);
 absl::StatusOr<policy::AcceptanceRecord> LoadAcceptances(const std::filesystem::path& home,
                                                          const crypto::PublicKey& site);
 
-// Who accepted each epoch, and when: a line each, the last epoch last.
+// The acceptances of each epoch, by whom and when: a line each, the last epoch last.
 std::string AcceptancesText(const policy::AcceptanceRecord& record);
 
 // Keeps the number of the policy that is in force, so that an older one that is put back accepts

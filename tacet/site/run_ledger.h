@@ -40,7 +40,7 @@ class RunLedger {
   absl::Status Update(const ledger::PrivacyLedger& ledger);
 
   const std::vector<ledger::LedgerEntry>& entries() const { return entries_; }
-  // What the attempts cost together.
+  // The cost of all attempts together.
   absl::StatusOr<accounting::EpsilonBounds> Epsilon() const;
   // The agreements that they were made under; the last one is the present one where its attempts
   // are the last.

@@ -340,7 +340,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
     mail = LookAtMail(run.wire, hooks, follows);
     looked = std::chrono::steady_clock::now();
   };
-  // What the site has charged and said is on its disk before each wait, so a wait may be the last.
+  // The site's charges and statements are on its disk before each wait, so a wait may be the last.
   const auto wait_and_look = [&](double seconds) {
     for (look_when_due(); !mail.moved && !has_failed(); look_when_due()) {
       const double next = std::min(seconds, between.count());
@@ -360,7 +360,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
           },
       .on_progress =
           [&](const MemberSession& now) {
-            // What a full disk does not take is written with a later round, or at the end.
+            // A line that a full disk does not take is written with a later round, or at the end.
             const absl::Status written = directory->Progress(now, ledger);
             if (hooks.on_progress) hooks.on_progress(now);
             if (!written.ok() && hooks.on_trouble) hooks.on_trouble(written);

@@ -96,7 +96,7 @@ absl::Status SiteRun::Begin(const member::MemberSession& session,
   return is_same ? absl::OkStatus() : Undo(written_ - 1);
 }
 
-// What follows a damaged line is written again.
+// The lines after a damaged one are written again.
 absl::StatusOr<std::vector<std::string>> SiteRun::KeepReadableRounds() {
   TACET_ASSIGN_OR_RETURN(std::vector<std::string> lines, directory_->ReadLines(run::kMetricsFile));
   const auto damaged =
@@ -206,7 +206,7 @@ absl::Status SiteRun::Attest(const member::MemberSession& session) {
   return absl::OkStatus();
 }
 
-// What others say of the same model is welcome; the run is done without it.
+// The others' attestations of the same model are welcome; the run is done without them.
 absl::Status SiteRun::KeepOthersAttestations(const member::MemberSession& session) {
   const absl::StatusOr<std::vector<base::Bytes>> others = session.FetchAttestations();
   if (!others.ok()) {

@@ -20,7 +20,7 @@ struct SiteTraining {
   double most_frequent_class = 0;  // accuracy of always answering it
   config::LedgerConfig ledger;     // what is asked of the site's ledger
   uint64_t records = 0;
-  // What cannot be read and is left out, in sentences. They quote the table: for the site alone.
+  // Unreadable cells, which are left out, in sentences. They quote the table: for the site alone.
   std::vector<std::string> data_notes = {};
   std::optional<config::LoadedQuery> query;  // where the agreement is about one
   std::unique_ptr<trainer::Learner> learner;

@@ -55,7 +55,7 @@ class ColumnCells {
   std::optional<uint32_t> CellOf(std::string_view field) const;
   // The same for a field that is a finite number.
   std::optional<uint32_t> CellOf(double value) const;
-  // What to do about a field that is in no cell; "" where nothing is known (table::CategoryList).
+  // The remedy for a field that is in no cell; "" where nothing is known (table::CategoryList).
   std::string RemedyFor(std::string_view field) const { return list_.RemedyFor(field); }
   // "[40, 50)", "[2024-01-01, 2025-01-01)", or the category.
   std::string Label(size_t cell) const;

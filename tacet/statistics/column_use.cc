@@ -78,7 +78,7 @@ std::string Undecided(const table::AgreedNumbers& agreed, std::span<const double
   return "";
 }
 
-// What is wrong with the value that a condition compares; "" where nothing is.
+// The fault of the value that a condition compares; "" where there is none.
 std::string FaultOf(const RowCondition& condition, const QuerySpec& spec) {
   const std::string& column = condition.column;
   const table::CategoryList* values = spec.ValuesOf(column);
@@ -113,7 +113,7 @@ std::string FaultOf(const RowCondition& condition, const QuerySpec& spec) {
       column, InAList(column), condition.value);
 }
 
-// How a question uses one of its columns.
+// The use of one column by a question.
 struct ColumnUse {
   std::string_view column;
   std::string_view what;

@@ -92,7 +92,7 @@ TEST_F(DatesTest, AgesAndStaysFollowFromDates) {
                                        {"2052-03-04", "2024-05-01", ""},
                                        {"", "2024-13-01", "2024-05-01"}});
   const SiteUnits site = SiteOf(*query, table);
-  // Who is born after the day, and who leaves before admission, has no age and no stay.
+  // A person born after the day, or who leaves before admission, has no age and no stay.
   EXPECT_EQ(Rows(site, 0), (std::pair<uint64_t, uint64_t>{2, 2}));
   EXPECT_EQ(Rows(site, 1), (std::pair<uint64_t, uint64_t>{1, 3}));
   EXPECT_EQ(Rows(site, 2), (std::pair<uint64_t, uint64_t>{3, 2}));

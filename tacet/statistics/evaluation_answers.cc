@@ -21,7 +21,7 @@ struct Bounded {
   double most = 0;
 };
 
-// What the counts of one group say about its scores.
+// The scores' metrics from the counts of one group.
 struct Metrics {
   double positives = 0, negatives = 0;
   double true_positives = 0, false_positives = 0;  // at the threshold

@@ -10,7 +10,7 @@
 
 namespace tacet::statistics {
 
-// What a row adds and where: times `weight`, to a part that begins with the question's. `x` is 1
+// The addition of a row: times `weight`, to a part that begins with the question's. `x` is 1
 // and the design. `coefficients` has the baseline's, then those of the design columns.
 struct LikelihoodRow {
   const QuestionPlan& plan;

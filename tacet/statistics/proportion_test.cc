@@ -66,9 +66,9 @@ TEST(ProportionTest, PartsBelowTheFloorAreHidden) {
   }
 }
 
-// How often intervals hold the proportion of a population of which rows are drawn. Wilson's own
-// holds it in 92.9 % where 0.3 of 30 rows are drawn. 2,000 releases: one that holds in 95 % does so
-// in fewer than 92 % with probability 1e-8, one that holds in 90 % in more with 2e-3.
+// The share of intervals that hold the proportion of a population of which rows are drawn. Wilson's
+// own holds it in 92.9 % where 0.3 of 30 rows are drawn. 2,000 releases: one that holds in 95 %
+// does so in fewer than 92 % with probability 1e-8, one that holds in 90 % in more with 2e-3.
 TEST(ProportionTest, IntervalsHoldTheProportionOfThePopulation) {
   constexpr int kReleases = 2000;
   const auto query = SmokerQuery(Smokers());

@@ -235,8 +235,8 @@ struct QuestionPlan {
   size_t left_out_values = 0;       // of `size`
   // Their share of the part's squared charge; of its charge under discrete Laplace noise.
   double left_out_cost = 0;
-  // How far one unit can move this part, rounding included: in L2, in L1 under discrete Laplace
-  // noise.
+  // The distance by which one unit can move this part, rounding included: in L2, in L1 under
+  // discrete Laplace noise.
   double zero_out = 0;
   double replace_one = 0;
 

@@ -16,9 +16,9 @@ constexpr double kRobustCharge = 0.1;
 constexpr double kSaturatedCharge = 0.02;
 constexpr double kCutCharge = 0.2;
 
-// How a row moves a release at amplitude 1 of the gradient, M = 1 + terms >= |x|^2, without the
-// count. |g - h|^2 <= 2 |g|^2 + 2 |h|^2 holds for gradients. The other parts of two rows have an
-// inner product of 0 or more. So `distance` is twice the largest 2 |gradient|^2 + |others|^2.
+// The reach of a row in a release at amplitude 1 of the gradient, M = 1 + terms >= |x|^2, without
+// the count. |g - h|^2 <= 2 |g|^2 + 2 |h|^2 holds for gradients. The other parts of two rows have
+// an inner product of 0 or more. So `distance` is twice the largest 2 |gradient|^2 + |others|^2.
 struct LikelihoodReach {
   double distance_square = 0;
   double norm_square = 0;

@@ -74,7 +74,7 @@ struct KindRow {
   bool takes_family = false;   // and `exposure`
   bool takes_hazards = false;  // `strata`, `profiles`, `check`
   bool takes_risks = false;    // `formula`, `columns`, `coefficients` in place of scores
-  // What this kind alone demands.
+  // The demands of this kind alone.
   absl::Status (*check)(const QuestionPlan& plan) = nullptr;
 
   // Whether a field of a row can leave the row out, besides those of conditions.

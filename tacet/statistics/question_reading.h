@@ -20,7 +20,7 @@
 
 namespace tacet::statistics {
 
-// What one use of a column makes of its cells. Each distinct text is looked at once.
+// The reading of one column's cells by one use. Each distinct text is looked at once.
 template <typename T>
 class CellReading {
  public:
@@ -59,7 +59,7 @@ class CellReading {
   OfNumber of_number_;
 };
 
-// What a row is to a question.
+// The meaning of a row to a question.
 enum class RowUse {
   kOther,    // a condition excludes it
   kCounts,   // in one of its columns at least

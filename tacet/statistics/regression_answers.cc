@@ -13,7 +13,7 @@ namespace tacet::statistics {
 namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-// What must be larger than 0 is refused below as many standard deviations of its noise.
+// A value that must be positive is refused below as many standard deviations of its noise.
 constexpr double kClear = 4;
 // Least share of the label's variance that the columns leave.
 constexpr double kLeastResidual = 0.05;

@@ -12,7 +12,7 @@
 namespace tacet::statistics {
 namespace {
 
-// What lies beyond the points of the transform.
+// The mass beyond the points of the transform.
 constexpr double kLogBeyond = -22;  // 2.8e-10
 
 // P(|X| <= k) for X of `laws` discrete Laplace laws, from its characteristic function

@@ -9,7 +9,7 @@
 
 namespace tacet::statistics {
 
-// What one row that counts does to a part, at amplitude 1.
+// The effect of one row that counts on a part, at amplitude 1.
 struct RowReach {
   double norm = 0;      // the largest, so the distance from a row that is left out in no part
   double distance = 0;  // of two rows, or a row and none

@@ -48,7 +48,7 @@ std::vector<double> SymmetricMoments::Scales(double norm_square) const {
   std::vector<double> scales = {ReachOfMoments(norm_square).count};
   for (size_t place = 1; place < products_.size(); ++place) {
     const Product& product = products_[place];
-    // How often it is in its tensor: k! over the factorials of how often each value is in it.
+    // Its number of places in its tensor: k! over the factorials of how often each value is in it.
     size_t degree = 0, same = 0, often = 1;
     for (size_t i = 0; i < product.size(); ++i) {
       if (product[i] == 0) continue;

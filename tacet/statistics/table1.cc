@@ -17,8 +17,8 @@ namespace {
 constexpr double kMostCells = 50;
 constexpr std::string_view kSuppressed = "✕";
 
-// How a paper prints a variable: "age, mean (sd)" and "61.2 (10.3)". The first quantity has its
-// noise next to it.
+// The form in which a paper prints a variable: "age, mean (sd)" and "61.2 (10.3)". The first
+// quantity has its noise next to it.
 struct RowForm {
   std::string_view title;
   std::vector<std::string_view> quantities;
@@ -117,7 +117,7 @@ std::string_view QuartileName(std::string_view at) {
   return at == "0.25" ? "lower quartile" : at == "0.5" ? "median" : "upper quartile";
 }
 
-// What the table says of one of its questions; none: nothing.
+// The table's line for one of its questions; none: nothing.
 std::optional<Estimate> InTable(const QuestionPlan& plan, Estimate estimate) {
   const std::string& variable = plan.spec.variables[0].column;
   const std::string& quantity = estimate.quantity;

@@ -27,7 +27,7 @@ struct NumberRange {
 // holds. The bounds of features and questions are written so, too.
 std::optional<NumberRange> ParseNumberRange(std::string_view text);
 
-// What a field says of a number that it does not state: "> 89", "≥ 5", "90+", "<0.5".
+// The limit that a field gives for a number that it does not state: "> 89", "≥ 5", "90+", "<0.5".
 struct StatedLimit {
   bool is_lower = false;   // the number is above it, or equal
   bool is_strict = false;  // not equal

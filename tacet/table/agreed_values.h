@@ -36,14 +36,14 @@ struct AgreedValues {
 // "'smokes now' one-of=yes|1,no|0". InvalidArgument quotes the text.
 absl::StatusOr<AgreedValues> ParseAgreedValues(std::string_view text);
 
-// What the sites agree on about one column.
+// The agreement of the sites about one column.
 using AgreedColumn = std::variant<AgreedValues, AgreedNumbers>;
 
 // That, or the column with the words of ParseAgreedNumbers: "admitted date", "age at-least=90".
 absl::StatusOr<AgreedColumn> ParseAgreedColumn(std::string_view text);
 
-// How a site's own files write a column: "sex one-of=F|femme,M|homme", where the first text of each
-// value is one on which the sites agree and the others are what the files hold; "admitted
+// The form of a column in a site's own files: "sex one-of=F|femme,M|homme", where the first text of
+// each value is one on which the sites agree and the others are what the files hold; "admitted
 // date=day.month.year"; "dose unit=mg". What a limit means is agreed, so it is refused here.
 absl::StatusOr<AgreedColumn> ParseSpelling(std::string_view text);
 

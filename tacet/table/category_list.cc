@@ -12,7 +12,7 @@
 namespace tacet::table {
 namespace {
 
-// What is left without case and without punctuation at the end: "<=50k" of "<=50K.".
+// The text without case and without punctuation at the end: "<=50k" of "<=50K.".
 std::string BareText(std::string_view text) {
   constexpr std::string_view kPunctuation = ".,;:!? ";
   std::string bare(text.substr(0, text.find_last_not_of(kPunctuation) + 1));

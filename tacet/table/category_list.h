@@ -39,7 +39,7 @@ class CategoryList {
   const std::string& category(size_t index) const { return categories_[index]; }
   // Its first text.
   std::string_view name(size_t index) const;
-  // What to do about a field that is none of them: the text that differs in case or punctuation at
+  // The remedy for a field that is none of them: the text that differs in case or punctuation at
   // its end alone, as a spelling; else the nearest text; "" without one.
   std::string RemedyFor(std::string_view field) const;
   // "X is none of the agreed A, B, C", with that remedy.

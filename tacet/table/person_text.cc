@@ -80,7 +80,7 @@ bool IsLetterOrDigit(utf8proc_int32_t letter) {
          (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO);
 }
 
-// What is left of a key for the eye: letters without case and accents, numbers without zeros in
+// The part of a key that the eye keeps: letters without case and accents, numbers without zeros in
 // front.
 std::string Outline(const std::string& key) {
   const std::optional<std::string> folded =

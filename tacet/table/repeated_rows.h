@@ -68,7 +68,7 @@ class RowComparison {
   uint64_t stride_ = 1;          // a power of two
 };
 
-// How the records of a file become rows.
+// The rule by which the records of a file become rows.
 struct RowFormat {
   std::optional<char> separator = {};   // none: as ChooseSeparator finds it
   std::vector<std::string> known = {};  // columns to recognise the separator by

@@ -135,7 +135,7 @@ TEST(RowShapeTest, SeparatorsBehindTheLastColumnAreNoFields) {
   EXPECT_EQ(Read("age,sex\n63,f\n64,m,\n").lines[2], "<3 columns, expected 2>");
 }
 
-// Who knows one row must not learn from a refusal what it holds.
+// A person who knows one row must not learn from a refusal what it holds.
 TEST(RowShapeTest, AFewRowsDecideNothing) {
   std::string text = Table("age,sex", "63,f");
   for (int i = 0; i < 11; ++i) text += "63,f,1\n";

@@ -45,8 +45,8 @@ struct FunctionLearnerSpec {
   std::function<absl::StatusOr<Evaluation>(std::span<const float> model)> evaluate = {};
 };
 
-// What a function of the caller wrote for `client`. InvalidArgument for a value that is not finite,
-// and for a sum whose norm is more than `units` drawn units can have after clipping.
+// The update that a function of the caller wrote for `client`. InvalidArgument for a value that is
+// not finite, and for a sum whose norm is more than `units` drawn units can have after clipping.
 absl::Status CheckUpdate(std::span<const float> update, uint64_t client);
 absl::Status CheckSum(std::span<const float> sum, uint64_t client, uint64_t units,
                       double clip_norm);

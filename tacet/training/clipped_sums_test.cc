@@ -197,8 +197,8 @@ TEST(ClippedSumsTest, APersonAtTwoSitesIsAUnitAtEach) {
   EXPECT_EQ(site.learner->units(1), 10u);
 }
 
-// What is clamped and quantised afterwards moves by at most C for any record, whatever lies next to
-// it: zero-out by C, replace-one by 2 C.
+// A sum that is clamped and quantised afterwards moves by at most C for any record, whatever lies
+// next to it: zero-out by C, replace-one by 2 C.
 TEST(ClippedSumsTest, NoRecordMovesTheSumByMoreThanTheClipNorm) {
   constexpr size_t kRecords = 300;
   const double huge = std::numeric_limits<float>::max();

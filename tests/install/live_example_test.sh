@@ -60,7 +60,7 @@ train() {
   shift
   "$@" > server.out &
   server=$!
-  # What this script started ends with it.
+  # Processes that this script started end with it.
   trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
   port=
   until [ -n "$port" ]; do

@@ -274,7 +274,7 @@ TEST_F(AcceptanceProgramTest, ARecordThatIsLostOrAlteredOrOldAsksOnce) {
   EXPECT_EQ(Read("north/invitation"), invitation);
 }
 
-// What is on the disk of a site decides nothing: the coordinator's fingerprint makes no key known.
+// The files on a site's disk decide nothing: the coordinator's fingerprint makes no key known.
 TEST_F(AcceptanceProgramTest, AManifestThatIsLostMakesNoKeyKnown) {
   SignPolicy(kAcceptance);
   BeginTraining(Agreed(1.5));

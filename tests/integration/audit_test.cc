@@ -246,7 +246,7 @@ TEST_F(AuditTest, ARunThatWasKilledAndResumedShowsWhatWasInterrupted) {
   EXPECT_EQ(*Record().Find("run")->Find("finished")->AsBool(), finished);
   EXPECT_EQ(Read("run/model-card.md").find("**unfinished**") == std::string::npos, finished);
 
-  // What a process killed within a round leaves: a charge of an attempt that never ended.
+  // The rest of a process killed within a round: a charge of an attempt that never ended.
   ASSERT_EQ(Tacet(resume).exit_code, 0);
   Audit();
   EXPECT_EQ(Refusal("run/audit.json"), "");

@@ -247,7 +247,7 @@ class CoordinatorRecoveryTest : public EnrolmentTest {
       RunAsBefore();
     }
   }
-  // What a coordinator does sooner or later.
+  // The commands that a coordinator runs sooner or later.
   void PlayCommands(const PlayedCell& cell) {
     RunRepairing(cell, {"federation", "show"});
     RunRepairing(cell, Coordinator("seal-key"));

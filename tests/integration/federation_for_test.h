@@ -70,7 +70,7 @@ class FederationProgramTest : public EnrolmentTest {
     }
   }
 
-  // What the coordinator does with a request, and who made it with the invitation.
+  // The coordinator admits a request, and its maker joins with the invitation.
   void Admit(const std::string& name, const std::string& days = "365") {
     const Outcome enrolled = Enrol(name, Fingerprint(name), {"--days", days});
     ASSERT_EQ(enrolled.exit_code, 0) << enrolled.err;

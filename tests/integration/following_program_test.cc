@@ -103,7 +103,7 @@ TEST_F(AllChangesTest, TrainingsQueriesAndMembersChangeByOneCommandEach) {
   for (const std::string& site : sites_) EXPECT_THAT(Stop(site).err, Not(HasSubstr("VIOLATION")));
 }
 
-// What is outside one site's policy stops at that site, which is named with the field. A person
+// A change outside one site's policy stops at that site, which is named with the field. A person
 // there accepts it, and the same command ends its work. The decisions of the others read no table:
 // they are the same without one, and with one that is none.
 TEST_F(FollowingFederationTest, ASiteThatAsksIsNamedAndNoDecisionReadsATable) {

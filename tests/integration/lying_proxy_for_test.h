@@ -61,7 +61,7 @@ inline std::optional<secagg::Attempt> AttemptNamedBy(const protocol::RequestBody
 // Lie about attempt 0 of one round. Functions that are empty change nothing; they are called one at
 // a time.
 struct Lie {
-  // What a member is told of where the federation stands, while that is the current attempt.
+  // The lie to a member about where the federation stands, while that is the current attempt.
   std::function<void(uint64_t member, protocol::Announcement&)> announcement = nullptr;
   // An object of it that a member fetches whole: in these tests all fit into one part.
   std::function<void(uint64_t member, const protocol::FetchPartRequest&, base::Bytes&)> object =

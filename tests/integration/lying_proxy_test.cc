@@ -255,7 +255,7 @@ class EachLieTest : public LyingProxyTest {
     attack_->twice = proxy_->Send(request.bytes).status();
   }
 
-  // What really happens.
+  // The true course of events.
   void Watch(const Overheard& request, const Answered& answer) {
     if (!answer.ok()) return;
     if (IsA<protocol::AwaitRequest>(request)) {

@@ -50,7 +50,7 @@ inline absl::StatusOr<OpenedSite> OpenSite(const std::filesystem::path& home,
                     .exchange = std::move(exchange)};
 }
 
-// What connects it to the server at HOST:PORT. Errors of HttpsWire::Create.
+// The wire that connects it to the server at HOST:PORT. Errors of HttpsWire::Create.
 inline absl::StatusOr<std::unique_ptr<transport::https::HttpsWire>> WireOf(const OpenedSite& site,
                                                                            std::string server) {
   return transport::https::HttpsWire::Create(

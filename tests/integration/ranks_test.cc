@@ -168,7 +168,7 @@ TEST_F(RanksTest, OneThatDisagreesIsNamed) {
               HasSubstr("rank 1 reads other data than rank 0"));
 }
 
-// What goes wrong on another rank is told, without saying whose update it was.
+// A fault on another rank is reported, without saying whose update it was.
 TEST_F(RanksTest, NotesOfOtherRanksReachTheObserver) {
   SimulationSpec spec = SmallSpec();
   spec.threads = 1;

@@ -138,8 +138,8 @@ inline void Damage(const fs::path& file, bool cut) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// What root's `cp` would leave. Where this test is not root, a file that nobody may read is as
-// good.
+// A copy as root's `cp` would leave it. Where this test is not root, a file that nobody may read is
+// as good.
 inline void Disown(const fs::path& file) {
   if (::geteuid() == 0) {
     EXPECT_EQ(::chown(file.c_str(), 0, 0), 0) << std::strerror(errno);

@@ -62,7 +62,7 @@ class RecoveryTest : public LiveFederationTest {
     if (!environment_["hub"].empty()) Own(path_ / "server.log", kOtherUser);
     server_ = StartAs("hub", Arguments(server_flags_), "server-");
   }
-  // What an operator sees: the last words, the log, and why it is not ready.
+  // The messages for an operator: the last words, the log, and why it is not ready.
   std::string Said() const {
     std::string said = Read("server-stderr") + Read("server.log");
     if (const auto event = Event("admin-listening"); event.has_value()) {

@@ -204,7 +204,7 @@ TEST_F(ServerProgramTest, ServesRoundsAndEndsWhenItIsAsked) {
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_TRUE(Event("server-stopped").has_value());
 
-  // What it accepted is there after a restart; nothing is charged twice.
+  // An accepted object is there after a restart; nothing is charged twice.
   StartServer();
   EXPECT_EQ(Number(*Event("server-started"), "finished_rounds"), 1);
   EXPECT_THAT(HttpGet(admin_port_, "/metrics"), HasSubstr("tacet_published_attempts_total 1\n"));

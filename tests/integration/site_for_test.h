@@ -219,7 +219,7 @@ inline absl::StatusOr<secagg::Attempt> UploadAll(SitesForTest& sites, size_t cou
   return current.attempt;
 }
 
-// What follows the uploads: votes, unmask shares, confirmations, and attestations of the next
+// The steps after the uploads: votes, unmask shares, confirmations, and attestations of the next
 // model.
 inline absl::Status DecryptRound(SitesForTest& sites) {
   TACET_ASSIGN_OR_RETURN(const protocol::AnnouncedAttempt current,

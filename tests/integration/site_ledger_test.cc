@@ -421,8 +421,8 @@ TEST_F(PopulationTest, OnlyASignedPolicyDeclaresAnotherPopulation) {
               HasSubstr("is an anchor of the population \"main\", not of \"staff\""));
 }
 
-// What the sketch holds, and what was found, is in no other file: run, state, log, ledgers, anchors
-// and home are what audits, backups and servers get.
+// The content of the sketch, and the findings, are in no other file: run, state, log, ledgers,
+// anchors and home are what audits, backups and servers get.
 TEST_F(PopulationTest, NothingOfTheSketchLeavesItsFolder) {
   Begin("north", "patients.csv", ledgers_);
   PinAt("south", NewOfficer("officer"));

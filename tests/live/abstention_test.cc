@@ -349,7 +349,7 @@ TEST(AbstentionTest, AQueryIsAnsweredWithoutTheSitesThatAbstain) {
   }
 }
 
-// What fails on a record must not show: neither the number of messages nor their kinds and sizes.
+// A failure on a record must not show: neither the number of messages nor their kinds and sizes.
 TEST(AbstentionTest, AFailedTrainingLeavesNothingDifferentOnTheWire) {
   std::vector<std::vector<std::string>> seen;
   for (const bool fails : {true, false}) {

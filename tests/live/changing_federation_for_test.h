@@ -22,7 +22,7 @@ namespace tacet::live::testing {
 
 class ChangingFederation {
  public:
-  // What one epoch adds to the chain.
+  // The addition of one epoch to the chain.
   struct Epoch {
     agreement::SignedManifest manifest;
     crypto::SecretBytes key;
@@ -57,7 +57,7 @@ class ChangingFederation {
     std::unique_ptr<member::MemberSession> session;
     absl::Status last;  // of Step
     bool done = false;
-    // What a lying server answers in the place of an honest one; empty: nothing else.
+    // The answer of a lying server in the place of an honest one; empty: nothing else.
     std::function<absl::StatusOr<base::Bytes>(const protocol::RequestBody&,
                                               absl::StatusOr<base::Bytes>)>
         lie;

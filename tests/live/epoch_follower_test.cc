@@ -181,7 +181,7 @@ TEST_F(EpochFollowerTest, TwoProcessesJoinOnce) {
   EXPECT_EQ(ValueOf(storage::file::ReadFile(site::AcceptancesPath(Home("north")))), record);
 }
 
-// What is not newer is never followed, whatever the server gives.
+// An epoch that is not newer is never followed, whatever the server gives.
 TEST_F(EpochFollowerTest, NoEarlierEpochIsFollowed) {
   ASSERT_TRUE(Rotate().ok());
   const base::Bytes old = Kept(MailKind::kLetter, "north");

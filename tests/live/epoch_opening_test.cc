@@ -172,7 +172,7 @@ TEST(EpochOpeningTest, AServerThatLostItsFolderGoesOn) {
   }
 }
 
-// What the epoch before left is swept away before the first attempt begins, and no upload with it.
+// The rest of the epoch before is swept before the first attempt begins, and no upload with it.
 TEST(EpochOpeningTest, UploadsToItsFirstAttemptStay) {
   ChangingFederation all(4);
   const auto& first = all.BeginEpoch(kAll);
@@ -219,7 +219,7 @@ TEST(EpochOpeningTest, ANewcomerWithoutWhomNothingIsSummedIsInTheFirstAttempt) {
     }
     const uint64_t begun = all.now;
     all.RunUntil(3);
-    // Who asked too early is told when it can ask again, and needs no deadline.
+    // A member that asked too early is told when it can ask again, and needs no deadline.
     if (asks_first) {
       EXPECT_LT(all.now, begun + all.options.collecting_seconds);
     }

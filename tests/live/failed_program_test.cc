@@ -34,7 +34,7 @@ agreement::ManifestSpec EverybodyOfFive(bool query) {
   return spec;
 }
 
-// What the server and each member see of a federation whose site's program fails: the second, the
+// The view of the server and of each member when a site's program fails: the second, the
 // sender, the kind of the request, the bytes of request and answer, and what the server's page
 // says.
 std::vector<std::string> Seen(bool relayed, bool query, Failure failure) {

@@ -70,7 +70,7 @@ agreement::ManifestSpec Agreement() {
   return spec;
 }
 
-// What all federations came to.
+// The sums over all federations.
 struct Tally {
   int faults = 0, federations = 0;
   uint64_t attempts = 0;

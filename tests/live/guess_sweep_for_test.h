@@ -126,7 +126,7 @@ class GuessSweep {
       "SHA-256", "SHA-256 with label tacet/1/model", "SHA-256 with label tacet/1/state",
       "HMAC-SHA256 under zeros"};
 
-  // What is taken of a guess: SHA-256 without a label and with tacet's labels, and tacet's own
+  // The digests of a guess: SHA-256 without a label and with tacet's labels, and tacet's own
   // digest of a model under a key of zeros.
   class Digests {
    public:

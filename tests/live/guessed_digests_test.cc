@@ -152,7 +152,7 @@ TEST(GuessedDigestsTest, ManyGuessesAroundAModelConfirmNothing) {
   EXPECT_EQ(GuessSweep(guesser).Confirms(read->model, guesses), std::nullopt);
 }
 
-// What that test would notice: any of its digests of the model, or of another guess.
+// That test would notice any of its digests of the model, or of another guess.
 TEST(GuessedDigestsTest, ManyGuessesConfirmADigestWithoutAKey) {
   constexpr uint64_t kGuesses = 1 << 20;
   std::vector<float> model(20);
@@ -189,7 +189,7 @@ TEST(GuessedDigestsTest, ManyGuessesConfirmADigestWithoutAKey) {
   EXPECT_EQ(confirms(crypto::Sha256(other)), "");
 }
 
-// What the tests of single guesses would notice: a digest without a key, wherever and however it
+// The tests of single guesses would notice a digest without a key, wherever and however it
 // lies.
 TEST(GuessedDigestsTest, AGuesserConfirmsADigestWithoutAKey) {
   const std::vector<float> model = {1.5F, -2, 3}, velocity = {0.25F, 0, 1};

@@ -81,7 +81,7 @@ class HashGuesser {
     is_sorted_ = true;
   }
 
-  // How a digest of these values is among the bytes; nothing when it is not.
+  // The form in which a digest of these values is among the bytes; nothing when it is not.
   std::optional<std::string> Confirms(std::span<const float> values) {
     for (const auto& [name, bytes] : EncodingsOf(values)) {
       if (const auto hash = ConfirmsBytes(bytes)) return *hash + " of " + name;

@@ -64,7 +64,7 @@ agreement::ManifestSpec Agreement(const agreement::InitialModel& model) {
 using Loot = std::map<uint64_t, agreement::ExchangeKeys>;
 using Uploads = std::map<uint64_t, base::Bytes>;
 
-// What passed between the coordinator and a member at the beginning of an epoch.
+// The messages between the coordinator and a member at the beginning of an epoch.
 struct Recorded {
   base::Bytes request;
   base::Bytes epoch_key;  // encrypted, of the invitation
@@ -184,7 +184,7 @@ class KeyTheftTest : public ::testing::Test {
                         ValueOf(sites_[client].UnlockKeys(unlocker_)).signing);
   }
 
-  // What `client` sends: the same count in every coordinate.
+  // The upload of `client`: the same count in every coordinate.
   base::Bytes Upload(const Epoch& epoch, uint64_t client) {
     const crypto::SecretBytes pair_keys = KeysOf(epoch, client).pair_keys;
     const auto sealer = ValueOf(secagg::Sealer::Create(

@@ -77,7 +77,7 @@ class FailingMemberState final : public member::MemoryMemberState {
     ++writes;
     return MemoryMemberState::KeepOnly(attempt);
   }
-  // What is sent is what is there when the session asks again.
+  // The upload that is sent is there when the session asks again.
   absl::Status SaveUpload(const secagg::Attempt& attempt,
                           std::span<const uint8_t> upload) override {
     ++writes;
@@ -200,7 +200,7 @@ class FixedUpdates final : public trainer::UpdateSource {
 
 class LiveFederation {
  public:
-  // What a member is outside of its session.
+  // The parts of a member outside of its session.
   struct Site {
     Site(uint64_t member, LiveFederation& all, const ledger::LedgerHeader& header)
         : number(member),
@@ -374,7 +374,7 @@ class LiveFederation {
            protocol::Invited::kYes;
   }
 
-  // What the federation's model is if the uploads that the server took are its sums, with the data
+  // The federation's model if the uploads that the server took are its sums, with the data
   // of those who gave them.
   std::vector<double> Expected(uint32_t rounds) {
     std::vector<double> model(protocol::testing::kSmallDimension);
@@ -449,7 +449,7 @@ class LiveFederation {
     return answer;
   }
 
-  // What `site` says, and who is in which round: an upload is taken when its last part arrives.
+  // Notes a request of `site`, and who is in which round: the last part makes an upload taken.
   void Watch(Site& site, const protocol::RequestBody& body) {
     const auto note = [&](std::string_view what, const secagg::Attempt& attempt,
                           const crypto::Digest& digest) {
@@ -489,7 +489,7 @@ class LiveFederation {
                                      .retry_seconds = 0};
   server::MemoryServerStore store;
   server::MemoryBlobStore blobs;
-  // What the next server uses: these two, or stores of the test's.
+  // The stores of the next server: these two, or stores of the test's.
   server::ServerStore* facts = &store;
   server::BlobStore* objects = &blobs;
   crypto::InsecureSeededEntropy cohorts{3, "cohorts"};
@@ -502,7 +502,7 @@ class LiveFederation {
   std::unique_ptr<server::RoundServer> server;
   std::unique_ptr<server::RequestHandler> handler;
   std::vector<std::unique_ptr<Site>> sites;
-  // Who uploaded, by round: the cohort as long as every round needs one attempt.
+  // The members that uploaded, by round: the cohort as long as every round needs one attempt.
   std::map<uint32_t, std::set<uint64_t>> published;
   std::map<uint32_t, std::set<uint64_t>> given;  // of them, whose data are in their uploads
 };

@@ -117,7 +117,7 @@ TEST_F(LyingOpeningTest, AllGoBackOneRoundOrNobody) {
                           protocol::PutOpeningRequest{Says(liar, Word::kVote, second, before)});
     EXPECT_TRUE(taken.ok()) << taken;
   }
-  // What one of them is told now does not divide them any more.
+  // The present lie to one of them does not divide them any more.
   TellThat(1, 2, AllSay({0, 1, 3}, Word::kHas, second, StateOf(1)));
   Step(1);
   for (const int id : {0, 1, 2}) all_.SiteOf(id).lie = {};

@@ -45,7 +45,7 @@ class LyingServerTest : public ::testing::Test {
  protected:
   using Site = LiveFederation::Site;
 
-  // What `site` is told of where the federation stands.
+  // The announcement that `site` hears of where the federation stands.
   static void LieInAnnouncements(Site& site, std::function<void(protocol::Announcement&)> lie) {
     site.wire.lie = [lie](const protocol::RequestBody& body, Answered answer) -> Answered {
       if (!std::holds_alternative<protocol::AwaitRequest>(body) || !answer.ok()) return answer;
@@ -54,7 +54,7 @@ class LyingServerTest : public ::testing::Test {
       return protocol::WriteAnnouncement(announcement);
     };
   }
-  // What it is given in the place of whole objects of some kinds.
+  // The objects that it is given in the place of whole ones of some kinds.
   static void GiveInstead(Site& site, std::map<protocol::BulkKind, base::Bytes> objects) {
     site.wire.lie = [objects = std::move(objects)](const protocol::RequestBody& body,
                                                    Answered answer) -> Answered {
@@ -65,7 +65,7 @@ class LyingServerTest : public ::testing::Test {
       return protocol::WriteFetchedPart(object->second.size(), object->second);
     };
   }
-  // What it fetches whole: objects here fit into one part.
+  // The objects that it fetches whole: objects here fit into one part.
   static void LieInObjects(
       Site& site, protocol::BulkKind kind,
       std::function<void(const protocol::FetchPartRequest&, base::Bytes&)> lie) {
@@ -645,7 +645,7 @@ TEST_F(LyingServerTest, FewerParticipantsThanAgreedAreNamed) {
   EXPECT_EQ(Sent(site, "vote"), 0u);
 }
 
-// What seats encrypted and signed is passed on altered, or another attempt's in its place.
+// Shares that seats encrypted and signed are passed on altered, or another attempt's instead.
 TEST_F(LyingServerTest, AlteredUnmaskSharesAreNamedAndDecryptNothing) {
   Site& site = live_.site(2);
   LieInObjects(site, protocol::BulkKind::kUnmaskShare,
@@ -672,7 +672,7 @@ TEST_F(LyingServerTest, OneAlteredUnmaskShareDoesNotHideTheOthers) {
   EXPECT_EQ(live_.server->Status().attempts, 3u);
 }
 
-// What is behind the last whole share is named, and costs none of the whole ones.
+// The bytes behind the last whole share are named, and cost none of the whole ones.
 TEST_F(LyingServerTest, UnmaskSharesThatAreCutShortDoNotHideTheOthers) {
   Site& site = live_.site(2);
   LieInObjects(site, protocol::BulkKind::kUnmaskShare,
@@ -739,7 +739,7 @@ TEST_F(LyingServerTest, WhatWasRefusedForTheClockIsSentAgain) {
     site->wire.lie = [&refused, number = site->number](const protocol::RequestBody& body,
                                                        Answered answer) -> Answered {
       if (std::holds_alternative<protocol::AwaitRequest>(body)) return answer;
-      // What a server answers that takes nothing.
+      // The answers of a server that takes nothing.
       return ++refused[{number, body.index()}] % 25 == 1
                  ? absl::AbortedError("request: made at 1 by the sender's clock, it is 1000 here")
                  : std::move(answer);
@@ -788,7 +788,7 @@ class LyingServerAndLatecomersTest : public ::testing::Test {
     return spec;
   }
   const agreement::SignedManifest& manifest() const { return live_.members.manifest(); }
-  // What member 0 has come to.
+  // The state that member 0 has come to.
   protocol::Checkpoint State() {
     return ValueOf(protocol::ReadCheckpoint(ValueOf(live_.site(0).state.LoadCheckpoint()),
                                             manifest().manifest().federation(), 0,

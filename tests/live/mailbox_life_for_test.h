@@ -51,7 +51,7 @@ scale = 1e-2
 inline constexpr size_t kMailParameters = 22;
 inline constexpr std::string_view kMailAsked = "tacet federation rotate";
 
-// What a server answers to a request, given what an honest one answers.
+// The answer of a server to a request, given what an honest one answers.
 using Lie = std::function<absl::StatusOr<base::Bytes>(const protocol::MailBody&,
                                                       absl::StatusOr<base::Bytes>)>;
 
@@ -199,7 +199,7 @@ class MailboxLifeTest : public ::testing::Test {
     }
     return files;
   }
-  // What `site` does with what the server says, and that it changes nothing.
+  // The refusal by `site` of what the server says; nothing changes.
   absl::Status RefusedBy(const std::string& name) {
     const auto before = FilesOf(name);
     absl::Status refused = Join(name);
@@ -210,7 +210,7 @@ class MailboxLifeTest : public ::testing::Test {
     return refused;
   }
 
-  // What a site fetches of one kind is `mail`.
+  // The mail that a site fetches of one kind is `mail`.
   void Serve(protocol::MailKind kind, base::Bytes mail) {
     lie_ = [kind, mail = std::move(mail)](const protocol::MailBody& body,
                                           absl::StatusOr<base::Bytes> honest) {

@@ -33,7 +33,7 @@ TEST_F(MailboxLifeTest, LaterEpochsNeedNoFiles) {
     EXPECT_THAT(prekeys.refused, IsEmpty());
     EXPECT_TRUE(agreement::MembersKeepingKeys(manifests_[epoch - 1], manifests_[epoch]).empty());
     ASSERT_EQ(Join("north"), absl::OkStatus());
-    // What was fetched is the file that the coordinator wrote.
+    // The fetched file is the one that the coordinator wrote.
     EXPECT_EQ(FilesOf("north").at("invitation"), File("north", epoch));
     EXPECT_EQ(Join("north").code(), StatusCode::kNotFound);  // it has dropped its letter
     ASSERT_EQ(Join("south"), absl::OkStatus());
@@ -61,7 +61,7 @@ TEST_F(MailboxLifeTest, ALetterBeforeTheFileThatWasJoinedIsDropped) {
   EXPECT_EQ(Join("north").code(), StatusCode::kNotFound);
 }
 
-// What a running client leaves is what the folder says then, not what it said at its start.
+// A running client leaves what the folder says then, not what it said at its start.
 TEST_F(MailboxLifeTest, ARunningClientLeavesNoUsedPrekey) {
   const SiteFolder running = ValueOf(SiteFolder::Open(Home("north")));
   const agreement::MemberKeys keys = ValueOf(running.UnlockKeys(KeyFile(2)));

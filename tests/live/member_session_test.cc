@@ -106,7 +106,7 @@ TEST(MemberSessionTest, SessionsOfOneProcessShareTheStateThatTheyHold) {
   }
 }
 
-// What a member holds is what it computed or accepted itself, whatever the others hold.
+// A member holds what it computed or accepted itself, whatever the others hold.
 TEST(MemberSessionTest, AMemberWithAnotherStateSharesNothing) {
   member::SharedCheckpoints checkpoints;
   LiveFederation live;
@@ -201,7 +201,7 @@ void Publish(LiveFederation& live) {
   ADD_FAILURE() << "nothing was published";
 }
 
-// Who has not the model that was published: the server of an epoch that ends waits for those that
+// Members without the published model: the server of an epoch that ends waits for those that
 // are connected. Behind the last round all of them say so at once, drawn or not.
 TEST(MemberSessionTest, AServerKnowsWhoHasNotThePublishedModel) {
   agreement::ManifestSpec agreement = ExactAgreement();
@@ -537,7 +537,7 @@ TEST(MemberSessionTest, ABudgetThatIsSpentSealsNothing) {
     EXPECT_FALSE(live.site(number).wire.cut);
     // It unmasks and applies like everybody else.
     EXPECT_EQ(live.site(number).session->model(), live.site(2).session->model());
-    // What was refused is never charged.
+    // A refused attempt is never charged.
     const ledger::PrivacyLedger& ledger = *live.site(number).ledger;
     EXPECT_GT(ledger.refusals().size(), 0u);
     EXPECT_EQ(ledger.entries().size() + ledger.refusals().size(), live.server->Status().attempts);

@@ -25,7 +25,7 @@ TEST(MembershipChangeTest, RoundsModelAndLedgersGoOn) {
   all.RunUntil(6);
   all.BeginEpoch({1, 3, 5, 6}, &added);
   all.FinishWithoutFault();
-  // Who came later is charged for nothing before, and who went for nothing after.
+  // A member that came later is charged for nothing before, and one that left for nothing after.
   EXPECT_EQ(all.SiteOf(2).ledger->entries().size(), 2u);
   for (const auto& [id, begins] : std::vector<std::pair<int, uint32_t>>{{5, 2}, {6, 3}}) {
     for (const ledger::LedgerEntry& entry : all.SiteOf(id).ledger->entries()) {

@@ -23,7 +23,7 @@ using ::testing::SizeIs;
 class ObjectionsTest : public ::testing::Test {
  protected:
   std::vector<Objection> Objections() const { return live_.server->Status().objections; }
-  // Who objects for this reason.
+  // The members that object for this reason.
   std::vector<uint64_t> Objecting(ObjectionReason reason) const {
     std::vector<uint64_t> members;
     for (const Objection& one : Objections()) {
@@ -129,7 +129,7 @@ TEST_F(ObjectionsTest, ASeatThatVotesTakesItsObjectionBack) {
   EXPECT_THAT(Objections(), IsEmpty());
 }
 
-// What fails on a record shows to nobody.
+// A failure on a record shows to nobody.
 TEST_F(ObjectionsTest, ABrokenProgramIsNotTold) {
   live_.site(0).updates.fail = "no such patient";
   live_.Run();

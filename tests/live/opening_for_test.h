@@ -25,7 +25,7 @@ class OpeningFixture : public ::testing::Test {
 
   inline static const std::vector<int> kAll = {0, 1, 2, 3, 4};
 
-  // What a site has; each epoch has digests of its own for it.
+  // The state of a site; each epoch has digests of its own for it.
   State StateOf(int id) { return all_.CheckpointOf(id); }
   static protocol::OpeningState Under(const Epoch& epoch, const State& state) {
     return ChangingFederation::StateUnder(epoch, state);

@@ -140,7 +140,7 @@ class Campaign {
   std::unique_ptr<server::Mailbox> mailbox_;
 };
 
-// What is to be shown, where anything is: one of these causes, of these members.
+// The expected report, where there is one: one of these causes, of these members.
 struct Expected {
   std::set<std::string> codes;
   std::set<uint64_t> members = {};

@@ -20,7 +20,7 @@ using ::testing::Field;
 using protocol::AttemptPhase;
 using Site = LiveFederation::Site;
 
-// What a backup or a snapshot of a site holds.
+// The content of a backup or a snapshot of a site.
 struct Copy {
   explicit Copy(const Site& site) : state(site.state), ledger(site.memory_ledger) {}
   void PutBack(Site& site) const {

@@ -253,7 +253,7 @@ TEST(SecondTrainingTest, MessagesOfTheFirstAreWorthNothing) {
   all.ExpectModels();
 }
 
-// Whose data were spent in the first training has to say so in the second.
+// A site whose data were spent in the first training has to say so in the second.
 TEST(SecondTrainingTest, ADeletedLedgerIsMissed) {
   ChangingFederation all(2);
   const auto& first = all.BeginEpoch(kSites);

@@ -31,7 +31,7 @@ TEST(UpdateCopiesTest, TheHookCountsACopy) {
   EXPECT_EQ(tacet_counted_allocations(), 2u);
 }
 
-// What the function writes is what is sealed: no further memory holds the update.
+// The memory that the function writes is sealed: no further memory holds the update.
 TEST(UpdateCopiesTest, TheMemoryThatTheFunctionWritesIsSealed) {
   agreement::ManifestSpec spec = ExactAgreement();
   spec.dimension = kDimension;

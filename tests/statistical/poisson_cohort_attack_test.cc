@@ -96,7 +96,7 @@ double MixtureEpsilon() {
       ->epsilon;
 }
 
-// What is guaranteed, for any number of clients here: the smallest valid bound.
+// The guaranteed bound, for any number of clients here: the smallest valid one.
 double RowEpsilon() {
   const auto guarantees = accounting::GuaranteesOf(Federation());
   return *guarantees->HeadlineOf(accounting::Observer::kExternal)->epsilon;

@@ -254,7 +254,7 @@ def read_packet(packet, seats, attempt, client, public_key):
 
 
 def encapsulate(coins, owner, seat, public_key):
-    """What a client makes for a seat: ML-KEM.Encaps_internal of FIPS 203."""
+    """A client's secrets for a seat: ML-KEM.Encaps_internal of FIPS 203."""
     message = hkdf(coins, b"tacet/1/key packet coins" + owner + struct.pack("<I", seat), 32)
     derived = hashlib.sha3_512(message + hashlib.sha3_256(public_key).digest()).digest()
     return kem_encrypt(public_key, message, derived[32:]), derived[:32]
@@ -735,7 +735,7 @@ def decrypt_round(vectors):
 
 
 def readable(messages, read):
-    """What can be read of several messages; the others do not count."""
+    """The readable ones of several messages; the others do not count."""
     result = []
     for message in messages:
         try:

@@ -82,7 +82,7 @@ struct Site {
   agreement::ExchangeKeys exchange;
 };
 
-// What no seed gives.
+// The values that no seed gives.
 struct Stored {
   std::vector<agreement::MemberKeys> keys;
   base::Bytes authority, certificate;

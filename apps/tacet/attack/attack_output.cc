@@ -54,7 +54,7 @@ std::string BoundsText(const std::vector<ObserverBound>& bounds) {
   return out;
 }
 
-// What the table's columns mean.
+// The meaning of the table's columns.
 std::string Legend(size_t comparisons) {
   std::string out = fmt::format(
       "\nTPR and FPR: true-positive and false-positive rate, in percent. In brackets: {:g} % "

@@ -12,7 +12,7 @@
 
 namespace tacet::app::attack {
 
-// What the numbers say, a sentence each: whether the bound holds, and what was not tested. The
+// The conclusions, a sentence each: whether the bound holds, and what was not tested. The
 // conclusion from all comparisons is the first.
 std::vector<std::string> AttackVerdict(const AttackResult& result, const AttackedRun& run);
 

@@ -253,8 +253,8 @@ absl::StatusOr<Candidates> AttackedRun::CandidatesOf(Unit unit, uint64_t clients
   if (by_column && !all_.has_persons()) {
     return base::FailedPrecondition("{} does not say which person a sample is from", all_.name());
   }
-  // What a member trained on is nine tenths of it, say; the same share of those who were left out.
-  // A person trains with all rows or with none.
+  // A member trains on nine tenths of it, say; the same share of those who were left out is
+  // attacked. A person trains with all rows or with none.
   const Unit of_run = record_.config.agreement.privacy.unit;
   const data::Split split(all_, record_.config.run.seed,
                           of_run == Unit::kPerson ? 0 : record_.config.data.held_out, of_run);

@@ -58,7 +58,7 @@ TEST(BoundComparisonTest, TheVerdictFollowsFromTheNumbersOfItsRow) {
   EXPECT_EQ(Compare(PointOf(45, 10), 0.9995).verdict, BoundVerdict::kWithin);
   EXPECT_EQ(Compare(PointOf(60, 10), 0.9995).verdict, BoundVerdict::kUndecided);
   EXPECT_EQ(Compare(PointOf(90, 10), 0.9995).verdict, BoundVerdict::kExceeded);
-  // What would be beyond chance in one comparison is not in the largest of a dozen.
+  // A result that is beyond chance in one comparison is not in the largest of a dozen.
   EXPECT_EQ(Compare(PointOf(81, 10), LimitConfidence(0.999, 1)).verdict, BoundVerdict::kExceeded);
   EXPECT_EQ(Compare(PointOf(81, 10), LimitConfidence(0.999, 12)).verdict, BoundVerdict::kUndecided);
 }

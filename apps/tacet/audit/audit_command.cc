@@ -36,7 +36,7 @@ using tacet::audit::DocumentKind;
 
 constexpr std::string_view kModelCardFile = "model-card.md";
 
-// What both commands tell of a run.
+// Both commands describe a run by this.
 JsonValue Described(const AuditedRun& run, const JsonValue& record) {
   return JsonValue::MakeObject()
       .Set("finished", run.facts.finished)

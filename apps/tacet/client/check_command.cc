@@ -156,7 +156,7 @@ class ClientCheckCommand : public program::Command {
     return absl::OkStatus();
   }
 
-  // What a call says already tells what to do; what may pass says so here.
+  // The call's message tells what to do; a path that may pass is explained here.
   static absl::Status PathTrouble(const absl::Status& why) {
     if (why.ok()) return base::DataLoss("the server answered a request that is out of date");
     if (protocol::IsPermanent(why)) return why;

@@ -107,7 +107,7 @@ std::string ValuesText(const std::vector<const table::Column*>& columns) {
   return sorted.size() > kMostValues ? text + ", ..." : text;
 }
 
-// How many rows each condition holds for. One that holds for none is often an error of spelling.
+// Counts the rows of each condition. A condition without rows is often an error of spelling.
 void CountConditions(const QueryCheckSpec& spec, const std::vector<SiteTable>& tables,
                      DataCheck& check) {
   const Query& query = *spec.query.query;

@@ -93,7 +93,7 @@ std::string TimeText(uint64_t seconds) {
              : fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
-// What a reader should know about the file's end; empty when there is nothing to say.
+// A remark about the file's end; empty when there is nothing to say.
 std::string EndText(const RecoveredLedger& found) {
   if (found.end.count > found.anchored) {
     return "the last charge is not in the anchor yet: it is being made, or its process was "

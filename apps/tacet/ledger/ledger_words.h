@@ -16,7 +16,7 @@
 
 namespace tacet::app::ledger {
 
-// What the homes that are charged to a ledger say about it.
+// The statements of the homes that are charged to a ledger.
 struct HomesOfLedger {
   tacet::ledger::Names names;
   // For the policy under which the ledger was charged last, or for a later one that has charged

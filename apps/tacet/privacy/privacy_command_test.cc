@@ -24,7 +24,7 @@ using ::testing::Not;
 
 constexpr program::Program kProgram = {.name = "tacet", .summary = "", .version = "0"};
 
-// What `tacet ARGS` prints. Several tests ask for the same, whose rows take a second to prove.
+// The output of `tacet ARGS`. Several tests need the same, whose rows take a second to prove.
 std::string Printed(const std::vector<const char*>& args, int expected_code) {
   static std::map<std::vector<std::string>, std::string> known;
   std::string& printed = known[{args.begin(), args.end()}];
@@ -42,7 +42,7 @@ std::string Printed(const std::vector<const char*>& args, int expected_code) {
   return printed;
 }
 
-// What `tacet privacy ARGS` prints; the paper's setting unless ARGS change it.
+// The output of `tacet privacy ARGS`: the paper's setting unless ARGS change it.
 std::string Output(const std::vector<const char*>& more, int expected_code = 0) {
   std::vector<const char*> args = {"tacet",       "privacy", "--clients",          "3596",
                                    "--cohort",    "1000",    "--rounds",           "100",
@@ -52,7 +52,7 @@ std::string Output(const std::vector<const char*>& more, int expected_code = 0) 
   return Printed(args, expected_code);
 }
 
-// What `tacet privacy ARGS` prints with the paper's clients, cohort and delta.
+// The output of `tacet privacy ARGS` with the paper's clients, cohort and delta.
 std::string Varied(const std::vector<const char*>& some, int expected_code = 0) {
   std::vector<const char*> args = {"tacet", "privacy"};
   args.insert(args.end(), some.begin(), some.end());
@@ -218,7 +218,7 @@ TEST(PrivacyCommandTest, TermsBeyondDeltaAreSaidToBe) {
 // A term that a configuration has and this command lacks could be planned for in no way.
 TEST(PrivacyCommandTest, EveryTermThatEpsilonDependsOnHasAFlag) {
   const std::string help = Printed({"tacet", "privacy", "--help"}, 0);
-  // What a plan is asked for, and what leaves no guarantee.
+  // The keys that ask for a plan, or leave no guarantee.
   const std::set<std::string_view> others = {"target_epsilon", "budget_epsilon", "no_noise",
                                              "no_clip"};
   agreement::ManifestSpec spec;

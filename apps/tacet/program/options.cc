@@ -36,7 +36,7 @@ constexpr int kUsage = 2;
 
 std::string Flag(std::string_view name) { return fmt::format("--{}", name); }
 
-// What the library itself would let through: a sign wraps an unsigned number around.
+// Refuses text that the library would let through: a sign wraps an unsigned number around.
 std::string CheckDigits(const std::string& text) {
   const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
                                                    [](char c) { return c >= '0' && c <= '9'; });

@@ -23,7 +23,7 @@ class OneRank final : public Ranks {
   void EndAll(const absl::Status&) override {}
 };
 
-// What process managers tell those they start: Open MPI's mpirun, PMIx and PMI (srun).
+// Process managers set these for those they start: Open MPI's mpirun, PMIx and PMI (srun).
 bool StartedByMpi() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"}) {
     if (std::getenv(variable) != nullptr) return true;

@@ -24,7 +24,7 @@ namespace {
 
 using storage::file::RunDirectory;
 
-// What runs a model of this configuration on this processor.
+// The form that runs a model of this configuration on this processor.
 absl::StatusOr<std::string> FormOf(const training::LearnerSpec& spec,
                                    const data::Dataset& dataset) {
   TACET_ASSIGN_OR_RETURN(const models::Architecture architecture,

@@ -62,7 +62,7 @@ TEST(AgreementTest, AbsencesAreToleratedAsAgreed) {
   EXPECT_EQ(least(6), 2u);
   options.federation.colluders = 1;
   EXPECT_EQ(least(6), 3u);
-  // What an agreement says of itself makes the same one.
+  // An agreement's description of itself makes the same one.
   const Agreement first = ValueOf(Agreement::Create(options));
   EXPECT_EQ(ValueOf(Agreement::Create(first.options())).digest(), first.digest());
   EXPECT_THAT(Refusal([](AgreementOptions& o) {
@@ -157,7 +157,7 @@ TEST(AgreementTest, RefusalsNameTheOption) {
             "members 2 and 4 have the same public key: each member makes a key of its own");
   EXPECT_EQ(Refusal([](AgreementOptions& o) { o.members[3].exchange = o.members[3].signing; }),
             "member 3 has one key for signing and for exchange: each is a key of its own");
-  // What is left out has its default. A zero has none.
+  // An option that is left out has its default. A zero has none.
   for (const auto& [change, name] : std::vector<std::pair<Change, std::string>>{
            {[](auto& o) { o.federation.cohort = 0; }, "cohort"},
            {[](auto& o) { o.federation.min_participants = 0; }, "min_participants"},

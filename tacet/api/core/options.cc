@@ -144,7 +144,7 @@ absl::StatusOr<agreement::ManifestSpec> ManifestSpecOf(const AgreementOptions& o
   spec.dimension = options.dimension;
   spec.spare_attempts = options.spare_attempts;
   spec.committee_members = options.committee;
-  // What else is agreed, with the keys that a manifest has no place for, in the form of a text.
+  // The other agreed keys, for which a manifest has no place, in the form of a text.
   base::ByteWriter annex;
   annex.Raw("tacet/2/library agreement");
   annex.U32(options.epoch);

@@ -97,7 +97,7 @@ class FunctionUpdates final : public trainer::UpdateSource {
   const MemberFunctions& functions_;
 };
 
-// What `tacet client run` loads, but for the learner, which is the caller's code.
+// The parts that `tacet client run` loads, except the learner, which is the caller's code.
 absl::StatusOr<site::SiteTraining> TrainingOf(const MemberParts& parts) {
   const MemberOptions& options = parts.options();
   site::SiteTraining training;

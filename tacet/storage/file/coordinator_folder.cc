@@ -415,7 +415,7 @@ absl::Status CoordinatorFolder::BeginNextEpoch(
     std::span<const std::string> removed, const crypto::SecretBytes& key, std::string_view asked,
     const crypto::Unlocker& unlocker, crypto::Entropy& entropy) {
   const uint32_t epoch = manifest.epoch();
-  // What a call that failed left of the same epoch is not part of this one.
+  // The rest of a failed call for the same epoch is not part of this one.
   TACET_RETURN_IF_ERROR(FinishEpochs());
   std::error_code error;
   if (fs::exists(KeyOfEpoch(path_, epoch), error)) {
@@ -514,7 +514,7 @@ namespace {
 // Before the text of a command whose invitations are where they belong.
 constexpr std::string_view kWaits = "waits\n", kAnswered = "answered\n";
 
-// What is kept of the command that began the present epoch.
+// The kept text of the command that began the present epoch.
 absl::StatusOr<std::optional<std::string>> KeptCommand(const CoordinatorFolder& folder) {
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, folder.Epoch());
   const absl::StatusOr<base::Bytes> asked = ReadFile(EpochFile(folder.path(), epoch, kAskedEnding));

@@ -33,7 +33,7 @@ struct CoordinatorKeys {
   crypto::TlsKey authority;    // of certificates
 };
 
-// What the members of one training, or query, agree on.
+// The terms on which the members of one training, or query, agree.
 struct TrainingTerms {
   std::string agreement;      // TOML; without members
   base::Bytes initial_model;  // of agreement::WriteInitialModel
@@ -129,10 +129,10 @@ class CoordinatorFolder {
   DiskCalls* disk_;
 };
 
-// What SaveInvitation saved; NotFound where there is nothing for `name`.
+// The invitation that SaveInvitation saved; NotFound where there is nothing for `name`.
 absl::StatusOr<base::Bytes> SavedInvitation(const CoordinatorFolder& folder, uint32_t epoch,
                                             std::string_view name);
-// What the command that began the present epoch was asked; nothing after KeepHandedOut and
+// The text of the command that began the present epoch; nothing after KeepHandedOut and
 // EndHandingOut.
 absl::StatusOr<std::optional<std::string>> AskedOfHandingOut(const CoordinatorFolder& folder);
 // The command with the text `asked`, whose invitations are where their readers find them.

@@ -30,7 +30,7 @@ class DataKeyTest : public ::testing::Test {
 };
 
 TEST_F(DataKeyTest, IsDrawnOnceAndKeptFromOthers) {
-  // What a process leaves that ended while it made the key.
+  // The rest of a process that ended while it made the key.
   std::ofstream(path_.string() + ".new") << "half";
   const std::vector<uint8_t> key = Ensure();
   EXPECT_EQ(key.size(), 32u);

@@ -395,7 +395,7 @@ TEST_F(EnrolmentTest, AFederationIsMadeWhollyOrNotAtAll) {
         EXPECT_EQ(Tree(home).size(), 11u);
         fs::remove_all(home);
       });
-  // What somebody else put there is not cleared away.
+  // A file that somebody else put there is not cleared away.
   ASSERT_TRUE(ReplaceFile(folder_.path() / "others", {}).ok());
   fs::create_directories(home / "sites");
   ASSERT_TRUE(ReplaceFile(home / "name.new", {}).ok());
@@ -687,7 +687,7 @@ TEST_F(EnrolmentTest, ATrainingBeginsWhollyOrNotAtAll) {
   }
   EXPECT_EQ(terms_of(*CoordinatorFolder::Open(home)), expected(next));
 
-  // What a process that died left: files of the epoch, its key, and those that were moved up.
+  // The rest of a process that died: files of the epoch, its key, and those that were moved up.
   struct Crash {
     bool model = false, agreement = false, key = false;
     bool model_is_up = false, agreement_is_up = false;
@@ -816,7 +816,7 @@ TEST_F(NextEpochTest, UnusedKeysAreReplacedOnRequest) {
   EXPECT_TRUE(north_.Renew(KeyFile(2), entropy_, UnusedKeys::kReplaced)->is_new);
 }
 
-// Who leaves a request holds the folder: neither keys nor request change until then.
+// A caller that leaves a request holds the folder: neither keys nor request change until then.
 TEST_F(NextEpochTest, ARequestIsHeldWhileItIsSent) {
   const absl::StatusOr<NextRequest> sent = north_.Renew(KeyFile(2), entropy_);
   ASSERT_TRUE(sent.ok());
@@ -935,7 +935,7 @@ TEST_F(EnrolmentTest, ARequestIsNamedAfterItsSite) {
               HasSubstr("which asked to be north"));
   EXPECT_THAT(base::Message(SiteFolder::Create(home, "north", {}, KeyFile(3), entropy_).status()),
               HasSubstr("identity.key: the site's identity does not open"));
-  // What a call left that did not come to its end is replaced.
+  // The files of a call that did not come to its end are replaced.
   const auto begun = folder_.path() / "begun";
   ASSERT_TRUE(MakeFolders(begun, kOwnersFolder).ok());
   ASSERT_TRUE(ReplaceFile(begun / "west.request", base::Bytes(10)).ok());

@@ -121,7 +121,7 @@ TEST_F(LedgerCrashTest, KilledAtRandomMomentsForgetsNothing) {
   }
 }
 
-// What a crash of the machine may leave of the last append, byte by byte.
+// The bytes that a crash of the machine may leave of the last append, one by one.
 TEST_F(LedgerCrashTest, EveryLengthOfTheLastAppend) {
   ASSERT_EQ(Run(2, DiskCalls::System(), std::chrono::microseconds(-1)), 0);
   const auto read = [](const std::filesystem::path& path) {

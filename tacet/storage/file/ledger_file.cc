@@ -306,8 +306,8 @@ absl::Status LedgerFile::Append(std::span<const uint8_t> record, const KnownEnd&
   const bool written = file_.WriteAll(record, disk_);
   if (!written || disk_.Synchronise(file_.get()) != 0) {
     const absl::Status failed = SystemError(written ? "synchronise" : "append to", path);
-    // What one call could not synchronise the next one may believe to be on disk. Where this fails,
-    // too, the next turn finds the record, and counts it.
+    // A record that one call could not synchronise may seem to the next one to be on disk. Where
+    // this fails, too, the next turn finds the record, and counts it.
     (void)disk_.Truncate(file_.get(), static_cast<off_t>(known_bytes()));
     return failed;
   }

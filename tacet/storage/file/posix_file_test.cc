@@ -23,7 +23,7 @@ ino_t InodeOf(const fs::path& path) {
   return info.st_ino;
 }
 
-// What was synchronised, in this order.
+// The synchronised files, in this order.
 class WatchedDisk : public DiskCalls {
  public:
   int Synchronise(int descriptor) override {

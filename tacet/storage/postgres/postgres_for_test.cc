@@ -36,7 +36,7 @@ std::filesystem::path FindPrograms() {
   return *found.rbegin() / "bin";
 }
 
-// Whom it runs as; null for the user of the test.
+// The user it runs as; null for the user of the test.
 const passwd* OtherUser() {
   if (::geteuid() != 0) return nullptr;
   for (const char* name : {"postgres", "nobody"}) {

@@ -225,7 +225,7 @@ base::FailureCause CauseOf(const std::exception& thrown) {
   return no_room ? base::FailureCause::kNoRoom : base::FailureCause::kUnknown;
 }
 
-// What was thrown, without what must not be told.
+// The thrown error, without what must not be told.
 absl::Status Failure(const DatabaseUrl& url, const std::exception& thrown) {
   if (dynamic_cast<const pqxx::in_doubt_error*>(&thrown) != nullptr) {
     return base::WithCause(base::Unavailable("{}: the connection was lost at the end of a "

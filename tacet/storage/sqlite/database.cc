@@ -14,7 +14,7 @@
 namespace tacet::storage::sqlite {
 namespace {
 
-// How long opening waits for a process that is about to end.
+// The time that opening waits for a process that is about to end.
 constexpr int kBusyMilliseconds = 1000;
 
 std::string OwnerRemedy(const std::string& files) {

@@ -50,8 +50,8 @@ absl::Status Take(SqliteStore& store, uint64_t index, uint64_t step) {
   return store.Finish(server::Failed(record, "few"), kForgotten);
 }
 
-// How many steps the store knows of, over all attempts; fails when it holds anything that is not
-// the state after that step.
+// The number of steps that the store knows of, over all attempts; fails when it holds anything that
+// is not the state after that step.
 uint64_t StepsIn(const SqliteStore& store) {
   const std::vector<AttemptRecord> attempts = store.Attempts().value();
   if (attempts.empty()) return 0;

@@ -201,7 +201,7 @@ class PlantedValues {
     const crypto::Digest digest = crypto::Sha256(base::AsBytes(std::to_string(member)));
     return {digest.begin(), digest.end()};
   }
-  // How many of the members show in `text`, by number or by bytes.
+  // The number of members that show in `text`, by number or by bytes.
   size_t CountIn(const std::string& text) const {
     size_t count = 0;
     for (const uint64_t member : members) {

@@ -21,7 +21,7 @@ constexpr size_t kWorkAtOnce = 256 << 10;
 constexpr size_t kStepBytes = 1 << 10;
 // Reads of a body before it is handed on: each may bring a byte.
 constexpr int kReadsAtOnce = 16;
-// How long, and for how many bytes, a connection that is over takes what was on its way.
+// The time, and the bytes, for which a connection that is over takes what was on its way.
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr size_t kLingerBytes = 4 << 20;
 
@@ -39,7 +39,7 @@ Response RefusalOf(const absl::Status& status) {
   return response;
 }
 
-// What follows a step that read or wrote; `worked` grows by its bytes.
+// The step after one that read or wrote; `worked` grows by its bytes.
 Next NextOf(const IoResult& result, size_t& worked) {
   switch (result.state) {
     case IoState::kDone:

@@ -257,7 +257,7 @@ class RequestFramingTest : public ::testing::Test {
     std::vector<Request> read;
     int refused_with = 0;  // the status of a refusal, if there was one
   };
-  // What a client that sends these bytes and then nothing gets. A refusal ends the connection.
+  // The answer to a client that sends these bytes and then nothing. A refusal ends the connection.
   Outcome Send(std::string_view bytes) {
     const RawClient client(server_->listen().port);
     client.Send(bytes);

@@ -29,7 +29,7 @@ class TlsIdentity {
   // may connect. Called on the threads of handshakes.
   using Admits = std::function<bool(const crypto::CertificateFacts& client)>;
 
-  // What is called in handshakes.
+  // The functions that are called in handshakes.
   struct Rules {
     Admits admits;
     OnRefusedHandshake on_refused;

@@ -93,7 +93,7 @@ std::optional<Answer> ReadStrictly(std::string_view rest) {
 
 class AnswerFramingTest : public ::testing::Test {
  protected:
-  // What a call returns that is answered with these bytes and the end of the connection.
+  // The result of a call that is answered with these bytes and the end of the connection.
   absl::StatusOr<base::Bytes> AnsweredWith(std::string bytes) {
     {
       const base::MutexLock lock(mutex_);
@@ -112,7 +112,7 @@ class AnswerFramingTest : public ::testing::Test {
     return status.code() == absl::StatusCode::kUnavailable ||
            status.code() == absl::StatusCode::kUnauthenticated;
   }
-  // What is not refused is read as the strict reader reads it.
+  // Bytes that are not refused are read as the strict reader reads them.
   static void ExpectReadAlike(const std::string& bytes, const absl::StatusOr<base::Bytes>& got) {
     if (IsRefusal(got.status())) return;
     const std::optional<Answer> strict = ReadStrictly(bytes);

@@ -323,7 +323,7 @@ class OneThreadTest : public AttacksTest {
  protected:
   OneThreadTest() : AttacksTest(LargeAgreement()) { serving_.spec.threads = 1; }
 
-  // How many calls of an honest member are answered while the server takes these raw bytes.
+  // The number of an honest member's answered calls while the server takes these raw bytes.
   int AnsweredWhileSending(const TlsForTest& flood, const std::string& raw) {
     const MemberForTest honest(serving_, kHonest);
     ExpectAnswered(honest);

@@ -138,7 +138,7 @@ TEST(CallFormatTest, StatusesSurviveTheWire) {
     EXPECT_EQ(base::Message(read), "why");
     EXPECT_GE(HttpStatusOf(code), 400);
   }
-  // What cannot be read may be read when it comes again.
+  // An answer that cannot be read may be read when it comes again.
   for (const std::string word : {"NO_SUCH_CODE", "OK", ""}) {
     EXPECT_TRUE(protocol::IsRetryable(StatusFrom(word, ""))) << word;
   }

@@ -120,7 +120,7 @@ TEST_F(TlsServerTest, ARefusedHandshakeHasAReason) {
   EXPECT_EQ(reason(certificates.Server(key_)), "other-certificate ");
   EXPECT_EQ(reason({}), "no-certificate ");
   EXPECT_EQ(reason(certificates.Client(key_, "site-1"), TLS1_2_VERSION), "broken ");
-  // Who does not accept the server's certificate says so.
+  // A member that does not accept the server's certificate says so.
   HttpsWireSpec spec = serving_.WireSpec(key_, "site-1");
   const CertificatesForTest others("others");
   spec.authority = others.authority();

@@ -98,7 +98,7 @@ TEST_F(RelayWireTest, OnlyTheFirstAnswerToTheSameBytesCounts) {
   EXPECT_EQ(*call.get(), Text("first"));
 }
 
-// What a member asks next needs no message of its own; each pushed answer serves once.
+// A member's next question needs no message of its own; each pushed answer serves once.
 TEST_F(RelayWireTest, APushedAnswerServesOneCall) {
   const protocol::testing::SmallFederation members;
   const auto signed_at = [&](uint64_t time, const protocol::RequestBody& body) {
