@@ -62,7 +62,7 @@ std::vector<std::string> Seen(bool relayed, bool query, Failure failure) {
   live.ExpectNoViolations();
   for (const auto& site : live.sites) {
     EXPECT_TRUE(site->done);
-    // The site is told, and nobody else.
+    // Only the site is told.
     const size_t told = site->log.Count(member::NodeEventKind::kNote, "update-failed") +
                         site->log.Count(member::NodeEventKind::kNote, "update-not-finite");
     EXPECT_EQ(told > 0, site->number == kSite && failure != Failure::kNone) << site->number;

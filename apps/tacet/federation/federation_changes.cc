@@ -1,6 +1,5 @@
 // The subcommands that change a running federation by one call each.
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <set>
@@ -79,18 +78,7 @@ class ChangeCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(const crypto::Unlocker unlocker, unlock_.Existing("coordinator's keys"));
     TACET_ASSIGN_OR_RETURN(const CoordinatorKeys keys, folder.UnlockKeys(unlocker));
     const base::StopSignal stop("\ntacet: ending; the same command continues\n");
-    const coordinator::ChangeHooks hooks{
-        .connect = [&] { return mailbox_.Connect(keys, folder); },
-        .say =
-            [](const std::string& line) {
-              fmt::print("{}\n", line);
-              std::fflush(stdout);
-            },
-        .wait =
-            [](double seconds) {
-              return base::StopSignal::Wait(std::chrono::duration<double>(seconds));
-            },
-        .most_seconds = wait_seconds_};
+    const coordinator::ChangeHooks hooks = mailbox_.HooksOf(keys, folder, wait_seconds_);
     TACET_ASSIGN_OR_RETURN(const coordinator::ChangeEnd end,
                            Change({.folder = folder, .keys = keys, .unlocker = unlocker}, hooks));
     Finish(end);

@@ -101,11 +101,26 @@ absl::Status MailboxFlags::TakePrekeys(const std::set<std::string>& removed,
   if (!prekeys.run_out.empty()) {
     fmt::print(
         "keys        without one for the next epoch: {}. `tacet client join` or `tacet client "
-        "renew` "
-        "with --server leaves one\n",
+        "renew` with --server leaves one\n",
         coordinator::NamesText(prekeys.run_out));
   }
   return absl::OkStatus();
+}
+
+coordinator::ChangeHooks MailboxFlags::HooksOf(const CoordinatorKeys& keys,
+                                               const CoordinatorFolder& folder,
+                                               double most_seconds) const {
+  return {.connect = [this, &keys, &folder] { return Connect(keys, folder); },
+          .say =
+              [](const std::string& line) {
+                fmt::print("{}\n", line);
+                std::fflush(stdout);
+              },
+          .wait =
+              [](double seconds) {
+                return base::StopSignal::Wait(std::chrono::duration<double>(seconds));
+              },
+          .most_seconds = most_seconds};
 }
 
 absl::Status MailboxFlags::LeaveInvitations(const agreement::SignedManifest& manifest,
@@ -113,18 +128,7 @@ absl::Status MailboxFlags::LeaveInvitations(const agreement::SignedManifest& man
                                             const coordinator::CoordinatorParts& parts) const {
   if (server_.empty()) return absl::OkStatus();
   const base::StopSignal stop("\ntacet: ending; the same command continues\n");
-  const coordinator::ChangeHooks hooks{
-      .connect = [&] { return Connect(parts.keys, parts.folder); },
-      .say =
-          [](const std::string& line) {
-            fmt::print("{}\n", line);
-            std::fflush(stdout);
-          },
-      .wait =
-          [](double seconds) {
-            return base::StopSignal::Wait(std::chrono::duration<double>(seconds));
-          },
-      .most_seconds = kServerSeconds};
+  const coordinator::ChangeHooks hooks = HooksOf(parts.keys, parts.folder, kServerSeconds);
   const auto leave = [&]() -> absl::StatusOr<coordinator::LeftInvitations> {
     // Nobody waits for a server that is not there at first.
     TACET_ASSIGN_OR_RETURN(auto wire, Connect(parts.keys, parts.folder));

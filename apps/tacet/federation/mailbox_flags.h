@@ -33,6 +33,11 @@ class MailboxFlags {
   absl::StatusOr<std::unique_ptr<protocol::Wire>> Connect(
       const storage::file::CoordinatorKeys& keys,
       const storage::file::CoordinatorFolder& folder) const;
+  // For a change that waits so long: by Connect, with its progress on standard output, until a
+  // base::StopSignal. All must outlive them.
+  coordinator::ChangeHooks HooksOf(const storage::file::CoordinatorKeys& keys,
+                                   const storage::file::CoordinatorFolder& folder,
+                                   double most_seconds) const;
 
   // Enrols the sites outside of `removed` with their prekeys, and prints who has run out. Nothing
   // without --mailbox.
