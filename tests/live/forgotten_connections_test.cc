@@ -214,7 +214,7 @@ agreement::ManifestSpec OneRoundAMoment() {
 
 // Four of five seats are a quorum: with two dead lines no round ends before one of them is noticed.
 TEST(ForgottenConnectionsTest, TheNextPublicationComesAndNoAttemptIsLost) {
-  constexpr int kUsualSilence = 400, kSeats = 2;
+  constexpr int kUsualSilence = 400, kCommittee = 2;
   constexpr auto kMostAtDefaults = std::chrono::seconds(25);
   const std::chrono::milliseconds silence(base::TestSize("TACET_SILENCE_MS", kUsualSilence));
   const bool at_defaults = silence == transport::https::HttpsWireSpec().most_silence;
@@ -241,7 +241,7 @@ TEST(ForgottenConnectionsTest, TheNextPublicationComesAndNoAttemptIsLost) {
   for (const Moment moment : kMoments) {
     SCOPED_TRACE(kNames[static_cast<size_t>(moment)]);
     const auto before = published();
-    plan.Set(moment, kSeats);
+    plan.Set(moment, kCommittee);
     transport::http::WaitUntil([&] { return published() > before; });
     EXPECT_EQ(plan.left(), 0);
     const auto took = steady_clock::now() - plan.first();
