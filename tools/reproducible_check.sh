@@ -44,9 +44,15 @@ unpack() { # FILE FOLDER
 }
 
 first=$scratch/first second=$scratch/a-second-folder/with-a-longer-name
-(umask 022; TZ=UTC LC_ALL=C.UTF-8 build "$first" "$(nproc)")
 mkdir -p "$scratch/home" "${second%/*}"
-(umask 077; TZ=Pacific/Auckland LC_ALL=C HOME=$scratch/home build "$second" 1)
+# At the same time: a build leaves processor cores idle while it links and packs.
+(umask 022; TZ=UTC LC_ALL=C.UTF-8 build "$first" "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}") &
+builds=($!)
+(umask 077; TZ=Pacific/Auckland LC_ALL=C HOME=$scratch/home build "$second" 1) &
+builds+=($!)
+failed=0
+for one in "${builds[@]}"; do wait "$one" || failed=1; done
+[ $failed = 0 ] || exit 1
 
 differ=0
 for product in "$first"/products/*; do
