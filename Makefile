@@ -139,9 +139,8 @@ package-check: package ## install, run, upgrade and remove the packages in a bar
 	@tools/package_check.sh build/package/packages
 
 .PHONY: reproducible-check
-reproducible-check: ## build packages and wheel of the commit twice, in two folders, and compare their bytes
-	@tools/setup.sh demo server package python wheel
-	@tools/reproducible_check.sh build/reproducible
+reproducible-check: package python ## build packages and wheel of the commit once more in another folder, and compare their bytes
+	@tools/reproducible_check.sh build/reproducible build/package/packages $(WHEELS)/wheelhouse
 
 .PHONY: image
 image: ## build a container image from the packages (TACET_IMAGE=NAME, BASE=IMAGE of Debian 12)

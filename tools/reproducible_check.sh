@@ -1,40 +1,48 @@
 #!/usr/bin/env bash
-# Builds the Debian packages and the wheel of the commit twice and compares their bytes. The builds
-# differ in folder, umask, time zone, language, user's home and number of jobs.
-# usage: tools/reproducible_check.sh SCRATCH-FOLDER [KIND...]
-# KINDs are `packages` and `wheel`, by default both. The wheel is that of Debian's Python.
+# Builds Debian packages and wheel of the commit once more, and compares their bytes with those in
+# FOLDERs, which this checkout has made. The second build differs in folder, umask, time zone,
+# language, user's home and number of jobs. It takes nothing from a cache of compiled files.
+# usage: tools/reproducible_check.sh SCRATCH-FOLDER FOLDER...
+# A wheel is that of Debian's Python.
 set -euo pipefail
 source=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
-rm -rf -- "$1"
-mkdir -p -- "$1"
-scratch=$(cd -- "$1" && pwd)
+scratch=$(realpath -m -- "$1")
 shift
-kinds=("$@")
-[ $# -gt 0 ] || kinds=(packages wheel)
-# A cache of compiled files would give the second build what the first one compiled.
-export CCACHE_DISABLE=1
+fail() {
+  echo "reproducible_check: $*" >&2
+  exit 1
+}
+[ -z "$(git -C "$source" status --porcelain --untracked-files=no)" ] ||
+  fail "this checkout differs from its commit: commit, and make packages and wheel again"
+made() { find "${folders[@]}" -maxdepth 1 -name "$1"; }
+mapfile -t folders < <(realpath -- "$@")
+rm -rf -- "$scratch"
+second=$scratch/a-second-folder/with-a-longer-name
+mkdir -p -- "$scratch/home" "${second%/*}" "$scratch/products"
 
-build() { # FOLDER JOBS
-  git clone -q --no-local "$source" "$1"
-  cd -- "$1"
-  export TACET_LOGS=$1/build/logs CMAKE_BUILD_PARALLEL_LEVEL=$2
-  local kind
-  for kind in "${kinds[@]}"; do "build_$kind" "$1"; done
+build_packages() {
+  tools/quiet.sh "configure again" cmake --preset package
+  tools/quiet.sh "build again" cmake --build --preset package
+  tools/quiet.sh "package again" tools/pack.sh build/package
+  cp build/package/packages/*.deb "$scratch/products"
 }
-build_packages() { # FOLDER
-  tools/quiet.sh "configure $1" cmake --preset package
-  tools/quiet.sh "build $1" cmake --build --preset package
-  tools/quiet.sh "package $1" tools/pack.sh build/package
-  mkdir -p products
-  cp build/package/packages/*.deb products
-}
-build_wheel() { # FOLDER
-  tools/quiet.sh "python environment $1" tools/python_environment.sh build/python \
+build_wheel() {
+  tools/quiet.sh "python environment again" tools/python_environment.sh build/python \
     python/requirements/wheel.txt
-  tools/quiet.sh "wheel $1" tools/python_wheel.sh build/python build/wheel
-  mkdir -p products
-  cp build/wheel/wheelhouse/*.whl products
+  tools/quiet.sh "wheel again" tools/python_wheel.sh build/python build/wheel
+  cp build/wheel/wheelhouse/*.whl "$scratch/products"
 }
+build() {
+  umask 077
+  export TZ=Pacific/Auckland LC_ALL=C HOME=$scratch/home CCACHE_DISABLE=1
+  export CMAKE_BUILD_PARALLEL_LEVEL=$((${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} + 1))
+  git -c advice.detachedHead=false clone -q --no-local "$source" "$second"
+  cd -- "$second"
+  [ -z "$(made '*.deb')" ] || build_packages
+  [ -z "$(made '*.whl')" ] || build_wheel
+}
+(build)
+
 unpack() { # FILE FOLDER
   mkdir -p "$2"
   case $1 in
@@ -42,28 +50,18 @@ unpack() { # FILE FOLDER
     *.whl) python3 -m zipfile -e "$1" "$2" ;;
   esac
 }
-
-first=$scratch/first second=$scratch/a-second-folder/with-a-longer-name
-mkdir -p "$scratch/home" "${second%/*}"
-# At the same time: a build leaves processor cores idle while it links and packs.
-(umask 022; TZ=UTC LC_ALL=C.UTF-8 build "$first" "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}") &
-builds=($!)
-(umask 077; TZ=Pacific/Auckland LC_ALL=C HOME=$scratch/home build "$second" 1) &
-builds+=($!)
-failed=0
-for one in "${builds[@]}"; do wait "$one" || failed=1; done
-[ $failed = 0 ] || exit 1
-
 differ=0
-for product in "$first"/products/*; do
-  name=${product##*/}
-  if cmp "$product" "$second/products/$name"; then continue; fi
+cd -- "$scratch/products"
+for product in *; do
+  first=$(made "$product")
+  [ -n "$first" ] || fail "no $product in ${folders[*]}"
+  if cmp "$first" "$product"; then continue; fi
   differ=1
   # Says which files differ.
-  unpack "$product" "$scratch/unpacked-first/$name"
-  unpack "$second/products/$name" "$scratch/unpacked-second/$name"
-  diff -rq "$scratch/unpacked-first/$name" "$scratch/unpacked-second/$name" || true
+  unpack "$first" "$scratch/unpacked-first/$product"
+  unpack "$product" "$scratch/unpacked-second/$product"
+  diff -rq "$scratch/unpacked-first/$product" "$scratch/unpacked-second/$product" || true
 done
-[ $differ = 0 ] || { echo "reproducible_check: two builds made different bytes" >&2; exit 1; }
-(cd "$first/products" && sha256sum -- *)
-echo "${kinds[*]}: two builds made the same bytes"
+[ $differ = 0 ] || fail "two builds made different bytes"
+sha256sum -- *
+echo "two builds made the same bytes"
