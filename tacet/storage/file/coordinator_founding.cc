@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "fmt/core.h"
+#include <fcntl.h>
 
 #include "tacet/base/bytes.h"
 #include "tacet/base/status.h"
 #include "tacet/storage/file/coordinator_files.h"
+#include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/secret_file.h"
 
 namespace tacet::storage::file {
@@ -20,27 +22,39 @@ namespace fs = std::filesystem;
 
 using namespace coordinator_file;
 
-// The folder's name is written last: a folder with a name is whole. The file next to which it is
-// written is the first, so that unfinished folders are known.
+// A folder with a name is whole. The name is written first, next to its place, and renamed last. So
+// an unfinished folder is known at each moment.
 constexpr std::array kFolders = {kSites, kRemoved, kEpochs, kInvitations};
 constexpr std::array kFiles = {kKeys, kIdentity, kAgreement, kAuthority, kInitialModel};
 
 fs::path Beginning(const fs::path& folder) { return folder / fmt::format("{}.new", kName); }
 
+absl::Status WriteBeginning(const fs::path& folder, std::string_view name, DiskCalls& disk) {
+  const File file(Beginning(folder), O_WRONLY | O_CREAT | O_EXCL);
+  if (file.ok() && file.WriteAll(base::AsBytes(name), disk) && disk.Synchronise(file.get()) == 0) {
+    return SyncDirectory(folder, disk);
+  }
+  return SystemError("write", Beginning(folder));
+}
+
+absl::Status TakeName(const fs::path& folder, DiskCalls& disk) {
+  const fs::path name = folder / kName;
+  if (disk.Rename(Beginning(folder).c_str(), name.c_str()) == 0) return SyncDirectory(folder, disk);
+  return SystemError("rename", Beginning(folder));
+}
+
 }  // namespace
 
 bool IsHalfFilled(const fs::path& folder) {
   std::error_code error;
-  const bool has_begun = fs::exists(Beginning(folder), error) ||
-                         fs::exists(Beginning(folder).string() + ".new", error);
-  return has_begun && !fs::exists(folder / kName, error) &&
+  return fs::exists(Beginning(folder), error) && !fs::exists(folder / kName, error) &&
          !fs::exists(EpochFile(folder, 0, kManifestEnding), error);
 }
 
 absl::Status FillFolder(const fs::path& folder, const CoordinatorFolder::Parts& parts,
                         std::span<const uint8_t> keys, std::span<const uint8_t> first_key,
                         DiskCalls& disk) {
-  TACET_RETURN_IF_ERROR(ReplaceFile(Beginning(folder), base::AsBytes(parts.federation), disk));
+  TACET_RETURN_IF_ERROR(WriteBeginning(folder, parts.federation, disk));
   for (const std::string_view name : kFolders) {
     TACET_RETURN_IF_ERROR(MakeFolders(folder / name, 0777, disk));
   }
@@ -52,7 +66,7 @@ absl::Status FillFolder(const fs::path& folder, const CoordinatorFolder::Parts& 
       ReplaceFile(folder / kAgreement, base::AsBytes(parts.terms.agreement), disk));
   TACET_RETURN_IF_ERROR(ReplaceFile(folder / kAuthority, parts.authority, disk));
   TACET_RETURN_IF_ERROR(ReplaceFile(folder / kInitialModel, parts.terms.initial_model, disk));
-  return ReplaceFile(folder / kName, base::AsBytes(parts.federation), disk);
+  return TakeName(folder, disk);
 }
 
 absl::Status ClearFolder(const fs::path& folder) {
@@ -68,7 +82,6 @@ absl::Status ClearFolder(const fs::path& folder) {
     remove(file.string() + ".new");
   }
   for (const std::string_view name : kFolders) remove(folder / name);
-  remove(Beginning(folder).string() + ".new");
   remove(Beginning(folder));
   if (error) return base::Unavailable("cannot clear {}: {}", folder.string(), error.message());
   return absl::OkStatus();
