@@ -19,6 +19,7 @@
 #include "tacet/base/test_size_for_test.h"
 #include "tacet/host/problems.h"
 #include "tacet/host/store_health.h"
+#include "tacet/ledger/ledger_recovery.h"
 #include "tests/live/stored_federation_for_test.h"
 
 namespace tacet::live::testing {
@@ -123,6 +124,7 @@ class Campaign {
     const auto progress = site.session->Step();
     site.last = progress.status();
     site.done = progress.ok() && *progress == member::MemberSession::Progress::kDone;
+    ExpectCharged(site);
     EXPECT_TRUE(progress.ok() || protocol::IsRetryable(progress.status()))
         << site.number << ": " << progress.status();
     // In each round all have one model.
@@ -130,6 +132,23 @@ class Campaign {
         models_.try_emplace(site.session->next_round(), site.session->model());
     EXPECT_EQ(known->second, site.session->model())
         << site.number << " has another model in round " << known->first;
+  }
+  // Each attempt whose upload has left, in the bytes of the site's own ledger: a later announcement
+  // would charge one that is missing, so the end does not show it.
+  void ExpectCharged(const LiveFederation::Site& site) {
+    for (const auto& [what, digests] : site.said) {
+      if (!what.starts_with("upload ") || !sent_.emplace(site.number, what).second) continue;
+      const auto found =
+          ledger::RecoverLedger(site.memory_ledger.ledger, site.memory_ledger.anchor);
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_TRUE(std::ranges::any_of(found->entries,
+                                      [&what](const ledger::LedgerEntry& entry) {
+                                        const secagg::AttemptNumber& number = entry.label.number;
+                                        return what == fmt::format("upload {}/{}", number.round,
+                                                                   number.attempt);
+                                      }))
+          << site.number << " sent what it had not charged: " << what;
+    }
   }
   void Turn() {
     live_.now += kTurnSeconds;
@@ -337,7 +356,8 @@ class Campaign {
   StoredFederation stored_;
   LiveFederation& live_;
   Tally& tally_;
-  std::map<uint32_t, std::vector<float>> models_;  // by the round that comes next
+  std::map<uint32_t, std::vector<float>> models_;    // by the round that comes next
+  std::set<std::pair<uint64_t, std::string>> sent_;  // uploads, by member
   std::set<uint64_t> at_fault_;
   Fault last_ = Fault::kKillServer;
   bool is_damaged_ = false;
