@@ -33,16 +33,16 @@ struct FederationOptions {
   // upload carries a K_min-th part of the noise variance. A smaller K_min tolerates more absent
   // clients, and adds more noise when all of them arrive. At least colluders + 2.
   //
-  // Default: none. With U uploads a round, all clients under dummy uploads and else K:
-  // max(colluders + 2, U - 1), so that one client may be absent. With kPoisson and without dummy
-  // uploads the number that is missed once in 1e9 rounds
+  // Default: none, max(colluders + 2, U - max_absent) with U uploads a round, all clients under
+  // dummy uploads and else K. With kPoisson and without dummy uploads the number that is missed
+  // once in 1e9 rounds
   std::optional<uint64_t> min_participants = std::nullopt;
 
   // Uploads that may be missing from a round, for a K_min that follows the number of clients. A
   // smaller K_min is never below colluders + 2. Not with kPoisson without dummy uploads, and not
   // next to another min_participants.
   //
-  // Default: none, 1 where min_participants is not given
+  // Default: none. Where everybody uploads 1 up to 8 uploads, 4 of 20, 16 of 61 and more; else 1
   std::optional<uint64_t> max_absent = std::nullopt;
 
   // Draw of the cohort. kFixedSize assumes that the party that draws is honest and keeps the

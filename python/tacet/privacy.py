@@ -67,9 +67,12 @@ class FederationOptions(TypedDict, total=False):
     cohort: int | None
     """K, clients that are drawn for a round. Default: all."""
     min_participants: int | None
-    """K_min: an aggregate of fewer uploads is never decrypted. Default: all of a round but one."""
+    """K_min: an aggregate of fewer uploads is never decrypted. Default: all but ``max_absent``."""
     max_absent: int | None
-    """Uploads that may be missing from a round, where ``min_participants`` is not given."""
+    """Uploads that may be missing from a round, where ``min_participants`` is not given.
+
+    Default: 1 up to 8 uploads, 4 of 20, 16 of 61 and more; 1 where cohorts of fixed size are drawn.
+    """
     sampling: Sampling | None
     """Draw of the cohort. Default: poisson with dummy uploads where K < M, else fixed-size."""
     dummy_uploads: bool | None

@@ -1,6 +1,7 @@
 #include "tacet/accounting/federation_privacy.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -27,6 +28,19 @@ bool HasRandomUploads(const SamplingParams& sampling, const PrivacyTarget& priva
          sampling.cohort < pool && sampling.cohort > 0 && !sampling.dummy_uploads;
 }
 
+// The smallest number with which a server finds one member that spoils sums: it leaves out so many
+// in turn, each refused sum clears those, and in the last ones a half stays. With two more sums of
+// all members these are ten, as many as attempts are spare by default (server/exclusions.h).
+uint64_t DefaultAbsent(uint64_t uploads) {
+  constexpr uint64_t kRefused = 8, kMost = 16;  // enough for 64 uploads
+  const auto refused = [uploads](uint64_t absent) {
+    return (uploads + absent - 1) / absent + static_cast<uint64_t>(std::bit_width(absent - 1));
+  };
+  uint64_t absent = 1;
+  while (absent < kMost && refused(absent) > kRefused) ++absent;
+  return absent;
+}
+
 uint64_t DefaultMinParticipants(const SamplingParams& sampling, const PrivacyTarget& privacy,
                                 uint64_t pool, Purpose purpose) {
   if (HasRandomUploads(sampling, privacy, pool)) {
@@ -34,7 +48,10 @@ uint64_t DefaultMinParticipants(const SamplingParams& sampling, const PrivacyTar
         pool, static_cast<double>(sampling.cohort) / static_cast<double>(pool), kMissedRound);
   }
   const uint64_t uploads = sampling.dummy_uploads ? pool : sampling.cohort;
-  const uint64_t absent = sampling.max_absent.value_or(purpose == Purpose::kQuery ? 0 : 1);
+  // A cohort that is drawn again has other participants.
+  const uint64_t of_training = uploads < pool ? 1 : DefaultAbsent(uploads);
+  const uint64_t by_default = purpose == Purpose::kQuery ? 0 : of_training;
+  const uint64_t absent = sampling.max_absent.value_or(by_default);
   const uint64_t present = uploads > absent ? uploads - absent : 0;
   return std::min(uploads, std::max(privacy.colluders + 2, present));
 }

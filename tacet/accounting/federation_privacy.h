@@ -46,8 +46,8 @@ enum class Purpose { kTraining, kQuery };
 // else fixed size. Cohort: all.
 //
 // K_min, with U uploads of a round in which nobody is absent (the pool under dummy uploads, K for
-// cohorts of fixed size): max(c + 2, U - 1) for a training, at most U, and U for a query. So one
-// absent member does not end a training's round. Poisson cohorts without dummy uploads: the size
+// cohorts of fixed size): max(c + 2, U - a) for a training, at most U, and U for a query. Where all
+// upload, a is what finds one that lies; else 1. Poisson cohorts without dummy uploads: the size
 // that is missed once in 10^9 rounds.
 SamplingParams Resolved(SamplingParams sampling, const PrivacyTarget& privacy, uint64_t pool,
                         Purpose purpose);

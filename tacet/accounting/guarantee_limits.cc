@@ -44,10 +44,10 @@ constexpr GuaranteeLimit kLimits[] = {
      "epoch key decrypts single updates. Uploads of these schemes carry their MAC in clear, as "
      "the paper has it.",
      HasNoCommittee},
-    {"Subtracted rosters. By default a sum may lack one upload, so that one absent member does "
-     "not end a round. The server with a bad member can then leave uploads out in turn, and see "
-     "a member's own part with noise. The agreement states how much. min_participants = all "
-     "uploads excludes it.",
+    {"Subtracted rosters. By default a sum may lack uploads, so that one absent or lying member "
+     "does not end a training. The server with a bad member can then leave uploads out in turn, "
+     "and see a member's own part with noise. The agreement states how much. min_participants = "
+     "all uploads excludes it.",
      MayLackUploads},
     {"Amplification by sampling of clients holds only against those who cannot learn the "
      "cohorts. Anyone who sees the traffic learns them, unless every client uploads in every "

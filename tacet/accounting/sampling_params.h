@@ -24,7 +24,7 @@ struct SamplingParams {
   // noise add up to sigma over as many. 0: as Resolved() says (federation_privacy.h).
   uint64_t min_participants = 0;
   // Where K_min is 0: number of uploads of a round that may be missing; c + 2 are needed anyway.
-  // None: 1, and 0 for a query. So K_min follows the number of members.
+  // None: 1 or more by their number, and 0 for a query. So K_min follows the number of members.
   std::optional<uint64_t> max_absent = std::nullopt;
   // Draw of the cohort: kFixedSize by the server, kPoisson by each client's own coin, or kNone when
   // K = M. Ignored for unit record or person, where the agreement wants kFixedSize. None: as

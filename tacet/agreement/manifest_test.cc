@@ -145,7 +145,8 @@ TEST(ManifestTest, NamesThePartOfAModelThatIsFederated) {
   EXPECT_THAT(Refusal(part), HasSubstr("name a part and the size of the whole, or neither"));
 }
 
-// One default of K_min: a round survives one absence, where two honest uploads are left.
+// One default of K_min: a round survives one absence, where two honest uploads are left. More
+// members may be absent where that is needed to find one that spoils sums.
 TEST(ManifestTest, OneMemberMayBeAbsentByDefault) {
   const auto least = [](uint64_t clients, uint64_t cohort, uint64_t colluders,
                         std::optional<accounting::Sampling> method = std::nullopt,
@@ -168,6 +169,15 @@ TEST(ManifestTest, OneMemberMayBeAbsentByDefault) {
   EXPECT_EQ(least(5, 3, 0), 4u);  // hidden: all five upload
   EXPECT_EQ(least(5, 3, 0, accounting::Sampling::kFixedSize), 2u);
   EXPECT_EQ(least(6, 0, 2), 5u);
+  EXPECT_EQ(least(7, 0, 0), 6u);
+  EXPECT_EQ(least(8, 0, 0), 7u);
+  EXPECT_EQ(least(9, 0, 0), 7u);
+  EXPECT_EQ(least(14, 0, 0), 12u);
+  EXPECT_EQ(least(20, 0, 0), 16u);
+  EXPECT_EQ(least(20, 5, 0), 16u);  // hidden: all twenty upload
+  EXPECT_EQ(least(20, 10, 0, accounting::Sampling::kFixedSize), 9u);
+  EXPECT_EQ(least(60, 0, 0), 45u);
+  EXPECT_EQ(least(1000, 0, 0), 984u);
   EXPECT_EQ(least(5, 0, 0, std::nullopt, kQueryModel), 5u);
   EXPECT_LT(least(1000, 200, 0, accounting::Sampling::kPoisson), 160u);
 }
@@ -540,7 +550,7 @@ TEST(ManifestTest, WithDummyUploadsSharesAddUpOverAllWhoUpload) {
 
   ManifestSpec all = Covered();
   all.sampling.min_participants = 0;
-  EXPECT_EQ(Manifest::Create(all)->spec().sampling.min_participants, 3595u);
+  EXPECT_EQ(Manifest::Create(all)->spec().sampling.min_participants, 3580u);
   all.sampling.min_participants = 3597;
   EXPECT_THAT(Refusal(all), HasSubstr("min_participants is 3597, there are only 3596 members"));
 }

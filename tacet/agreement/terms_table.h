@@ -115,11 +115,11 @@ inline constexpr TermFlag kTermFlags[] = {
     {"clients", "M, number of clients in the federation; for --unit person or record of sites"},
     {"cohort", "K, number of clients drawn for a round"},
     {"min_participants",
-     "K_min, uploads below which a round is not decrypted; 0: all but one, or with poisson and "
-     "without --dummy-uploads a size that is missed once in 1e9 rounds"},
+     "K_min, uploads below which a round is not decrypted; 0: all but --max-absent, or with "
+     "poisson and without --dummy-uploads a size that is missed once in 1e9 rounds"},
     {"max_absent",
-     "uploads that may be missing from a round, in place of --min-participants; K_min is at least "
-     "--colluders + 2"},
+     "uploads that may be missing from a round, in place of --min-participants; default: 1 up to 8 "
+     "uploads, 4 of 20, 16 of 61 and more. K_min is at least --colluders + 2"},
     {"sampling",
      "sampling of a cohort; default: poisson with --dummy-uploads, so that nobody learns the "
      "cohorts"},

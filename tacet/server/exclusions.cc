@@ -118,7 +118,7 @@ void Exclusions::NextTrial(const RoundRules& rules) {
   // Others are on trial in each round as long as the spare attempts are enough to find one. Else
   // those without whom most sums were sound stay on trial.
   const uint64_t spare = rules.spec().spare_attempts;
-  const bool others = RefusedUntilFound(suspects.size(), part) + failed_ < spare;
+  const bool others = RefusedUntilFound(suspects.size(), part) + failed_ <= spare;
   std::ranges::stable_sort(suspects, [&](uint64_t a, uint64_t b) {
     const Trials &of_a = trials_[a], &of_b = trials_[b];
     return others ? of_a.sound + of_a.voids < of_b.sound + of_b.voids

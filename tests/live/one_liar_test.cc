@@ -121,10 +121,8 @@ std::map<uint64_t, size_t> Missed(const LiveFederation& live) {
 }
 
 void Play(const Setting& setting, bool relayed) {
-  // The default is one fewer than the members. Of many, one is not found with the spare attempts.
-  const uint32_t most_absent = setting.members > 10 ? 4 : 1;
-  LiveFederation live(EverybodyOf(setting.members, setting.members - most_absent), 3,
-                      static_cast<int>(setting.members));
+  constexpr uint32_t kDefault = 0;  // K_min
+  LiveFederation live(EverybodyOf(setting.members, kDefault), 3, static_cast<int>(setting.members));
   live.options.abandon_seconds = 100'000;
   live.options.grace_seconds = 10;
   live.RestartServer();

@@ -32,12 +32,12 @@ TEST(RoundTest, ClientsDecryptTheSumOfTheirUpdates) {
       ValueOf(round.clients[3].Decrypt(round.attempt, round.Unmask(closed)));
   EXPECT_EQ(aggregate.participants, 20u);
   EXPECT_THAT(aggregate.wrong_seats, IsEmpty());
-  // The sum's length along the updates' common direction is 20. Its deviation is that of one value,
-  // about 1, and seven deviations are passed with probability 3e-12. Half or twice the sum would be
-  // further away.
+  // The sum's length along the updates' common direction is 20. Its deviation is that of one value:
+  // 15 honest members of the 16 that are here at least give all noise, so sqrt(20/15). Seven
+  // deviations are passed with probability 3e-12. Half or twice the sum would be further away.
   const double length = 0.1 * std::accumulate(aggregate.sum.begin(), aggregate.sum.end(), 0.0);
   const double deviation = round.agreement.sum_stddev(20);
-  EXPECT_LT(deviation, 1.1);
+  EXPECT_NEAR(deviation, std::sqrt(20. / 15), 0.01);
   EXPECT_NEAR(length, 20, 7 * deviation);
   for (size_t i = 0; i < aggregate.sum.size(); ++i) {
     EXPECT_DOUBLE_EQ(aggregate.average[i] * 20, aggregate.sum[i]);
