@@ -28,10 +28,18 @@ size_t CountAnswering(const RoundState& state, const Moment& moment, const Unmas
       }));
 }
 
-bool IsLongUnmasking(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking) {
+namespace {
+
+uint64_t LongSince(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking) {
   // A clock that was set back begins the wait again: deadlines follow it as well.
-  const uint64_t since = std::min(unmasking.since, moment.now);
-  return moment.now - since >= kUnmaskingDeadlines * rules.options().unmasking_seconds;
+  return std::min(unmasking.since, moment.now) +
+         kUnmaskingDeadlines * rules.options().unmasking_seconds;
+}
+
+}  // namespace
+
+bool IsLongUnmasking(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking) {
+  return moment.now >= LongSince(rules, moment, unmasking);
 }
 
 std::vector<uint64_t> SilentSeats(const RoundState& state, const Moment& moment) {
@@ -39,8 +47,11 @@ std::vector<uint64_t> SilentSeats(const RoundState& state, const Moment& moment)
   const auto* const unmasking = StageOf<Unmasking>(state);
   const RoundRules& rules = *state.rules;
   if (unmasking == nullptr || !IsLongUnmasking(rules, moment, *unmasking)) return silent;
+  // One that has not called since then may be dead, and here for a while yet.
+  const uint64_t since = LongSince(rules, moment, *unmasking);
   for (const secagg::CommitteeSeat& seat : rules.committee()) {
     if (moment.attendance.IsHere(seat.member, moment.now) &&
+        moment.attendance.SeenSince(seat.member, since) &&
         OwesAnswer(state, *unmasking, seat.member)) {
       silent.push_back(seat.member);
     }

@@ -28,7 +28,7 @@ size_t CountAnswering(const RoundState& state, const Moment& moment, const Unmas
 // Whether seats were asked kUnmaskingDeadlines ago, as far as this process knows.
 bool IsLongUnmasking(const RoundRules& rules, const Moment& moment, const Unmasking& unmasking);
 
-// Members on seats that are here, were asked so long ago and owe an answer, increasing by seat.
+// Members on seats that were asked so long ago, call and owe an answer, increasing by seat.
 std::vector<uint64_t> SilentSeats(const RoundState& state, const Moment& moment);
 
 }  // namespace tacet::server

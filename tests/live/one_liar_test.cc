@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -272,6 +273,30 @@ TEST_P(OneLiarTest, ASilentSeatAndAnAbsentOneAreNamed) {
   const uint64_t back = live.now;
   live.RunUntil([&] { return live.server->Status().finished > rounds; });
   EXPECT_LE(live.now - back, live.options.unmasking_seconds);
+}
+
+// Deadlines are shorter than the time after which a member that does not call is absent.
+TEST(DeadSeatsTest, AreAbsentAndNeverSilent) {
+  LiveFederation live(EverybodyOf(5, 4), 3, 5);
+  live.options.abandon_seconds = 100'000;
+  live.options.unmasking_seconds = 20;
+  live.RestartServer();
+  live.RunUntil([&live] { return live.IsAt(protocol::AttemptPhase::kUnmasking); });
+  live.site(3).away = live.site(4).away = true;
+  std::set<uint64_t> away;
+  for (int turn = 0; turn < 40; ++turn) {
+    live.Turn(kTurnSeconds);
+    for (const host::Problem& problem : host::FindProblems({.manifest = live.members.manifest(),
+                                        .status = live.server->Status(),
+                                        .mail = {},
+                                        .own = {},
+                                        .now = live.now})) {
+      EXPECT_NE(problem.code, host::ProblemCode::kSeatSilent) << turn;
+      if (problem.code != host::ProblemCode::kSeatAway) continue;
+      for (const host::ConcernedMember& one : problem.members) away.insert(one.member);
+    }
+  }
+  EXPECT_THAT(away, ::testing::ElementsAre(3, 4));
 }
 
 INSTANTIATE_TEST_SUITE_P(Wires, OneLiarTest, ::testing::Bool(), [](const auto& relayed) {
