@@ -80,15 +80,10 @@ absl::StatusOr<SiteMemberEnd> RunForApp(const SiteMember& member, const SiteTrai
   TACET_ASSIGN_OR_RETURN(const uint64_t units, UnitsOf(member.manifest().spec(), spec.units));
   AppTraining updates(link, units);
   TACET_ASSIGN_OR_RETURN(const auto socket, AppSocket::Listen(spec.socket, link));
-  absl::StatusOr<SiteMemberEnd> end = member.Run({.training = training,
-                                                  .updates = updates,
-                                                  .wire = link.wire(),
-                                                  .own_code = true,
-                                                  .out = spec.out},
-                                                 hooks);
-  const absl::Status failure = end.ok() ? end->failure : end.status();
-  link.End(failure.ok() ? SiteMemberEndJson(member.membership(), *end).Dump()
-                        : ErrorJson(base::Message(failure)));
+  absl::StatusOr<SiteMemberEnd> end = member.Run(
+      {.training = training, .updates = updates, .wire = link.wire(), .out = spec.out}, hooks);
+  link.End(end.ok() ? SiteMemberEndJson(member.membership(), *end).Dump()
+                    : ErrorJson(base::Message(end.status())));
   AwaitTold(link, hooks.stop);
   return end;
 }

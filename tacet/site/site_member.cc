@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <limits>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -27,6 +29,7 @@
 #include "tacet/storage/file/node_log_file.h"
 #include "tacet/storage/file/posix_file.h"
 #include "tacet/storage/file/seat_anchor_file.h"
+#include "tacet/trainer/update_source.h"
 
 namespace tacet::site {
 namespace {
@@ -155,6 +158,29 @@ absl::StatusOr<SiteMemberEnd> EndOf(const MemberSession& session,
   }
   return end;
 }
+
+// Those of `source`, whose failures are told.
+class ToldUpdates final : public trainer::UpdateSource {
+ public:
+  ToldUpdates(trainer::UpdateSource& source,
+              const std::function<void(const absl::Status& failure)>& tell)
+      : source_(source), tell_(tell) {}
+
+  uint64_t units() const override { return source_.units(); }
+  absl::Status Update(const trainer::AttemptContext& context, std::span<const float> model,
+                      std::span<float> update) override {
+    absl::Status made = source_.Update(context, model, update);
+    // Aborted: the code was killed, and starts again.
+    if (!made.ok() && !absl::IsCancelled(made) && !absl::IsAborted(made) && tell_) {
+      tell_(base::Annotate(made, fmt::format("round {}", context.round)));
+    }
+    return made;
+  }
+
+ private:
+  trainer::UpdateSource& source_;
+  const std::function<void(const absl::Status& failure)>& tell_;
+};
 
 }  // namespace
 
@@ -303,6 +329,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
   TACET_ASSIGN_OR_RETURN(const auto log,
                          storage::file::NodeLogFile::Open(spec_.home / "node-log.jsonl"));
   crypto::SystemEntropy entropy;
+  ToldUpdates updates(run.updates, hooks.on_failure);
   const auto wait = [&](double seconds) { return Wait(seconds, hooks.stop); };
   member::RetryPolicy retry_policy({}, entropy, wait, hooks.on_trouble);
   const member::RemoteServer server(manifest, *membership_.member, keys_.signing, run.wire,
@@ -315,7 +342,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
                                                 .epoch_key = epoch_keys_.epoch,
                                                 .server = server,
                                                 .state = *state,
-                                                .updates = run.updates,
+                                                .updates = updates,
                                                 .log = *log,
                                                 .ledger = ledger,
                                                 .permission = std::move(permission),
@@ -331,7 +358,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
   EpochFollower* const follows = follower ? &*follower : nullptr;
   MailLook mail = LookAtMail(run.wire, hooks, follows);
   TACET_RETURN_IF_ERROR(directory->Begin(*session, ledger));
-  const auto has_failed = [&] { return run.own_code && !session->training_failure().ok(); };
+  const auto has_failed = [&] { return run.ends_by_failure && !session->training_failure().ok(); };
   auto looked = std::chrono::steady_clock::now();
   const std::chrono::duration<double> between =
       spec_.follows.has_value() ? std::chrono::duration<double>(*spec_.follows) : kBetweenMailLooks;

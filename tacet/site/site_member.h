@@ -51,17 +51,20 @@ struct SiteMemberHooks {
   std::function<void(const std::string& text)> on_note;
   // A failure after which the call or the step is tried again.
   std::function<void(const absl::Status& trouble)> on_trouble;
+  // The error of the site's training in whose place zeros are sealed. The run continues: whether a
+  // site is there must not depend on its data either. Nobody outside the site is told.
+  std::function<void(const absl::Status& failure)> on_failure = nullptr;
   // After a step that was acted on.
   std::function<void(const member::MemberSession& session)> on_progress;
 };
 
 struct SiteMemberRun {
   const SiteTraining& training;
-  // Where `own_code` trains, its first failure ends the run (MemberSession::training_failure);
-  // zeros were sealed in its place.
   trainer::UpdateSource& updates;
   protocol::Wire& wire;  // to the server; stopped when the run is asked to end
-  bool own_code = false;
+  // The training is a function of the calling program: its first failure ends the run, after zeros
+  // were sealed in its place, and is SiteMemberEnd::failure.
+  bool ends_by_failure = false;
   base::TextSink out = {};      // lines about rounds
   base::TextSink figures = {};  // of each round, as a line of metrics.jsonl
 };

@@ -1,5 +1,6 @@
 // Faults of a federation whose server and sites are the programs. /readyz alone names each within
 // two minutes, with the member and the remedy. It names no other cause, and no member that is well.
+// A training program that fails is named by its own site only.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -170,6 +171,7 @@ class NamedFaultsTest : public LiveFederationTest,
   void PlayLostObjects();
   void PlayBackup();
   void PlayDeadSeats();
+  void PlayBrokenProgram();
   void PlayCertificate(const std::string& who);
   void PlayPolicy();
 
@@ -232,6 +234,24 @@ void NamedFaultsTest::PlayDeadSeats() {
   }
   for (const std::string& site : dead) KillSite(site);
   ExpectNamed({{"seat-away"}, {dead.begin(), dead.end()}});
+}
+
+// A failure can depend on one record. So nothing outside of the site shows it, no absence either.
+void NamedFaultsTest::PlayBrokenProgram() {
+  Begin();
+  Touch("broken-north");
+  const auto continues = [this](long rounds) {
+    const long last = RoundsOf("north") + rounds;
+    Await([&] {
+      EXPECT_FALSE(IsNamed(Problems(), {}));
+      return RoundsOf("north") >= last || HasFailure();
+    });
+  };
+  continues(4);
+  const std::string err = Read("north-stderr"), told = "zeros are sealed in its place";
+  EXPECT_NE(err.find(told), err.rfind(told)) << err;  // more than once
+  fs::remove(path_ / "broken-north");                 // repaired, while the site runs
+  continues(2);
 }
 
 // It is valid for a day, and two pass: for the server while it runs, for a site while nobody does.
@@ -331,10 +351,7 @@ void NamedFaultsTest::Play() {
     case NamedFault::kSitesCertificate:
       return PlayCertificate("north");
     case NamedFault::kBrokenProgram:
-      // The site ends, as its own log says. The server sees that it is absent.
-      Begin();
-      Touch("broken-north");
-      return ExpectNamed(away);
+      return PlayBrokenProgram();
     case NamedFault::kBudget:
       site_flags_["west"] = {"--ledger", "west-ledger", "--budget-epsilon", "1.5"};
       Begin();

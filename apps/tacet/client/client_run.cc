@@ -41,7 +41,7 @@ class ClientRunCommand : public program::Command {
   std::string_view name() const override { return "run"; }
   std::string_view summary() const override {
     return "take part in the federation until it is done: train, seal, upload, decrypt, verify; "
-           "exit code 0 when the training is complete, 3 when it is not";
+           "exit code 0 when the training is complete, 3 when it is not, 1 after an error";
   }
 
   void Register(program::Options& options) override {
@@ -105,6 +105,7 @@ class ClientRunCommand : public program::Command {
  private:
   absl::StatusOr<site::SiteMemberEnd> RunEpoch(const site::SiteMember& member) {
     complete_ = false;
+    failures_ = 0;
     TACET_ASSIGN_OR_RETURN(const site::SiteTraining training, Training(member));
     site::SiteMemberHooks hooks = Hooks();
     hooks.on_begin = [&] {
@@ -115,15 +116,13 @@ class ClientRunCommand : public program::Command {
     TACET_ASSIGN_OR_RETURN(site::SiteMemberEnd end, flags_.app.empty()
                                                         ? RunForServer(member, training, hooks)
                                                         : RunForApp(member, training, hooks));
-    if (!end.failure.ok()) {
-      return base::Annotate(end.failure,
-                            fmt::format("{} failed, and zeros were sealed in its place. Repair "
-                                        "the program and run this again",
-                                        flags_.app.empty() ? "--train-with" : "the app"));
-    }
     complete_ = end.complete;
     Finish(member, end);
-    return end;
+    if (failures_ == 0) return end;
+    return base::FailedPrecondition(
+        "the training of this site failed in {} attempts, which were charged: zeros were sealed in "
+        "its place, and nobody else was told",
+        failures_);
   }
 
   site::SiteMemberHooks Hooks() {
@@ -133,6 +132,7 @@ class ClientRunCommand : public program::Command {
             .on_begin = nullptr,
             .on_note = [](const std::string& text) { fmt::print(stderr, "tacet: {}\n", text); },
             .on_trouble = [this](const absl::Status& trouble) { TellTrouble(trouble); },
+            .on_failure = [this](const absl::Status& failure) { TellFailure(failure); },
             .on_progress = [this](const MemberSession& now) { TellEvents(now); }};
   }
 
@@ -165,11 +165,7 @@ class ClientRunCommand : public program::Command {
                                                    const site::SiteMemberHooks& hooks) const {
     TACET_ASSIGN_OR_RETURN(const auto updates, Updates(member, training));
     TACET_ASSIGN_OR_RETURN(const auto wire, member.Connect());
-    return member.Run({.training = training,
-                       .updates = *updates,
-                       .wire = *wire,
-                       .own_code = flags_.external.chosen(),
-                       .out = Out()},
+    return member.Run({.training = training, .updates = *updates, .wire = *wire, .out = Out()},
                       hooks);
   }
 
@@ -273,6 +269,14 @@ class ClientRunCommand : public program::Command {
     fmt::print(stderr, "tacet: {}; trying again\n", text);
   }
 
+  void TellFailure(const absl::Status& failure) {
+    ++failures_;
+    fmt::print(stderr,
+               "tacet: {}; zeros are sealed in its place, and nobody else is told. Repair it: it "
+               "is run again in the next round\n",
+               base::Message(failure));
+  }
+
   void TellEvents(const MemberSession& session) {
     last_trouble_.clear();
     for (; told_violations_ < session.violations().size(); ++told_violations_) {
@@ -331,6 +335,7 @@ class ClientRunCommand : public program::Command {
 
   std::optional<base::StopSignal> stop_;
   bool complete_ = false;
+  uint64_t failures_ = 0;  // of this site's training
   size_t told_violations_ = 0;
   size_t told_refusals_ = 0;
   std::string last_trouble_;

@@ -121,6 +121,7 @@ site::SiteMemberHooks HooksOf(const MemberFunctions& functions, size_t& told_vio
                               .on_begin = nullptr,
                               .on_note = nullptr,
                               .on_trouble = functions.on_trouble,
+                              .on_failure = nullptr,
                               .on_progress = nullptr};
   if (functions.on_warning) {
     hooks.on_warning = [&functions](const std::string& text) { functions.on_warning(text); };
@@ -146,7 +147,7 @@ absl::StatusOr<MemberEnd> RunOnce(const MemberParts& parts, const MemberFunction
                          parts.site().Run({.training = training,
                                            .updates = updates,
                                            .wire = *wire,
-                                           .own_code = true,
+                                           .ends_by_failure = true,
                                            .figures = base::TextSink(functions.on_round)},
                                           HooksOf(functions, told_violations)));
   TACET_RETURN_IF_ERROR(end.failure);
