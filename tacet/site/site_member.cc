@@ -205,15 +205,20 @@ absl::StatusOr<std::unique_ptr<SiteMember>> SiteMember::OpenWith(
   TACET_ASSIGN_OR_RETURN(agreement::MemberKeys keys, folder.UnlockKeys(*unlocker));
   TACET_ASSIGN_OR_RETURN(agreement::ExchangeKeys exchange_keys,
                          folder.TakeUpExchangeKeys(membership, *unlocker));
-  TACET_ASSIGN_OR_RETURN(
-      crypto::SecretBytes epoch_key,
+  // Joined() cannot check it without the keys.
+  absl::StatusOr<crypto::SecretBytes> epoch_key =
       agreement::DecryptEpochKey(membership.sealed_epoch_key, membership.manifest,
-                                 *membership.member, keys.sealing, exchange_keys.kem));
+                                 *membership.member, keys.sealing, exchange_keys.kem);
+  if (!epoch_key.ok()) {
+    return base::DataLoss(
+        "{} cannot be used ({}): `tacet client join FILE --coordinator FINGERPRINT` replaces it",
+        folder.invitation_path().string(), base::Message(epoch_key.status()));
+  }
   // Wiped where nothing is unlocked later.
   if (!spec.follows.has_value()) unlocker.reset();
   return std::unique_ptr<SiteMember>(new SiteMember(
       std::move(spec), std::move(folder), std::move(membership), std::move(keys),
-      {.epoch = std::move(epoch_key), .exchange = std::move(exchange_keys)}, std::move(unlocker)));
+      {.epoch = *std::move(epoch_key), .exchange = std::move(exchange_keys)}, std::move(unlocker)));
 }
 
 absl::StatusOr<std::unique_ptr<protocol::Wire>> SiteMember::Connect() const {

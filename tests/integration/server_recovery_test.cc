@@ -131,6 +131,8 @@ class ServerRecoveryTest : public RunningRecoveryTest {
     }));
     EXPECT_EQ(cell.outcome(), is_told() ? kByItself : kNever) << Said();
     fs::remove(path_ / "full");
+    // One that cannot begin ends, and what supervises it starts it again.
+    ASSERT_TRUE(Comes([this] { return HasEnded(server_) || Event("listening").has_value(); }));
     if (HasEnded(server_)) {
       WaitFor(server_, "server-");
       BeginAnyServer();
