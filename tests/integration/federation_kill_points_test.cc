@@ -5,7 +5,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -22,8 +21,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// 1: a kill before every step; 7: before every seventh; 0: none. The long test plays them all. A
-// year of changes (federation_year_test.cc) is killed before a few of them always.
+// 1: a kill before every step; 7: before every seventh; 0: none. The long tests play them all, each
+// command in a federation of its own, since the programs mostly wait. A year of changes
+// (federation_year_test.cc) is killed before a few of them always.
 int Stride() { return base::TestSize("TACET_FEDERATION_KILLS", 0); }
 
 class FederationKillPointsTest : public FollowingFederationTest {
@@ -98,29 +98,34 @@ class FederationKillPointsTest : public FollowingFederationTest {
     return {name, "--request", name + "/" + name + ".request", "--fingerprint", Fingerprint(name)};
   }
 
+  // Kills `command` before one step after another, until it has no further one.
+  void KillBeforeEach(const std::function<bool(int step)>& command) {
+    int step = 0;
+    while (!HasFailure() && command(step)) step += Stride();
+    for (const auto& [name, kills] : kills_) {
+      EXPECT_GT(kills * Stride(), 10) << name;
+      fmt::print("{}: {} kills\n", name, kills);
+    }
+  }
+
   std::map<std::string, int> kills_;
   int epoch_ = 0;
 };
 
-TEST_F(FederationKillPointsTest, TheSameCommandEndsItsWork) {
-  const std::map<std::string, std::function<bool(int)>> commands = {
-      {"1 train", [this](int step) { return Train(step); }},
-      {"2 add, remove", [this](int step) { return AddAndRemove(step); }},
-      {"3 renew", [this](int step) { return Renew(step); }},
-      {"4 move-server", [this](int step) { return MoveServer(step); }},
-      {"5 ask", [this](int step) { return Ask(step); }}};
-  std::set<std::string> done;
-  for (int step = 0; done.size() < commands.size() && !HasFailure(); step += Stride()) {
-    for (const auto& [name, command] : commands) {
-      if (HasFailure()) break;
-      if (!done.contains(name) && !command(step)) done.insert(name);
-    }
-  }
-  EXPECT_EQ(kills_.size(), 6u);
-  for (const auto& [command, kills] : kills_) {
-    EXPECT_GT(kills * Stride(), 10) << command;
-    fmt::print("{}: {} kills\n", command, kills);
-  }
+TEST_F(FederationKillPointsTest, Train) {
+  KillBeforeEach([this](int step) { return Train(step); });
+}
+TEST_F(FederationKillPointsTest, Ask) {
+  KillBeforeEach([this](int step) { return Ask(step); });
+}
+TEST_F(FederationKillPointsTest, AddAndRemove) {
+  KillBeforeEach([this](int step) { return AddAndRemove(step); });
+}
+TEST_F(FederationKillPointsTest, Renew) {
+  KillBeforeEach([this](int step) { return Renew(step); });
+}
+TEST_F(FederationKillPointsTest, MoveServer) {
+  KillBeforeEach([this](int step) { return MoveServer(step); });
 }
 
 }  // namespace
