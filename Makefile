@@ -109,6 +109,14 @@ arm64-check: ## cross-compile for ARM (64 bits), run its tests emulated, exchang
 	$(call build,ci,--target tacet_round_program)
 	@tools/quiet.sh "test arm64" tools/arm64_check.sh build/arm64 build/arm64-sysroot build/ci
 
+.PHONY: arm64-package
+arm64-package: ## cross-compile wheel and packages for ARM (64 bits), and try both emulated
+	@tools/announce_build.sh build/arm64-package/compiled/tacet $(JOBS)
+	@tools/setup.sh demo server test package python wheel arm64
+	@tools/quiet.sh "libraries for arm64" tools/arm64_sysroot.sh build/arm64-sysroot
+	@tools/quiet.sh "python environment" tools/python_environment.sh $(PYTHON_ENVIRONMENT) python/requirements/wheel.txt
+	@tools/arm64_package.sh $(PYTHON_ENVIRONMENT) build/arm64-package build/arm64-sysroot
+
 .PHONY: arm64-instructions
 arm64-instructions: ## count instructions of kernels: NEON by the emulator, AVX2 by valgrind
 	@tools/setup.sh demo server test mpi arm64 check

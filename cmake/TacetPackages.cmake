@@ -12,14 +12,15 @@ set(manual ${PROJECT_BINARY_DIR}/man)
 set(completion ${PROJECT_BINARY_DIR}/completion)
 add_custom_target(manual_pages
   COMMAND ${PROJECT_SOURCE_DIR}/tools/manual_pages.sh ${PROJECT_BINARY_DIR} ${PROJECT_VERSION} ${manual}
+          ${CMAKE_CROSSCOMPILING_EMULATOR}
   COMMAND ${CMAKE_COMMAND} -E make_directory ${completion}
-  COMMAND $<TARGET_FILE:tacet> completion bash > ${completion}/tacet
-  COMMAND $<TARGET_FILE:tacet> completion zsh > ${completion}/_tacet
+  COMMAND tacet completion bash > ${completion}/tacet
+  COMMAND tacet completion zsh > ${completion}/_tacet
   DEPENDS tacet tacet-server)
 # Bills of materials come from what ninja compiled and what the loader loads.
 set(bills ${PROJECT_BINARY_DIR}/bills)
 set(bill_of ${TACET_PYTHON} -B ${PROJECT_SOURCE_DIR}/tools/bill_of_materials.py
-            --build ${PROJECT_BINARY_DIR} --version ${PROJECT_VERSION})
+            --build ${PROJECT_BINARY_DIR} --sysroot=${CMAKE_SYSROOT} --version ${PROJECT_VERSION})
 add_custom_target(bills_of_materials
   COMMAND ${bill_of} --name tacet --out ${bills}/tacet.cdx.json tacet
   COMMAND ${bill_of} --name tacet-server --out ${bills}/tacet-server.cdx.json tacet-server
@@ -61,6 +62,12 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+if(CMAKE_CROSSCOMPILING)  # tools/arm64_package.sh
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
+      ${CMAKE_SYSROOT}/lib/${CMAKE_LIBRARY_ARCHITECTURE}
+      ${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+endif()
 
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME tacet)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)

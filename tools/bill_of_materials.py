@@ -6,7 +6,8 @@ compiled in, such as headers of templates, are the Debian packages of the header
 it compiled the target's objects. Scripts in the pages are the npm packages of web/package.json.
 The same build gives the same bytes.
 
-usage: tools/bill_of_materials.py --build FOLDER --name PACKAGE --version VERSION --out FILE TARGET...
+usage: tools/bill_of_materials.py --build FOLDER [--sysroot FOLDER] --name PACKAGE
+                                  --version VERSION --out FILE TARGET...
 TARGET is a file in FOLDER that ninja makes. An archive (`.a`) loads nothing by itself.
 """
 
@@ -36,7 +37,7 @@ def loaded_libraries(binary: pathlib.Path) -> set[str]:
     return set(re.findall(r"(/\S+) \(0x", listed))
 
 
-def included_headers(build: pathlib.Path, targets: list[str]) -> set[str]:
+def included_headers(build: pathlib.Path, sysroot: str, targets: list[str]) -> set[str]:
     """Paths of the system's headers that the objects of the targets were compiled from."""
     # -n: this runs as a step of a build, whose log of headers ninja must not tidy up meanwhile.
     ninja = ("ninja", "-C", str(build), "-n", "-t")
@@ -45,7 +46,7 @@ def included_headers(build: pathlib.Path, targets: list[str]) -> set[str]:
     counts = False
     for line in output_of(*ninja, "deps").split("\n"):
         if line.startswith("    "):
-            if counts and line.startswith("    /usr/"):
+            if counts and line.startswith(f"    {sysroot}/usr/"):
                 headers.add(line.strip())
         else:
             counts = line.split(":")[0] in inputs
@@ -138,6 +139,7 @@ def bill(name: str, version: str, components: list[dict]) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--sysroot", default="")
     parser.add_argument("--name", required=True)
     parser.add_argument("--version", required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
@@ -145,8 +147,8 @@ def main() -> None:
     args = parser.parse_args()
     libraries = set().union(*(loaded_libraries(args.build / target) for target in args.targets
                               if not target.endswith(".a")))
-    components = debian_components(packages_of(libraries),
-                                   packages_of(included_headers(args.build, args.targets)))
+    headers = included_headers(args.build, args.sysroot, args.targets)
+    components = debian_components(packages_of(libraries), packages_of(headers))
     components += page_components()
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(json.dumps(bill(args.name, args.version, components), indent=2) + "\n")

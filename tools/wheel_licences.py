@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Licences of the libraries that a wheel will bring, added to it.
 
-usage: tools/wheel_licences.py WHEEL FOLDER
+usage: tools/wheel_licences.py WHEEL FOLDER [SYSROOT]
 
-WHEEL is one of this machine that auditwheel has not repaired yet. Its libraries are those that the
-dynamic linker finds for its binaries, with LD_LIBRARY_PATH. For each, and for those that are
-compiled in, the copyright file of its Debian package goes into licenses/libraries/ of the wheel's
-metadata. FOLDER holds the package nanobind of the index. auditwheel then lists the files in RECORD.
+WHEEL is one that auditwheel has not repaired yet. Its libraries are those that the dynamic linker
+finds for its binaries, with LD_LIBRARY_PATH. For each, and for those that are compiled in, the
+copyright file of its Debian package goes into licenses/libraries/ of the wheel's metadata. Packages
+are those in SYSROOT, by default of this machine. FOLDER holds the package nanobind of the index.
+auditwheel then lists the files in RECORD.
 """
 
 import os
@@ -51,13 +52,14 @@ def package_of(library):
 
 
 def main(arguments):
-    if len(arguments) != 2:
-        sys.exit("usage: tools/wheel_licences.py WHEEL FOLDER")
+    if len(arguments) not in (2, 3):
+        sys.exit("usage: tools/wheel_licences.py WHEEL FOLDER [SYSROOT]")
+    documents = pathlib.Path(arguments[2] if arguments[2:] else "/", "usr/share/doc")
     with zipfile.ZipFile(arguments[0], "a", zipfile.ZIP_DEFLATED) as wheel:
         metadata = next(name.removesuffix("/WHEEL") for name in wheel.namelist()
                         if name.endswith(".dist-info/WHEEL"))
         packages = sorted({*COMPILED_IN, *map(package_of, libraries(wheel))})
-        files = {name: pathlib.Path("/usr/share/doc", name, "copyright") for name in packages}
+        files = {name: documents / name / "copyright" for name in packages}
         files["nanobind"] = next(pathlib.Path(arguments[1]).glob("nanobind-*.dist-info/**/LICENSE"))
         for name, file in files.items():
             wheel.writestr(f"{metadata}/licenses/libraries/{name}", file.read_bytes())
