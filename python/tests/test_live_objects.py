@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pty
 import socket
-import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from live_federation import at_once
 
 import tacet
 from tacet.coordinator import Epoch
@@ -157,11 +158,7 @@ def test_members_train_at_a_server(
     ) as server:
         assert server.running
         assert server.page is not None
-        threads = [threading.Thread(target=take_part, args=(name,)) for name in SITES]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once([functools.partial(take_part, name) for name in SITES])
     assert not server.running
     server.close()  # once more
     assert sorted(models) == SITES

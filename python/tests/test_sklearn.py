@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import functools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from live_federation import LiveFederation
+from live_federation import LiveFederation, at_once
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.exceptions import NotFittedError
@@ -424,8 +424,7 @@ def test_sites_fit_in_a_live_federation(unit: Any, tmp_path: Path) -> None:
             rows, labels = draw(300, site)
             return classifier(**live).fit(rows, labels, member=members[site])
 
-        with ThreadPoolExecutor() as pool:
-            found = list(pool.map(fit, range(2)))
+        found = at_once([functools.partial(fit, site) for site in range(2)])
     finally:
         federation.close()
     np.testing.assert_array_equal(found[0].coef_, found[1].coef_)
