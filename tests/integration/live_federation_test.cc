@@ -57,7 +57,32 @@ class KilledFederationTest : public LiveFederationTest {
     // Every member attests the last model before it ends, so the last one finds all of them.
     EXPECT_TRUE(attested_by_all);
   }
+  void NoteOutcomes();
+  void ExpectEveryOutcomeInTheLogs();
+
+  std::set<std::string> outcomes_;  // attempts that ended, by the logs
 };
+
+// Those of the log of the server's last process.
+void KilledFederationTest::NoteOutcomes() {
+  for (const base::JsonValue& event : Events()) {
+    const base::JsonValue* const phase = event.Find("phase");
+    const std::string text = *(phase == nullptr ? event.Find("event") : phase)->AsString();
+    if (!text.starts_with("attempt-") && phase == nullptr) continue;
+    if (text.ends_with("published") || text.ends_with("failed")) outcomes_.insert(AttemptOf(event));
+  }
+}
+
+// A line whose event was decided before a kill is written after it, as `attempt-found`.
+void KilledFederationTest::ExpectEveryOutcomeInTheLogs() {
+  EXPECT_EQ(StopServer().exit_code, 0);
+  NoteOutcomes();
+  for (const std::string& site : sites_) {
+    for (const auto& [attempt, digests] : Sent(site, "upload")) {
+      EXPECT_TRUE(outcomes_.contains(attempt)) << site << " " << attempt;
+    }
+  }
+}
 
 TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
   std::mt19937 random(static_cast<uint32_t>(Kills()));
@@ -67,6 +92,7 @@ TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
     // The server every second time, the sites in turn.
     const size_t victim = i % 2 == 0 ? sites_.size() : static_cast<size_t>(i / 2) % sites_.size();
     Kill(victim);
+    if (victim == sites_.size()) NoteOutcomes();
     StartAgain(victim);
   }
   LetGo();
@@ -74,6 +100,7 @@ TEST_F(KilledFederationTest, KillsAtRandomMomentsLoseNothing) {
   ExpectNoViolations();
   ExpectOneModelAndNothingSaidTwice();
   ExpectAuditsOfMembers();
+  ExpectEveryOutcomeInTheLogs();
 }
 
 // The server is there long before its sites, and one site long before the others.
