@@ -38,7 +38,7 @@ class Node:
         return reply
 
 
-def serve(federation, nodes, *, stop=None):
+def serve(federation, nodes):
     """Carry bundles until the training is done; returns its rounds."""
     with (
         RelayServer(federation.path / "hub", **OPTIONS) as server,
@@ -46,7 +46,7 @@ def serve(federation, nodes, *, stop=None):
     ):
         dispatch = Dispatch(server, retry_seconds=0.2, linger_seconds=10)
         flying = {}
-        while not dispatch.over and not (stop and stop.is_set()):
+        while not dispatch.over:
             for name in [name for name, future in flying.items() if future.done()]:
                 try:
                     dispatch.replied(name, flying.pop(name).result())

@@ -86,6 +86,7 @@ void SiteRecoveryTest::PlayFullDisk(const PlayedCell& cell) {
   bool told = false;
   for (const std::string& name : {CopyWith(*cell.row, "north"), std::string("joined")}) {
     if (told || (name == "joined" && cell.outcome() == kNever)) break;
+    KillAll();
     PutBack(name);
     told = IsToldByRun(cell);
   }
