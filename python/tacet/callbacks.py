@@ -7,16 +7,19 @@ a thread that Python started.
 
 from __future__ import annotations
 
+import os
 import threading
+import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
 
-__all__ = ["in_executor", "in_python_thread"]
+__all__ = ["in_executor", "in_python_thread", "warning_of_forks"]
 
 _Result = TypeVar("_Result")
+_training: set[int] = set()  # threads that train
 
 
 def in_executor(
@@ -68,3 +71,34 @@ def in_python_thread(function: Callable[..., _Result]) -> Callable[..., _Result]
         return returned.pop()
 
     return called
+
+
+def warning_of_forks(train: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Return ``train``, which warns where a process is forked while other threads train, too.
+
+    What these threads lock stays locked in the child. PyTorch locks its random numbers, and each
+    worker of a ``DataLoader`` begins with them.
+    """
+
+    def trained(*arguments: Any) -> _Result:
+        _training.add(threading.get_ident())
+        try:
+            return train(*arguments)
+        finally:
+            _training.discard(threading.get_ident())
+
+    return trained
+
+
+def _warn_of_fork() -> None:
+    if len(_training) > 1:
+        text = (
+            f"a process is forked while {len(_training)} threads train. It hangs if it needs what "
+            "another thread has locked, such as PyTorch's random numbers. Give the DataLoader "
+            'multiprocessing_context="forkserver", or simulate with threads=1 or an executor of '
+            "processes"
+        )
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+os.register_at_fork(before=_warn_of_fork, after_in_child=_training.clear)

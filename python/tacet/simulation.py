@@ -25,7 +25,7 @@ from .arguments import (
     truth_of,
     whole_number_of,
 )
-from .callbacks import in_executor, in_python_thread
+from .callbacks import in_executor, in_python_thread, warning_of_forks
 from .privacy import Privacy
 from .progress import RoundBar
 from .run_folder import run_folder
@@ -410,7 +410,9 @@ def simulate(
 
         _core.simulate(
             settings,
-            in_python_thread(train if executor is None else in_executor(executor, train)),
+            in_python_thread(
+                warning_of_forks(train) if executor is None else in_executor(executor, train)
+            ),
             None if evaluate is None else in_python_thread(evaluate),
             in_python_thread(told),
             initial,

@@ -4,6 +4,7 @@ import logging
 import multiprocessing
 import threading
 import traceback
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ THREADS = 4
 def simulate(out: Path, train: Any, **changed: Any) -> tacet.Run:
     return tacet.simulate(
         train, clients=THREADS, initial=np.zeros(50, dtype=np.float32), rounds=2, out=out,
-        privacy=tacet.Privacy(noise_multiplier=5, delta=1e-3), threads=THREADS, **changed,
+        privacy=tacet.Privacy(noise_multiplier=5, delta=1e-3), **{"threads": THREADS, **changed},
     )  # fmt: skip
 
 
@@ -52,11 +53,34 @@ def test_a_worker_that_forks_in_a_callback_ends_well(tmp_path: Path) -> None:
         codes.append(exit_code_of_a_forked_worker())
         return {}
 
-    simulate(tmp_path / "run", train, evaluate=evaluate,
-             on_round=lambda line: codes.append(exit_code_of_a_forked_worker()))  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        simulate(tmp_path / "run", train, evaluate=evaluate,
+                 on_round=lambda line: codes.append(exit_code_of_a_forked_worker()))  # fmt: skip
     assert len(trained_by) >= THREADS
     assert len(codes) >= 2 * (THREADS + 2)
     assert set(codes) == {0}
+
+
+def test_only_a_fork_while_several_threads_train_is_warned_of(tmp_path: Path) -> None:
+    together = threading.Barrier(THREADS, timeout=60)
+
+    def fork_together(model: Array, client: int, round_: int) -> Array:
+        together.wait()
+        exit_code_of_a_forked_worker()
+        together.wait()
+        return np.zeros_like(model)
+
+    def fork(model: Array, client: int, round_: int) -> Array:
+        exit_code_of_a_forked_worker()
+        return np.zeros_like(model)
+
+    with pytest.warns(RuntimeWarning, match=f"{THREADS} threads train.*forkserver"):
+        simulate(tmp_path / "together", fork_together)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        simulate(tmp_path / "alone", fork, threads=1)
+    assert [str(each.message) for each in told if each.category is RuntimeWarning] == []
 
 
 @pytest.mark.parametrize("kind", [ZeroDivisionError, SystemExit, KeyboardInterrupt])

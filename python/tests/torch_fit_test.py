@@ -7,6 +7,7 @@ import copy
 import importlib
 import io
 import logging
+import multiprocessing
 import sys
 import unittest
 from pathlib import Path
@@ -371,22 +372,29 @@ class LoggedRows(torch.utils.data.Dataset):  # type: ignore[misc]
 
 class WorkersTest(unittest.TestCase):
     def test_workers_of_a_data_loader_serve_a_training(self) -> None:
-        def train(model: np.ndarray, client: int, round_: int) -> np.ndarray:
-            logging.getLogger("train").info("client %d", client)
-            loader = torch.utils.data.DataLoader(
-                LoggedRows(client), batch_size=10, num_workers=2, persistent_workers=True
-            )
-            return tacet.torch.train_local(
-                make_net(), model, [*loader, *loader], loss=LOSS,
-                optimizer=lambda p: torch.optim.SGD(p, lr=0.1),
-            )  # fmt: skip
+        multiprocessing.set_forkserver_preload(["torch"])
+        for threads, start in ((1, "fork"), (2, "forkserver")):
 
-        run = tacet.simulate(
-            train, clients=2, initial=tacet.torch.to_vector(make_net()), privacy=CLIENT,
-            rounds=1, threads=2,
-        )  # fmt: skip
-        self.assertEqual(len(run.rounds), 1)
-        self.assertGreater(float(np.abs(run.model).max()), 0)
+            def train(
+                model: np.ndarray, client: int, round_: int, start: str = start
+            ) -> np.ndarray:
+                logging.getLogger("train").info("client %d", client)
+                loader = torch.utils.data.DataLoader(
+                    LoggedRows(client), batch_size=10, num_workers=2, persistent_workers=True,
+                    multiprocessing_context=start, timeout=300,
+                )  # fmt: skip
+                return tacet.torch.train_local(
+                    make_net(), model, [*loader, *loader], loss=LOSS,
+                    optimizer=lambda p: torch.optim.SGD(p, lr=0.1),
+                )  # fmt: skip
+
+            with self.subTest(start):
+                run = tacet.simulate(
+                    train, clients=2, initial=tacet.torch.to_vector(make_net()), privacy=CLIENT,
+                    rounds=1, threads=threads,
+                )  # fmt: skip
+                self.assertEqual(len(run.rounds), 1)
+                self.assertGreater(float(np.abs(run.model).max()), 0)
 
 
 if __name__ == "__main__":
