@@ -123,7 +123,7 @@ for deb in "$root"/packages/*.deb; do
   sed -i "s/^Version: .*/Version: $version+1/; s/tacet (= $version)/tacet (= $version+1)/" \
     "$unpacked/DEBIAN/control"
   mkdir -p "$root/packages/next"
-  dpkg-deb -b "$unpacked" "$root/packages/next" > /dev/null
+  dpkg-deb -Znone -b "$unpacked" "$root/packages/next" > /dev/null
   rm -r "$unpacked"
 done
 step "upgrade" bash -c 'apt_get install --no-install-recommends $(cd "$root" && echo ./packages/next/*.deb)'
