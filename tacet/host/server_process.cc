@@ -126,6 +126,8 @@ class ServerProcess {
   // to.
   template <typename IsDone>
   void WorkUntil(IsDone is_done, uint64_t seconds, bool follows);
+  // In the log: connected members that have not taken the last result.
+  void NameWithoutResult();
   void LookAtCertificate();
   void LookAtProblems();
   // For this server, to a later epoch or with a renewed certificate.
@@ -305,6 +307,16 @@ void ServerProcess::WorkUntil(IsDone is_done, uint64_t seconds, bool follows) {
   }
 }
 
+void ServerProcess::NameWithoutResult() {
+  JsonValue names = JsonValue::MakeArray();
+  for (const uint64_t member : hosted_.rounds().Status().without_result) {
+    names.Append(manifest().members()[member].name);
+  }
+  if (names.items().empty()) return;
+  log_->Write(LogLevel::kWarning, "result-not-taken",
+              JsonValue::MakeObject().Set("names", std::move(names)));
+}
+
 void ServerProcess::End(bool moves) {
   // The cost of an attempt is charged: one that is open is not lost to the next epoch, unless its
   // members stay away. Nor is what it has published: the server stays until each member that is
@@ -321,8 +333,9 @@ void ServerProcess::End(bool moves) {
   hosted_.rounds().Obey(tacet::server::DrainAsked());
   WorkUntil([this] { return hosted_.rounds().Idle(); }, seconds, follows);
   if (follows) {
-    WorkUntil([this] { return hosted_.rounds().Status().without_result == 0; },
+    WorkUntil([this] { return hosted_.rounds().Status().without_result.empty(); },
               spec_.rounds.unmasking_seconds, follows);
+    NameWithoutResult();
   }
   readiness_.SetListening(false);
   listener_->Drain(kForCallsInProgress);

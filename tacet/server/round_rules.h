@@ -32,6 +32,11 @@ struct RoundServerOptions {
   // Most rounds of which a participant is left out at a time, the one that named it included; > 0.
   uint64_t most_rounds_left_out = 1024;
 };
+// The longest that a server which continues to the next epoch stays in its own: for the open
+// attempt, and then for members that are connected and have not taken its result.
+constexpr uint64_t MostSecondsToLeave(const RoundServerOptions& options) {
+  return options.collecting_seconds + 2 * options.unmasking_seconds;
+}
 // InvalidArgument names the options that must be greater than 0.
 absl::Status CheckOptions(const RoundServerOptions& options);
 

@@ -91,16 +91,16 @@ std::vector<uint64_t> Awaited(const RoundState& state, const Moment& moment, boo
 }
 
 // A member attests a model once it has it on disk. One that objects does not take it.
-uint64_t CountWithoutResult(const RoundState& state, const Moment& moment) {
+std::vector<uint64_t> WithoutResult(const RoundState& state, const Moment& moment) {
+  std::vector<uint64_t> without;
   const OpenedEpoch* const opened = Opened(state);
-  if (opened == nullptr || opened->round == 0) return 0;
-  uint64_t without = 0;
+  if (opened == nullptr || opened->round == 0) return without;
   for (uint64_t member = 0; member < moment.attendance.members(); ++member) {
     const bool objects = std::ranges::any_of(
         state.objections, [&](const protocol::Objection& one) { return one.member == member; });
     if (!objects && moment.attendance.IsHere(member, moment.now) &&
         opened->attestations.Find(member) == nullptr) {
-      ++without;
+      without.push_back(member);
     }
   }
   return without;
@@ -166,7 +166,7 @@ ServerStatus StatusOf(const RoundState& state, const Moment& moment) {
                       .abstainers = AbstainersOf(state),
                       .lost = LostByKind(state),
                       .left_out = {},
-                      .without_result = CountWithoutResult(state, moment)};
+                      .without_result = WithoutResult(state, moment)};
   status.failed = static_cast<uint64_t>(
       std::ranges::count(begun, protocol::AttemptPhase::kFailed, &AttemptRecord::phase));
   if (!begun.empty()) status.last = begun.back();

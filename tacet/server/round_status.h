@@ -79,7 +79,7 @@ struct ServerStatus {
   std::vector<uint64_t> left_out;
   // Members that are here, do not object, and have not attested the model that follows from the
   // last published round: they may still fetch it.
-  uint64_t without_result = 0;
+  std::vector<uint64_t> without_result;
 };
 
 ServerStatus StatusOf(const RoundState& state, const Moment& moment);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "tacet/base/stopwatch.h"
 #include "tacet/base/test_size_for_test.h"
 #include "tests/integration/broken_disk_for_test.h"
 #include "tests/integration/following_federation_for_test.h"
@@ -201,6 +202,38 @@ TEST_F(FourFollowingTest, NothingBeginsThatNobodyAskedFor) {
   const Outcome again = Make("train", {"second.toml", "--again"});
   EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
   EXPECT_TRUE(HasBegun(3));
+}
+
+// A member that calls and never takes a result delays a change once, by --unmasking-seconds, and
+// the log names it. The others have the seats.
+TEST_F(FourFollowingTest, AMemberThatTakesNoResultDelaysAChangeOnce) {
+  ASSERT_EQ(StopServer().exit_code, 0);
+  StartServer({"--follow", "", "--listen", reached_at_, "--unmasking-seconds", "3"});
+  for (const std::string site : {"east", "north", "south"}) Follow(site);
+  for (const std::string site : {"east", "north", "south"}) AwaitFile(site + "/run/summary.json");
+  const std::string call = fmt::format("{} {} show-up west", TACET_DRIVE_ROUNDS, reached_at_);
+  const Outcome called = Run("sh", {"-c", call});
+  ASSERT_EQ(called.exit_code, 0) << called.err;
+  const pid_t calls = Start("sh", {"-c", "while " + call + "; do sleep 1; done"}, "calls-");
+  const base::Stopwatch waited;
+  const Outcome removed = Make("remove", {"west"});
+  EXPECT_EQ(removed.exit_code, 0) << removed.out << removed.err;
+  EXPECT_GE(waited.Seconds(), 3);
+  EXPECT_THAT(Read("server.log"), HasSubstr(R"("event":"result-not-taken","names":["west"])"));
+  ::kill(calls, SIGKILL);
+  WaitFor(calls, "calls-");
+}
+
+// By default a change waits longer for the server than one with default times stays in its epoch.
+using DefaultTimesTest = ProgramTest;
+TEST_F(DefaultTimesTest, AChangeWaitsLongerThanAServerStays) {
+  const auto seconds = [](const Outcome& help, const std::string& flag) {
+    return std::stod(help.out.substr(help.out.find('=', help.out.find("  --" + flag + " ")) + 1));
+  };
+  const Outcome change = Tacet({"federation", "move-server", "--help"});
+  const Outcome server = Tacet({"server", "--help"});
+  EXPECT_GT(seconds(change, "wait-seconds"),
+            seconds(server, "collecting-seconds") + 2 * seconds(server, "unmasking-seconds"));
 }
 
 // Another request in the name of a site that was added is another command.

@@ -211,16 +211,16 @@ TEST(MemberSessionTest, AServerKnowsWhoHasNotThePublishedModel) {
   Publish(live);
   live.server->Obey(server::DrainAsked());
   // One that confirmed the sum has it, and says so in its next step.
-  EXPECT_EQ(live.server->Status().without_result, 5u);
+  EXPECT_EQ(live.server->Status().without_result.size(), 5u);
   const uint64_t cut = live.published.at(0).contains(4) ? 3 : 4;
   live.site(cut).wire.cut = true;
   for (int turn = 0; turn < 4; ++turn) live.Turn(1);
-  EXPECT_EQ(live.server->Status().without_result, 1u);
+  EXPECT_EQ(live.server->Status().without_result.size(), 1u);
   EXPECT_EQ(live.site(cut).session->next_round(), 0u);
   live.site(cut).wire.cut = false;
   for (int turn = 0; turn < 4; ++turn) live.Turn(1);
   EXPECT_EQ(live.site(cut).session->next_round(), 1u);
-  EXPECT_EQ(live.server->Status().without_result, 0u);
+  EXPECT_EQ(live.server->Status().without_result.size(), 0u);
   live.ExpectNoViolations();
 }
 
@@ -233,9 +233,9 @@ TEST(MemberSessionTest, AServerWaitsForNoMemberThatIsAbsent) {
   live.server->Obey(server::DrainAsked());
   live.site(4).away = true;
   for (int turn = 0; turn < 4; ++turn) live.Turn(1);
-  EXPECT_EQ(live.server->Status().without_result, 1u);
+  EXPECT_EQ(live.server->Status().without_result.size(), 1u);
   for (int turn = 0; turn < 10; ++turn) live.Turn(10);
-  EXPECT_EQ(live.server->Status().without_result, 0u);
+  EXPECT_EQ(live.server->Status().without_result.size(), 0u);
 }
 
 // A server that was put back to its state from before it took the uploads.

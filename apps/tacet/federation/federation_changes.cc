@@ -116,7 +116,7 @@ class ChangeCommand : public program::Command {
 
   std::string folder_ = std::string(coordinator::kDefaultFolder);
   MailboxFlags mailbox_;
-  double wait_seconds_ = 900;
+  double wait_seconds_ = kChangeSeconds;
   program::UnlockFlags unlock_;
   int exit_code_ = 0;
 };

@@ -22,7 +22,6 @@ namespace tacet::app::federation {
 namespace {
 
 constexpr uint32_t kCallSeconds = 60;
-constexpr double kServerSeconds = 900;  // that a server may need to end its attempt
 
 protocol::MailClient MailOf(const storage::file::CoordinatorKeys& keys,
                             const storage::file::CoordinatorFolder& folder, protocol::Wire& wire) {
@@ -128,7 +127,7 @@ absl::Status MailboxFlags::LeaveInvitations(const agreement::SignedManifest& man
                                             const coordinator::CoordinatorParts& parts) const {
   if (server_.empty()) return absl::OkStatus();
   const base::StopSignal stop("\ntacet: ending; the same command continues\n");
-  const coordinator::ChangeHooks hooks = HooksOf(parts.keys, parts.folder, kServerSeconds);
+  const coordinator::ChangeHooks hooks = HooksOf(parts.keys, parts.folder, kChangeSeconds);
   const auto leave = [&]() -> absl::StatusOr<coordinator::LeftInvitations> {
     // Nobody waits for a server that is not there at first.
     TACET_ASSIGN_OR_RETURN(auto wire, Connect(parts.keys, parts.folder));

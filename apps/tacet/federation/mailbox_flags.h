@@ -15,9 +15,15 @@
 #include "tacet/coordinator/server_steps.h"
 #include "tacet/crypto/secret.h"
 #include "tacet/protocol/wire.h"
+#include "tacet/server/round_rules.h"
 #include "tacet/storage/file/coordinator_folder.h"
 
 namespace tacet::app::federation {
+
+// That a change waits for the server: as long as one with the default times may stay in its epoch,
+// and a minute in which it starts again.
+inline constexpr double kChangeSeconds =
+    static_cast<double>(tacet::server::MostSecondsToLeave({})) + 60;
 
 class MailboxFlags {
  public:
