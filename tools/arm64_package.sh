@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Cross-compiles the wheel for Debian's Python and the Debian packages for ARM processors of 64 bits,
-# and tries both under emulation.
+# Cross-compiles the wheel for Debian's Python and the Debian packages for ARM processors of 64
+# bits, and tries both under emulation.
 # usage: tools/arm64_package.sh ENVIRONMENT FOLDER SYSROOT
-# ENVIRONMENT has the packages of python/requirements/wheel.txt. FOLDER gets the wheel in wheelhouse/
-# and the packages in compiled/packages/. SYSROOT is that of tools/arm64_sysroot.sh.
+# ENVIRONMENT has the packages of python/requirements/wheel.txt. FOLDER gets the wheel in
+# wheelhouse/ and the packages in compiled/packages/. SYSROOT is that of tools/arm64_sysroot.sh.
 set -euo pipefail
 environment=$(realpath -- "$1")
 folder=$(realpath -m -- "$2")
@@ -32,14 +32,14 @@ emulator=(qemu-aarch64-static -L "$sysroot")
 wheel=$(echo "$folder"/wheelhouse/tacet-*.whl)
 platform=${wheel##*-}
 platforms=()
-for name in "${platform%.whl}" manylinux_2_28_aarch64 manylinux_2_27_aarch64 manylinux_2_17_aarch64; do
+for name in "${platform%.whl}" manylinux_2_{28,27,17}_aarch64; do
   platforms+=(--platform "$name")
 done
 tools/quiet.sh "install wheel for arm64" "$environment/bin/python" -m pip install \
   --disable-pip-version-check --no-compile --target "$tried/site" --only-binary :all: \
   --implementation cp --python-version 3.11 "${platforms[@]}" "$wheel"
-PYTHONPATH=$tried/site:$PWD/tools tools/quiet.sh "use wheel for arm64" "$sysroot/tools/arm64-python" \
-  -c "import pathlib, wheel_use; wheel_use.use(pathlib.Path('$tried/runs'))"
+PYTHONPATH=$tried/site:$PWD/tools tools/quiet.sh "use wheel for arm64" \
+  "$sysroot/tools/arm64-python" -c "import pathlib, wheel_use; wheel_use.use(pathlib.Path('$tried/runs'))"
 for program in tacet tacet-server; do
   "${emulator[@]}" "$tried/site/tacet_programs/$program" --version
 done

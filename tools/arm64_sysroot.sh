@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Unpacks Debian's libraries and Python for ARM processors of 64 bits into FOLDER, for cross
-# compilation, or leaves it when it is up to date. Nothing is installed, and no architecture is added
-# to this system.
+# compilation, or leaves it when it is up to date. Nothing is installed, and no architecture is
+# added to this system.
 # usage: tools/arm64_sysroot.sh FOLDER
 # FOLDER/var/lib/dpkg tells which package a file in FOLDER belongs to: with DPKG_ADMINDIR, tools of
 # dpkg find it by the path that the file has here. FOLDER/tools has ldd and an emulated Python.
@@ -19,7 +19,8 @@ sets=$(dirname -- "${BASH_SOURCE[0]}")/packages
 # system's.
 mapfile -t packages < <(cat "$sets"/{demo,server,test,python} | grep -- '-dev$' | grep -v clang)
 packages+=("libstdc++-$(aarch64-linux-gnu-g++ -dumpversion)-dev")
-stamp=$folder/packages.$(printf '%s\n' "${packages[@]}" | cat - "${BASH_SOURCE[0]}" | cksum | tr ' ' -)
+wanted=$(printf '%s\n' "${packages[@]}" | cat - "${BASH_SOURCE[0]}" | cksum | tr ' ' -)
+stamp=$folder/packages.$wanted
 [ ! -e "$stamp" ] || exit 0
 
 apt=$folder/apt
