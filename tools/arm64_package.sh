@@ -39,7 +39,8 @@ tools/quiet.sh "install wheel for arm64" "$environment/bin/python" -m pip instal
   --disable-pip-version-check --no-compile --target "$tried/site" --only-binary :all: \
   --implementation cp --python-version 3.11 "${platforms[@]}" "$wheel"
 PYTHONPATH=$tried/site:$PWD/tools tools/quiet.sh "use wheel for arm64" \
-  "$sysroot/tools/arm64-python" -c "import pathlib, wheel_use; wheel_use.use(pathlib.Path('$tried/runs'))"
+  "$sysroot/tools/arm64-python" \
+  -c "import pathlib, wheel_use; wheel_use.use(pathlib.Path('$tried/runs'))"
 for program in tacet tacet-server; do
   "${emulator[@]}" "$tried/site/tacet_programs/$program" --version
 done
