@@ -88,25 +88,17 @@ void Average(uint64_t of_central, ModelCoverage& coverage) {
   }
 }
 
-// The sum of all rows' vectors, at these coefficients.
-std::vector<float> SumOfRows(const SiteUnits& site, size_t values,
-                             const tacet::statistics::ModelCoefficients& at) {
-  std::vector<uint32_t> units(site.units());
-  std::iota(units.begin(), units.end(), 0u);
-  std::vector<float> sum(values);
-  site.SumUnits(units, sum, at);
-  return sum;
-}
-
 // The coefficients of the largest likelihood of all rows: more steps than a query has.
-absl::StatusOr<std::vector<double>> LargestLikelihood(
-    const std::shared_ptr<const tacet::statistics::Query>& query, const TextTable& table) {
+absl::StatusOr<std::vector<double>> LargestLikelihood(const tacet::statistics::Query& query,
+                                                      const SiteUnits& table) {
   constexpr int kSteps = 30;
-  const tacet::statistics::QuestionPlan& plan = query->questions()[0];
-  TACET_ASSIGN_OR_RETURN(const SiteUnits units, SiteUnits::Create(query, table.AsSite()));
+  const tacet::statistics::QuestionPlan& plan = query.questions()[0];
+  std::vector<uint32_t> all(table.units());
+  std::iota(all.begin(), all.end(), 0u);
+  std::vector<float> sum(query.round_dimension());
   std::vector<double> coefficients = tacet::statistics::FirstCoefficients(plan);
   for (int step = 0; step < kSteps; ++step) {
-    const std::vector<float> sum = SumOfRows(units, query->round_dimension(), {coefficients});
+    table.SumUnits(all, sum, {coefficients});
     const std::vector<double> total(sum.begin(), sum.end());
     const tacet::statistics::LikelihoodRelease release(plan,
                                                        std::span(total).first(plan.measured()));
@@ -129,56 +121,58 @@ absl::StatusOr<std::vector<double>> LargestLikelihood(
 }
 
 // The answer where one trusted party has all rows and adds the noise.
-absl::StatusOr<Answer> CentralAnswer(const std::shared_ptr<const tacet::statistics::Query>& query,
-                                     const TextTable& table, double noise, crypto::Random& random) {
-  TACET_ASSIGN_OR_RETURN(const SiteUnits site, SiteUnits::Create(query, table.AsSite()));
-  const size_t values = query->round_dimension();
-  std::vector<float> model(query->dimension());
-  for (uint32_t round = 0; round < query->rounds(); ++round) {
-    const auto state = tacet::statistics::StateAfter(*query, model);
-    const std::vector<float> sum = SumOfRows(site, values, state.coefficients);
+absl::StatusOr<Answer> CentralAnswer(const tacet::statistics::Query& query, const SiteUnits& table,
+                                     const std::vector<uint32_t>& rows, double noise,
+                                     crypto::Random& random) {
+  const size_t values = query.round_dimension();
+  std::vector<float> model(query.dimension()), sum(values);
+  for (uint32_t round = 0; round < query.rounds(); ++round) {
+    table.SumUnits(rows, sum, tacet::statistics::StateAfter(query, model).coefficients);
     for (size_t i = 0; i < values; ++i) {
       model[round * values + i] = static_cast<float>(sum[i] + noise * NormalNumberOf(random));
     }
   }
   TACET_ASSIGN_OR_RETURN(
       std::vector<Answer> answers,
-      tacet::statistics::AnswersOf(*query, std::vector<double>(model.begin(), model.end()),
+      tacet::statistics::AnswersOf(query, std::vector<double>(model.begin(), model.end()),
                                    {.stddev = noise}));
   return std::move(answers[0]);
 }
 
-// As ModelCoverageOf, of a model with several releases.
-absl::StatusOr<ModelCoverage> LikelihoodCoverageOf(const ModelSetting& setting,
-                                                   const QueryTrials& trials, size_t rows,
-                                                   uint64_t releases, uint64_t seed) {
-  // The grid of a site of the whole table is finer than those of the trials need.
-  const size_t all_rows = std::max(setting.table->rows.size(), rows);
-  TACET_ASSIGN_OR_RETURN(const QueryTrials whole,
-                         QueryTrials::Create({setting.question}, 1, all_rows, 0,
-                                             dp::NoiseLaw::kGaussian, setting.values));
-  const auto whole_query = std::make_shared<const tacet::statistics::Query>(whole.query());
-  TACET_ASSIGN_OR_RETURN(const std::vector<double> truth,
-                         LargestLikelihood(whole_query, *setting.table));
-  const auto& plan = trials.query().questions()[0];
-  // Noise of one trusted party, in the scale of its plan.
-  const double central_noise = trials.noise() / kSharedNoise;
+// As ModelCoverageOf, of a model with several releases. The table is read once.
+absl::StatusOr<ModelCoverage> LikelihoodCoverageOf(const ModelSetting& setting, size_t rows,
+                                                   double epsilon, uint64_t releases,
+                                                   uint64_t seed) {
+  TACET_ASSIGN_OR_RETURN(
+      const QueryTrials trials,
+      QueryTrials::Create({setting.question}, epsilon, std::max(setting.table->rows.size(), rows),
+                          0, dp::NoiseLaw::kGaussian, setting.values));
+  const tacet::statistics::Query& query = trials.query();
+  TACET_ASSIGN_OR_RETURN(const SiteUnits table, trials.Read(*setting.table));
+  TACET_ASSIGN_OR_RETURN(const std::vector<double> truth, LargestLikelihood(query, table));
+  const auto& plan = query.questions()[0];
   ModelCoverage coverage{.releases = releases};
   for (size_t i = 0; i < truth.size(); ++i) {
     const size_t column = plan.is_cox() ? i + 1 : i;
     coverage.coefficients.push_back(
         {.label = column == 0 ? "" : plan.design->labels()[column - 1]});
   }
-  const double deviate = tacet::statistics::NormalDeviate(trials.query().spec().confidence);
+  const double deviate = tacet::statistics::NormalDeviate(query.spec().confidence);
   crypto::Random random = crypto::SeededRandom(seed, "bench/logistic");
   uint64_t of_central = 0;
   for (uint64_t release = 0; release < releases; ++release) {
-    const TextTable drawn = Resampled(*setting.table, rows, random);
+    std::vector<uint32_t> drawn(rows);
+    std::vector<std::vector<uint32_t>> sites(kSites);
+    for (size_t i = 0; i < rows; ++i) {
+      drawn[i] = static_cast<uint32_t>(random.Below(table.units()));
+      sites[i % kSites].push_back(drawn[i]);
+    }
     TACET_ASSIGN_OR_RETURN(
         const std::vector<Answer> answers,
-        trials.ReleaseInTheClear(SpreadOverSites(drawn, release), random.Below(uint64_t{1} << 62)));
-    TACET_ASSIGN_OR_RETURN(const Answer of_trusted,
-                           CentralAnswer(whole_query, drawn, central_noise, random));
+        trials.ReleaseRowsInTheClear(table, sites, random.Below(uint64_t{1} << 62)));
+    TACET_ASSIGN_OR_RETURN(
+        const Answer of_trusted,
+        CentralAnswer(query, table, drawn, trials.noise() / kSharedNoise, random));
     const std::vector<Estimate> estimates = CoefficientsIn(answers[0]);
     const std::vector<Estimate> trusted = CoefficientsIn(of_trusted);
     const bool is_shown = estimates[0].value.has_value();
@@ -320,12 +314,12 @@ absl::StatusOr<std::vector<ModelSetting>> ModelSettingsOfTables(
 
 absl::StatusOr<ModelCoverage> ModelCoverageOf(const ModelSetting& setting, size_t rows,
                                               double epsilon, uint64_t releases, uint64_t seed) {
+  if (PartOf(setting.question) != "models") {
+    return LikelihoodCoverageOf(setting, rows, epsilon, releases, seed);
+  }
   TACET_ASSIGN_OR_RETURN(const QueryTrials trials,
                          QueryTrials::Create({setting.question}, epsilon, rows / kSites + 1, 0,
                                              dp::NoiseLaw::kGaussian, setting.values));
-  if (trials.query().rounds() > 1) {
-    return LikelihoodCoverageOf(setting, trials, rows, releases, seed);
-  }
   // Vectors of the table's rows, each as a unit of its own.
   const auto query = std::make_shared<const tacet::statistics::Query>(trials.query());
   const size_t dimension = query->dimension();

@@ -67,6 +67,59 @@ class LearnerOfSums final : public trainer::Learner {
   std::vector<std::vector<float>> sums_;
 };
 
+class TrainerOfRows final : public trainer::Trainer {
+ public:
+  TrainerOfRows(const Query& query, const SiteUnits& table,
+                const std::vector<std::vector<uint32_t>>& rows)
+      : query_(query), table_(table), rows_(rows) {}
+
+  absl::Status Train(std::span<const float> model, uint32_t /*round*/, uint64_t client,
+                     std::span<float> update) override {
+    const auto [released, coefficients] = tacet::statistics::StateAfter(query_, model);
+    std::ranges::fill(update, 0.0F);
+    const size_t values = query_.round_dimension();
+    table_.SumUnits(rows_[client], update.subspan(released * values, values), coefficients);
+    return absl::OkStatus();
+  }
+  absl::Status SumClippedGradients(std::span<const float> model, uint64_t client,
+                                   std::span<const uint32_t> /*units*/, double /*clip_norm*/,
+                                   std::span<float> sum) override {
+    return Train(model, 0, client, sum);
+  }
+
+ private:
+  const Query& query_;
+  const SiteUnits& table_;
+  const std::vector<std::vector<uint32_t>>& rows_;
+};
+
+// Sites whose units all take part: rows of one table, which has read them once.
+class LearnerOfRows final : public trainer::Learner {
+ public:
+  LearnerOfRows(const Query& query, const SiteUnits& table,
+                const std::vector<std::vector<uint32_t>>& rows)
+      : query_(query), table_(table), rows_(rows) {}
+
+  uint64_t dimension() const override { return query_.dimension(); }
+  uint64_t clients() const override { return rows_.size(); }
+  uint64_t training_samples(uint64_t client) const override { return rows_[client].size(); }
+  accounting::Unit unit() const override { return accounting::Unit::kRecord; }
+  uint64_t units(uint64_t client) const override { return rows_[client].size(); }
+  std::vector<float> InitialModel() const override { return std::vector<float>(dimension(), 0.0F); }
+  absl::StatusOr<std::unique_ptr<trainer::Trainer>> NewTrainer() const override {
+    return std::make_unique<TrainerOfRows>(query_, table_, rows_);
+  }
+  absl::StatusOr<trainer::Evaluation> Evaluate(std::span<const float> /*model*/,
+                                               int /*threads*/) const override {
+    return trainer::Evaluation{};
+  }
+
+ private:
+  const Query& query_;
+  const SiteUnits& table_;
+  const std::vector<std::vector<uint32_t>>& rows_;
+};
+
 }  // namespace
 
 tacet::statistics::SiteTable TextTable::AsSite() const {
@@ -161,6 +214,15 @@ absl::StatusOr<std::vector<Answer>> QueryTrials::ReleaseInTheClear(
 absl::StatusOr<std::vector<Answer>> QueryTrials::ReleaseSumsInTheClear(
     std::vector<std::vector<float>> sums, uint64_t seed) const {
   return Simulate(LearnerOfSums(query_->spec().max_units, std::move(sums)), InTheClear(seed), {});
+}
+
+absl::StatusOr<std::vector<Answer>> QueryTrials::ReleaseRowsInTheClear(
+    const SiteUnits& table, const std::vector<std::vector<uint32_t>>& rows, uint64_t seed) const {
+  return Simulate(LearnerOfRows(*query_, table, rows), InTheClear(seed), {});
+}
+
+absl::StatusOr<SiteUnits> QueryTrials::Read(const TextTable& table) const {
+  return SiteUnits::Create(query_, table.AsSite());
 }
 
 simulation::SimulationSpec QueryTrials::InTheClear(uint64_t seed) const {

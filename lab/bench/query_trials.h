@@ -19,6 +19,7 @@
 #include "tacet/simulation/simulation.h"
 #include "tacet/statistics/answers.h"
 #include "tacet/statistics/site_table.h"
+#include "tacet/statistics/site_units.h"
 #include "tacet/trainer/learner.h"
 
 namespace tacet::app::bench {
@@ -53,6 +54,8 @@ class QueryTrials {
                                             std::vector<table::AgreedValues> values = {});
 
   const tacet::statistics::Query& query() const { return *query_; }
+  // The whole table as the query sees it.
+  absl::StatusOr<tacet::statistics::SiteUnits> Read(const TextTable& table) const;
   double noise() const { return terms_.mechanism.noise_stddev; }
   // One release, with fresh keys and noise.
   absl::StatusOr<std::vector<tacet::statistics::Answer>> Release(
@@ -64,6 +67,11 @@ class QueryTrials {
   // The same of sites whose vectors were summed before.
   absl::StatusOr<std::vector<tacet::statistics::Answer>> ReleaseSumsInTheClear(
       std::vector<std::vector<float>> sums, uint64_t seed) const;
+  // The same of sites that have these rows of one table, some more than once. `table` was read with
+  // the query.
+  absl::StatusOr<std::vector<tacet::statistics::Answer>> ReleaseRowsInTheClear(
+      const tacet::statistics::SiteUnits& table, const std::vector<std::vector<uint32_t>>& rows,
+      uint64_t seed) const;
   // The answers without noise and without floor.
   absl::StatusOr<std::vector<tacet::statistics::Answer>> Exact(const TextTable& table) const;
 

@@ -41,8 +41,8 @@ class SiteUnits {
   // Units with more rows than that.
   uint64_t UnitsBeyond(uint64_t rows) const;
 
-  // Sum of the vectors of `units`: increasing numbers below units(). `sum` has round_dimension()
-  // values. Models with several releases are summed `at` these coefficients.
+  // Sum of the vectors of `units`, numbers below units(): a repeated one counts again. `sum` has
+  // round_dimension() values. Models with several releases are summed `at` these coefficients.
   // Each is a multiple of the query's grid, at most its coordinate bound, and exact.
   void SumUnits(std::span<const uint32_t> units, std::span<float> sum,
                 const ModelCoefficients& at = {}) const;
