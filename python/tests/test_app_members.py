@@ -118,7 +118,7 @@ def test_an_app_that_raises_is_sealed_as_zeros(federation):
     federation.wait_for_members()
     assert set(rounds) == {0, 1}
     assert federation.charges("site-1") == federation.charges("site-0")
-    assert "nobody else was told" in (federation.path / "site-1.log").read_text()
+    assert "Only this site is told" in (federation.path / "site-1.log").read_text()
     models = federation.models()
     for model in models:
         np.testing.assert_array_equal(model, models[0])

@@ -121,7 +121,7 @@ class ClientRunCommand : public program::Command {
     if (failures_ == 0) return end;
     return base::FailedPrecondition(
         "the training of this site failed in {} attempts, which were charged: zeros were sealed in "
-        "its place, and nobody else was told",
+        "its place. Only this site is told",
         failures_);
   }
 
@@ -272,7 +272,7 @@ class ClientRunCommand : public program::Command {
   void TellFailure(const absl::Status& failure) {
     ++failures_;
     fmt::print(stderr,
-               "tacet: {}; zeros are sealed in its place, and nobody else is told. Repair it: it "
+               "tacet: {}; zeros are sealed in its place, and only this site is told. Repair it: it "
                "is run again in the next round\n",
                base::Message(failure));
   }
