@@ -544,11 +544,6 @@ class ReplacedServerTest : public LiveFederationTest {
     }
     return models;
   }
-  // Rounds that a site has applied: of the checkpoint in its folder.
-  uint32_t AppliedBy(const std::string& site) const {
-    const std::string checkpoint = Read(site + "/state/state.ckpt");
-    return base::LoadU32(base::AsBytes(checkpoint).data() + 4 + 2 + 32 + 4);
-  }
   // Whether all sites have the same rounds, and the last of them started no other sum yet.
   bool MayUndoLastRound() const {
     return std::ranges::all_of(sites_, [this](const std::string& site) {

@@ -197,6 +197,8 @@ TEST_F(ServerRecoveryTest, ItsFilesHaveTheirRowsAndAFewCellsAreTrue) {
     EXPECT_FALSE(CopyWith(row, "hub").empty()) << "a server has no " << row.file;
     if (!row.is_folder()) std::erase_if(files, [&](const auto& file) { return row.Matches(file); });
   }
+  // Objects that were arriving when the power failed: the server deletes them when it begins.
+  std::erase_if(files, [](const std::string& file) { return file.ends_with(".part"); });
   EXPECT_THAT(files, ::testing::IsEmpty()) << "docs/deploy.md has no row for them";
   for (const PlayedCell& cell : DrawnCells("server", 1)) Play(cell);
   for (const PlayedCell& cell : CellsOf("server", FileFault::kDamaged)) {
