@@ -271,10 +271,11 @@ class ClientRunCommand : public program::Command {
 
   void TellFailure(const absl::Status& failure) {
     ++failures_;
-    fmt::print(stderr,
-               "tacet: {}; zeros are sealed in its place, and only this site is told. Repair it: it "
-               "is run again in the next round\n",
-               base::Message(failure));
+    fmt::print(
+        stderr,
+        "tacet: {}; zeros are sealed in its place, and only this site is told. Repair it: it "
+        "is run again in the next round\n",
+        base::Message(failure));
   }
 
   void TellEvents(const MemberSession& session) {
