@@ -122,8 +122,8 @@ struct MemberFunctions {
   // updates, each clipped to `task.clip_norm`. It is clipped and noised afterwards.
   //
   // Cancelled ends the member; the task is trained again by the next run. After any other error
-  // zeros are sealed in the update's place, since whether something is sent must not depend on
-  // data; the member then ends with this error.
+  // zeros are sealed in the update's place, and the member continues: neither what is sent nor
+  // whether the site is there may depend on its data. The attempt is charged.
   std::function<absl::Status(const MemberTask& task, std::span<float> update)> train = nullptr;
 
   // Whether to end. Asked several times a second.
@@ -135,6 +135,8 @@ struct MemberFunctions {
   std::function<void(std::string_view text)> on_warning = nullptr;
   // A failure after which the call is tried again, such as a server that is offline.
   std::function<void(const absl::Status& trouble)> on_trouble = nullptr;
+  // An error of `train` in whose place zeros are sealed. Nobody outside the site is told.
+  std::function<void(const absl::Status& failure)> on_failure = nullptr;
   // An act of the server or of another member that an honest one does not do.
   std::function<void(std::string_view text)> on_violation = nullptr;
   // Figures of a round that was applied: one JSON object and a new line (docs/formats/metrics.md).
@@ -155,7 +157,9 @@ struct MemberEnd {
   std::optional<double> charged_epsilon = std::nullopt;
   std::optional<double> ledger_epsilon = std::nullopt;
   std::vector<std::string> violations = {};  // names, of this run
-  std::filesystem::path run = {};            // directory that Run::Open reads
+  // First error of `train` in this run in whose place zeros were sealed; OK without one.
+  absl::Status failure = absl::OkStatus();
+  std::filesystem::path run = {};  // directory that Run::Open reads
 };
 
 // One home of a site with its keys unlocked. Keys are wiped with the last copy of the object.
@@ -186,7 +190,7 @@ class Member {
   // another run uses the home, or its files do not fit; PermissionDenied names the limit of the
   // site's policy that the agreement does not keep; InvalidArgument for an agreement about a query,
   // which `tacet client run` answers; ResourceExhausted when the ledger permits no first attempt;
-  // DataLoss names a damaged file; the error of `functions.train` for which zeros were sealed.
+  // DataLoss names a damaged file.
   absl::StatusOr<MemberEnd> Run(const MemberFunctions& functions) const;
 
  private:

@@ -80,9 +80,10 @@ class PythonMember {
   void Stop() { stop_ = true; }
 
   // `train(model, round, units, clip_norm, memory)` writes the update into `memory`, a
-  // SealedMemory, and returns true; or false when the run is to end. `tell(kind, text)` hears of
-  // warnings, troubles, protocol violations and progress.
-  nb::dict Run(const nb::object& train, const nb::object& tell) const {
+  // SealedMemory, and returns true; or false when the run is to end. `tell(kind, value)` hears of
+  // warnings, troubles, failures, protocol violations, progress and the end. Raises then what
+  // `train` raised first.
+  void Run(const nb::object& train, const nb::object& tell) const {
     const PythonCalls calls;
     absl::StatusOr<MemberEnd> end;
     {
@@ -90,8 +91,9 @@ class PythonMember {
       const MemberFunctions functions = FunctionsOf(trained, told, calls);
       end = WithoutLock([&] { return member_.Run(functions); });
     }
+    if (end.ok()) CallFunction(tell, "end", EndOf(*end));
     calls.ThrowIfOneRaised();
-    return EndOf(ValueOrThrow(std::move(end)));
+    ThrowIfError(ValueOrThrow(std::move(end)).failure);
   }
 
  private:
@@ -109,6 +111,9 @@ class PythonMember {
     functions.on_warning = [tell](std::string_view text) { tell("warning", text); };
     functions.on_trouble = [tell](const absl::Status& trouble) {
       tell("trouble", base::Message(trouble));
+    };
+    functions.on_failure = [tell](const absl::Status& failure) {
+      tell("failure", base::Message(failure));
     };
     functions.on_violation = [tell](std::string_view text) { tell("violation", text); };
     functions.on_round = [tell](std::string_view figures) { tell("round", figures); };
@@ -203,8 +208,7 @@ void BindMember(nb::module_& module) {
       .def("begin", &PythonMember::Begin, "Forget an earlier stop().")
       .def("stop", &PythonMember::Stop, "End the run in progress.")
       .def("run", &PythonMember::Run, "train"_a, "tell"_a,
-           nb::sig("def run(self, train: object, tell: object) -> dict[str, object]"),
-           "Take part; the end.")
+           nb::sig("def run(self, train: object, tell: object) -> None"), "Take part.")
       .def_prop_ro(
           "initial_model", &PythonMember::InitialModel,
           nb::for_getter(nb::sig("def initial_model(self) -> numpy.typing.NDArray[numpy.float32]")))

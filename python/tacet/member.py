@@ -76,14 +76,15 @@ class Task:
     def submit(self, update: NDArray[np.floating[Any]]) -> None:
         """Hand over the update; it is copied, once, into the memory that is sealed.
 
+        Another shape or type, and a value that is not finite, are a failure of the training, as
+        `fail` describes.
+
         Args:
             update: new minus old parameters, or the sum over the drawn units of their clipped
                 updates: float32 or float64 of shape (d,), not clipped otherwise, without noise.
 
         Raises:
             FailedPreconditionError: the task was answered already.
-            ValueError, TypeError: another shape or type, or a value that is not finite. Zeros are
-                sealed in the update's place, and the member ends.
         """
         with self._lock:
             if self._answered.is_set():
@@ -93,23 +94,21 @@ class Task:
                 self._memory.write(update)
             except Exception as error:
                 self.fail(error)
-                raise
+                return
             self._written = True
             self._answered.set()
 
     def fail(self, error: BaseException) -> None:
         """State that training failed, unless the task was answered.
 
-        Zeros are sealed in the update's place, since whether something is sent must not depend on
-        data. The member then ends, and the loop raises ``error``.
+        Zeros are sealed in the update's place, and the member continues: neither what is sent nor
+        whether the site is there may depend on its data. The logger ``tacet`` warns at once. The
+        loop raises the first such error when the federation is done.
         """
         with self._lock:
             if self._answered.is_set():
                 return
-            error.add_note(
-                f"Zeros were sealed in round {self.round} in place of the update. Repair the "
-                "training and run the member again."
-            )
+            error.add_note(f"Zeros were sealed in round {self.round} in place of the update.")
             self._error = error
             self._answered.set()
 
@@ -157,11 +156,11 @@ class _Session:
 
     def _work(self) -> None:
         try:
-            end = dict(self._member.run(self._train, self._tell))
+            self._member.run(self._train, self._tell)
         except BaseException as error:
             self.events.put(("error", error))
         else:
-            self.events.put(("end", end))
+            self.events.put(("done", None))
 
     def _train(
         self,
@@ -179,8 +178,8 @@ class _Session:
         self.events.put(("task", task))
         return task._wait()
 
-    def _tell(self, kind: str, text: str) -> None:
-        self.events.put((kind, text))
+    def _tell(self, kind: str, value: Any) -> None:
+        self.events.put((kind, value))
 
 
 class Member:
@@ -336,9 +335,11 @@ class Member:
             FailedPreconditionError, DataLossError: the home's files do not fit, or are damaged.
             BudgetError: the ledger's budget does not permit a first attempt.
 
-        What ``train`` raises, also by ``sys.exit``, ends the member and arrives here, after zeros
-        were sealed in the update's place. Control-C ends it at once; the round is trained again by
-        the next run.
+        Where ``train`` raises, also by ``sys.exit``, zeros are sealed in the update's place, and
+        the member continues: neither what is sent nor whether the site is there may depend on its
+        data. The logger ``tacet`` tells of it at once, and the first such exception arrives here
+        when the federation is done. Control-C ends the member at once; the round is trained again
+        by the next run.
         """
         call = train_function_of(train, self.unit)
         if on_round is not None:
@@ -373,7 +374,8 @@ class Member:
 
         Leaving the loop ends the member, and a task without an answer is trained again later. An
         exception that you raise from the loop's body sends nothing, which may depend on data:
-        `run` and `Task.fail` seal zeros instead.
+        `run` and `Task.fail` seal zeros instead, and continue. The first error of a task is raised
+        when the federation is done.
         """
         return self._tasks(lambda line: None)
 
@@ -406,6 +408,12 @@ class Member:
                     _LOG.warning("%s; trying again", value)
                 elif kind == "violation":
                     _LOG.error("PROTOCOL VIOLATION %s", value)
+                elif kind == "failure":
+                    text = (
+                        "zeros are sealed in its place, and nobody else is told. Repair the "
+                        "training: each such round costs as much privacy as one with data"
+                    )
+                    _LOG.error("%s; %s", value, text)
                 elif kind == "error":
                     raise value
                 elif kind == "round":
@@ -413,6 +421,7 @@ class Member:
                     on_round(json.loads(value))
                 elif kind == "end":
                     self.outcome = value
+                elif kind == "done":
                     return
         finally:
             session.stop()

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import pickle
+import re
 import resource
 import signal
 import subprocess
@@ -182,22 +183,33 @@ WRONG: list[tuple[Callable[[Array], object], type[Exception], str]] = [
 ]
 
 
-def test_a_wrong_answer_ends_the_member_and_seals_zeros(
-    make: Callable[..., LiveFederation],
+def test_a_wrong_answer_seals_zeros_and_is_told_at_its_site_only(
+    make: Callable[..., LiveFederation], caplog: pytest.LogCaptureFixture
 ) -> None:
-    federation = make(SITES[:2], rounds=len(WRONG))
+    """A site that was absent after an error told the server of a record that made it fail."""
+    federation = make(SITES[:2], rounds=len(WRONG) + 1)
     site = member(federation, "north")
+    asked: list[int] = []
+
+    def train(model: Array, client: int, round_: int) -> object:
+        asked.append(round_)
+        return WRONG[round_][0](model) if round_ < len(WRONG) else direction(model, client, round_)
+
     other = Background(member(federation, "south").run, direction)
-    for round_, (answer, error, text) in enumerate(WRONG):
-        with pytest.raises(error, match=text) as raised:
-            site.run(lambda model, client, number, answer=answer: answer(model))
-        assert f"Zeros were sealed in round {round_}" in raised.value.__notes__[0]
-    # The attempts were charged and continued; this site learns of the last one's end now.
-    run = site.run(direction)
-    np.testing.assert_array_equal(other.result().model, run.model)
+    with pytest.raises(WRONG[0][1], match=WRONG[0][2]) as raised:
+        site.run(train)  # type: ignore[arg-type]
+    assert raised.value.__notes__ == ["Zeros were sealed in round 0 in place of the update."]
+    assert asked == list(range(len(WRONG) + 1))
+    for round_, (_, _, text) in enumerate(WRONG):
+        assert re.search(f"round {round_}: .*{text}", caplog.text, re.DOTALL), caplog.text
+    assert caplog.text.count("zeros are sealed in its place, and nobody else is told") == len(WRONG)
+    model = tacet.open_run(site.home / "run").model
+    np.testing.assert_array_equal(other.result().model, model)
     assert node_log(federation, "north").count("update-failed") == len(WRONG)
     assert site.outcome is not None
-    assert site.outcome["charged_attempts"] == len(WRONG)
+    assert site.outcome["complete"] is True
+    assert site.outcome["charged_attempts"] == len(WRONG) + 1
+    assert site.run(direction).summary["model"] == "external"  # nothing is left of the errors
 
 
 def test_a_training_that_exits_seals_zeros(make: Callable[..., LiveFederation]) -> None:
@@ -218,15 +230,16 @@ except SystemExit as error:
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120
     )
-    assert (done.returncode, done.stderr) == (3, "")
+    assert done.returncode == 3, done.stderr
+    assert "zeros are sealed in its place" in done.stderr
     assert done.stdout.startswith("Zeros were sealed in round 0 in place of the update.")
     assert node_log(federation, "north").count("update-failed") == 1
-    run = member(federation, "north").run(direction)
-    np.testing.assert_array_equal(other.result().model, run.model)
+    model = tacet.open_run(federation.path / "north" / "run").model
+    np.testing.assert_array_equal(other.result().model, model)
 
 
 def test_a_loop_that_answers_wrongly(make: Callable[..., LiveFederation]) -> None:
-    federation = make(SITES[:2], rounds=1)
+    federation = make(SITES[:2], rounds=2)
     site = member(federation, "north")
     other = Background(member(federation, "south").run, direction)
     for task in site:  # leaving the loop seals nothing
@@ -238,13 +251,21 @@ def test_a_loop_that_answers_wrongly(make: Callable[..., LiveFederation]) -> Non
         for _ in site:
             pass
     assert '"event":"sent","what":"upload"' not in node_log(federation, "north")
-    for task in site:
-        task.submit(direction(task.model, 0, 0))
-        with pytest.raises(tacet.FailedPreconditionError, match="answered already"):
-            task.submit(direction(task.model, 0, 0))
-        task.fail(ValueError("too late"))  # changes nothing
+
+    def answer_twice() -> None:
+        for task in site:
+            update = direction(task.model, 0, 0)
+            if task.round == 1:
+                update[3] = np.nan
+            task.submit(update)
+            with pytest.raises(tacet.FailedPreconditionError, match="answered already"):
+                task.submit(direction(task.model, 0, 0))
+            task.fail(ValueError("too late"))  # changes nothing
+
+    with pytest.raises(tacet.InvalidArgumentError, match="value 3 is nan"):
+        answer_twice()
     np.testing.assert_array_equal(other.result().model, tacet.open_run(site.home / "run").model)
-    assert "update-failed" not in node_log(federation, "north")
+    assert node_log(federation, "north").count("update-failed") == 1
 
 
 def test_an_interrupt_ends_it_and_another_process_goes_on(

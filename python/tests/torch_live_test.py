@@ -64,10 +64,10 @@ class LiveRecordsTest(unittest.TestCase):
                 return member.run(train_of("north"))
 
             def south() -> tacet.Run:
-                options = federation.options("south")
+                member = tacet.Member(**federation.options("south"), records=40)
                 with self.assertRaisesRegex(tacet.InvalidArgumentError, "clip each unit's part"):
-                    tacet.Member(**options, records=40).run(missing)
-                return tacet.Member(**options, records=40).run(train_of("south"))
+                    member.run(missing)
+                return tacet.open_run(member.home / "run")
 
             try:
                 federation.start_server()

@@ -74,8 +74,6 @@ class MemberSession {
   const std::vector<NodeEvent>& violations() const { return notes_.violations(); }
   // Attempts in which the ledger refused to have this member's data, in this process.
   const std::vector<NodeEvent>& refusals() const { return notes_.refusals(); }
-  // The first failure of this process's training, in whose place zeros were sealed; OK without one.
-  const absl::Status& training_failure() const { return uploads_.training_failure(); }
 
  private:
   MemberSession(const MemberParts& parts, MemberModel model, KeptState kept);

@@ -93,10 +93,6 @@ absl::StatusOr<Event> UploadActions::Do(const action::Train& action) {
       parts_.updates.Update(context, model_.checkpoint().model, update_.Expose());
   if (trained.ok()) return event::Trained{};
   if (trained.code() == absl::StatusCode::kCancelled) return trained;
-  // Aborted: the code was killed, and starts again.
-  if (training_failure_.ok() && trained.code() != absl::StatusCode::kAborted) {
-    training_failure_ = base::Annotate(trained, fmt::format("round {}", context.round));
-  }
   return event::Trained{base::Message(trained)};
 }
 

@@ -31,8 +31,6 @@ class UploadActions {
   absl::StatusOr<Event> Do(const UploadAction& action);
   // The upload that was found, or sealed and saved, in this step; empty when there is none.
   const base::Bytes& upload() const { return upload_; }
-  // The first fault of training, any error but Cancelled and Aborted; OK without one.
-  const absl::Status& training_failure() const { return training_failure_; }
   // Frees what is kept of a step.
   void Forget();
 
@@ -58,7 +56,6 @@ class UploadActions {
   std::optional<agreement::ClientKeys> keys_;
   bool packet_sent_ = false;
   crypto::SecretVector<float> update_;
-  absl::Status training_failure_;
   base::Bytes upload_;
 };
 

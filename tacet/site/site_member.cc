@@ -363,7 +363,6 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
   EpochFollower* const follows = follower ? &*follower : nullptr;
   MailLook mail = LookAtMail(run.wire, hooks, follows);
   TACET_RETURN_IF_ERROR(directory->Begin(*session, ledger));
-  const auto has_failed = [&] { return run.ends_by_failure && !session->training_failure().ok(); };
   auto looked = std::chrono::steady_clock::now();
   const std::chrono::duration<double> between =
       spec_.follows.has_value() ? std::chrono::duration<double>(*spec_.follows) : kBetweenMailLooks;
@@ -374,7 +373,7 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
   };
   // The site's charges and statements are on its disk before each wait, so a wait may be the last.
   const auto wait_and_look = [&](double seconds) {
-    for (look_when_due(); !mail.moved && !has_failed(); look_when_due()) {
+    for (look_when_due(); !mail.moved; look_when_due()) {
       const double next = std::min(seconds, between.count());
       if (!wait(next)) return false;
       seconds -= next;
@@ -409,7 +408,6 @@ absl::StatusOr<SiteMemberEnd> SiteMember::RunOnce(const SiteMemberRun& run,
                                                   std::move(run_end), is_done));
   end.moved = mail.moved;
   end.waiting_epoch = mail.waiting;
-  if (has_failed()) end.failure = session->training_failure();
   return end;
 }
 

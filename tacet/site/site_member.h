@@ -61,10 +61,7 @@ struct SiteMemberHooks {
 struct SiteMemberRun {
   const SiteTraining& training;
   trainer::UpdateSource& updates;
-  protocol::Wire& wire;  // to the server; stopped when the run is asked to end
-  // The training is a function of the calling program: its first failure ends the run, after zeros
-  // were sealed in its place, and is SiteMemberEnd::failure.
-  bool ends_by_failure = false;
+  protocol::Wire& wire;         // to the server; stopped when the run is asked to end
   base::TextSink out = {};      // lines about rounds
   base::TextSink figures = {};  // of each round, as a line of metrics.jsonl
 };
@@ -88,8 +85,6 @@ struct SiteMemberEnd {
   bool moved = false;
   // Epoch of an invitation that waits at the server for a person to accept it.
   std::optional<uint32_t> waiting_epoch = std::nullopt;
-  // The error for which zeros were sealed.
-  absl::Status failure = absl::OkStatus();
 };
 
 class SiteMember {

@@ -557,13 +557,6 @@ TEST(MemberSessionTest, WhatCannotBeTrainedIsSealedAsZeros) {
     for (auto& site : live.sites) {
       EXPECT_EQ(site->session->next_round(), 3u);
       for (const float value : site->session->model()) EXPECT_NEAR(value, 0, 3e-3);
-      // The site's first failure is kept, whatever came later.
-      const absl::Status& failure = site->session->training_failure();
-      EXPECT_EQ(failure.ok(), !fails || site->updates.asked == 0);
-      if (!failure.ok()) {
-        EXPECT_THAT(base::Message(failure),
-                    ::testing::MatchesRegex("round [0-2]: no such patient"));
-      }
     }
     size_t noted = 0;
     for (auto& site : live.sites) {
@@ -584,7 +577,6 @@ TEST(MemberSessionTest, TrainingThatIsStoppedGoesOnLater) {
     if (site->updates.asked > 0) {
       EXPECT_EQ(site->last.code(), absl::StatusCode::kCancelled);
     }
-    EXPECT_TRUE(site->session->training_failure().ok());
     site->updates.stopped = false;
   }
   live.Run();

@@ -115,13 +115,18 @@ absl::StatusOr<site::SiteTraining> TrainingOf(const MemberParts& parts) {
   return training;
 }
 
-site::SiteMemberHooks HooksOf(const MemberFunctions& functions, size_t& told_violations) {
+site::SiteMemberHooks HooksOf(const MemberFunctions& functions, size_t& told_violations,
+                              absl::Status& first_failure) {
   site::SiteMemberHooks hooks{.stop = functions.stop ? functions.stop : [] { return false; },
                               .on_warning = nullptr,
                               .on_begin = nullptr,
                               .on_note = nullptr,
                               .on_trouble = functions.on_trouble,
-                              .on_failure = nullptr,
+                              .on_failure =
+                                  [&](const absl::Status& failure) {
+                                    first_failure.Update(failure);
+                                    if (functions.on_failure) functions.on_failure(failure);
+                                  },
                               .on_progress = nullptr};
   if (functions.on_warning) {
     hooks.on_warning = [&functions](const std::string& text) { functions.on_warning(text); };
@@ -143,14 +148,13 @@ absl::StatusOr<MemberEnd> RunOnce(const MemberParts& parts, const MemberFunction
   FunctionUpdates updates(units, functions);
   TACET_ASSIGN_OR_RETURN(const auto wire, parts.site().Connect());
   size_t told_violations = 0;
+  absl::Status first_failure;
   TACET_ASSIGN_OR_RETURN(const site::SiteMemberEnd end,
                          parts.site().Run({.training = training,
                                            .updates = updates,
                                            .wire = *wire,
-                                           .ends_by_failure = true,
                                            .figures = base::TextSink(functions.on_round)},
-                                          HooksOf(functions, told_violations)));
-  TACET_RETURN_IF_ERROR(end.failure);
+                                          HooksOf(functions, told_violations, first_failure)));
   return MemberEnd{.rounds = end.rounds,
                    .done = end.done,
                    .complete = end.complete,
@@ -160,6 +164,7 @@ absl::StatusOr<MemberEnd> RunOnce(const MemberParts& parts, const MemberFunction
                    .charged_epsilon = Bound(end.charged_epsilon),
                    .ledger_epsilon = Bound(end.ledger_epsilon),
                    .violations = end.violations,
+                   .failure = std::move(first_failure),
                    .run = end.run};
 }
 
