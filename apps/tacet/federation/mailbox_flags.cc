@@ -106,8 +106,8 @@ absl::Status MailboxFlags::TakePrekeys(const std::set<std::string>& removed,
   return absl::OkStatus();
 }
 
-coordinator::ChangeHooks MailboxFlags::HooksOf(const CoordinatorKeys& keys,
-                                               const CoordinatorFolder& folder,
+coordinator::ChangeHooks MailboxFlags::HooksOf(const storage::file::CoordinatorKeys& keys,
+                                               const storage::file::CoordinatorFolder& folder,
                                                double most_seconds) const {
   return {.connect = [this, &keys, &folder] { return Connect(keys, folder); },
           .say =
