@@ -105,12 +105,9 @@ absl::Status CheckServer(const ManifestServer& server) {
                                server.hosts.size(), server.tls_key.size());
 }
 
-// All that needs no plan of the agreement.
-absl::Status CheckParts(const SignedManifestSpec& spec) {
+// The parts of its link.
+absl::Status CheckLink(const SignedManifestSpec& spec) {
   TACET_RETURN_IF_ERROR(CheckSiteName(spec.federation));
-  TACET_RETURN_IF_ERROR(CheckMembers(spec.members));
-  TACET_RETURN_IF_ERROR(CheckServer(spec.server));
-  TACET_RETURN_IF_ERROR(CheckAuthority(spec.authority));
   if (spec.agreement.federation == kNone) {
     return base::InvalidArgument("the federation has no identity: it is zeros");
   }
@@ -127,6 +124,14 @@ absl::Status CheckParts(const SignedManifestSpec& spec) {
                                  spec.annex.size(), kMaxAnnexBytes);
   }
   return absl::OkStatus();
+}
+
+// All that needs no plan of the agreement, but the keys of seats.
+absl::Status CheckParts(const SignedManifestSpec& spec) {
+  TACET_RETURN_IF_ERROR(CheckLink(spec));
+  TACET_RETURN_IF_ERROR(CheckMembers(spec.members));
+  TACET_RETURN_IF_ERROR(CheckServer(spec.server));
+  return CheckAuthority(spec.authority);
 }
 
 // Fills in what follows from the rest of `spec`.
@@ -210,8 +215,7 @@ absl::Status ReadSeatKeys(base::ByteReader& reader, SignedManifestSpec& spec) {
     TACET_ASSIGN_OR_RETURN(key, secagg::ReadArray<sizeof(key)>(reader, "KEM key of a seat"));
     spec.members[number].kem_key = std::make_shared<const crypto::KemPublicKey>(key);
   }
-  const absl::Status keys = CheckSeatKeys(spec);
-  return keys.ok() ? keys : base::DataLoss("signed manifest: {}", base::Message(keys));
+  return absl::OkStatus();
 }
 
 absl::Status ReadServer(base::ByteReader& reader, ManifestServer& server) {
@@ -230,12 +234,25 @@ absl::Status ReadServer(base::ByteReader& reader, ManifestServer& server) {
   return absl::OkStatus();
 }
 
-// A manifest whose signatures, names and digests were checked.
+// A manifest whose signature is the coordinator's.
 struct ParsedManifest {
   SignedManifestSpec spec;
   crypto::PublicKey coordinator{};
   crypto::Digest hash{};
 };
+
+// The error `found` in it, as damage.
+absl::Status Found(const absl::Status& found, const ParsedManifest& parsed) {
+  if (found.ok()) return found;
+  return base::DataLoss("signed manifest of {}: {}", parsed.spec.federation, base::Message(found));
+}
+
+// Whether the agreement in it is that of its parts.
+absl::Status CheckAgreed(ParsedManifest& parsed) {
+  FillIn(parsed.spec, parsed.coordinator);
+  if (crypto::Sha256(ManifestBytes(parsed.spec.agreement)) == parsed.hash) return absl::OkStatus();
+  return Found(base::InvalidArgument("its agreement does not fit annex, members or epoch"), parsed);
+}
 
 absl::StatusOr<ParsedManifest> Parse(std::span<const uint8_t> bytes) {
   base::ByteReader reader(bytes, "signed manifest");
@@ -271,16 +288,7 @@ absl::StatusOr<ParsedManifest> Parse(std::span<const uint8_t> bytes) {
     return base::DataLoss("signed manifest of {}: the signature is not of the coordinator in it",
                           spec.federation);
   }
-  if (const absl::Status parts = CheckParts(spec); !parts.ok()) {
-    return base::DataLoss("signed manifest of {}: {}", spec.federation, base::Message(parts));
-  }
   parsed.hash = crypto::Sha256(agreement);
-  FillIn(spec, parsed.coordinator);
-  if (crypto::Sha256(ManifestBytes(spec.agreement)) != parsed.hash) {
-    return base::DataLoss(
-        "signed manifest of {}: its agreement does not fit annex, members or epoch",
-        spec.federation);
-  }
   return parsed;
 }
 
@@ -324,14 +332,13 @@ absl::StatusOr<SignedManifest> SignedManifest::Sign(SignedManifestSpec spec,
 
 absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> bytes) {
   TACET_ASSIGN_OR_RETURN(ParsedManifest parsed, Parse(bytes));
+  TACET_RETURN_IF_ERROR(Found(CheckParts(parsed.spec), parsed));
+  TACET_RETURN_IF_ERROR(Found(CheckSeatKeys(parsed.spec), parsed));
+  TACET_RETURN_IF_ERROR(CheckAgreed(parsed));
   absl::StatusOr<Manifest> manifest = Plan(parsed.spec);
-  if (!manifest.ok()) {
-    return base::DataLoss("signed manifest of {}: {}", parsed.spec.federation,
-                          base::Message(manifest.status()));
-  }
+  TACET_RETURN_IF_ERROR(Found(manifest.status(), parsed));
   if (manifest->hash() != parsed.hash) {
-    return base::DataLoss("signed manifest of {}: its agreement is not as it would be planned",
-                          parsed.spec.federation);
+    return Found(base::InvalidArgument("its agreement is not as it would be planned"), parsed);
   }
   return SignedManifest(std::move(parsed.spec), *std::move(manifest), parsed.coordinator,
                         base::Bytes(bytes.begin(), bytes.end()));
@@ -339,6 +346,8 @@ absl::StatusOr<SignedManifest> SignedManifest::Read(std::span<const uint8_t> byt
 
 absl::StatusOr<EpochLink> ReadEpochLink(std::span<const uint8_t> bytes) {
   TACET_ASSIGN_OR_RETURN(ParsedManifest parsed, Parse(bytes));
+  TACET_RETURN_IF_ERROR(Found(CheckLink(parsed.spec), parsed));
+  TACET_RETURN_IF_ERROR(CheckAgreed(parsed));
   return EpochLink{.name = std::move(parsed.spec.federation),
                    .epoch = parsed.spec.epoch,
                    .predecessor = parsed.spec.predecessor,

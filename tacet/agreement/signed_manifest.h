@@ -102,8 +102,9 @@ class SignedManifest {
   base::Bytes bytes_;
 };
 
-// The links of a manifest, at a hundredth of the price of SignedManifest::Read: its signatures,
-// names and digests are checked, and its agreement is not planned. DataLoss as there.
+// The link of a manifest, for readers of long chains: the coordinator's signature and the agreement
+// in it are checked. What its members have signed, their keys and the plan are not: those who joined
+// that epoch checked them by SignedManifest::Read. DataLoss as there.
 absl::StatusOr<EpochLink> ReadEpochLink(std::span<const uint8_t> bytes);
 
 // SHA-256 over everything in a signed manifest but agreement, annex and signatures. The manifest
