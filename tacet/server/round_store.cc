@@ -210,12 +210,13 @@ absl::StatusOr<crypto::Digest> RoundStore::PutObject(const protocol::BulkName& n
                                                      std::span<const uint8_t> object) {
   const crypto::Digest digest = crypto::Sha256(object);
   const BlobKey key = BlobKeyOf(name, 0);
-  TACET_RETURN_IF_ERROR(Run([&]() -> absl::Status {
+  const auto put = [&]() -> absl::Status {
     TACET_ASSIGN_OR_RETURN(const uint64_t arrived, blobs_.Arrived(key, digest));
     TACET_RETURN_IF_ERROR(blobs_.Append(key, digest, arrived, object.subspan(arrived)));
     return arrived == 0 ? blobs_.CompleteUnread(key, digest)
                         : blobs_.Complete(key, digest).status();
-  }));
+  };
+  TACET_RETURN_IF_ERROR(Run(put));
   return digest;
 }
 
