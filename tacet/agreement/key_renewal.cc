@@ -13,30 +13,27 @@ bool RenewsExchangeKeys(const EnrolmentRequest& enrolled, const EnrolmentRequest
          asked.exchange_keys.kem != enrolled.exchange_keys.kem;
 }
 
-bool NamesExchangeKey(const SignedManifest& manifest, const crypto::ExchangePublicKey& key) {
-  return std::ranges::any_of(manifest.members(), [&key](const ManifestMember& member) {
-    return member.exchange_key == key;
-  });
+bool NamesExchangeKey(std::span<const ManifestMember> members,
+                      const crypto::ExchangePublicKey& key) {
+  return std::ranges::find(members, key, &ManifestMember::exchange_key) != members.end();
 }
 
-bool NamesKemKey(const SignedManifest& manifest, const crypto::KemPublicKey& key) {
-  const crypto::Digest digest = crypto::Sha256(key);
-  return std::ranges::any_of(manifest.members(), [&digest](const ManifestMember& member) {
-    return member.kem_digest == digest;
-  });
+bool NamesKemKey(std::span<const ManifestMember> members, const crypto::KemPublicKey& key) {
+  return std::ranges::find(members, crypto::Sha256(key), &ManifestMember::kem_digest) !=
+         members.end();
 }
 
-std::vector<uint64_t> MembersKeepingKeys(const SignedManifest& earlier,
-                                         const SignedManifest& next) {
+std::vector<uint64_t> MembersKeepingKeys(std::span<const ManifestMember> earlier,
+                                         std::span<const ManifestMember> next) {
   std::set<crypto::ExchangePublicKey> used;
   std::set<crypto::Digest> used_kem;
-  for (const ManifestMember& member : earlier.members()) {
+  for (const ManifestMember& member : earlier) {
     used.insert(member.exchange_key);
     used_kem.insert(member.kem_digest);
   }
   std::vector<uint64_t> keeping;
-  for (uint64_t number = 0; number < next.members().size(); ++number) {
-    const ManifestMember& member = next.members()[number];
+  for (uint64_t number = 0; number < next.size(); ++number) {
+    const ManifestMember& member = next[number];
     if (used.contains(member.exchange_key) || used_kem.contains(member.kem_digest)) {
       keeping.push_back(number);
     }

@@ -3,10 +3,11 @@
 #define TACET_AGREEMENT_KEY_RENEWAL_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "tacet/agreement/manifest_member.h"
 #include "tacet/agreement/member_keys.h"
-#include "tacet/agreement/signed_manifest.h"
 
 namespace tacet::agreement {
 
@@ -15,13 +16,15 @@ namespace tacet::agreement {
 // needed.
 bool RenewsExchangeKeys(const EnrolmentRequest& enrolled, const EnrolmentRequest& asked);
 
-// Whether a member of `manifest` has the exchange key, or the KEM key, `key`.
-bool NamesExchangeKey(const SignedManifest& manifest, const crypto::ExchangePublicKey& key);
-bool NamesKemKey(const SignedManifest& manifest, const crypto::KemPublicKey& key);
+// Whether one of `members` has the exchange key, or the KEM key, `key`.
+bool NamesExchangeKey(std::span<const ManifestMember> members,
+                      const crypto::ExchangePublicKey& key);
+bool NamesKemKey(std::span<const ManifestMember> members, const crypto::KemPublicKey& key);
 
 // Members of `next`, by number, with an exchange key or a KEM key that some member of `earlier`
 // has.
-std::vector<uint64_t> MembersKeepingKeys(const SignedManifest& earlier, const SignedManifest& next);
+std::vector<uint64_t> MembersKeepingKeys(std::span<const ManifestMember> earlier,
+                                         std::span<const ManifestMember> next);
 
 }  // namespace tacet::agreement
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tacet/agreement/hospitals_for_test.h"
+#include "tacet/agreement/signed_manifest.h"
 
 namespace tacet::agreement {
 namespace {
@@ -54,8 +55,8 @@ TEST(KeyRenewalTest, AnythingElseIsNone) {
 }
 
 // Each member has the exchange key and the KEM key with its number; `kem_keys` of others.
-SignedManifest ManifestWith(std::vector<uint8_t> exchange_keys,
-                            std::vector<uint8_t> kem_keys = {}) {
+std::vector<ManifestMember> MembersWith(std::vector<uint8_t> exchange_keys,
+                                        std::vector<uint8_t> kem_keys = {}) {
   if (kem_keys.empty()) kem_keys = exchange_keys;
   SignedManifestSpec spec = HospitalFederation(exchange_keys.size());
   for (const uint8_t key : exchange_keys) {
@@ -66,20 +67,20 @@ SignedManifest ManifestWith(std::vector<uint8_t> exchange_keys,
                                       {.exchange = {key}, .kem = {kem_keys[number]}}));
   }
   crypto::InsecureSeededEntropy entropy(1, "coordinator");
-  return *SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy));
+  return SignedManifest::Sign(std::move(spec), crypto::SigningKey::Generate(entropy))->members();
 }
 
 TEST(KeyRenewalTest, MembersThatKeepTheirKeysAreFound) {
-  const SignedManifest earlier = ManifestWith({7, 2, 3});
+  const std::vector<ManifestMember> earlier = MembersWith({7, 2, 3});
   EXPECT_THAT(MembersKeepingKeys(earlier, earlier), ElementsAre(0, 1, 2));
-  EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 5, 6})), IsEmpty());
+  EXPECT_THAT(MembersKeepingKeys(earlier, MembersWith({4, 5, 6})), IsEmpty());
   // Also one that another member has had.
-  EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 2, 5, 7})), ElementsAre(1, 3));
+  EXPECT_THAT(MembersKeepingKeys(earlier, MembersWith({4, 2, 5, 7})), ElementsAre(1, 3));
   EXPECT_TRUE(NamesExchangeKey(earlier, {2}));
   EXPECT_FALSE(NamesExchangeKey(earlier, {4}));
   // Either key alone.
-  EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 5, 6}, {8, 3, 9})), ElementsAre(1));
-  EXPECT_THAT(MembersKeepingKeys(earlier, ManifestWith({4, 2, 6}, {8, 5, 9})), ElementsAre(1));
+  EXPECT_THAT(MembersKeepingKeys(earlier, MembersWith({4, 5, 6}, {8, 3, 9})), ElementsAre(1));
+  EXPECT_THAT(MembersKeepingKeys(earlier, MembersWith({4, 2, 6}, {8, 5, 9})), ElementsAre(1));
   EXPECT_TRUE(NamesKemKey(earlier, {2}));
   EXPECT_FALSE(NamesKemKey(earlier, {4}));
 }

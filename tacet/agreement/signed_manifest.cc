@@ -353,6 +353,7 @@ absl::StatusOr<EpochLink> ReadEpochLink(std::span<const uint8_t> bytes) {
                    .predecessor = parsed.spec.predecessor,
                    .hash = parsed.hash,
                    .coordinator = parsed.coordinator,
+                   .members = std::move(parsed.spec.members),
                    .agreed = std::move(parsed.spec.agreement)};
 }
 
@@ -370,6 +371,7 @@ EpochLink SignedManifest::link() const {
           .predecessor = predecessor(),
           .hash = manifest_.hash(),
           .coordinator = coordinator_,
+          .members = members(),
           .agreed = manifest_.spec()};
 }
 

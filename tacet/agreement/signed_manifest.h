@@ -52,6 +52,7 @@ struct EpochLink {
   crypto::Digest predecessor{};
   crypto::Digest hash{};
   crypto::PublicKey coordinator{};
+  std::vector<ManifestMember> members;
   ManifestSpec agreed;  // as signed: not planned
 
   bool begins_training() const { return agreed.training == epoch; }
@@ -103,8 +104,8 @@ class SignedManifest {
 };
 
 // The link of a manifest, for readers of long chains: the coordinator's signature and the agreement
-// in it are checked. What its members have signed, their keys and the plan are not: those who joined
-// that epoch checked them by SignedManifest::Read. DataLoss as there.
+// in it are checked. What its members have signed, their keys and the plan are not: those who
+// joined that epoch checked them by SignedManifest::Read. DataLoss as there.
 absl::StatusOr<EpochLink> ReadEpochLink(std::span<const uint8_t> bytes);
 
 // SHA-256 over everything in a signed manifest but agreement, annex and signatures. The manifest

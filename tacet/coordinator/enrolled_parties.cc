@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "tacet/agreement/epoch_chain.h"
 #include "tacet/agreement/key_renewal.h"
 #include "tacet/base/status.h"
 #include "tacet/storage/file/coordinator_files.h"
@@ -55,15 +56,17 @@ absl::Status CheckAllEnrolled(const std::vector<EnrolledSite>& sites,
     return EnrolAgain(fmt::format("is missing, and {} is a party of epoch {}", name, epoch), name,
                       folder);
   }
-  TACET_ASSIGN_OR_RETURN(const std::vector<SignedManifest> earlier, folder.ManifestsBefore(epoch));
+  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> manifests, folder.ManifestsBefore(epoch));
+  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::EpochLink> earlier,
+                         agreement::ReadChain(manifests));
   for (const EnrolledSite& site : sites) {
     const auto& key = site.request.exchange_keys.exchange;
-    if (site.request.server || agreement::NamesExchangeKey(*present, key)) continue;
-    for (const SignedManifest& manifest : earlier) {
-      if (!agreement::NamesExchangeKey(manifest, key)) continue;
+    if (site.request.server || agreement::NamesExchangeKey(present->members(), key)) continue;
+    for (const agreement::EpochLink& link : earlier) {
+      if (!agreement::NamesExchangeKey(link.members, key)) continue;
       return EnrolAgain(
           fmt::format("is a copy from epoch {}: its exchange key ended with that epoch",
-                      manifest.epoch()),
+                      link.epoch),
           site.request.name, folder);
     }
   }

@@ -245,10 +245,9 @@ absl::StatusOr<std::vector<HandedOut>> WriteInvitations(CoordinatorFolder& folde
                                                         const crypto::SigningKey& coordinator,
                                                         const crypto::SecretBytes& epoch_key) {
   TACET_ASSIGN_OR_RETURN(const std::vector<EnrolledSite> sites, folder.Enrolled());
-  TACET_ASSIGN_OR_RETURN(const std::vector<SignedManifest> manifests,
+  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> earlier,
                          folder.ManifestsBefore(manifest.epoch()));
-  std::vector<base::Bytes> earlier;
-  for (const SignedManifest& before : manifests) earlier.push_back(before.bytes());
+  TACET_RETURN_IF_ERROR(agreement::ReadChain(earlier).status());
   std::vector<HandedOut> handed_out;
   absl::Status missing;
   for (const EnrolledSite& site : sites) {

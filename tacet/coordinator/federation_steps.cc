@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tacet/agreement/epoch_chain.h"
 #include "tacet/base/status.h"
 #include "tacet/base/unix_clock.h"
 #include "tacet/coordinator/enrolled_parties.h"
@@ -131,8 +132,9 @@ absl::StatusOr<std::optional<NextEpoch>> BegunEpoch(std::string_view asked,
   TACET_ASSIGN_OR_RETURN(const base::Bytes bytes, folder.SignedManifest(epoch));
   TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
                          agreement::SignedManifest::Read(bytes));
-  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::SignedManifest> earlier,
-                         folder.ManifestsBefore(epoch));
+  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> manifests, folder.ManifestsBefore(epoch));
+  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::EpochLink> earlier,
+                         agreement::ReadChain(manifests));
   absl::StatusOr<crypto::SecretBytes> key = folder.EpochKey(epoch, unlocker);
   // Its invitations cannot be written any more: the next epoch is for all.
   if (key.status().code() == absl::StatusCode::kDataLoss) return std::nullopt;
@@ -152,8 +154,10 @@ absl::StatusOr<NextEpoch> BeginNextEpoch(const NextEpochSpec& spec, std::string_
   TACET_ASSIGN_OR_RETURN(
       agreement::SignedManifest manifest,
       SignManifest(folder, epoch + 1, spec.terms, sites, spec.committee, coordinator));
-  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::SignedManifest> earlier,
+  TACET_ASSIGN_OR_RETURN(const std::vector<base::Bytes> manifests,
                          folder.ManifestsBefore(manifest.epoch()));
+  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::EpochLink> earlier,
+                         agreement::ReadChain(manifests));
   KeptExchangeKeys kept = FindKeptExchangeKeys(earlier, manifest);
   if (!spec.keep_exchange_keys) TACET_RETURN_IF_ERROR(CheckExchangeKeys(kept, manifest));
   TACET_RETURN_IF_ERROR(CheckKitServer(manifest, spec.server));

@@ -17,11 +17,11 @@ constexpr size_t kMaxNamesShown = 20;
 
 }  // namespace
 
-KeptExchangeKeys FindKeptExchangeKeys(std::span<const agreement::SignedManifest> earlier,
+KeptExchangeKeys FindKeptExchangeKeys(std::span<const agreement::EpochLink> earlier,
                                       const agreement::SignedManifest& next) {
   std::set<uint64_t> keeping;
-  for (const agreement::SignedManifest& manifest : earlier) {
-    for (const uint64_t member : agreement::MembersKeepingKeys(manifest, next)) {
+  for (const agreement::EpochLink& epoch : earlier) {
+    for (const uint64_t member : agreement::MembersKeepingKeys(epoch.members, next.members())) {
       keeping.insert(member);
     }
   }

@@ -14,7 +14,7 @@ namespace tacet::coordinator {
 struct KeptExchangeKeys {
   std::vector<std::string> committee, others;
 };
-KeptExchangeKeys FindKeptExchangeKeys(std::span<const agreement::SignedManifest> earlier,
+KeptExchangeKeys FindKeptExchangeKeys(std::span<const agreement::EpochLink> earlier,
                                       const agreement::SignedManifest& next);
 
 // Sentence on the loss when the committee of `next` keeps such keys.

@@ -31,7 +31,9 @@ TEST_F(MailboxLifeTest, LaterEpochsNeedNoFiles) {
     EXPECT_THAT(prekeys.taken, ElementsAre("north", "south", "west"));
     EXPECT_THAT(prekeys.run_out, IsEmpty());
     EXPECT_THAT(prekeys.refused, IsEmpty());
-    EXPECT_TRUE(agreement::MembersKeepingKeys(manifests_[epoch - 1], manifests_[epoch]).empty());
+    EXPECT_TRUE(
+        agreement::MembersKeepingKeys(manifests_[epoch - 1].members(), manifests_[epoch].members())
+            .empty());
     ASSERT_EQ(Join("north"), absl::OkStatus());
     // The fetched file is the one that the coordinator wrote.
     EXPECT_EQ(FilesOf("north").at("invitation"), File("north", epoch));

@@ -178,14 +178,16 @@ absl::Status PrintMembership(const Membership& membership) {
 // States which exchange keys of the epoch before the new epoch keeps.
 void TellExchangeKeys(const agreement::SignedManifest& before, const Membership& membership) {
   const agreement::SignedManifest& now = membership.manifest;
-  const coordinator::KeptExchangeKeys kept = coordinator::FindKeptExchangeKeys({&before, 1}, now);
+  const agreement::EpochLink link = before.link();
+  const coordinator::KeptExchangeKeys kept = coordinator::FindKeptExchangeKeys({&link, 1}, now);
   if (!kept.committee.empty()) {
     fmt::print("warning     the committee keeps exchange keys of epoch {}: {}. {}\n",
                before.epoch(), coordinator::NamesText(kept.committee),
                coordinator::LossByKeptKeys(now));
   }
   if (!membership.member.has_value()) return;
-  if (agreement::NamesExchangeKey(before, now.members()[*membership.member].exchange_key)) {
+  if (agreement::NamesExchangeKey(before.members(),
+                                  now.members()[*membership.member].exchange_key)) {
     fmt::print(
         "note        this site keeps its exchange key of epoch {}. `tacet client renew` makes the "
         "key of the next epoch.\n",

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 
+#include "tacet/agreement/epoch_chain.h"
 #include "tacet/agreement/key_renewal.h"
 #include "tacet/base/format_ids.h"
 #include "tacet/base/status.h"
@@ -309,19 +310,19 @@ absl::StatusOr<bool> CoordinatorFolder::Recognises(
 
 absl::Status CoordinatorFolder::CheckUnused(const agreement::EnrolmentRequest& request) const {
   TACET_ASSIGN_OR_RETURN(const uint32_t epoch, Epoch());
-  TACET_ASSIGN_OR_RETURN(std::vector<agreement::SignedManifest> manifests, ManifestsBefore(epoch));
-  if (const absl::StatusOr<base::Bytes> present = SignedManifest(epoch); present.ok()) {
-    TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
-                           agreement::SignedManifest::Read(*present));
-    manifests.push_back(std::move(manifest));
+  TACET_ASSIGN_OR_RETURN(std::vector<base::Bytes> manifests, ManifestsBefore(epoch));
+  if (absl::StatusOr<base::Bytes> present = SignedManifest(epoch); present.ok()) {
+    manifests.push_back(*std::move(present));
   }
-  for (const agreement::SignedManifest& manifest : manifests) {
-    const bool exchange = agreement::NamesExchangeKey(manifest, request.exchange_keys.exchange);
-    if (!exchange && !agreement::NamesKemKey(manifest, request.exchange_keys.kem)) continue;
+  TACET_ASSIGN_OR_RETURN(const std::vector<agreement::EpochLink> chain,
+                         agreement::ReadChain(manifests));
+  for (const agreement::EpochLink& link : chain) {
+    const bool exchange = agreement::NamesExchangeKey(link.members, request.exchange_keys.exchange);
+    if (!exchange && !agreement::NamesKemKey(link.members, request.exchange_keys.kem)) continue;
     return base::FailedPrecondition(
         "the {} key in this request of {} was used in epoch {}: the request is an old one. "
         "Ask {} for the one that `tacet client renew` writes",
-        exchange ? "exchange" : "KEM", request.name, manifest.epoch(), request.name);
+        exchange ? "exchange" : "KEM", request.name, link.epoch, request.name);
   }
   return absl::OkStatus();
 }
@@ -391,11 +392,10 @@ absl::Status CoordinatorFolder::SaveSignedManifest(uint32_t epoch,
   return ReplaceFile(EpochFile(path_, epoch, kManifestEnding), manifest);
 }
 
-absl::StatusOr<std::vector<agreement::SignedManifest>> CoordinatorFolder::ManifestsBefore(
-    uint32_t epoch) const {
-  std::vector<agreement::SignedManifest> manifests;
+absl::StatusOr<std::vector<base::Bytes>> CoordinatorFolder::ManifestsBefore(uint32_t epoch) const {
+  std::vector<base::Bytes> manifests;
   for (uint32_t earlier = 0; earlier < epoch; ++earlier) {
-    const absl::StatusOr<base::Bytes> bytes = SignedManifest(earlier);
+    absl::StatusOr<base::Bytes> bytes = SignedManifest(earlier);
     if (bytes.status().code() == absl::StatusCode::kNotFound) {
       return base::DataLoss(
           "the manifest of epoch {} is missing below {}: the chain of epochs is broken without it; "
@@ -403,9 +403,7 @@ absl::StatusOr<std::vector<agreement::SignedManifest>> CoordinatorFolder::Manife
           earlier, path_.string());
     }
     TACET_RETURN_IF_ERROR(bytes.status());
-    TACET_ASSIGN_OR_RETURN(agreement::SignedManifest manifest,
-                           agreement::SignedManifest::Read(*bytes));
-    manifests.push_back(std::move(manifest));
+    manifests.push_back(*std::move(bytes));
   }
   return manifests;
 }

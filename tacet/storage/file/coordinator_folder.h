@@ -108,7 +108,7 @@ class CoordinatorFolder {
   absl::StatusOr<base::Bytes> SignedManifest(uint32_t epoch) const;
   absl::Status SaveSignedManifest(uint32_t epoch, std::span<const uint8_t> manifest);
   // Signed manifests of the epochs before `epoch`, from epoch 0 on; DataLoss when one is missing.
-  absl::StatusOr<std::vector<agreement::SignedManifest>> ManifestsBefore(uint32_t epoch) const;
+  absl::StatusOr<std::vector<base::Bytes>> ManifestsBefore(uint32_t epoch) const;
   // Returns the file that is to be handed to `name`.
   absl::StatusOr<std::filesystem::path> SaveInvitation(uint32_t epoch, std::string_view name,
                                                        std::span<const uint8_t> invitation);
