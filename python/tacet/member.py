@@ -102,7 +102,7 @@ class Task:
         """State that training failed, unless the task was answered.
 
         Zeros are sealed in the update's place, and the member continues: neither what is sent nor
-        whether the site is there may depend on its data. The logger ``tacet`` warns at once. The
+        whether the site is there may depend on its data. The logger ``tacet`` tells of it. The
         loop raises the first such error when the federation is done.
         """
         with self._lock:
@@ -410,7 +410,7 @@ class Member:
                     _LOG.error("PROTOCOL VIOLATION %s", value)
                 elif kind == "failure":
                     text = (
-                        "zeros are sealed in its place, and nobody else is told. Repair the "
+                        "zeros are sealed in its place, and only this site is told. Repair the "
                         "training: each such round costs as much privacy as one with data"
                     )
                     _LOG.error("%s; %s", value, text)
